@@ -116,6 +116,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
+  let frontend: Frontend | undefined;
   const cluster = new ClusterHost(
     {
       ...common,
@@ -124,7 +125,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       sink: router.cluster.sink(CLUSTER_ACTOR),
       onStatus: census.register(clusterTopic(prefix), 0),
     },
-    () => slotPurge.look(),
+    () => {
+      slotPurge.look();
+      frontend?.endWaitsOfDeleted();
+    },
   );
   router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
@@ -212,7 +216,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     if (known.identity === undefined) await state?.bind(identity.clusterId);
     scraped = await listenForScrapes(options, metrics);
     if (metrics !== undefined) countRestart(metrics);
-    const frontend = await startFrontend({
+    frontend = await startFrontend({
       host: options.host,
       port: options.port,
       instance,

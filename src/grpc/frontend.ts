@@ -31,6 +31,8 @@ export type FrontendOptions = {
 export type Frontend = {
   readonly port: number;
   setServing(serving: boolean): void;
+  /** A namespace was deleted: calls that wait in it end as if nothing had come. Cheap where there are none. */
+  endWaitsOfDeleted(): void;
   /** Long polls of histories end at once, polls of task queues when their hosts end them, calls have `graceMs`; then the port is closed. Idempotent. */
   stop(graceMs: number): Promise<void>;
 };
@@ -81,6 +83,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   return {
     port,
     setServing: (serving) => health.setAdmitting(serving),
+    endWaitsOfDeleted: () => context.endWaitsOfDeleted(),
     stop: async (graceMs) => {
       health.setAdmitting(false);
       context.drain();

@@ -11,6 +11,7 @@ import { namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { statusCode } from './errors/status-code.ts';
 import { invalidArgument, StatusError } from './errors/status-error.ts';
+import { OpenWaits } from './open-waits.ts';
 import type { FrontendPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
 import { Tokens } from './tokens/tokens.ts';
@@ -28,8 +29,8 @@ export class HandlerContext {
   readonly tokens: Tokens;
   readonly limits: EdgeLimits;
   /** Ends one open wait: for a history, and for a task. */
-  readonly #waiting = new Set<() => void>();
-  readonly #polls = new Set<() => void>();
+  readonly #waiting = new OpenWaits();
+  readonly #polls = new OpenWaits();
   #draining = false;
 
   constructor(ports: FrontendPorts) {
@@ -63,12 +64,17 @@ export class HandlerContext {
    */
   drain(): void {
     this.#draining = true;
-    for (const end of this.#waiting) end();
+    this.#waiting.endAll();
   }
 
   /** For polls that no host has ended in time. A task that is being started for one waits for its timeout. */
   endPolls(): void {
-    for (const end of this.#polls) end();
+    this.#polls.endAll();
+  }
+
+  /** A namespace was deleted: whoever waits in it hears no more of it. */
+  endWaitsOfDeleted(): void {
+    for (const waits of [this.#polls, this.#waiting]) waits.endWhere((namespaceId) => this.#isDeleted(namespaceId));
   }
 
   /** Throws the shard's rejection as a StatusError. */
@@ -85,7 +91,9 @@ export class HandlerContext {
     command: Command,
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
-    return this.#wait(call, this.#waiting, (resolve, reject) => this.#askHistory(workflow, command, deadlineMs, resolve, reject));
+    return this.#wait(call, this.#waiting, workflow.namespaceId, (resolve, reject) =>
+      this.#askHistory(workflow, command, deadlineMs, resolve, reject),
+    );
   }
 
   matching<Request extends MatchingRequest>(
@@ -105,7 +113,9 @@ export class HandlerContext {
     request: Request,
     deadlineMs: number,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
-    return this.#wait(call, this.#polls, (resolve, reject) => this.#askMatching(queue, request, deadlineMs, resolve, reject));
+    return this.#wait(call, this.#polls, queue.namespaceId, (resolve, reject) =>
+      this.#askMatching(queue, request, deadlineMs, resolve, reject),
+    );
   }
 
   /** `namespace`: as the client named it, for the wording of a rejection. */
@@ -163,7 +173,7 @@ export class HandlerContext {
       };
       const end = (): void => settle(false);
       const timer = setTimeout(() => settle(true), pauseMs);
-      this.#waiting.add(end);
+      this.#waiting.add('', end);
       call.onCancel(end);
     });
   }
@@ -204,13 +214,19 @@ export class HandlerContext {
     return noted(call, found);
   }
 
+  #isDeleted(namespaceId: string): boolean {
+    return this.ports.cluster.namespaceById(namespaceId)?.state === 'deleted';
+  }
+
   /** An ask never settles in its own turn, so its id is known before anything can end it. */
   #wait<Reply>(
     call: Call,
-    open: Set<() => void>,
+    open: OpenWaits,
+    namespaceId: string,
     ask: (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number,
   ): Promise<Reply | 'ended'> {
-    if (this.#draining) return Promise.resolve('ended');
+    // It may have been deleted since this call was let in.
+    if (this.#draining || this.#isDeleted(namespaceId)) return Promise.resolve('ended');
     return new Promise((resolve, reject) => {
       let settled = false;
       const settle = (): void => {
@@ -232,7 +248,7 @@ export class HandlerContext {
         this.ports.asker.cancel(askId);
         resolve('ended');
       };
-      open.add(end);
+      open.add(namespaceId, end);
       call.onCancel(() => {
         if (settled) return;
         settle();

@@ -34,20 +34,27 @@ class Bench {
     return (await this.workflows.describeNamespace(by)).namespaceInfo;
   }
 
-  start(namespace: string, workflowId: string) {
+  start(namespace: string, workflowId: string, taskQueue = 'q') {
     return this.workflows.startWorkflowExecution({
       namespace,
       workflowId,
       workflowType: { name: 'T' },
-      taskQueue: { name: 'q' },
+      taskQueue: { name: taskQueue },
       requestId: workflowId,
     });
   }
 
-  poll(namespace: string) {
-    return this.#connection.withDeadline(Date.now() + 30_000, () =>
-      this.workflows.pollWorkflowTaskQueue({ namespace, taskQueue: { name: 'q' } }),
+  /** It would wait for 50 seconds at least. */
+  poll(namespace: string, taskQueue = 'q') {
+    return this.#connection.withDeadline(Date.now() + 120_000, () =>
+      this.workflows.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue } }),
     );
+  }
+
+  /** How many polls wait, or have just ended. */
+  async pollers(namespace: string, taskQueue: string): Promise<number> {
+    const { pollers } = await this.workflows.describeTaskQueue({ namespace, taskQueue: { name: taskQueue }, taskQueueType: 1 });
+    return pollers?.length ?? 0;
   }
 
   async names(includeDeleted: boolean): Promise<readonly unknown[]> {
@@ -116,6 +123,32 @@ test('its name can be registered again at once, and the new one has nothing of i
   const both = await bench.operator.deleteNamespace({ namespace: 'orders' });
   expect(await bench.names(true)).toEqual(['default', ...[deleted, both].map(({ deletedNamespace }) => deletedNamespace).toSorted()]);
 });
+
+test('calls that wait in it end as if nothing had come; those of another namespace wait on', async () => {
+  const bench = await open();
+  await bench.start('orders', 'w');
+  const polls = new Map(['orders', 'default'].map((namespace) => [namespace, bench.poll(namespace, 'idle')]));
+  const first = await bench.workflows.getWorkflowExecutionHistory({
+    namespace: 'orders',
+    execution: { workflowId: 'w' },
+    waitNewEvent: true,
+  });
+  const { nextPageToken } = first;
+  const history = bench.workflows.getWorkflowExecutionHistory({
+    namespace: 'orders',
+    execution: { workflowId: 'w' },
+    waitNewEvent: true,
+    nextPageToken,
+  });
+  for (const namespace of polls.keys()) await expect.poll(() => bench.pollers(namespace, 'idle')).toBe(1);
+  await bench.operator.deleteNamespace({ namespace: 'orders' });
+  expect((await polls.get('orders'))?.taskToken).toHaveLength(0);
+  expect((await history).history?.events ?? []).toEqual([]);
+  expect(await refusal(bench.poll('orders'))).toMatchObject({ code: codes.NOT_FOUND });
+
+  await bench.start('default', 'w', 'idle');
+  expect((await polls.get('default'))?.workflowExecution).toMatchObject({ workflowId: 'w' });
+}, 20_000);
 
 test('a restart knows it as deleted', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-delete-namespace-'));

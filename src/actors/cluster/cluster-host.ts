@@ -24,7 +24,7 @@ export class ClusterHost {
   #isFolded = false;
   readonly #onRemoved: () => void;
 
-  /** `onRemoved`: search attributes are, or were before this process took over. */
+  /** `onRemoved`: search attributes or namespaces are, or were before this process took over. */
   constructor(options: ActorOptions<ClusterReply, ClusterRecord>, onRemoved: () => void = () => {}) {
     this.#onRemoved = onRemoved;
     this.actor = new PartitionActor(options, {
@@ -67,7 +67,7 @@ export class ClusterHost {
         filling,
         {
           committed: ({ kind }, _position, replayed) => {
-            if (!replayed && kind === 'searchAttributesRemoved') this.#onRemoved();
+            if (!replayed && (kind === 'searchAttributesRemoved' || kind === 'namespaceDeleted')) this.#onRemoved();
           },
         },
       ],
