@@ -28,7 +28,7 @@ const { tree: somePattern } = fc.letrec<{ tree: string; atom: string }>((tie) =>
 }));
 const someText = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'B', '1', '7', '_', '-', '.', '😀'), maxLength: 12 });
 
-/** Not within one: V8 finds a `\\B` between the halves of a surrogate pair. */
+/** Not within one: V8 finds a `\B` between the halves of a surrogate pair. */
 function matchesBetweenCharacters(sticky: RegExp, text: string): boolean {
   const places = [0];
   for (const character of text) places.push((places.at(-1) ?? 0) + character.length);

@@ -1,11 +1,12 @@
 /**
  * Temporal's own `tdbg`, unmodified, against a server: what an operator types and reads.
  *
- * It is a Go program of 110 MB that takes minutes to build, so it is not built by a run of the tests: `PERDURE_TDBG=build` builds it once into
- * `.cache`, and from then on every run has it.
+ * It is a Go program of 110 MB that takes minutes to build, so it is not built by every run of the tests: `PERDURE_TDBG=build` builds it once into
+ * `.cache`, with whatever Go fetches and compiles for it, and from then on every run has it, until `go.sum` changes. The build machine does so.
  */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +19,24 @@ import { withClient } from '../support/with-client.ts';
 const run = promisify(execFile);
 const goModule = fileURLToPath(new URL('.', import.meta.url));
 const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
-const program = join(cache, 'tdbg');
-const mustBuild = process.env['PERDURE_TDBG'] === 'build';
+const program = join(cache, `tdbg-${digestOf(join(goModule, 'go.sum'))}`);
+const mustBuild = process.env['PERDURE_TDBG'] === 'build' && !existsSync(program);
 const buildMsMax = 1_800_000;
+
+function digestOf(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12);
+}
+
+/** Modules that can be deleted like any other file. */
+async function build(): Promise<void> {
+  await mkdir(cache, { recursive: true });
+  const go = { GOCACHE: join(cache, 'go', 'build'), GOMODCACHE: join(cache, 'go', 'mod'), GOFLAGS: '-modcacherw' };
+  await run('go', ['build', '-o', program, 'go.temporal.io/server/cmd/tools/tdbg'], { cwd: goModule, env: { ...process.env, ...go } });
+}
 
 type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 
-if (!mustBuild && !existsSync(program)) {
+if (!mustBuild && !existsSync(program) && process.env['CI'] === undefined) {
   console.warn(`SKIPPED: Temporal's tdbg: there is no ${program}; PERDURE_TDBG=build makes it, in minutes`);
   // oxlint-disable-next-line vitest/no-disabled-tests -- the skip is the message
   test.skip("Temporal's tdbg", () => {});
@@ -38,10 +50,7 @@ function tdbg(): void {
   let server: RunningServer;
 
   beforeAll(async () => {
-    if (mustBuild) {
-      await mkdir(cache, { recursive: true });
-      await run('go', ['build', '-o', program, 'go.temporal.io/server/cmd/tools/tdbg'], { cwd: goModule });
-    }
+    if (mustBuild) await build();
     server = await memoryServer({ historyShards: 4 });
   }, buildMsMax);
   afterAll(() => server.stop());
