@@ -1,11 +1,13 @@
 import { createInterface } from 'node:readline';
+import { CliError } from './cli-error.ts';
+import { exitCodes } from './exit-codes.ts';
 
-/** One question on stderr, one line from stdin; undefined when stdin ends or Ctrl-C is pressed. */
+/** One question on stderr, one line from stdin; undefined when stdin ends. Ctrl-C is an answer too. */
 export function askLine(question: string): Promise<string | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const interrupted = (): void => {
-      resolve(undefined);
+      reject(new CliError(exitCodes.interrupted, 'program interrupted'));
       lines.close();
     };
     process.once('SIGINT', interrupted);

@@ -174,14 +174,15 @@ function unreachable(address: string, details: string): GrpcError {
 function grpcError({ status }: typeof grpc, address: string, code: grpc.status, details: string): GrpcError {
   const said = (exitCode: ExitCode, next?: string): GrpcError =>
     new GrpcError(code, details, exitCode, `${status[code] ?? code}: ${details}`, { next });
+  if (isConnectionLost(details)) return unreachable(address, details);
   switch (code) {
     case status.UNAVAILABLE:
-      return isConnectionLost(details)
-        ? unreachable(address, details)
-        : new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} does not serve this now`, {
-            why: details,
-            next: 'Ask again in a moment; perdure admin state shows what it serves.',
-          });
+      return new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} does not serve this now`, {
+        why: details,
+        next: 'Ask again in a moment; perdure admin state shows what it serves.',
+      });
+    case status.CANCELLED:
+      return unreachable(address, details);
     case status.DEADLINE_EXCEEDED:
       return new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} has not answered in time`, {
         why: details,

@@ -1,5 +1,4 @@
 /** `perdure admin dlq` and `perdure admin queue dlq` as processes, beside a service whose letters are the test's. */
-import { fileURLToPath } from 'node:url';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type {
@@ -11,8 +10,7 @@ import type {
 import { freePort } from '../support/server-process.ts';
 import { Child } from './child.ts';
 import { FakeDeadLetters, letter, refusal } from './fake-dead-letters.ts';
-
-const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+import { bin, perdureAt, type Ran } from './perdure-process.ts';
 
 let fake: FakeDeadLetters;
 beforeEach(async () => {
@@ -21,14 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => fake.close());
 
-type Ran = { readonly code: number | null; readonly out: string; readonly err: string };
-
-async function perdure(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  const words = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
-  const child = new Child(bin, words, { TEMPORAL_ADDRESS: fake.address, ...env });
-  const { code } = await child.exit;
-  return { code, out: child.out, err: child.err };
-}
+const perdure = (line: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> => perdureAt(fake.address, line, env);
 
 const fromB = (messageId: number, category = 'replication', more: Partial<DeadLetter> = {}): DeadLetter =>
   letter(messageId, {

@@ -50,6 +50,13 @@ export class FakeDeadLetters {
   readonly asked: { readonly method: string; readonly request: unknown; readonly metadata: Readonly<Record<string, unknown>> }[] = [];
   /** Looked at before a method answers; `nth` counts its calls from 1. */
   refuse: (method: string, nth: number) => Refusal | undefined = () => undefined;
+  readonly jobs: wire.Job[] = [];
+  /** What a merge makes of a letter: '' = merged. */
+  outcome: (letter: wire.DeadLetter) => '' | 'failed' | `skipped: ${string}` = () => '';
+  /** Letters that a job has worked on when it is made; then it runs until `finish`. */
+  runsUntil: number | undefined;
+  readonly #plans: wire.Plan[] = [];
+  readonly #changed = new Set<() => void>();
   readonly #server = new Server();
   address = '';
 
@@ -76,6 +83,54 @@ export class FakeDeadLetters {
         (request: wire.GroupDeadLettersRequest) => this.#groups(request),
       ],
     };
+    const ofJob = (change: (job: wire.Job) => Partial<wire.Job>) => (request: { readonly jobId: string }) =>
+      this.#changeJob(request, change);
+    Object.assign(methods, {
+      PlanDeadLetters: [
+        { decode: wire.decodePlanDeadLettersRequest, encode: wire.encodePlanDeadLettersResponse },
+        (request: wire.PlanDeadLettersRequest) => this.#plan(request),
+      ],
+      ApplyPlan: [
+        { decode: wire.decodeApplyPlanRequest, encode: wire.encodeApplyPlanResponse },
+        (request: wire.ApplyPlanRequest) => this.#apply(request),
+      ],
+      DescribeJob: [
+        { decode: wire.decodeDescribeJobRequest, encode: wire.encodeDescribeJobResponse },
+        (request: wire.DescribeJobRequest) => this.#describe(request),
+      ],
+      ListJobs: [
+        { decode: wire.decodeListJobsRequest, encode: wire.encodeListJobsResponse },
+        () => ({ jobs: this.jobs.toReversed(), nextPageToken: new Uint8Array(0) }),
+      ],
+      PauseJob: [
+        { decode: wire.decodePauseJobRequest, encode: wire.encodePauseJobResponse },
+        ofJob(() => ({ state: 'paused', stateReason: 'operator' })),
+      ],
+      ResumeJob: [{ decode: wire.decodeResumeJobRequest, encode: wire.encodeResumeJobResponse }, ofJob(() => ({ state: 'running' }))],
+      CancelJob: [
+        { decode: wire.decodeCancelJobRequest, encode: wire.encodeCancelJobResponse },
+        (request: wire.CancelJobRequest) => {
+          const hasEnded = this.jobs.some(({ jobId, state }) => jobId === request.jobId && state !== 'running');
+          return { ...this.#changeJob(request, () => (hasEnded ? {} : { state: 'cancelled' })), canceled: !hasEnded };
+        },
+      ],
+      UpdateJob: [
+        { decode: wire.decodeUpdateJobRequest, encode: wire.encodeUpdateJobResponse },
+        (request: wire.UpdateJobRequest) =>
+          this.#changeJob(request, ({ options = wire.emptyJobOptions() }) => ({
+            options: { ...options, rps: request.rps ?? options.rps },
+          })),
+      ],
+      RestoreDeadLetters: [
+        { decode: wire.decodeRestoreDeadLettersRequest, encode: wire.encodeRestoreDeadLettersResponse },
+        ({ queue, messageIds }: wire.RestoreDeadLettersRequest) => {
+          const counts = { ...wire.emptyCounts(), selected: messageIds.length, restored: messageIds.length };
+          const restored = { ...wire.emptyJob(), jobId: 'restore-1', operation: wire.Operation.RESTORE, queue, state: 'completed', counts };
+          this.jobs.push(restored);
+          return { job: restored };
+        },
+      ],
+    });
     for (const [method, [{ decode, encode }, answer]] of Object.entries(methods)) this.#serve(method, decode, encode, answer);
   }
 
@@ -101,9 +156,12 @@ export class FakeDeadLetters {
       const request = decode(call.request);
       this.asked.push({ method, request, metadata: call.metadata.getMap() });
       const refused = this.refuse(method, this.requestsOf(method).length);
-      const answered = refused ?? answer(request as never);
-      if (isRefusal(answered)) callback(answered);
-      else callback(null, Buffer.from(encode(answered as never)));
+      const reply = async (): Promise<void> => {
+        const answered = refused ?? (await answer(request as never));
+        if (isRefusal(answered)) callback(answered);
+        else callback(null, Buffer.from(encode(answered as never)));
+      };
+      void reply();
     };
     const same = (bytes: Buffer): Buffer => bytes;
     const definition: ServiceDefinition = {
@@ -180,6 +238,108 @@ export class FakeDeadLetters {
     return { groups: groups.toSorted((a, b) => b.count - a.count).slice(0, maxGroups || 100) };
   }
 
+  #plan({ operation, queue, selection, options, reason, groupId }: wire.PlanDeadLettersRequest): wire.PlanDeadLettersResponse {
+    const letters = queue === undefined ? [] : this.matching([queue], selection);
+    const plan: wire.Plan = {
+      ...wire.emptyPlan(),
+      planId: `plan-${this.#plans.length + 1}`,
+      hash: 'abcd',
+      operation,
+      queue: letters[0]?.queue ?? queue,
+      ids: letters.map(({ messageId }) => ({ from: messageId, to: messageId })),
+      selected: letters.length,
+      causes: [...Map.groupBy(letters, ({ errorType }) => errorType)].map(([errorType, those]) => ({
+        cause: those[0]?.cause ?? '',
+        errorType,
+        count: those.length,
+      })),
+      expireTimeMs: Date.UTC(2024, 0, 1, 2),
+      options: options ?? wire.emptyJobOptions(),
+      reason: reason || groupId,
+    };
+    this.#plans.push(plan);
+    return { plan };
+  }
+
+  #apply({ planId }: wire.ApplyPlanRequest): wire.ApplyPlanResponse | Refusal {
+    const plan = this.#plans.find((each) => each.planId === planId);
+    if (plan?.queue === undefined) return refusal(status.NOT_FOUND, `no plan ${planId}`);
+    const { operation, queue, ids, hash } = plan;
+    const counts = { ...wire.emptyCounts(), selected: ids.length, remaining: ids.length };
+    const jobId = `job-${this.jobs.length + 1}`;
+    const job = { ...wire.emptyJob(), jobId, planHash: hash, operation, queue, ids, options: plan.options, counts, state: 'running' };
+    this.jobs.push(job);
+    this.#work(jobId, this.runsUntil ?? ids.length);
+    return { job: this.#job(jobId) };
+  }
+
+  #job(jobId: string): wire.Job | undefined {
+    return this.jobs.find((each) => each.jobId === jobId);
+  }
+
+  /** To its end. */
+  finish(jobId: string): void {
+    this.#work(jobId, Infinity);
+  }
+
+  /** The first letters of the job. */
+  #work(jobId: string, until: number): void {
+    const job = this.#job(jobId);
+    if (job?.queue === undefined) return;
+    const letters = job.ids
+      .slice(0, until)
+      .flatMap(({ from }) => this.letters.filter((each) => each.messageId === from && isOfQueue(each, job.queue)));
+    const isPurge = job.operation === wire.Operation.PURGE;
+    const [failures, skips]: [wire.JobFailure[], wire.JobSkip[]] = [[], []];
+    for (const { messageId, taskId, taskType, errorType, ...each } of letters) {
+      const outcome = isPurge ? '' : this.outcome({ messageId, taskId, taskType, errorType, ...each });
+      if (outcome === 'failed') failures.push({ messageId, taskId, taskType, errorType, errorMessage: 'again', sameCause: true });
+      else if (outcome !== '') skips.push({ messageId, reason: outcome.slice('skipped: '.length) });
+    }
+    const done = letters.length - failures.length - skips.length;
+    const selected = job.ids.length;
+    const counts = {
+      ...wire.emptyCounts(),
+      selected,
+      [isPurge ? 'purged' : 'merged']: done,
+      failed: failures.length,
+      skipped: skips.length,
+      remaining: selected - done,
+    };
+    const state = until < selected ? 'running' : done === selected ? 'completed' : 'completed-with-failures';
+    this.change(jobId, { counts, state, failures: failures.slice(0, 100), skips });
+  }
+
+  change(jobId: string, change: Partial<wire.Job>): void {
+    const index = this.jobs.findIndex((each) => each.jobId === jobId);
+    const job = this.jobs[index];
+    if (job !== undefined) this.jobs[index] = { ...job, ...change };
+    for (const wake of this.#changed) wake();
+  }
+
+  #changeJob({ jobId }: { readonly jobId: string }, change: (job: wire.Job) => Partial<wire.Job>) {
+    const job = this.#job(jobId);
+    if (job === undefined) return refusal(status.NOT_FOUND, `no job ${jobId}`);
+    this.change(jobId, change(job));
+    return { job: this.#job(jobId) };
+  }
+
+  async #describe({ jobId, unlessState, waitMs }: wire.DescribeJobRequest): Promise<wire.DescribeJobResponse | Refusal> {
+    if (this.#job(jobId)?.state === unlessState && waitMs > 0) {
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#changed.delete(wake);
+          clearTimeout(timer);
+          resolve();
+        };
+        const timer = setTimeout(wake, waitMs);
+        this.#changed.add(wake);
+      });
+    }
+    const job = this.#job(jobId);
+    return job === undefined ? refusal(status.NOT_FOUND, `no job ${jobId}`) : { job };
+  }
+
   matching(queues: readonly wire.QueueName[], selection: wire.Selection | undefined): readonly wire.DeadLetter[] {
     return queues.flatMap((queue) =>
       this.letters.filter((each) => isOfQueue(each, queue) && (selection === undefined || isSelected(each, selection))),
@@ -191,7 +351,8 @@ function isRefusal(answered: unknown): answered is Refusal {
   return typeof answered === 'object' && answered !== null && 'code' in answered && 'details' in answered;
 }
 
-function isOfQueue({ queue }: wire.DeadLetter, { category, sourceCluster }: wire.QueueName): boolean {
+function isOfQueue({ queue }: wire.DeadLetter, wanted: wire.QueueName | undefined): boolean {
+  const { category, sourceCluster } = wanted ?? wire.emptyQueueName();
   return queue?.category === category && queue.sourceCluster === (sourceCluster || 'active');
 }
 

@@ -4,7 +4,8 @@
  *     perdure admin dlq …         what other clusters sent: replication and namespace-replication, by --cluster
  *     perdure admin queue dlq …   this cluster’s own tasks, by --category
  */
-import type { Command, Example } from '../../command.ts';
+import type { Command, Example, Flag } from '../../command.ts';
+import { changeFlags, mergeFlags, paceFlags, reasonFlag, waitFlags } from './change-flags.ts';
 import { callFlags, outputFlags, queueFlags, readOutputFlags, selectorFlags } from './dlq-flags.ts';
 import type { DlqKind } from './dlq-kind.ts';
 
@@ -21,7 +22,10 @@ export function dlqCommand(kind: DlqKind): Command {
         ? []
         : [{ what: 'Look before anything is changed', line: `perdure ${kind} read --category transfer -o text` }]),
     ],
-    subcommands: [list(kind), read(kind), count(kind), show(kind), groups(kind)],
+    subcommands: [
+      ...[list, read, count, show, groups].map((command) => command(kind)),
+      ...[merge, purge, plan, apply, job, restore].map((command) => command(kind)),
+    ],
   };
 }
 
@@ -112,5 +116,151 @@ function groups(kind: DlqKind): Command {
     ],
     examples: examples(kind, 'groups', ['By workflow type', '--by workflow-type']),
     run: async (invocation) => (await import('./groups.ts')).runGroups(kind, invocation),
+  };
+}
+
+const exitCodesOfChange =
+  'Exit code 0: none of them is left; 3: it has ended, and letters remain (failed, skipped, cancelled or not tried); 1: what was named is not there, or the job failed.';
+
+function merge(kind: DlqKind): Command {
+  return {
+    name: 'merge',
+    summary: 'Process letters again. What fails again stays, with one failure more.',
+    details: [
+      'Which letters is decided at once: one that comes later is not touched. Flags that choose hold together; without any it is all letters.',
+      exitCodesOfChange,
+    ],
+    flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...mergeFlags, ...outputFlags.slice(0, 1), ...callFlags],
+    examples: examples(
+      kind,
+      'merge',
+      ['What it would do', '--dry-run'],
+      ['Carefully: 1, 10, 100 letters, and stop when one fails', '--canary'],
+      ['All letters of one workflow', '--workflow-id order-1'],
+    ),
+    run: async (invocation) => (await import('./change.ts')).runChange(kind, 'merge', invocation),
+  };
+}
+
+function purge(kind: DlqKind): Command {
+  return {
+    name: 'purge',
+    summary: 'Delete letters. They are not processed.',
+    details: ['Look at them first: perdure ' + kind + ' read, with the same flags.', exitCodesOfChange],
+    flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...outputFlags.slice(0, 1), ...callFlags],
+    examples: examples(
+      kind,
+      'purge',
+      ['A range', '--min-message-id 10 --max-message-id 19 --reason "orders of a test"'],
+      ['Without a question', '--yes'],
+    ),
+    run: async (invocation) => (await import('./change.ts')).runChange(kind, 'purge', invocation),
+  };
+}
+
+function plan(kind: DlqKind): Command {
+  const planned = (operation: 'merge' | 'purge', flags: readonly Flag[]): Command => ({
+    name: operation,
+    summary: `Choose letters to ${operation}, and keep the choice for an hour. Changes nothing else.`,
+    flags: [...queueFlags(kind), ...selectorFlags(kind), reasonFlag, ...flags, ...outputFlags.slice(0, 1), ...callFlags],
+    examples: examples(kind, `plan ${operation}`, ['By a filter', `--query "Cause = 'permanent-error'"`]),
+    run: async (invocation) => (await import('./change.ts')).runPlan(kind, operation, invocation),
+  });
+  return {
+    name: 'plan',
+    summary: 'Choose letters now, change them later: what is applied is what was looked at.',
+    examples: examples(kind, 'plan merge'),
+    subcommands: [planned('merge', mergeFlags), planned('purge', [])],
+  };
+}
+
+function apply(kind: DlqKind): Command {
+  return {
+    name: 'apply',
+    summary: 'Carry out a plan.',
+    details: [exitCodesOfChange],
+    args: [{ name: 'PLAN', help: 'Its id, as plan and --dry-run print it' }],
+    flags: [
+      { name: 'hash', value: 'HEX', help: 'Refuse a plan that is not the one with this hash' },
+      ...waitFlags,
+      ...outputFlags.slice(0, 1),
+      ...callFlags,
+    ],
+    examples: [{ what: 'And wait for its end', line: `perdure ${kind} apply 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` }],
+    run: async (invocation) => (await import('./change.ts')).runApply(kind, invocation),
+  };
+}
+
+function restore(kind: DlqKind): Command {
+  return {
+    name: 'restore',
+    summary: 'Put letters that were purged back into their queue, while that can be undone.',
+    flags: [
+      ...queueFlags(kind),
+      { name: 'message-id', value: 'ID', help: 'One letter', repeat: true },
+      { name: 'job', value: 'JOB', help: 'All that this job purged' },
+      reasonFlag,
+      ...waitFlags,
+      ...outputFlags.slice(0, 1),
+      ...callFlags,
+    ],
+    examples: [
+      { what: 'One letter', line: line(kind, 'restore', '--message-id 41') },
+      { what: 'Undo a purge', line: `perdure ${kind} restore --job 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` },
+    ],
+    run: async (invocation) => (await import('./restore.ts')).runRestore(kind, invocation),
+  };
+}
+
+type JobAction = NonNullable<Command['run']>;
+
+function job(kind: DlqKind): Command {
+  const ofOne = (name: string, summary: string, flags: readonly Flag[], run: JobAction, more = ''): Command => ({
+    name,
+    summary,
+    args: [{ name: 'JOB', help: 'Its id' }],
+    flags: [...flags, ...outputFlags.slice(0, 1), ...callFlags],
+    examples: [{ what: 'By its id', line: `perdure ${kind} job ${name} 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90${more}` }],
+    run,
+  });
+  return {
+    name: 'job',
+    summary: 'What works on letters, or has.',
+    examples: [{ what: 'What works now', line: `perdure ${kind} job list --active` }],
+    subcommands: [
+      {
+        name: 'list',
+        summary: 'List jobs, the newest first.',
+        flags: [
+          ...queueFlags(kind).filter(({ name }) => name !== 'dlq-type'),
+          { name: 'active', help: 'Those that have not ended' },
+          { name: 'limit', value: 'N', help: 'At most so many; 0: all', defaultText: '100' },
+          ...outputFlags,
+          ...callFlags,
+        ],
+        examples: [{ what: 'What works now', line: `perdure ${kind} job list --active` }],
+        run: async (invocation) => (await import('./jobs.ts')).runListJobs(kind, invocation),
+      },
+      ofOne('describe', 'Show a job: what it has done, and what failed.', [], async (invocation) =>
+        (await import('./jobs.ts')).runDescribeJob(invocation),
+      ),
+      ofOne('watch', 'Wait for the end of a job; prints and exits as merge and purge do.', waitFlags.slice(1), async (invocation) =>
+        (await import('./jobs.ts')).runWatchJob(kind, invocation),
+      ),
+      ofOne('pause', 'Let a job pause.', [reasonFlag], async (invocation) => (await import('./jobs.ts')).runPauseJob(invocation)),
+      ofOne('resume', 'Let a job that is paused go on.', [reasonFlag], async (invocation) =>
+        (await import('./jobs.ts')).runResumeJob(invocation),
+      ),
+      ofOne('cancel', 'End a job: what it has begun is finished, the rest is left.', [reasonFlag], async (invocation) =>
+        (await import('./jobs.ts')).runCancelJob(invocation),
+      ),
+      ofOne(
+        'update',
+        'Change the pace of a job while it runs.',
+        [...paceFlags.map(({ name, value = '', help }) => ({ name, value, help })), reasonFlag],
+        async (invocation) => (await import('./jobs.ts')).runUpdateJob(invocation),
+        ' --rps 20',
+      ),
+    ],
   };
 }

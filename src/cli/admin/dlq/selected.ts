@@ -25,7 +25,14 @@ export async function selected(kind: DlqKind, flags: FlagValues, client: GrpcCli
   return { queues, selection };
 }
 
-async function queuesOf(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<readonly QueueName[]> {
+/** Whether anything chooses among the letters of its queues, namespaces and shards. */
+export function isOfAll(selection: Selection): boolean {
+  const { messageIds, minMessageId, maxMessageId, taskId, workflowId, runId, query } = selection;
+  const bounds = [minMessageId, maxMessageId, taskId];
+  return messageIds.length === 0 && bounds.every((id) => id === undefined) && [workflowId, runId, query].every((text) => text === '');
+}
+
+export async function queuesOf(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<readonly QueueName[]> {
   const sourceCluster = flags.one('cluster') ?? '';
   if (kind === 'admin dlq') {
     if (sourceCluster === '') throw missing(kind, '--cluster', 'the source cluster', '--cluster cluster-b');

@@ -29,3 +29,48 @@ export const groupDeadLetters: GrpcMethod<wire.GroupDeadLettersRequest, wire.Gro
   encode: wire.encodeGroupDeadLettersRequest,
   decode: wire.decodeGroupDeadLettersResponse,
 };
+export const planDeadLetters: GrpcMethod<wire.PlanDeadLettersRequest, wire.PlanDeadLettersResponse> = {
+  path: path('PlanDeadLetters'),
+  encode: wire.encodePlanDeadLettersRequest,
+  decode: wire.decodePlanDeadLettersResponse,
+};
+export const applyPlan: GrpcMethod<wire.ApplyPlanRequest, wire.ApplyPlanResponse> = {
+  path: path('ApplyPlan'),
+  encode: wire.encodeApplyPlanRequest,
+  decode: wire.decodeApplyPlanResponse,
+};
+export const describeJob: GrpcMethod<wire.DescribeJobRequest, wire.DescribeJobResponse> = {
+  path: path('DescribeJob'),
+  encode: wire.encodeDescribeJobRequest,
+  decode: wire.decodeDescribeJobResponse,
+};
+export const listJobs: GrpcMethod<wire.ListJobsRequest, wire.ListJobsResponse> = {
+  path: path('ListJobs'),
+  encode: wire.encodeListJobsRequest,
+  decode: wire.decodeListJobsResponse,
+};
+export const pauseJob: GrpcMethod<wire.PauseJobRequest, wire.PauseJobResponse> = {
+  path: path('PauseJob'),
+  encode: wire.encodePauseJobRequest,
+  decode: wire.decodePauseJobResponse,
+};
+export const resumeJob: GrpcMethod<wire.ResumeJobRequest, wire.ResumeJobResponse> = {
+  path: path('ResumeJob'),
+  encode: wire.encodeResumeJobRequest,
+  decode: wire.decodeResumeJobResponse,
+};
+export const cancelJob: GrpcMethod<wire.CancelJobRequest, wire.CancelJobResponse> = {
+  path: path('CancelJob'),
+  encode: wire.encodeCancelJobRequest,
+  decode: wire.decodeCancelJobResponse,
+};
+export const updateJob: GrpcMethod<wire.UpdateJobRequest, wire.UpdateJobResponse> = {
+  path: path('UpdateJob'),
+  encode: wire.encodeUpdateJobRequest,
+  decode: wire.decodeUpdateJobResponse,
+};
+export const restoreDeadLetters: GrpcMethod<wire.RestoreDeadLettersRequest, wire.RestoreDeadLettersResponse> = {
+  path: path('RestoreDeadLetters'),
+  encode: wire.encodeRestoreDeadLettersRequest,
+  decode: wire.decodeRestoreDeadLettersResponse,
+};

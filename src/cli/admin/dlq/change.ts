@@ -1,0 +1,96 @@
+/**
+ * `… dlq merge`, `purge`, `plan` and `apply`.
+ *
+ *     selection ── count ──▶ plans, one for each queue that has letters ── question ──▶ jobs ── wait ──▶ totals
+ *                    │ none                        │ --dry-run, plan                     │ --no-wait
+ *                    ▼                             ▼                                     ▼
+ *                  done                          printed                               their ids
+ */
+import { randomUUID } from 'node:crypto';
+import type { Plan, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import { failure } from '../../cli-error.ts';
+import type { FlagValues, Invocation } from '../../command.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { listFormat } from '../../output.ts';
+import { jobOptionsOf, reasonOf } from './change-options.ts';
+import { checkMayRun, confirmed } from './confirmation.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { carriedOut } from './job-wait.ts';
+import { operationNumbers } from './operation.ts';
+import { printPlans } from './plan-forms.ts';
+import { selected, type Selected } from './selected.ts';
+import { applyPlan, countDeadLetters, getDeadLetter, planDeadLetters } from './service.ts';
+import { printTotals } from './totals.ts';
+
+type Change = 'merge' | 'purge';
+
+export async function runChange(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const format = listFormat(flags.one('output'), 'text');
+  const isDryRun = flags.switched('dry-run') === true;
+  if (!isDryRun) checkMayRun(operation, invocation, format);
+  return withServer(invocation, async (client) => {
+    const wanted = await selected(kind, flags, client);
+    const plans = await plansOf(operation, flags, wanted, client);
+    if (isDryRun) return printPlans(kind, operation, plans, { io, flags, format });
+    if (plans.length === 0) return printTotals(kind, operation, [], { io, format });
+    if (!(await confirmed(operation, wanted.selection, plans, invocation, format))) return exitCodes.failed;
+    return carriedOut(kind, invocation, client, operation, plans.map(applied(client)));
+  });
+}
+
+/** A dry run, whose plan is kept for `apply`. */
+export async function runPlan(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const format = listFormat(flags.one('output'), 'text');
+  const plans = await withServer(invocation, async (client) => plansOf(operation, flags, await selected(kind, flags, client), client));
+  return printPlans(kind, operation, plans, { io, flags, format });
+}
+
+export async function runApply(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const [planId = ''] = invocation.args;
+  const hash = invocation.flags.one('hash') ?? '';
+  listFormat(invocation.flags.one('output'), 'text');
+  return withServer(invocation, (client) =>
+    carriedOut(kind, invocation, client, undefined, [async () => (await client.call(applyPlan, { planId, hash }, { isChange: true })).job]),
+  );
+}
+
+function applied(client: GrpcClient) {
+  return ({ planId, hash }: Plan) =>
+    async () =>
+      (await client.call(applyPlan, { planId, hash }, { isChange: true })).job;
+}
+
+/** One for each queue that has such letters; two have their jobs in one group. */
+async function plansOf(operation: Change, flags: FlagValues, wanted: Selected, client: GrpcClient): Promise<readonly Plan[]> {
+  const options = jobOptionsOf(flags);
+  const reason = reasonOf(flags);
+  const { queues, selection } = wanted;
+  const withLetters: QueueName[] = [];
+  for (const queue of queues) {
+    if ((await client.call(countDeadLetters, { queues: [queue], selection })).count > 0) withLetters.push(queue);
+  }
+  if (withLetters.length === 0) await checkIsNotOne(flags, wanted, client);
+  const groupId = withLetters.length > 1 ? randomUUID() : '';
+  const plans: Plan[] = [];
+  for (const queue of withLetters) {
+    const request = { operation: operationNumbers[operation], queue, selection, options, reason, groupId };
+    const { plan } = await client.call(planDeadLetters, request, { isChange: true });
+    if (plan !== undefined && plan.selected > 0) plans.push(plan);
+  }
+  return plans;
+}
+
+/** That nothing fits is a success of a range, and a failure of the one letter that was named: what became of it is said. */
+async function checkIsNotOne(flags: FlagValues, { queues, selection }: Selected, client: GrpcClient): Promise<void> {
+  const [queue] = queues;
+  const [messageId] = selection.messageIds;
+  if (selection.messageIds.length === 1 && messageId !== undefined) {
+    if (queue !== undefined) await client.call(getDeadLetter, { queue, messageId });
+    throw failure(`NOT_FOUND: message ${messageId} is not among them`, { why: 'It is in its queue, and another flag leaves it out.' });
+  }
+  const taskId = flags.one('task-id');
+  if (taskId !== undefined) throw failure(`NOT_FOUND: no letter has task id ${taskId}`);
+}

@@ -1,0 +1,178 @@
+/** `… dlq job …`: what works on letters, or has. */
+import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
+import { failure, usageError } from '../../cli-error.ts';
+import type { Invocation } from '../../command.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { listFormat } from '../../output.ts';
+import { PrintedList, printOne } from '../../printed-list.ts';
+import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
+import { plainText } from '../../table.ts';
+import { paceOf, reasonOf } from './change-options.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { carriedOut } from './job-wait.ts';
+import { operationName } from './operation.ts';
+import { isOfOtherClusters, queueText } from './queue-names.ts';
+import { count } from './read.ts';
+import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
+
+const pageJobs = 100;
+const limitDefault = 100;
+
+export async function runListJobs(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const time = timeFormat(flags);
+  const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time) };
+  const list = new PrintedList<Job>(io, listFormat(flags.one('output'), 'text'), forms);
+  let missing = count(flags, 'limit', limitDefault) || Infinity;
+  await withServer(invocation, async (client) => {
+    for await (const jobs of jobPages(client, flags.switched('active') === true)) {
+      const wanted = jobs.filter((job) => isWanted(kind, invocation, job)).slice(0, missing);
+      missing -= wanted.length;
+      if (!(await list.add(wanted)) || missing <= 0) return;
+    }
+  });
+  list.end();
+  return exitCodes.done;
+}
+
+async function* jobPages(client: GrpcClient, activeOnly: boolean) {
+  let nextPageToken: Uint8Array = new Uint8Array(0);
+  do {
+    const page = await client.call(listJobs, { queue: undefined, activeOnly, pageSize: pageJobs, nextPageToken });
+    yield page.jobs;
+    nextPageToken = page.nextPageToken;
+  } while (nextPageToken.length > 0);
+}
+
+/** Those of `admin queue dlq` are of all queues, as its list is. */
+function isWanted(kind: DlqKind, { flags }: Invocation, { queue }: Job): boolean {
+  const [cluster, category] = [flags.one('cluster'), flags.one('category')];
+  return (
+    (kind === 'admin queue dlq' || isOfOtherClusters(queue?.category ?? '')) &&
+    (cluster === undefined || queue?.sourceCluster === cluster) &&
+    (category === undefined || queue?.category === category)
+  );
+}
+
+export async function runDescribeJob(invocation: Invocation): Promise<ExitCode> {
+  return withServer(invocation, async (client) => printJob(invocation, await described(client, jobIdOf(invocation))));
+}
+
+export async function runWatchJob(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  listFormat(invocation.flags.one('output'), 'text');
+  return withServer(invocation, (client) =>
+    carriedOut(kind, invocation, client, undefined, [() => described(client, jobIdOf(invocation))]),
+  );
+}
+
+export async function runPauseJob(invocation: Invocation): Promise<ExitCode> {
+  const order = orderOf(invocation);
+  return withServer(invocation, async (client) => printJob(invocation, (await client.call(pauseJob, order, { isChange: true })).job));
+}
+
+export async function runResumeJob(invocation: Invocation): Promise<ExitCode> {
+  const order = orderOf(invocation);
+  return withServer(invocation, async (client) => printJob(invocation, (await client.call(resumeJob, order, { isChange: true })).job));
+}
+
+export async function runCancelJob(invocation: Invocation): Promise<ExitCode> {
+  const order = orderOf(invocation);
+  return withServer(invocation, async (client) => {
+    const { job, canceled } = await client.call(cancelJob, order, { isChange: true });
+    if (!canceled) invocation.io.err(`perdure: job ${order.jobId} had ended\n`);
+    return printJob(invocation, job, { canceled });
+  });
+}
+
+export async function runUpdateJob(invocation: Invocation): Promise<ExitCode> {
+  const pace = paceOf(invocation.flags);
+  if (pace.rps === undefined && pace.concurrency === undefined) throw usageError('job update needs --rps or --concurrency');
+  const order = { ...orderOf(invocation), ...pace };
+  return withServer(invocation, async (client) => printJob(invocation, (await client.call(updateJob, order, { isChange: true })).job));
+}
+
+function orderOf(invocation: Invocation) {
+  listFormat(invocation.flags.one('output'), 'text');
+  return { jobId: jobIdOf(invocation), reason: reasonOf(invocation.flags) };
+}
+
+function jobIdOf({ args: [jobId = ''] }: Invocation): string {
+  return jobId;
+}
+
+async function described(client: GrpcClient, jobId: string): Promise<Job | undefined> {
+  return (await client.call(describeJob, { jobId, unlessState: '', waitMs: 0 })).job;
+}
+
+function printJob({ flags, io }: Invocation, job: Job | undefined, more: object = {}): ExitCode {
+  if (job === undefined) throw failure('the server answers without a job');
+  printOne(
+    io,
+    listFormat(flags.one('output'), 'text'),
+    () => ({ ...jobJson(job), ...more }),
+    () => jobText(job),
+  );
+  return exitCodes.done;
+}
+
+const titles = ['JOB', 'OPERATION', 'QUEUE', 'STATE', 'SELECTED', 'DONE', 'FAILED', 'REMAINING', 'CREATED', 'BY'];
+
+function cells(job: Job, time: TimeFormat): readonly string[] {
+  const { jobId, operation, queue, state, counts, createdTimeMs, actor } = job;
+  const done = (counts?.merged ?? 0) + (counts?.purged ?? 0) + (counts?.restored ?? 0);
+  const numbers = [counts?.selected ?? 0, done, counts?.failed ?? 0, counts?.remaining ?? 0].map(String);
+  return [jobId, operationName(operation), queueText(queue), state, ...numbers, time(createdTimeMs), plainText(actor) || '-'];
+}
+
+function jobJson(job: Job): object {
+  const { jobId, groupId, planHash, operation, queue, state, stateReason, actor, reason, query, ids, options, counts } = job;
+  return {
+    jobId,
+    groupId,
+    planHash,
+    operation: operationName(operation),
+    queue: queueText(queue),
+    category: queue?.category ?? '',
+    sourceCluster: queue?.sourceCluster ?? '',
+    state,
+    stateReason,
+    actor,
+    reason,
+    filter: query,
+    ids: ids.map(({ from, to }) => [from, to]),
+    maxMessageId: job.maxMessageId,
+    createdTime: rfc3339(job.createdTimeMs),
+    startTime: rfc3339(job.startTimeMs),
+    endTime: rfc3339(job.endTimeMs),
+    rps: options?.rps ?? 0,
+    concurrency: options?.concurrency ?? 0,
+    canary: options?.canary ?? false,
+    maxFailures: options?.maxFailures ?? 0,
+    taskTimeoutMs: options?.taskTimeoutMs ?? 0,
+    overrideLoopGuard: options?.overrideLoopGuard ?? false,
+    counts,
+    lastProcessedMessageId: job.lastProcessedMessageId,
+    failures: job.failures,
+    skips: job.skips,
+  };
+}
+
+function jobText(job: Job): string {
+  const { counts, ids, failures, skips, ...fields } = jobJson(job) as Readonly<Record<string, unknown>> & {
+    readonly counts: object | undefined;
+    readonly ids: readonly (readonly [number, number])[];
+    readonly failures: Job['failures'];
+    readonly skips: Job['skips'];
+  };
+  const ranges = ids.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`));
+  const rows = Object.entries({ ...fields, ids: ranges.slice(0, 10).join(', ') + (ranges.length > 10 ? ', …' : ''), ...counts })
+    .map(([name, value]) => [name, plainText(String(value))] as const)
+    .filter(([, value]) => value !== '');
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const details = [
+    ...failures.map((each) => `failed: message ${each.messageId}  ${plainText(`${each.errorType}: ${each.errorMessage}`)}`),
+    ...skips.map((each) => `skipped: message ${each.messageId}  ${plainText(each.reason)}`),
+  ];
+  return `${[...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), ...details].join('\n')}\n`;
+}

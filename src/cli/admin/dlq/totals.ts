@@ -1,0 +1,121 @@
+/** What became of a selection, and the exit code that says so. */
+import type { Counts, Job } from '../../../wire/generated/api/deadletter/service.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import type { Io } from '../../io.ts';
+import type { ListFormat } from '../../output.ts';
+import { printOne } from '../../printed-list.ts';
+import { plainText } from '../../table.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { digits } from './letter-forms.ts';
+import type { OperationName } from './operation.ts';
+import { queueText } from './queue-names.ts';
+
+const failuresShownMax = 20;
+
+export const noLetters: Counts = {
+  selected: 0,
+  merged: 0,
+  purged: 0,
+  failed: 0,
+  skipped: 0,
+  gone: 0,
+  notTried: 0,
+  remaining: 0,
+  mergedNoop: 0,
+  restored: 0,
+};
+
+export function countsOf(jobs: readonly Job[]): Counts {
+  const sum = (key: keyof Counts): number => jobs.reduce((total, { counts }) => total + (counts?.[key] ?? 0), 0);
+  return {
+    selected: sum('selected'),
+    merged: sum('merged'),
+    purged: sum('purged'),
+    failed: sum('failed'),
+    skipped: sum('skipped'),
+    gone: sum('gone'),
+    notTried: sum('notTried'),
+    remaining: sum('remaining'),
+    mergedNoop: sum('mergedNoop'),
+    restored: sum('restored'),
+  };
+}
+
+export type To = { readonly io: Io; readonly format: ListFormat };
+
+export function printTotals(kind: DlqKind, operation: OperationName, jobs: readonly Job[], { io, format }: To): ExitCode {
+  const counts = countsOf(jobs);
+  printOne(
+    io,
+    format,
+    () => totalsJson(operation, jobs, counts),
+    () => totalsText(operation, jobs, counts),
+  );
+  for (const job of jobs) {
+    const trouble = troubleOf(kind, job);
+    if (trouble !== undefined) io.err(`perdure: ${trouble}\n`);
+  }
+  if (jobs.some(({ state }) => state === 'failed')) return exitCodes.failed;
+  return counts.remaining > 0 && operation !== 'restore' ? exitCodes.partlyDone : exitCodes.done;
+}
+
+/** Why it did not come to its end. */
+function troubleOf(kind: DlqKind, { jobId, state, stateReason }: Job): string | undefined {
+  const reason = stateReason === '' ? '' : `: ${plainText(stateReason)}`;
+  switch (state) {
+    case 'failed':
+      return `job ${jobId} failed${reason}`;
+    case 'cancelled':
+      return `job ${jobId} was cancelled${reason}`;
+    case 'paused':
+      return `job ${jobId} is paused${reason}\nIt goes on with: perdure ${kind} job resume ${jobId}`;
+    default:
+      return undefined;
+  }
+}
+
+export function totalsJson(operation: OperationName, jobs: readonly Job[], counts: Counts): object {
+  const { selected, merged, purged, failed, skipped, gone, notTried, remaining, restored } = counts;
+  return {
+    jobIds: jobs.map(({ jobId }) => jobId),
+    operation,
+    ...{ selected, merged, purged, failed, skipped, gone, notTried, remaining },
+    ...(operation === 'restore' ? { restored } : {}),
+    failures: jobs.flatMap(({ queue, failures }) =>
+      failures.map((failure) => ({ queue: queueText(queue), ...failure, taskId: digits(failure.taskId) })),
+    ),
+    skips: jobs.flatMap(({ queue, skips }) => skips.map((skip) => ({ queue: queueText(queue), ...skip }))),
+  };
+}
+
+/** Lines that say how much was done, then what stands in the way of the rest. */
+function totalsText(operation: OperationName, jobs: readonly Job[], counts: Counts): string {
+  const { merged, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
+  const more = [
+    gone === 0 ? '' : `gone ${gone}: merged or purged by others meanwhile`,
+    notTried === 0 ? '' : `not tried ${notTried}`,
+    remaining === 0 || operation === 'restore' ? '' : `remaining ${remaining}`,
+  ];
+  const unfinished = failed + skipped === 0 || operation === 'merge' ? '' : `, failed ${failed}, skipped ${skipped}`;
+  const first = {
+    merge: `merged ${merged}, failed ${failed}, skipped ${skipped}`,
+    purge: `purged ${purged}${unfinished}`,
+    restore: `restored ${restored}${unfinished}`,
+  }[operation];
+  const details = jobs.flatMap(detailLines);
+  const shown = details.slice(0, failuresShownMax);
+  const hidden = failed + skipped - shown.length;
+  const rest = details.length > 0 && hidden > 0 ? [`  … and ${hidden} more`] : [];
+  return `${[first, ...more.filter((line) => line !== ''), ...shown, ...rest].join('\n')}\n`;
+}
+
+function detailLines({ queue, failures, skips }: Job): readonly string[] {
+  return [
+    ...failures.map(({ messageId, taskId, taskType, errorType, errorMessage, sameCause }) => {
+      const error = [errorType, errorMessage].filter((part) => part !== '').join(': ');
+      const task = [taskId === '' ? '' : `task ${taskId}`, taskType].filter((part) => part !== '').join(' ');
+      return `  message ${messageId} of ${queueText(queue)}  ${plainText(task)}  ${plainText(error)}${sameCause ? ' (as before)' : ''}`;
+    }),
+    ...skips.map(({ messageId, reason }) => `  message ${messageId} of ${queueText(queue)}  skipped: ${plainText(reason)}`),
+  ];
+}
