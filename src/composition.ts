@@ -37,6 +37,7 @@ import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
 import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
+import { DeadLetterQueues, ownQueues } from './start/dead-letter-queues.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
@@ -102,7 +103,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     logger,
     clusterTopic: clusterTopic(prefix),
     runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
-    ownConcerns: () => [concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
+    ownConcerns: () => [
+      ...[concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
+      ...(deadLetters?.concerns ?? []),
+    ],
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
@@ -197,11 +201,12 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
+  let deadLetters: DeadLetterQueues | undefined;
   const release = async (): Promise<void> => {
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
-    await Promise.all(actors.map((actor) => actor.drain()));
+    await Promise.all([deadLetters?.stop(), ...actors.map((actor) => actor.drain())]);
     router.close();
     await database.close();
     await log.close();
@@ -267,6 +272,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       bytes: census.bytesRead,
     };
     census.serving();
+    deadLetters = new DeadLetterQueues({ ...common, log, prefix, cluster, router, database, checkpoints });
+    deadLetters.open(ownQueues(identity.clusterName));
     const endWatch = watch(
       (concerns) => census.concerned(concerns),
       // The cluster's journal is never trimmed.

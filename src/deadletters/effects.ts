@@ -18,4 +18,7 @@ export type ReadIndex = { readonly kind: 'readIndex'; readonly askId: number; re
 /** Nobody waits for that answer any more, if it is the index that was asked. */
 export type GiveUpIndex = { readonly kind: 'giveUpIndex'; readonly askId: number };
 
-export type DeadLetterEffect = ExecuteLetter | Carried | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;
+/** Letters of a shard were taken once, and are not in the journal: people have to know. Sequences of its hand-overs. */
+export type LettersLost = { readonly kind: 'lettersLost'; readonly shard: number; readonly from: number; readonly to: number };
+
+export type DeadLetterEffect = ExecuteLetter | Carried | LettersLost | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;

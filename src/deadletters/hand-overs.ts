@@ -11,7 +11,7 @@ export const HAND_OVER_LETTERS_MAX = 100;
 
 export type HandedOver = { readonly sequence: number; readonly messageId: number };
 
-/** `next`: a new one. `forgotten`: older than what is kept, so its answer was heard. `gap`: those in front of it never came. */
+/** `next`: a new one. `forgotten`: older than what is kept, so its answer was heard. `gap`: those in front of it are not here. */
 export type HandOverVerdict = { readonly kind: 'known'; readonly messageId: number } | { readonly kind: 'next' | 'forgotten' | 'gap' };
 
 export class HandOvers {

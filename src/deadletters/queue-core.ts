@@ -145,6 +145,7 @@ export class QueueCore {
       return invalid(`a hand-over has 1 to ${HAND_OVER_LETTERS_MAX} letters, this one ${letters.length}`);
     }
     const first = letters[0]?.handOver.sequence ?? 0;
+    if (!isId(first) || first === 0) return invalid(`hand-overs are numbered from 1, this one is ${first}`);
     const ids: number[] = [];
     const records: LetterRecord[] = [];
     for (const [index, letter] of letters.entries()) {
@@ -155,15 +156,18 @@ export class QueueCore {
       // Its record has one shard, by which the hand-over is known after a takeover.
       if (letter.task.shardId !== shard) return invalid(`shard ${shard} hands over a task of shard ${letter.task.shardId}`);
       const verdict: HandOverVerdict = records.length > 0 ? { kind: 'next' } : handOvers.judge(shard, handOver.sequence);
-      if (verdict.kind === 'gap' || verdict.kind === 'forgotten') {
-        return invalid(handOverProblem(shard, handOver.sequence, verdict.kind, handOvers.last(shard)));
-      }
+      if (verdict.kind === 'forgotten') return invalid(forgotten(shard, handOver.sequence, handOvers.last(shard)));
       const messageId = verdict.kind === 'known' ? verdict.messageId : given.nextId + records.length;
       ids.push(messageId);
-      if (verdict.kind === 'next') records.push({ kind: 'letter', timeMs, messageId, letter });
+      if (verdict.kind !== 'known') records.push({ kind: 'letter', timeMs, messageId, letter });
     }
     const reply: DeadLetterReply = { kind: 'accepted', ids };
-    return records.length === 0 ? answer(reply) : this.#commit(records, timeMs, reply);
+    if (records.length === 0) return answer(reply);
+    // The shard hands over what stands first in its line: those before it were taken once, and are not here. To refuse it would bring none of them
+    // back, and its line would stand for ever.
+    const last = handOvers.last(shard);
+    const lost: DeadLetterEffect[] = first > last + 1 ? [{ kind: 'lettersLost', shard, from: last + 1, to: first - 1 }] : [];
+    return this.#commit(records, timeMs, reply, lost);
   }
 
   // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -343,9 +347,8 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
   return askId === NOBODY ? [] : [{ kind: 'reply', askId, reply }];
 }
 
-function handOverProblem(shard: number, sequence: number, verdict: 'forgotten' | 'gap', last: number): string {
-  const what = verdict === 'gap' ? 'those in front of it never came' : 'it is older than what is kept';
-  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: ${what}`;
+function forgotten(shard: number, sequence: number, last: number): string {
+  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
 }
 
 /** Each becomes a header; no text of a record may be longer than the log takes. */

@@ -5,14 +5,14 @@ import { AnotherServerError } from '../config/another-server.ts';
 import { ignoredPartitions } from './layout.ts';
 import { topicCatalogue } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
-import type { Log, PartitionId } from '../actors/log.ts';
+import type { GrowingLog, PartitionId } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { LogOptions, ServerOptions } from '../config/server-options.ts';
 import type * as embeddedLog from '../topics/embedded/embedded-log.ts';
 import type * as kafkaLog from '../topics/kafka/kafka-log.ts';
 
 export type OpenLog = {
-  readonly log: Log;
+  readonly log: GrowingLog;
   /** `kafka <brokers>`, a file name, or `memory`. */
   readonly name: string;
   /** Of topics. */

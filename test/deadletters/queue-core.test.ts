@@ -106,11 +106,29 @@ describe('a dead letter queue', () => {
     expect(queue.handOver(1, 4)).toEqual([0, 1, 3, 4]);
   });
 
+  test('what a shard hands over behind letters that are not there is taken, and the loss is told, once', () => {
+    const queue = new Queue();
+    queue.handOver(2, 3);
+    const handOver = (shard: number, sequence: number) => queue.ask({ kind: 'acceptLetters', shard, letters: [letterOf(shard, sequence)] });
+    const taken = (id: number, from: number, to: number, shard: number) => ({
+      reply: { kind: 'accepted', ids: [id] },
+      effects: [{ kind: 'lettersLost', shard, from, to }],
+    });
+    expect(handOver(1, 41)).toEqual(taken(3, 1, 40, 1));
+    expect(handOver(2, 5)).toEqual(taken(4, 4, 4, 2));
+    queue.restart();
+    expect(handOver(1, 41)).toEqual({ reply: { kind: 'accepted', ids: [3] }, effects: [] });
+    expect(handOver(1, 42)).toEqual({ reply: { kind: 'accepted', ids: [5] }, effects: [] });
+    expect(handOver(2, 4).reply).toMatchObject({ kind: 'rejected' });
+    expect(queue.counts).toEqual([6, 0, 0, 0]);
+  });
+
   test.each([
     ['none', 1, []],
     ['too many', 1, Array.from({ length: HAND_OVER_LETTERS_MAX + 1 }, (_, index) => letterOf(1, index + 1))],
     ['some left out', 1, [letterOf(1, 1), letterOf(1, 3)]],
-    ['the first ones left out', 1, [letterOf(1, 2)]],
+    ['numbered from 0', 1, [letterOf(1, 0)]],
+    ['numbered between two', 1, [letterOf(1, 0.5)]],
     ['of another shard', 1, [letterOf(2, 1)]],
     ['about a task of another shard', 1, [{ ...letterOf(1, 1), task: letterOf(2, 1).task }]],
     ['of no shard', 0, [letterOf(0, 1)]],

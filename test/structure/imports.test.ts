@@ -82,11 +82,7 @@ describe('what src exports', () => {
   const tests = sourceFiles('test').map(wordsOf);
   /** What only tests use, and why it stands in src. */
   const early = new Map([
-    ['QueueHost', 'owns a dead letter queue; the composition starts it when shards hand letters over'],
-    ['DeadLetterOffice', 'likewise, opens those queues'],
-    ['deadLetterCodec', 'likewise, their records'],
-    ['deadLetterStateCodec', 'likewise, what a checkpoint of them holds'],
-    ['redriveTopic', 'likewise'],
+    ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
     ['decodeTaskInfo', 'the task of a letter; whoever executes it again asks'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);

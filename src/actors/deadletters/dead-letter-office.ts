@@ -8,7 +8,7 @@
  * A cluster that was made before there were any gets them so, with its next start.
  */
 import { backOffMs } from '../../kernel/back-off.ts';
-import { errorText } from '../../kernel/error-text.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { ClusterSnapshot, KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { DeadLetterQueue } from '../../deadletters/letter.ts';
 import type { Asker } from '../asks/router.ts';
@@ -44,6 +44,8 @@ export class DeadLetterOffice {
   readonly #timers = new Set<Timer>();
   /** By their topics: two owners of one queue would take it from each other for ever. */
   readonly #opened = new Set<string>();
+  /** Of those that were tried and are not served: topic and reason. */
+  readonly #troubles = new Map<string, string>();
   #isClosed = false;
 
   constructor(options: DeadLetterOfficeOptions) {
@@ -62,6 +64,11 @@ export class DeadLetterOffice {
     void this.#openAll(missing, 0);
   }
 
+  /** What is wanted and could not be opened so far. */
+  get closed(): readonly { readonly topic: string; readonly reason: string }[] {
+    return [...this.#troubles].map(([topic, reason]) => ({ topic, reason }));
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const timer of this.#timers) timer.cancel();
@@ -74,8 +81,10 @@ export class DeadLetterOffice {
       if (this.#isClosed) return;
       try {
         await this.#open(queue);
+        this.#troubles.delete(this.#options.topicOf(queue).name);
       } catch (error) {
         missing.push(queue);
+        this.#troubles.set(this.#options.topicOf(queue).name, errorMessage(error));
         this.#tell(queue, error);
       }
     }
@@ -93,7 +102,8 @@ export class DeadLetterOffice {
     const before = this.#known(queue);
     await log.addTopic(topic);
     if (before !== undefined && (await log.end({ topic: topic.name, partition: 0 })) === 0) {
-      logger.warn('a dead letter queue that was there is empty: if its topic was deleted, its letters are gone', { topic: topic.name });
+      const lost = 'a dead letter queue that was there is empty: its topic was deleted, or lost its records, and its letters are gone';
+      logger.error(lost, { topic: topic.name });
     }
     const known = before ?? (await this.#add(queue));
     if (!this.#isClosed) serve({ ...queue, number: known.number }, topic);
@@ -123,6 +133,6 @@ export class DeadLetterOffice {
   #tell({ category, sourceCluster }: WantedQueue, error: unknown): void {
     if (this.#isClosed || !this.#warnings.now()) return;
     const what = 'a dead letter queue cannot be opened: tasks that fail for good wait where they are';
-    this.#options.logger.warn(what, { 'task-category': category, 'xdc-source-cluster': sourceCluster, reason: errorText(error) });
+    this.#options.logger.warn(what, { 'task-category': category, 'xdc-source-cluster': sourceCluster, reason: errorMessage(error) });
   }
 }

@@ -14,7 +14,7 @@ import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../deadletters/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import type { LogFields } from '../../observability/logger.ts';
+import type { LogFields, Logger } from '../../observability/logger.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
@@ -88,12 +88,13 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   readonly #options: QueueHostOptions;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
-    const { queue, checkpoints, logger, sink } = options;
+    const { queue, checkpoints, sink } = options;
+    const logger = options.logger.with(logFieldsOf(queue));
     const { core } = this;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({
       ...options,
-      logger: logger.with(logFieldsOf(queue)),
+      logger,
       journal: journalOf(queue),
       state,
       onFenced: () => tenure.fenced(),
@@ -102,7 +103,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     this.checkpointer = checkpointer;
     const partition = { topic: options.topic, partition: 0 };
     const { database } = checkpoints;
-    const index = new QueueIndex({ ...options, partition, database, journal: journalOf(queue), checkpointer });
+    const index = new QueueIndex({ ...options, logger, partition, database, journal: journalOf(queue), checkpointer });
     const compaction = new QueueCompaction({
       ...options,
       core,
@@ -111,11 +112,11 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       journal: journalOf(queue),
       checkpointer,
       tenure,
-      logger: logger.with(logFieldsOf(queue)),
+      logger,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
-    this.shell = new QueueShell({ sink, tenure, checkpointer, index, compaction });
+    this.shell = new QueueShell({ sink, tenure, checkpointer, index, compaction, logger });
     this.subscribers = [
       {
         committed: (record, position, replayed) => {
@@ -188,6 +189,7 @@ type QueueShellOptions = {
   readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
   readonly index: QueueIndex;
   readonly compaction: QueueCompaction;
+  readonly logger: Logger;
 };
 
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
@@ -233,6 +235,12 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
       }
       case 'carried':
         return this.#options.compaction.carried(effect.cut);
+      case 'lettersLost': {
+        const { shard, from, to } = effect;
+        const lost =
+          'letters are gone: a shard has handed them over, and they are not in this topic. Was it deleted, or did it lose records?';
+        return this.#options.logger.error(lost, { 'shard-id': shard, 'first-sequence': from, 'last-sequence': to });
+      }
       case 'readIndex':
         return this.#options.index.read(effect.askId, effect.request);
       case 'giveUpIndex':

@@ -1,0 +1,128 @@
+/**
+ * The queues of dead letters of this server: opened once it serves, drained before its log is closed.
+ *
+ *     serving ─▶ office: topic, number ─▶ QueueHost ─▶ router.deadLetters, under its number
+ *
+ * Nothing waits for them, and nothing else fails with them: tasks that fail for good wait in their shards meanwhile, and health says so.
+ */
+import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
+import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts';
+import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoints.ts';
+import type { Database } from '../actors/database.ts';
+import { DeadLetterOffice, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
+import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue-host.ts';
+import type { GrowingLog, TopicSpec } from '../actors/log.ts';
+import type { Concern } from '../actors/ownership/census.ts';
+import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
+import type { Router } from '../actors/asks/router.ts';
+import { deadLetterTopic } from '../topics/catalogue.ts';
+import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
+
+type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
+
+export type DeadLetterQueuesOptions = OfEveryActor & {
+  readonly log: GrowingLog;
+  readonly prefix: string;
+  readonly cluster: Pick<ClusterHost, 'view'>;
+  readonly router: Router;
+  /** Where their indexes stand: the server's, or one in memory. */
+  readonly database: Database;
+  /** Of the server's database; absent: it has none. */
+  readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
+};
+
+/** The categories whose tasks come from this cluster, and may fail for good. */
+export function ownQueues(clusterName: string): readonly WantedQueue[] {
+  const own = { sourceCluster: clusterName, targetCluster: clusterName };
+  return [
+    { category: 'transfer', categoryId: 1, ...own },
+    { category: 'timer', categoryId: 2, ...own },
+  ];
+}
+
+/** One that is not served for so long is told of: a takeover is nobody's business. */
+const TOLD_AFTER_MS = 5_000;
+
+type Served = { readonly host: QueueHost; readonly topic: string; status: PartitionStatus | undefined; servedMs: number };
+
+export class DeadLetterQueues {
+  readonly #options: DeadLetterQueuesOptions;
+  readonly #checkpoints: QueueHostOptions['checkpoints'];
+  readonly #office: DeadLetterOffice;
+  readonly #served: Served[] = [];
+
+  constructor(options: DeadLetterQueuesOptions) {
+    const { log, prefix, cluster, router, database, checkpoints, clock, logger } = options;
+    this.#options = options;
+    const { schedule = new CheckpointSchedule({ clock, logger }), limits = {} } = checkpoints ?? {};
+    this.#checkpoints = { database, schedule, limits, stateWire: deadLetterStateCodec };
+    this.#office = new DeadLetterOffice({
+      log,
+      cluster,
+      asker: router,
+      topicOf: ({ category, sourceCluster }) => ({
+        name: deadLetterTopic(prefix, category, sourceCluster),
+        partitions: 1,
+        purpose: `${category} tasks of ${sourceCluster} that failed for good`,
+      }),
+      serve: (queue, topic) => this.#serve(queue, topic),
+      clock,
+      logger,
+    });
+  }
+
+  /** Idempotent; as soon as they can be. */
+  open(wanted: readonly WantedQueue[]): void {
+    this.#office.open(wanted);
+  }
+
+  /** For health. */
+  get concerns(): readonly Concern[] {
+    const nowMs = this.#options.clock.monoMs();
+    const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened (${reason})`));
+    const unserved = this.#served.filter(({ status, servedMs }) => {
+      return isDown(status) || (status?.state !== 'active' && nowMs - servedMs >= TOLD_AFTER_MS);
+    });
+    return [...closed, ...unserved.map(({ topic, status }) => concernOf(topic, whyUnserved(status)))];
+  }
+
+  /** They commit what they accepted, and let go. */
+  async stop(): Promise<void> {
+    this.#office.close();
+    await Promise.all(this.#served.map(({ host }) => host.actor.drain()));
+  }
+
+  #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec): void {
+    const { prefix, router, clock } = this.#options;
+    const host = new QueueHost({
+      ...this.#options,
+      queue,
+      topic,
+      codec: deadLetterCodec(queue, prefix),
+      sink: router.deadLetters.sink(queue.number),
+      checkpoints: this.#checkpoints,
+      onStatus: (status) => {
+        if (status.state === 'active' || served.status?.state === 'active') served.servedMs = clock.monoMs();
+        served.status = status;
+      },
+    });
+    const served: Served = { host, topic, status: undefined, servedMs: clock.monoMs() };
+    this.#served.push(served);
+    router.deadLetters.attach(queue.number, host);
+    host.actor.start();
+  }
+}
+
+function isDown(status: PartitionStatus | undefined): boolean {
+  return status?.state === 'failed' || status?.state === 'unassigned';
+}
+
+function whyUnserved(status: PartitionStatus | undefined): string {
+  return status === undefined ? 'it has not begun' : `it is ${status.state}${status.reason === '' ? '' : ` (${status.reason})`}`;
+}
+
+function concernOf(topic: string, why: string): Concern {
+  const message = `the dead letters of ${topic} are not served: ${why}. Its tasks that fail for good wait in their shards; all else goes on`;
+  return { subject: topic, severity: 'warning', message };
+}

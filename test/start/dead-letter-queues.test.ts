@@ -1,0 +1,211 @@
+/** Queues of dead letters beside a cluster that serves: made, numbered, and the same after a restart, on the embedded log. */
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ClusterHost } from '../../src/actors/cluster/cluster-host.ts';
+import { CLUSTER_ACTOR, type DeadLetterAnswer, Router } from '../../src/actors/asks/router.ts';
+import type { WantedQueue } from '../../src/actors/deadletters/dead-letter-office.ts';
+import { CheckpointSchedule } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
+import type { Database } from '../../src/actors/database.ts';
+import type { GrowingLog } from '../../src/actors/log.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
+import { DeadLetterQueues } from '../../src/start/dead-letter-queues.ts';
+import { type Logger, silentLogger } from '../../src/observability/logger.ts';
+import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
+import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
+import { letterOf } from '../deadletters/letters.ts';
+import { turns, until } from '../support/event-loop.ts';
+import { FAR_AWAY_MS } from '../actors/far-away.ts';
+import { jsonClaims } from '../actors/ledger.ts';
+
+const wanted = (category: string): WantedQueue => ({ category, categoryId: 1, sourceCluster: 'active', targetCluster: 'active' });
+/** Of a topic that somebody wants to be made. */
+type Refusal = (topic: string) => boolean;
+
+class Server {
+  readonly log: GrowingLog;
+  readonly database: Database;
+  readonly router = new Router(systemClock);
+  readonly warnings: string[] = [];
+  readonly errors: string[] = [];
+  readonly cluster: ClusterHost;
+  readonly queues: DeadLetterQueues;
+
+  static async start(file: string, refuses: Refusal): Promise<Server> {
+    const log = await openEmbeddedLog({ filename: file, topics: [{ name: 'perdure.cluster', partitions: 1 }] });
+    const server = new Server(log, openSqlite({ filename: `${file}-state` }), refuses);
+    await until(() => server.cluster.actor.status().state === 'active');
+    return server;
+  }
+
+  private constructor(log: GrowingLog, database: Database, refuses: Refusal) {
+    this.log = log;
+    this.database = database;
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (message) => void this.warnings.push(message),
+      error: (message) => void this.errors.push(message),
+      with: () => logger,
+    };
+    const common = { owner: 'test', claims: jsonClaims, clock: systemClock, random: systemRandom, logger };
+    const { router } = this;
+    this.cluster = new ClusterHost({
+      ...common,
+      log,
+      topic: 'perdure.cluster',
+      codec: clusterCodec,
+      onStatus: () => {},
+      sink: router.cluster.sink(CLUSTER_ACTOR),
+    });
+    router.cluster.attach(CLUSTER_ACTOR, this.cluster.actor);
+    this.cluster.actor.start();
+    const checkpoints = { schedule: new CheckpointSchedule({ clock: systemClock, logger }) };
+    const forwarded: GrowingLog = {
+      exclusive: true,
+      attach: (...given) => log.attach(...given),
+      read: (...given) => log.read(...given),
+      bounds: (id) => log.bounds(id),
+      end: (id) => log.end(id),
+      truncate: (...given) => log.truncate(...given),
+      close: () => log.close(),
+      addTopic: async (topic) => {
+        if (refuses(topic.name)) throw new Error('no rights');
+        await log.addTopic(topic);
+      },
+    };
+    this.queues = new DeadLetterQueues({
+      ...common,
+      log: forwarded,
+      prefix: 'perdure',
+      cluster: this.cluster,
+      router,
+      database,
+      checkpoints,
+    });
+  }
+
+  /** Their numbers, once they serve. */
+  async open(...categories: readonly string[]): Promise<readonly number[]> {
+    this.queues.open(categories.map(wanted));
+    const numbers: number[] = [];
+    for (const category of categories) {
+      await until(() => this.numberOf(category) !== undefined);
+      const number = this.numberOf(category) ?? 0;
+      while ((await this.ask(number, { kind: 'countLetters' })).kind !== 'counted') await turns();
+      numbers.push(number);
+    }
+    return numbers;
+  }
+
+  numberOf(category: string): number | undefined {
+    return this.cluster.view.deadLetterQueues.find((queue) => queue.category === category)?.number;
+  }
+
+  ask<Request extends DeadLetterRequest>(queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {
+    return new Promise((resolve) => void this.router.askDeadLetters(queue, request, FAR_AWAY_MS, resolve));
+  }
+
+  async stop(): Promise<void> {
+    await this.queues.stop();
+    await this.cluster.actor.drain();
+    this.router.close();
+    await this.database.close();
+    await this.log.close();
+  }
+}
+
+let folder: string;
+let servers: Server[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdure-dead-letters-'));
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(refuses: Refusal = () => false): Promise<Server> {
+  const server = await Server.start(join(folder, 'x.db'), refuses);
+  servers.push(server);
+  return server;
+}
+
+async function restart(): Promise<Server> {
+  await servers.pop()?.stop();
+  return await start();
+}
+
+describe('dead letter queues', () => {
+  const handOver = { kind: 'acceptLetters', shard: 3, letters: [1, 2, 3].map((sequence) => letterOf(3, sequence)) } as const;
+  const count = { kind: 'countLetters' } as const;
+
+  test('come to a cluster that was made without them, and are the same after a restart: number, letters, what was handed over', async () => {
+    await start();
+    const first = await restart();
+    expect(await first.open('transfer', 'timer')).toEqual([1, 2]);
+    expect(await first.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
+    await first.ask(1, { kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 2 }] });
+    const purge = { kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters: [{ messageId: 1, generation: 0 }] } as const;
+    expect(await first.ask(1, purge)).toEqual({ kind: 'purged', ids: [1], gone: [] });
+    expect(await first.ask(2, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
+
+    const second = await restart();
+    expect(await second.open('timer', 'transfer')).toEqual([2, 1]);
+    expect(await second.ask(1, count)).toEqual({
+      kind: 'counted',
+      nextId: 3,
+      lowestOpen: 0,
+      open: 2,
+      quarantined: 0,
+      merged: 0,
+      purged: 1,
+    });
+    expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
+    expect(await second.ask(1, purge)).toMatchObject({ kind: 'rejected', rejection: { reason: 'not-claimed' } });
+    expect(await second.ask(2, count)).toMatchObject({ open: 3, purged: 0 });
+    expect(second.warnings).toEqual([]);
+  });
+
+  test('whose topic is gone is served anew where its rows are gone too: people are told, and shards go on handing over', async () => {
+    const first = await start();
+    await first.open('transfer');
+    await first.ask(1, handOver);
+    const second = await restart();
+    // A queue that the cluster knows, and whose topic is empty: as where somebody has deleted it.
+    const asked = { kind: 'addDeadLetterQueue', category: 'timer', sourceCluster: 'active' } as const;
+    await new Promise((resolve) => void second.router.askCluster(asked, FAR_AWAY_MS, resolve));
+    await second.open('timer');
+    expect(second.errors).toEqual([expect.stringContaining('its letters are gone')]);
+    const later = [7, 8].map((sequence) => letterOf(3, sequence));
+    expect(await second.ask(2, { kind: 'acceptLetters', shard: 3, letters: later })).toEqual({ kind: 'accepted', ids: [0, 1] });
+    expect(second.errors.slice(1)).toEqual([expect.stringContaining('letters are gone: a shard has handed them over')]);
+  });
+
+  test('that are wanted twice have one owner each', async () => {
+    const server = await start();
+    server.queues.open([wanted('transfer'), wanted('transfer')]);
+    server.queues.open([wanted('transfer'), wanted('timer')]);
+    expect(await server.open('timer')).toEqual([2]);
+    expect(await server.ask(1, handOver)).toMatchObject({ kind: 'accepted' });
+    expect(server.cluster.view.deadLetterQueues).toHaveLength(2);
+  });
+
+  test('whose topic cannot be made are tried again, the others are served, and people are told', async () => {
+    let refuses = true;
+    const server = await start((topic) => refuses && topic.includes('transfer'));
+    server.queues.open([wanted('transfer'), wanted('timer')]);
+    expect(await server.open('timer')).toEqual([1]);
+    expect(server.warnings).toEqual(['a dead letter queue cannot be opened: tasks that fail for good wait where they are']);
+    expect(server.queues.concerns).toEqual([
+      { subject: 'dlq.perdure.transfer.active', severity: 'warning', message: expect.stringContaining('no rights') as string },
+    ]);
+    refuses = false;
+    expect(await server.open('transfer')).toEqual([2]);
+    expect(server.queues.concerns).toEqual([]);
+  });
+});
