@@ -154,7 +154,14 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const hotState = new HotState(systemClock, hotStateBytesMax);
   const backgroundReads = oneAtATime();
   const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
-  const capture = taskCapture({ cluster, dynamicConfig, prefix, node: `${hostname()}:${options.port}`, metrics });
+  const capture = taskCapture({
+    cluster,
+    dynamicConfig,
+    prefix,
+    node: `${hostname()}:${options.port}`,
+    metrics,
+    devFaults: options.devFaults ?? [],
+  });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({

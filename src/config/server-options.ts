@@ -1,3 +1,4 @@
+import type { DevFault } from './dev-faults.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { DynamicEntries } from './dynamic-config.ts';
 import type { KafkaOptions } from './kafka-options.ts';
@@ -47,6 +48,8 @@ export type ServerOptions = {
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   /** Has values that hold before those of `dynamicConfig`, and may change while the server serves. */
   readonly dynamicConfigFile?: DynamicConfigFileOptions | undefined;
+  /** What tasks meet because somebody wants it; absent: nothing. */
+  readonly devFaults?: readonly DevFault[] | undefined;
   readonly clusterName: string;
   /** Where metrics can be scraped; undefined: nowhere, and none are kept. */
   readonly metrics?: MetricsOptions | undefined;

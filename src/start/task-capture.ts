@@ -2,6 +2,7 @@
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { TaskCapture } from '../actors/history/task-capture.ts';
 import { captureSettings } from '../config/dead-letter-settings.ts';
+import { type DevFault, faultOf } from '../config/dev-faults.ts';
 import type { DynamicValues } from '../config/dynamic-config.ts';
 import { perdureVersion } from '../config/version.ts';
 import type { MetricsRegistry } from '../observability/metrics/metrics.ts';
@@ -15,9 +16,10 @@ export type TaskCaptureSetting = {
   /** As letters name who runs tasks. */
   readonly node: string;
   readonly metrics: MetricsRegistry | undefined;
+  readonly devFaults: readonly DevFault[];
 };
 
-export function taskCapture({ cluster, dynamicConfig, prefix, node, metrics }: TaskCaptureSetting): TaskCapture {
+export function taskCapture({ cluster, dynamicConfig, prefix, node, metrics, devFaults }: TaskCaptureSetting): TaskCapture {
   const clusterName = (): string => cluster.view.identity?.clusterName ?? '';
   return {
     clusterName,
@@ -30,6 +32,11 @@ export function taskCapture({ cluster, dynamicConfig, prefix, node, metrics }: T
     node,
     build: perdureVersion(),
     group: `${prefix}-history`,
+    ...(devFaults.length === 0
+      ? {}
+      : {
+          faultOf: ({ taskId, key: { runId } }, { taskType, namespace }) => faultOf(devFaults, { taskType, namespace, runId, taskId }),
+        }),
     ...(metrics === undefined ? {} : { metrics: metrics.of('history') }),
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { parseDevFault } from '../../src/config/dev-faults.ts';
 import { defaultNaming } from '../../src/config/metrics-options.ts';
 import { banner, hostPort } from '../../src/cli/server/banner.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
@@ -119,7 +120,6 @@ describe('server start-dev', () => {
       'http://x',
       '--ui-disable-news-fetch',
       '--role-ports',
-      '--dev-faults',
     );
     expect(options).toEqual(await optionsOf());
   });
@@ -186,6 +186,11 @@ describe('a flag that makes no sense is refused before anything starts', () => {
       flags: ['--dynamic-config-value', 'limit.blobSize.error="2 MB"'],
       code: 2,
       err: 'perdure: --dynamic-config-value limit.blobSize.error: expected a whole number from 1024 to 2097152, got "2 MB"\n',
+    },
+    {
+      flags: ['--dev-faults', 'kind=sometimes'],
+      code: 2,
+      err: 'perdure: --dev-faults: kind: expected failed or permanent, got "sometimes"\n',
     },
     { flags: ['--dynamic-config-value', '=1'], code: 2, err: 'perdure: --dynamic-config-value: expected KEY=JSON, got "=1"\n' },
     {
@@ -277,6 +282,11 @@ describe('the banner', () => {
   });
 
   test('what it tells to try reaches this server', () => {
+    const fault = parseDevFault('task=TASK_TYPE_USER_TIMER,error=planted,share=0.25,namespace=orders,kind=permanent');
+    if ('problem' in fault) throw new Error(fault.problem);
+    expect(banner({ host: 'localhost', log: embedded(undefined), devFaults: [fault.fault] }, 7233)).toContain(
+      'FAULTS INJECTED:      TASK_TYPE_USER_TIMER of orders, 25 % of them, fails for good: planted\n',
+    );
     const shown = banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 7300);
     expect(shown).toContain('TEMPORAL_ADDRESS=localhost:7300 npm run hello');
     expect(banner({ host: '10.0.0.7', log: embedded(undefined) }, 7233)).toContain('show --address 10.0.0.7:7233 --workflow-id');

@@ -25,6 +25,10 @@ export type TaskKind = { readonly namespace: string; readonly taskType: TaskType
 
 export type CaptureSettingsOf = (kind: TaskKind) => CaptureSettings;
 
+export type InjectedFault = { readonly kind: 'failed' | 'permanent'; readonly errorMessage: string };
+
+export type FaultOf = (task: Task, kind: TaskKind) => InjectedFault | undefined;
+
 export type FailedTasksOptions = {
   readonly shard: number;
   readonly settingsOf: CaptureSettingsOf;
@@ -33,7 +37,7 @@ export type FailedTasksOptions = {
   readonly submit: (command: HandOverTask) => void;
   readonly nowMs: () => number;
   /** For demonstrations and tests: what befalls an attempt at this task; undefined: nothing. Absent: likewise, of all tasks. */
-  readonly faultOf?: (task: Task, namespace: string) => TaskFailure | undefined;
+  readonly faultOf?: FaultOf;
   /** Whoever runs the tasks, for those who read a letter. */
   readonly node: string;
   readonly build: string;
@@ -85,8 +89,12 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
 
   /** An attempt at it fails, because somebody wants that. */
   injected(task: Task): TaskFailure | undefined {
-    const { faultOf, subjectOf } = this.#options;
-    return faultOf?.(task, subjectOf(task).namespace);
+    const { faultOf, subjectOf, shard } = this.#options;
+    if (faultOf === undefined) return undefined;
+    const fault = faultOf(task, { namespace: subjectOf(task).namespace, taskType: taskTypeOf(task), shard });
+    if (fault === undefined) return undefined;
+    const error = saidError('InjectedFault', fault.errorMessage);
+    return fault.kind === 'permanent' ? { kind: 'permanent', error } : { kind: 'failed', isInternal: false, error };
   }
 
   /** The namespace that it acts on is deleted: no attempt will ever succeed, whatever the settings say. */

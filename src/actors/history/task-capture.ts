@@ -6,19 +6,17 @@
  */
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { CaptureSettings } from '../../deadletters/capture-settings.ts';
-import type { TaskFailure } from '../../deadletters/task-failure.ts';
 import type { OwnHistoryCommand } from '../../history/commands.ts';
 import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
 import type { TaskCategory } from '../../history/hand-over/task-types.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
-import type { Task } from '../../history/tasks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { Clock } from '../ports.ts';
-import { type CaptureSettingsOf, FailedTasks } from './failed-tasks.ts';
+import { type CaptureSettingsOf, FailedTasks, type FaultOf } from './failed-tasks.ts';
 import { TaskHandOver } from './hand-over.ts';
 import { HandOverReports } from './hand-over-reports.ts';
 import { type EncodeTask, TaskLetters } from './task-letters.ts';
@@ -36,7 +34,7 @@ export type TaskCapture = {
   readonly build: string;
   readonly group: string;
   readonly metrics?: Metrics;
-  readonly faultOf?: (task: Task, namespace: string) => TaskFailure | undefined;
+  readonly faultOf?: FaultOf;
 };
 
 export type TaskCaptureOptions = {

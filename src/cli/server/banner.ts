@@ -1,3 +1,4 @@
+import { faultText } from '../../config/dev-faults.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { versionLine } from '../version.ts';
 
@@ -15,7 +16,11 @@ import { versionLine } from '../version.ts';
  *     With Temporal's CLI:  temporal workflow show --workflow-id ID
  *     Web UI:               http://localhost:8233          a moment later, once Temporal's web UI is seen there
  */
-export function banner(settings: Pick<ServerSettings, 'host' | 'log' | 'metrics'>, port: number, metricsPort?: number): string {
+export function banner(
+  settings: Pick<ServerSettings, 'host' | 'log' | 'metrics' | 'devFaults'>,
+  port: number,
+  metricsPort?: number,
+): string {
   const address = reachable(settings.host, port);
   const elsewhere = address !== 'localhost:7233';
   const lines = [
@@ -24,6 +29,7 @@ export function banner(settings: Pick<ServerSettings, 'host' | 'log' | 'metrics'
     ...(metricsPort === undefined
       ? []
       : [['Metrics:', `http://${reachable(settings.host, metricsPort)}${settings.metrics?.path ?? ''}`] as const]),
+    ...(settings.devFaults ?? []).map((fault) => ['FAULTS INJECTED:', faultText(fault)] as const),
     ['', ''],
     ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
     ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],

@@ -50,5 +50,10 @@ export const startDevFlags: readonly Flag[] = [
     negatable: true,
     help: 'Listen on the ports of the history and matching roles too. Accepted; nothing is served there yet.',
   },
-  { name: 'dev-faults', help: 'Allow fault injection commands; there are none yet' },
+  {
+    name: 'dev-faults',
+    value: 'FAULT',
+    repeat: true,
+    help: 'Let tasks fail, to see dead letters: task=TASK_TYPE_…, error=TEXT, kind=failed|permanent, share=0.5, namespace=NAME',
+  },
 ];

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { defaults } from '../../config/defaults.ts';
+import { parseDevFault } from '../../config/dev-faults.ts';
 import { defaultNaming } from '../../config/metrics-options.ts';
 import { findSetting } from '../../config/dynamic-settings.ts';
 import { isLimit } from '../../config/limits.ts';
@@ -35,6 +36,7 @@ export function readStartDevSettings(flags: FlagValues): ServerSettings {
     namespaces: readNamespaces(flags.all('namespace')),
     searchAttributes: readSearchAttributes(flags.all('search-attribute')),
     dynamicConfig: readDynamicConfig(flags.all('dynamic-config-value')),
+    ...readDevFaults(flags.all('dev-faults')),
     clusterName: 'active',
   };
 }
@@ -120,6 +122,15 @@ function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknow
     if (read !== undefined && 'problem' in read) throw usageError(`--dynamic-config-value ${key}: ${read.problem}`);
   }
   return values;
+}
+
+function readDevFaults(given: readonly string[]): Pick<ServerSettings, 'devFaults'> {
+  const devFaults = given.map((text) => {
+    const read = parseDevFault(text);
+    if ('problem' in read) throw usageError(`--dev-faults: ${read.problem}`);
+    return read.fault;
+  });
+  return devFaults.length === 0 ? {} : { devFaults };
 }
 
 function checkPragma([name, value]: readonly [string, string]): readonly [string, string] {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { FailedTasks } from '../../../src/actors/history/failed-tasks.ts';
+import { FailedTasks, type FaultOf } from '../../../src/actors/history/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/task-namespaces.ts';
 import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
 import { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
 import type { Namespace } from '../../../src/cluster/cluster-state.ts';
 import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
-import { saidError, type TaskFailure } from '../../../src/deadletters/task-failure.ts';
-import type { Task, TransferTask } from '../../../src/history/tasks.ts';
+import type { TransferTask } from '../../../src/history/tasks.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { taskSubject } from '../../history/hand-over/task-failure.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -42,7 +41,7 @@ class Bench {
   /** By id; the others are there. */
   readonly fates = new Map<string, 'deleted' | 'unknown'>();
   registryAnswers = true;
-  faultOf: ((task: Task) => TaskFailure | undefined) | undefined;
+  faultOf: FaultOf | undefined;
   /** What a full one says. */
   refusal: object = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } };
   deliveryAnswer: object = { kind: 'done' };
@@ -79,7 +78,7 @@ class Bench {
         this.letters.push(`${kind} ${taskId}: ${cause} after ${attempts}, ${errorType}: ${errorMessage}`);
       },
       nowMs: () => this.clock.wallMs(),
-      faultOf: (task) => this.faultOf?.(task),
+      faultOf: (...given) => this.faultOf?.(...given),
       node: 'host:7233',
       build: '0.1.0',
     });
@@ -402,8 +401,7 @@ describe('a task that fails', () => {
   test('holds up no other, however many of them there are', () => {
     const bench = new Bench();
     bench.full = false;
-    bench.faultOf = ({ taskId }) =>
-      taskId > 10_000 ? undefined : { kind: 'failed', isInternal: false, error: saidError('Unavailable dependency', 'planted') };
+    bench.faultOf = ({ taskId }) => (taskId > 10_000 ? undefined : { kind: 'failed', errorMessage: 'planted' });
     bench.settings = { ...bench.settings, failuresMax: 1_000_000 };
     for (let taskId = 1; taskId <= 10_000; taskId++) bench.run(taskId);
     bench.clock.advance(3_600_000);
