@@ -11,7 +11,7 @@ const documents = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...readdirSync(join(repository, 'docs')).map((name) => `docs/${name}`),
+  ...['docs', 'docs/operations'].flatMap((folder) => readdirSync(join(repository, folder)).map((name) => `${folder}/${name}`)),
 ]
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({ name, text: readFileSync(join(repository, name), 'utf8') }));
