@@ -54,6 +54,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + failureBytes(command.failure);
     case 'noteLetters':
       return overheadBytes + command.messageIds.length * 8;
+    case 'executeLetter':
+      return overheadBytes + command.task.length;
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);
@@ -74,6 +76,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'finishOutboxTask':
     case 'flushFinishedTasks':
     case 'putAside':
+    case 'confirmLetter':
       return overheadBytes;
     default:
       return unreachable(command);
@@ -97,6 +100,7 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'recordChildClosed':
     case 'terminateWorkflow':
     case 'deleteWorkflow':
+    case 'confirmLetter':
       return true;
     default:
       return false;

@@ -23,6 +23,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'describeMutableState':
     case 'getHistoryPosition':
     case 'putAside':
+    case 'executeLetter':
       return command.key;
     case 'completeWorkflowTask':
     case 'failWorkflowTask':
@@ -48,6 +49,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'handOverTask':
     case 'noteLetters':
     case 'retireRuns':
+    case 'confirmLetter':
       return undefined;
     default:
       return unreachable(command);

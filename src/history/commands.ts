@@ -6,8 +6,10 @@
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
 import type { HandOverTask, NoteLetters } from './hand-over/hand-over-commands.ts';
+import type { RedriveRequest } from './redrive/redrive-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** `runId` '' = the current run. */
@@ -340,7 +342,8 @@ export type FinishOutboxTask = {
   readonly outcome: OutboxOutcome;
 };
 export type OutboxOutcome =
-  | { readonly kind: 'done' }
+  /** `nothingLeft`: why nobody was told anything, or has done anything; absent: it was told. */
+  | { readonly kind: 'done'; readonly nothingLeft?: string }
   | { readonly kind: 'childStarted'; readonly runId: string }
   | { readonly kind: 'childStartFailed'; readonly cause: 'already-exists' | 'namespace-not-found' }
   | { readonly kind: 'externalFailed'; readonly cause: 'not-found' | 'namespace-not-found' | 'signal-count-limit-exceeded' };
@@ -430,9 +433,6 @@ export type Deliver = {
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
-/** Tasks for workers that matching has answered as stored. Those that have started or ended meanwhile are passed over. No reply. */
-export type NoteAtMatching = { readonly kind: 'noteAtMatching'; readonly taskIds: readonly number[] };
-
 /**
  * Closed runs that a database shows as due: their retention was over when it was asked. Those that are in memory have timers; the others are
  * retired unread. No reply.
@@ -476,7 +476,8 @@ export type DecidedRequest =
   | DescribeWorkflow
   | DescribeMutableState
   | GetHistoryPosition
-  | RecordChildClosed;
+  | RecordChildClosed
+  | RedriveRequest;
 
 /** What others ask a shard. */
 export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | ReadHistory;

@@ -4,7 +4,8 @@ import { startActivityTask, withdrawActivityStart } from './activity/activity-ta
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
-import type { HistoryCommand, NoteAtMatching } from './commands.ts';
+import type { HistoryCommand } from './commands.ts';
+import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
 import { deleteWorkflow } from './execution/delete.ts';
 import { describeMutableState, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
@@ -21,6 +22,7 @@ import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { fireTimer } from './timer/fire-timer.ts';
 import { isDispatch } from './tasks.ts';
+import { confirmLetter, executeLetter, letterAtMatching } from './redrive/redrive.ts';
 import { startWorkflowTask } from './workflow-task/workflow-task.ts';
 
 /** undefined: the answer comes later. */
@@ -94,6 +96,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return handOverTask(draft, command);
     case 'noteLetters':
       return noteLetters(draft, command);
+    case 'executeLetter':
+      return executeLetter(draft, command);
+    case 'confirmLetter':
+      return confirmLetter(draft, command);
     default:
       return unreachable(command);
   }
@@ -103,7 +109,9 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
 function noteAtMatching(draft: Draft, { taskIds }: NoteAtMatching): HistoryReply {
   for (const taskId of taskIds) {
     const task = draft.shard.transfers.get(taskId);
-    if (task !== undefined && isDispatch(task) && task.atMatching !== true) draft.noteAtMatching(taskId);
+    if (task === undefined || !isDispatch(task) || task.atMatching === true) continue;
+    draft.noteAtMatching(taskId);
+    letterAtMatching(draft, taskId);
   }
   return { kind: 'done' };
 }

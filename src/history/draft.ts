@@ -12,6 +12,8 @@ import { assert } from '../kernel/assert.ts';
 import type { RunKey } from './commands.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
+import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
+import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEffect } from './effects.ts';
 import type { EventKind, EventOf, HistoryEvent, RecordedEvent } from './events.ts';
 import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generated/public-api.ts';
@@ -46,6 +48,7 @@ const noMeta: EventMeta = {};
 const noBytes: readonly Uint8Array[] = [];
 const noChanges: readonly VolatileChange[] = [];
 const noQueries: readonly BufferedQuery[] = [];
+const noLetters: readonly EndedLetter[] = [];
 
 /** What every decision of a shard has at hand. */
 export type ShardParts = {
@@ -81,6 +84,9 @@ export class Draft {
   #atMatching: number[] | undefined;
   #handedOver: HandedOverTask[] | undefined;
   #accepted: AcceptedLetters[] | undefined;
+  #lettersBegun: BegunLetter[] | undefined;
+  #lettersEnded: EndedLetter[] | undefined;
+  #lettersConfirmed: LetterName[] | undefined;
   #taskIdLast: number;
 
   constructor(parts: ShardParts, nowMs: number, askId: number) {
@@ -125,6 +131,9 @@ export class Draft {
     this.#atMatching = undefined;
     this.#handedOver = undefined;
     this.#accepted = undefined;
+    this.#lettersBegun = undefined;
+    this.#lettersEnded = undefined;
+    this.#lettersConfirmed = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -190,21 +199,54 @@ export class Draft {
     this.#accepted.push(accepted);
   }
 
+  /** The task of a letter is pending once more, under an id that is new. */
+  beginLetter(begun: BegunLetter): void {
+    this.#lettersBegun ??= [];
+    this.#lettersBegun.push(begun);
+  }
+
+  endLetter(ended: EndedLetter): void {
+    this.#lettersEnded ??= [];
+    this.#lettersEnded.push(ended);
+  }
+
+  get lettersEnded(): readonly EndedLetter[] {
+    return this.#lettersEnded ?? noLetters;
+  }
+
+  confirmLetter(letter: LetterName): void {
+    this.#lettersConfirmed ??= [];
+    this.#lettersConfirmed.push(letter);
+  }
+
+  finishes(taskId: number): boolean {
+    return this.#finished.has(taskId);
+  }
+
   get isEmpty(): boolean {
-    if (this.#isAboutShard) return false;
-    if (this.#tasks.length > this.#tasksDropped || this.#finished.size > 0) return false;
-    for (const run of this.runs) if (run.changed) return false;
-    return true;
+    return !this.#isAboutShard && this.#finished.size === 0 && !this.hasEffect;
+  }
+
+  /** More than the end of tasks. */
+  get hasEffect(): boolean {
+    if (this.#retired !== undefined || this.#tasks.length > this.#tasksDropped) return true;
+    for (const run of this.runs) if (run.changed) return true;
+    return false;
   }
 
   /** About runs or tasks of any workflow ids. */
   get #isAboutShard(): boolean {
-    return this.#retired !== undefined || this.#atMatching !== undefined || this.#handedOver !== undefined || this.#accepted !== undefined;
+    const isAboutLetters = this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters;
+    return this.#retired !== undefined || this.#atMatching !== undefined || isAboutLetters;
+  }
+
+  get #executesLetters(): boolean {
+    return this.#lettersBegun !== undefined || this.#lettersEnded !== undefined || this.#lettersConfirmed !== undefined;
   }
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
-    if (this.#handedOver !== undefined || this.#accepted !== undefined) return recordSchemaHandOver;
+    if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
     if (this.#atMatching !== undefined) return recordSchemaAtMatching;
     return this.#retired === undefined ? recordSchema : recordSchemaRetiring;
   }
@@ -213,7 +255,10 @@ export class Draft {
     if (this.#retired !== undefined) return 'RunsRetired';
     if (this.#atMatching !== undefined) return 'TasksAtMatching';
     if (this.#handedOver !== undefined) return 'TaskHandedOver';
-    return this.#accepted === undefined ? recordType(runs) : 'LettersAccepted';
+    if (this.#accepted !== undefined) return 'LettersAccepted';
+    if (this.#lettersBegun !== undefined) return 'LetterExecutionBegun';
+    if (runs.length > 0 || !this.#executesLetters) return recordType(runs);
+    return this.#lettersEnded === undefined ? 'LettersConfirmed' : 'LetterExecuted';
   }
 
   toRecord(): HistoryRecord {
@@ -222,13 +267,16 @@ export class Draft {
     const taskIdsAtMatching = this.#atMatching;
     const tasksHandedOver = this.#handedOver;
     const lettersAccepted = this.#accepted;
+    const lettersBegun = this.#lettersBegun;
+    const lettersEnded = this.#lettersEnded;
+    const lettersConfirmed = this.#lettersConfirmed;
     const isAbout = first !== undefined || this.#finished.size > 0 || this.#isAboutShard;
     assert(isAbout, 'a record is about a run, or about tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     const tasks = this.#tasks.filter(isKept);
     // Tasks of a run that is deleted come without it.
-    const key = first?.run.key ?? tasks[0]?.key;
+    const key = first?.run.key ?? tasks[0]?.key ?? lettersBegun?.[0]?.task.key;
     return {
       schema: this.#schema,
       timeMs: this.nowMs,
@@ -244,6 +292,9 @@ export class Draft {
       ...(taskIdsAtMatching === undefined ? {} : { taskIdsAtMatching }),
       ...(tasksHandedOver === undefined ? {} : { tasksHandedOver }),
       ...(lettersAccepted === undefined ? {} : { lettersAccepted }),
+      ...(lettersBegun === undefined ? {} : { lettersBegun }),
+      ...(lettersEnded === undefined ? {} : { lettersEnded }),
+      ...(lettersConfirmed === undefined ? {} : { lettersConfirmed }),
     };
   }
 }

@@ -19,6 +19,7 @@ import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
 import { beginsRun, type HistoryRecord, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
+import { type BegunLetter, withBegun, withEnded, withoutMark } from './redrive/letter-marks.ts';
 import type { Run } from './state.ts';
 import { isLastMessage, type PendingTask, type Task } from './tasks.ts';
 import type { RunKey } from './commands.ts';
@@ -31,10 +32,14 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
     if (run !== undefined) (forgotten ??= []).push(run);
   }
   for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
+  if (record.lettersBegun !== undefined) for (const begun of record.lettersBegun) beginLetter(shard, record, begun);
+  if (record.lettersEnded !== undefined) for (const ended of record.lettersEnded) shard.letterMarks = withEnded(shard.letterMarks, ended);
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (record.taskIdsAtMatching !== undefined) for (const taskId of record.taskIdsAtMatching) shard.noteAtMatching(taskId);
   if (record.tasksHandedOver !== undefined) for (const task of record.tasksHandedOver) shard.handOver(task);
   if (record.lettersAccepted !== undefined) for (const accepted of record.lettersAccepted) shard.acceptLetters(accepted);
+  if (record.lettersConfirmed !== undefined)
+    for (const letter of record.lettersConfirmed) shard.letterMarks = withoutMark(shard.letterMarks, letter);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
   if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
 }
@@ -107,6 +112,11 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   const outcome = close !== undefined && closesRun(close) ? closeOutcome(close) : undefined;
   assert(outcome !== undefined, 'news for a parent come with the close of their run');
   return { ...task, outcome };
+}
+
+function beginLetter(shard: Shard, record: HistoryRecord, begun: BegunLetter): void {
+  shard.letterMarks = withBegun(shard.letterMarks, begun);
+  addTask(shard, record, begun.task);
 }
 
 function addTask(shard: Shard, record: HistoryRecord, task: PendingTask): void {

@@ -28,6 +28,7 @@ import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
+import { settleLetters } from './redrive/redrive.ts';
 import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
 import type { KnownKeys } from './residency/known-keys.ts';
@@ -453,6 +454,7 @@ export class HistoryCore {
       if (isReal && volatile.speculative.has(runId)) draft.stage({ kind: 'speculativeEnded', runId });
     }
     takeFinishedAlong(draft);
+    settleLetters(draft);
     return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects, changes: draft.changes };
   }
 }

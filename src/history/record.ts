@@ -6,12 +6,14 @@ import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
+import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
+import type { LetterName } from './redrive/redrive-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
 import type { Task } from './tasks.ts';
 
 /**
- * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver` or
- * `lettersAccepted`. What has none of these is written as v1.
+ * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
+ * `lettersAccepted` or the letters that are executed again. What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
@@ -42,6 +44,12 @@ export type HistoryRecord = {
   readonly tasksHandedOver?: readonly HandedOverTask[];
   /** Of earlier records' hand-overs. Absent: none. */
   readonly lettersAccepted?: readonly AcceptedLetters[];
+  /** Their tasks are pending once more. Absent: none. */
+  readonly lettersBegun?: readonly BegunLetter[];
+  /** Of earlier records, or begun and ended in this one. Absent: none. */
+  readonly lettersEnded?: readonly EndedLetter[];
+  /** Their owners know what has come of them. Absent: none. */
+  readonly lettersConfirmed?: readonly LetterName[];
 };
 
 /** All of one workflow id: the unit of a decision is a workflow id with its runs. */

@@ -1,6 +1,8 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
 import type { RunKey } from './commands.ts';
+import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { HistoryEvent } from './events.ts';
+import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
 import type { SearchAttributeWire } from '../kernel/search-attributes.ts';
@@ -247,6 +249,9 @@ export type MutableState = {
   readonly cancelInitiatedEventIds: readonly number[];
 };
 
+/** What has come of a letter's task, for good. */
+export type LetterExecuted = { readonly kind: 'letterExecuted'; readonly outcome: LetterOutcome };
+
 export type HistoryReply =
   | Rejected
   | Done
@@ -261,7 +266,8 @@ export type HistoryReply =
   | HistoryPosition
   | HistoryPage
   | Description
-  | MutableState;
+  | MutableState
+  | LetterExecuted;
 
 /** Which reply (besides Rejected) each request gets. */
 export type HistoryReplyTo = {
@@ -289,6 +295,8 @@ export type HistoryReplyTo = {
   readonly getHistoryPosition: HistoryPosition;
   readonly readHistory: HistoryPage;
   readonly recordChildClosed: Done;
+  readonly executeLetter: LetterExecuted;
+  readonly confirmLetter: Done;
 };
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
@@ -305,6 +313,8 @@ export interface HistoryWire extends SearchAttributeWire {
   /** One of the fields, whatever the others cost; undefined: it is not there. */
   fieldOf(message: Uint8Array, name: string): Uint8Array | undefined;
   decodePriority(priority: Uint8Array): PriorityFields;
+  /** As rows hold it. Throws what no program has written. */
+  decodeTask(task: Uint8Array): PendingTask;
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */
   isEmptyPayload(payload: Uint8Array): boolean;
 }

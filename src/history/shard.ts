@@ -9,6 +9,7 @@
  */
 import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
+import { type LetterMarks, withTaskGone } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
@@ -31,6 +32,7 @@ export class Shard implements ShardView {
   taskIdLast = 0;
   timeMs = 0;
   handOvers: HandOverLines | undefined;
+  letterMarks: LetterMarks | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
@@ -187,6 +189,7 @@ export class Shard implements ShardView {
       if (task.key.runId !== runId) continue;
       this.#changes?.taskGone(task);
       this.#tasksAside.delete(task.taskId);
+      this.letterMarks = withTaskGone(this.letterMarks, task.taskId);
     }
   }
 
@@ -360,7 +363,6 @@ export class Shard implements ShardView {
     this.#timers.remove(taskId);
   }
 
-  /** Likewise. */
   leaveTransfer(taskId: number): void {
     this.#transfers.remove(taskId);
   }
@@ -371,7 +373,6 @@ export class Shard implements ShardView {
     this.#tasksAside.set(task.taskId, task);
   }
 
-  /** In memory. */
   hasTask(taskId: number): boolean {
     return this.transfers.has(taskId) || this.#timers.get(taskId) !== undefined || this.#tasksAside.has(taskId);
   }

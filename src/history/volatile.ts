@@ -4,6 +4,7 @@
  *   waiters      long polls for history
  *   queries      buffered until the next workflow task takes them along, or until it is over
  *   speculative  workflow tasks for updates: nothing of them is written unless they turn out to matter
+ *   letterWaits  who waits for the outcome of a letter
  *   finished     transfer tasks that are done, until a record carries that along
  *
  * A decision only reads it. What the decision would change is staged with its draft and applied once its record is accepted (or at once,
@@ -25,12 +26,16 @@ export type BufferedQuery = {
   readonly deadlineMs: number;
 };
 
+export type LetterWait = { readonly askId: number };
+
 export type Volatile = {
   /** By run id, like the maps below; within a run by ask id, in order of arrival. */
   readonly waiters: Map<string, Map<number, HistoryWaiter>>;
   readonly queries: Map<string, Map<number, BufferedQuery>>;
   readonly speculative: Map<string, WorkflowTask>;
-  /** Which run an ask waits on. */
+  /** By `markKey`. */
+  readonly letterWaits: Map<string, Map<number, LetterWait>>;
+  /** Which run, or which letter, an ask waits on. */
   readonly waitingOn: Map<number, string>;
   readonly finished: Set<number>;
 };
@@ -40,6 +45,7 @@ export type VolatileView = {
   readonly waiters: ReadonlyMap<string, ReadonlyMap<number, HistoryWaiter>>;
   readonly queries: ReadonlyMap<string, ReadonlyMap<number, BufferedQuery>>;
   readonly speculative: ReadonlyMap<string, WorkflowTask>;
+  readonly letterWaits: ReadonlyMap<string, ReadonlyMap<number, LetterWait>>;
   readonly waitingOn: ReadonlyMap<number, string>;
   readonly finished: ReadonlySet<number>;
 };
@@ -47,6 +53,7 @@ export type VolatileView = {
 export type VolatileChange =
   | { readonly kind: 'historyAwaited'; readonly runId: string; readonly waiter: HistoryWaiter }
   | { readonly kind: 'queryBuffered'; readonly runId: string; readonly query: BufferedQuery }
+  | { readonly kind: 'letterAwaited'; readonly markKey: string; readonly askId: number }
   /** Answered, sent on or given up, whatever the ask waited for. */
   | { readonly kind: 'waitEnded'; readonly askId: number }
   | { readonly kind: 'speculativeSet'; readonly runId: string; readonly workflowTask: WorkflowTask }
@@ -55,7 +62,14 @@ export type VolatileChange =
   | { readonly kind: 'taskFinished'; readonly taskId: number };
 
 export function emptyVolatile(): Volatile {
-  return { waiters: new Map(), queries: new Map(), speculative: new Map(), waitingOn: new Map(), finished: new Set() };
+  return {
+    waiters: new Map(),
+    queries: new Map(),
+    speculative: new Map(),
+    letterWaits: new Map(),
+    waitingOn: new Map(),
+    finished: new Set(),
+  };
 }
 
 /** The only code that changes volatile state. */
@@ -69,12 +83,17 @@ export function changeVolatile(volatile: Volatile, change: VolatileChange): void
       addWait(volatile.queries, change.runId, change.query);
       volatile.waitingOn.set(change.query.askId, change.runId);
       return;
+    case 'letterAwaited':
+      addWait(volatile.letterWaits, change.markKey, { askId: change.askId });
+      volatile.waitingOn.set(change.askId, change.markKey);
+      return;
     case 'waitEnded': {
-      const runId = volatile.waitingOn.get(change.askId);
-      if (runId === undefined) return;
+      const on = volatile.waitingOn.get(change.askId);
+      if (on === undefined) return;
       volatile.waitingOn.delete(change.askId);
-      endWait(volatile.waiters, runId, change.askId);
-      endWait(volatile.queries, runId, change.askId);
+      endWait(volatile.waiters, on, change.askId);
+      endWait(volatile.queries, on, change.askId);
+      endWait(volatile.letterWaits, on, change.askId);
       return;
     }
     case 'speculativeSet':

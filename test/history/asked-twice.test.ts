@@ -23,6 +23,7 @@ import {
   signalAttributes,
   startChild,
 } from './shard-under-test.ts';
+import { taskBytes } from './redrive/task-bytes.ts';
 
 /** Heartbeats have a test of their own: each one counts as a transition of its run's state. */
 type Request = Exclude<DecidedRequest, RecordActivityHeartbeat> | CompleteWorkflowTask | QueryWorkflow;
@@ -38,6 +39,9 @@ const identity = 'worker';
 const details = bytes('details');
 const otherKey = { ...key, workflowId: 'other' };
 const policies = { reusePolicy: 1, conflictPolicy: 1 } as const;
+
+const letter = { queue: 1, messageId: 41, generation: 0 };
+const letterTask = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...otherKey, runId: 'gone' } } as const;
 
 /** A workflow with a child that runs, and an activity that waits for a worker. */
 function workflow(): ShardUnderTest {
@@ -209,6 +213,11 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     },
     second: 'same',
   },
+  executeLetter: {
+    request: () => ({ kind: 'executeLetter', key: letterTask.key, letter, resolvedBelow: 0, task: taskBytes(letterTask) }),
+    second: 'same',
+  },
+  confirmLetter: { request: () => ({ kind: 'confirmLetter', letter }), second: 'same' },
 };
 
 const kinds = Object.keys(asked) as Request['kind'][];

@@ -83,6 +83,8 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   getHistoryPosition: { historyPosition: true },
   readHistory: { historyPage: true },
   recordChildClosed: { done: true },
+  executeLetter: { letterExecuted: true },
+  confirmLetter: { done: true },
 };
 
 const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {

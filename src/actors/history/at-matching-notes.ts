@@ -7,7 +7,7 @@
  * What workers take within that moment costs nothing: a record is for a backlog. A note that is lost (a crash, a takeover) costs a copy: the next
  * owner offers the task once more, and history refuses one of the two.
  */
-import type { NoteAtMatching } from '../../history/commands.ts';
+import type { NoteAtMatching } from '../../history/transfer/transfer-commands.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import type { Tenure } from '../partition/tenure.ts';
 

@@ -34,8 +34,14 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    const { taskIdLast, runCount: runs, handOvers } = shard;
-    this.#counters = { taskIdLast, runs, runsBehind: behind.runs, ...(handOvers === undefined ? {} : { handOvers }) };
+    const { taskIdLast, runCount: runs, handOvers, letterMarks } = shard;
+    this.#counters = {
+      taskIdLast,
+      runs,
+      runsBehind: behind.runs,
+      ...(handOvers === undefined ? {} : { handOvers }),
+      ...(letterMarks === undefined ? {} : { letterMarks: [...letterMarks.values()] }),
+    };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
     this.#encoding = this.#encode();
@@ -154,7 +160,7 @@ export class Cut {
   }
 }
 
-function schemaOf({ runsBehind, handOvers }: WrittenCounters): number {
-  if (handOvers !== undefined) return stateSchemaHandOver;
+function schemaOf({ runsBehind, handOvers, letterMarks }: WrittenCounters): number {
+  if (handOvers !== undefined || letterMarks !== undefined) return stateSchemaHandOver;
   return runsBehind.length === 0 ? stateSchema : stateSchemaBehind;
 }

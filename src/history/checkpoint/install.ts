@@ -2,6 +2,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { Shard } from '../shard.ts';
+import { marksOf } from '../redrive/letter-marks.ts';
 import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
 import { isDispatch, isTimer, type PendingTransfer, type TimerTask } from '../tasks.ts';
 import { timersOf } from '../timer/timers-of.ts';
@@ -13,11 +14,12 @@ type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
 /** Into an empty shard, with a pause after each row: it equals the one that was folded up to where the rows go. */
 export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): Generator<undefined, void> {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
-  const { taskIdLast, runs, runsBehind, handOvers } = wire.decodeCounters(counters);
+  const { taskIdLast, runs, runsBehind, handOvers, letterMarks } = wire.decodeCounters(counters);
   shard.taskIdLast = taskIdLast;
   shard.runCount = runs;
   for (const run of runsBehind) shard.residency?.behind.install(run);
   if (handOvers !== undefined) shard.installHandOvers(handOvers);
+  if (letterMarks !== undefined) shard.letterMarks = marksOf(letterMarks);
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);

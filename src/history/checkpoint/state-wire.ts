@@ -2,11 +2,12 @@
 import type { ShownOfRun } from '../execution/summary.ts';
 import type { HandOverLines } from '../hand-over/hand-over-lines.ts';
 import type { HistoryRecord } from '../record.ts';
+import type { LetterMark } from '../redrive/letter-marks.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
 
-/** Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over. The lowest that says all is written. What a later version has written is not read. */
+/** Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over, or letters executed. The lowest that says all is written. What a later version has written is not read. */
 export const stateSchema = 1;
 export const stateSchemaBehind = 2;
 export const stateSchemaHandOver = 3;
@@ -39,6 +40,8 @@ export type WrittenCounters = {
   readonly runsBehind: BehindCut['runs'];
   /** Absent: no task was ever handed over. */
   readonly handOvers?: HandOverLines;
+  /** Absent: there are none. */
+  readonly letterMarks?: readonly LetterMark[];
 };
 
 export type EncodedRun = {

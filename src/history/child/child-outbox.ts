@@ -21,7 +21,7 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
       case 'already-started':
         return { kind: 'childStartFailed', cause: 'already-exists' };
       case 'workflow-not-found':
-        return { kind: 'done' };
+        return { kind: 'done', nothingLeft: 'the workflow is closed, and has started no child' };
       default:
         return undefined;
     }

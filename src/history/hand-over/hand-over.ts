@@ -13,6 +13,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
+import { endLetterOf } from '../redrive/redrive.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from './hand-over-lines.ts';
@@ -29,6 +30,8 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   const done: HistoryReply = { kind: 'done' };
   const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
   if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
+  // It is a letter, and stays one.
+  if (endLetterOf(draft, taskId, { kind: 'failed', failure })) return done;
   const line = lineOf(draft.shard.handOvers, category);
   const handedOver = { category, sequence: line.lastSequence + 1, task, failure, subject };
   if (!hasRoom(line, handedOver)) return done;

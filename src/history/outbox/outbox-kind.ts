@@ -22,7 +22,9 @@ export type OutboxKind<Kind extends OutboxTask['kind']> = {
 
 /** Any answer but "try again" ends the task. */
 export function anyAnswer(reply: HistoryReply): OutboxOutcome | undefined {
-  return reply.kind === 'rejected' && reply.rejection.reason === 'busy-workflow' ? undefined : { kind: 'done' };
+  if (reply.kind !== 'rejected') return { kind: 'done' };
+  const { reason, message } = reply.rejection;
+  return reason === 'busy-workflow' ? undefined : { kind: 'done', nothingLeft: message };
 }
 
 export function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxMessage {

@@ -13,6 +13,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { endLetterOf, endRunLetter, noop } from '../redrive/redrive.ts';
 import { isRunning } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
 import type { OutboxKind, OutboxTaskOf } from './outbox-kind.ts';
@@ -68,12 +69,15 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
   if (isHeard && kinds[task.kind].finish !== undefined) {
     draft.finishTask(command.taskId);
     finish(task.kind, draft.open(run), task, command.outcome);
-  } else finishSilently(draft, task);
+    endRunLetter(draft, command.taskId);
+  } else finishSilently(draft, task, command.outcome);
   return done;
 }
 
-/** A record that is written for another reason takes it along. */
-function finishSilently(draft: Draft, { taskId }: OutboxTask): void {
+/** A record that is written for another reason takes it along; whoever has asked for a letter waits for it. */
+function finishSilently(draft: Draft, { taskId }: OutboxTask, outcome: OutboxOutcome): void {
+  const nothingLeft = outcome.kind === 'done' ? outcome.nothingLeft : undefined;
+  if (endLetterOf(draft, taskId, nothingLeft === undefined ? { kind: 'applied' } : noop(nothingLeft))) return;
   if (!draft.volatile.finished.has(taskId)) draft.stage({ kind: 'taskFinished', taskId });
 }
 
@@ -82,7 +86,8 @@ function finishLastMessage(draft: Draft, task: OutboxTask, outcome: OutboxOutcom
   if (task.kind === 'startChild' && outcome.kind === 'childStarted') {
     draft.finishTask(task.taskId);
     followClosePolicy(draft, task, outcome.runId);
-  } else finishSilently(draft, task);
+    endRunLetter(draft, task.taskId);
+  } else finishSilently(draft, task, outcome);
   return { kind: 'done' };
 }
 

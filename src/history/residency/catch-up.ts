@@ -28,5 +28,6 @@ export function catchUp(run: Run, aside: AsideRun | undefined, records: Iterable
 function partOf(record: HistoryRecord, runId: string): HistoryRecord {
   const runs = record.runs.filter((change) => change.runId === runId);
   const tasks = record.tasks.filter(({ key }) => key.runId === runId);
-  return { ...record, runs, tasks, retiredRuns: [] };
+  const lettersBegun = record.lettersBegun?.filter(({ task }) => task.key.runId === runId) ?? [];
+  return { ...record, runs, tasks, lettersBegun, retiredRuns: [] };
 }

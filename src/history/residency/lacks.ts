@@ -85,5 +85,6 @@ export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
   };
   for (const { runId } of record.runs) need({ namespaceId, workflowId, runId });
   for (const task of record.tasks) if (!isLastMessage(task)) need(task.key);
+  for (const { task } of record.lettersBegun ?? []) if (!isLastMessage(task)) need(task.key);
   return lacking === undefined ? undefined : [...lacking.values()];
 }

@@ -8,6 +8,7 @@ import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { endRunLetter } from '../redrive/redrive.ts';
 import { isRunning, type RunView, type UserTimer } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
@@ -17,16 +18,19 @@ const done: HistoryReply = { kind: 'done' };
 export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
   const task = draft.shard.timers.get(command.taskId);
   if (task === undefined || task.fireTimeMs > draft.nowMs) return done;
+  fire(draft, task, command);
+  endRunLetter(draft, command.taskId);
+  return done;
+}
+
+function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
   switch (task.kind) {
     case 'activityTimeout':
-      fireActivityTimeout(draft, task);
-      return done;
+      return fireActivityTimeout(draft, task);
     case 'activityRetry':
-      fireActivityRetry(draft, task);
-      return done;
+      return fireActivityRetry(draft, task);
     case 'workflowTaskTimeout':
-      fireWorkflowTaskTimeout(draft, task, command.jitter);
-      return done;
+      return fireWorkflowTaskTimeout(draft, task, command.jitter);
     case 'userTimer':
     case 'firstWorkflowTask':
     case 'runTimeout':
@@ -34,11 +38,10 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
       draft.finishTask(task.taskId);
       const run = findRun(draft.shard, task.key);
       if (run !== undefined) fireForRun(draft, run, task);
-      return done;
+      return;
     }
     case 'retention':
-      fireRetention(draft, task);
-      return done;
+      return fireRetention(draft, task);
     default:
       return unreachable(task);
   }

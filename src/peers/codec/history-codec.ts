@@ -9,6 +9,8 @@ import type {
   SignalWithStartWorkflow,
   StartWorkflow,
 } from '../../history/commands.ts';
+import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
+import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
 import type { CompletedWorkflowTask, HistoryReply, Rejection } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as wire from '../../wire/generated/peer/history.ts';
@@ -89,6 +91,8 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
       return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
     },
   },
+  executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
+  confirmLetter: plain(26, 'confirmLetter', wire.writeConfirmLetter, wire.readConfirmLetter),
 };
 
 // Absent and undefined are one on the wire; the commands know absent only.
@@ -211,7 +215,35 @@ const answerCodecs: KindCodecs<Answer> = {
   historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),
   mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
+  letterExecuted: {
+    field: 16,
+    write: (w, { outcome }) => wire.writeLetterExecuted(w, { outcome: letterOutcomeToWire(outcome) }),
+    read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
+  },
 };
+
+const noLetterOutcome = wire.emptyLetterOutcome();
+const letterOutcomes: Words<LetterOutcome['kind']> = { applied: true, noop: true, failed: true };
+const letterCauses: Words<TaskFailure['cause']> = { 'retries-exhausted': true, 'permanent-error': true, 'namespace-deleted': true };
+
+function letterOutcomeToWire(outcome: LetterOutcome): wire.LetterOutcome {
+  return { ...noLetterOutcome, ...outcome };
+}
+
+function letterOutcomeFromWire({ kind: word, detail, failure }: wire.LetterOutcome): LetterOutcome {
+  const kind = wordOf(letterOutcomes, word, 'LetterOutcome.kind');
+  switch (kind) {
+    case 'applied':
+      return { kind };
+    case 'noop':
+      return { kind, detail };
+    case 'failed':
+      if (failure === undefined) throw new WireError('LetterOutcome.failure is missing');
+      return { kind, failure: { ...failure, cause: wordOf(letterCauses, failure.cause, 'LetterFailure.cause') } };
+    default:
+      return unreachable(kind);
+  }
+}
 
 function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {
   return {

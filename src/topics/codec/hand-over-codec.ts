@@ -18,7 +18,7 @@ export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask
   return { category, sequence, task, failure: { ...failure, cause: causeOf(failure.cause) }, subject };
 }
 
-function causeOf(cause: string): TaskFailure['cause'] {
+export function causeOf(cause: string): TaskFailure['cause'] {
   if (cause === 'retries-exhausted' || cause === 'permanent-error' || cause === 'namespace-deleted') return cause;
   throw new LogError('corrupt', `a task was handed over for the unknown cause ${cause}`);
 }

@@ -16,6 +16,7 @@ import * as journal from '../../wire/generated/journal/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
 import { handedOverFromWire, handedOverToWire } from './hand-over-codec.ts';
+import { begunFromWire, begunToWire, endedFromWire, endedToWire } from './redrive-codec.ts';
 import { fromWireTimer, fromWireTransfer, toWireTimer, toWireTransfer } from './task-codec.ts';
 
 export const historyCodec = {
@@ -42,6 +43,9 @@ export const historyCodec = {
       taskIdsAtMatching: record.taskIdsAtMatching ?? [],
       tasksHandedOver: record.tasksHandedOver?.map(handedOverToWire) ?? [],
       lettersAccepted: record.lettersAccepted ?? [],
+      lettersBegun: record.lettersBegun?.map(begunToWire) ?? [],
+      lettersEnded: record.lettersEnded?.map(endedToWire) ?? [],
+      lettersConfirmed: record.lettersConfirmed ?? [],
     });
     const key = workflowId === '' ? '@tasks' : `${namespace}/${workflowId}`;
     return { key, schema, type, namespace, workflowId, runId, timeMs, value };
@@ -60,13 +64,35 @@ export const historyCodec = {
     const noting = taskIdsAtMatching.length === 0 ? {} : { taskIdsAtMatching };
     const handing = tasksHandedOver.length === 0 ? {} : { tasksHandedOver: tasksHandedOver.map(handedOverFromWire) };
     const accepting = lettersAccepted.length === 0 ? {} : { lettersAccepted };
+    const executing = executedLetters(wire);
     const ids = { namespaceId, namespace, workflowId, runId };
-    const record = { schema, timeMs, type, ...ids, runs, tasks, finishedTaskIds, ...retiring, ...noting, ...handing, ...accepting };
+    const record = {
+      schema,
+      timeMs,
+      type,
+      ...ids,
+      runs,
+      tasks,
+      finishedTaskIds,
+      ...retiring,
+      ...noting,
+      ...handing,
+      ...accepting,
+      ...executing,
+    };
     for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, record));
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
     return record;
   },
 } satisfies RecordCodec<HistoryRecord>;
+
+function executedLetters({ lettersBegun, lettersEnded, lettersConfirmed }: journal.HistoryRecord): Partial<HistoryRecord> {
+  return {
+    ...(lettersBegun.length === 0 ? {} : { lettersBegun: lettersBegun.map(begunFromWire) }),
+    ...(lettersEnded.length === 0 ? {} : { lettersEnded: lettersEnded.map(endedFromWire) }),
+    ...(lettersConfirmed.length === 0 ? {} : { lettersConfirmed }),
+  };
+}
 
 function toWireRun(change: RunChange, runId: string): journal.RunChange {
   return {

@@ -14,7 +14,9 @@ import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { encodeWith, type Writer } from '../../wire/writer.ts';
+import * as state from '../../wire/generated/state/history.ts';
 import { encodeEvent } from './event-codec.ts';
+import { taskFromMessage } from './state/task-message.ts';
 
 const utf8 = new TextEncoder();
 const jsonMetadata = new Map([['encoding', utf8.encode('json/plain')]]);
@@ -40,6 +42,7 @@ export const historyWire: HistoryWire = {
   fieldCount,
   fieldOf,
   decodePriority,
+  decodeTask: (task) => taskFromMessage(state.decodePendingTask(task, ownLimits)),
   isEmptyPayload,
   payloadValue,
 };

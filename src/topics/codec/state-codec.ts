@@ -4,6 +4,7 @@ import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
 import { linesFromWire, linesToWire } from './hand-over-codec.ts';
+import { markFromWire, marksToWire } from './redrive-codec.ts';
 import { historyCodec } from './history-codec.ts';
 import { leaveOut, putBack } from './state/left-out.ts';
 import { asideFromMessage, runFromMessage, runToMessage, shownFromMessage } from './state/run-message.ts';
@@ -27,8 +28,12 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: ({ handOvers, ...counters }) =>
-    encodeChecked(state.writeShardCounters, { ...counters, handOvers: linesToWire(handOvers) }),
+  encodeCounters: ({ handOvers, letterMarks, ...counters }) =>
+    encodeChecked(state.writeShardCounters, {
+      ...counters,
+      handOvers: linesToWire(handOvers),
+      letterMarks: marksToWire(letterMarks ?? []),
+    }),
 
   encodeRecord: (record) => {
     const { schema, value } = historyCodec.encode(record);
@@ -43,9 +48,13 @@ export const stateCodec: StateWire = {
 
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
-      const { handOvers: wire, ...counters } = state.decodeShardCounters(body, ownLimits);
-      const handOvers = linesFromWire(wire);
-      return { ...counters, ...(handOvers === undefined ? {} : { handOvers }) };
+      const { handOvers: lines, letterMarks: marks, ...counters } = state.decodeShardCounters(body, ownLimits);
+      const handOvers = linesFromWire(lines);
+      return {
+        ...counters,
+        ...(handOvers === undefined ? {} : { handOvers }),
+        ...(marks.length === 0 ? {} : { letterMarks: marks.map(markFromWire) }),
+      };
     }),
 };
 

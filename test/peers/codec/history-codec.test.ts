@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { CloseOutcome, HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands.ts';
+import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { HistoryReply, Rejection } from '../../../src/history/replies.ts';
 import {
   decodeHistoryAnswer,
@@ -86,6 +87,8 @@ const closeOutcomes: ByKind<CloseOutcome> = {
   timedOut: record({ kind: fc.constant('timedOut' as const), retryState: enumValue }),
   terminated: record({ kind: fc.constant('terminated' as const) }),
 };
+
+const letterName = record({ queue: count, messageId: count, generation: count });
 
 const requests: ByKind<HistoryRequest> = {
   startWorkflow: maybeWith(
@@ -252,6 +255,14 @@ const requests: ByKind<HistoryRequest> = {
     childWorkflowType: text,
     close: fc.oneof<fc.Arbitrary<CloseOutcome>[]>(...Object.values(closeOutcomes)),
   }),
+  executeLetter: record({
+    kind: fc.constant('executeLetter' as const),
+    key: runKey,
+    letter: letterName,
+    resolvedBelow: count,
+    task: bytes,
+  }),
+  confirmLetter: record({ kind: fc.constant('confirmLetter' as const), letter: letterName }),
 };
 
 type PlainReason = Exclude<Rejection['reason'], 'already-started' | 'query-failed'>;
@@ -270,6 +281,28 @@ const plainReasons: { readonly [Reason in PlainReason]: true } = {
   'query-timed-out': true,
   'not-built': true,
 };
+
+const letterOutcome = fc.oneof<fc.Arbitrary<LetterOutcome>[]>(
+  record({ kind: fc.constant('applied' as const) }),
+  record({ kind: fc.constant('noop' as const), detail: text }),
+  record({
+    kind: fc.constant('failed' as const),
+    failure: record({
+      cause: word('retries-exhausted', 'permanent-error', 'namespace-deleted'),
+      errorType: text,
+      errorMessage: text,
+      errorStack: text,
+      errorChain: list(record({ errorType: text, errorMessage: text })),
+      fingerprint: text,
+      attempts: count,
+      firstFailureTimeMs: count,
+      lastFailureTimeMs: count,
+      handler: text,
+      node: text,
+      build: text,
+    }),
+  }),
+);
 
 const rejection = fc.oneof<fc.Arbitrary<Rejection>[]>(
   record({ reason: word(...(Object.keys(plainReasons) as PlainReason[])), message: text }),
@@ -381,6 +414,7 @@ const answers: ByKind<Answer> = {
   }),
   historyPage: record({ kind: fc.constant('historyPage' as const), events: list(bytes) }),
   description: record({ kind: fc.constant('description' as const), ...descriptionFields }),
+  letterExecuted: record({ kind: fc.constant('letterExecuted' as const), outcome: letterOutcome }),
   mutableState: record({
     kind: fc.constant('mutableState' as const),
     description: record(descriptionFields),
@@ -423,9 +457,11 @@ test('golden: the numbers of asks and answers', () => {
       "cancelActivityTask": 16,
       "completeActivityTask": 14,
       "completeWorkflowTask": 9,
+      "confirmLetter": 26,
       "deleteWorkflow": 23,
       "describeMutableState": 24,
       "describeWorkflow": 19,
+      "executeLetter": 25,
       "failActivityTask": 15,
       "failWorkflowTask": 10,
       "findChild": 7,
@@ -459,6 +495,7 @@ test('golden: the numbers of asks and answers', () => {
       "historyPage": 13,
       "historyPosition": 12,
       "internal": 105,
+      "letterExecuted": 16,
       "mutableState": 15,
       "notHere": 106,
       "queryAnswered": 10,

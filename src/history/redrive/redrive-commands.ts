@@ -1,0 +1,24 @@
+/** What the owners of dead letter queues ask a shard. */
+
+/** A letter as often as it may be executed: once for each of its generations. `queue`: its number. */
+export type LetterName = { readonly queue: number; readonly messageId: number; readonly generation: number };
+
+/**
+ * The task of this letter is to be executed, by the same code as any other and once, however often it is asked for. Reply: LetterExecuted, when
+ * the outcome is committed; rejected: busy-workflow, when it cannot be begun now.
+ */
+export type ExecuteLetter = {
+  readonly kind: 'executeLetter';
+  /** Of the task: its shard is asked. */
+  readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+  readonly letter: LetterName;
+  /** All letters of that queue below that message id are resolved for good: nobody will ask for them, and their marks may go. */
+  readonly resolvedBelow: number;
+  /** As rows hold pending tasks (perdure.state.v1.PendingTask). */
+  readonly task: Uint8Array;
+};
+
+/** What has come of it is in its queue's journal: the mark may go. Reply: Done, also when there is none. */
+export type ConfirmLetter = { readonly kind: 'confirmLetter'; readonly letter: LetterName };
+
+export type RedriveRequest = ExecuteLetter | ConfirmLetter;

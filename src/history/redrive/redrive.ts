@@ -1,0 +1,198 @@
+/**
+ * Tasks of dead letters, once more.
+ *
+ *     owner of the queue ── executeLetter ─▶ a record: a mark, and the task pending under a new id ─▶ runs like any other
+ *              ▲                                                                                        │ its end, in one record with the
+ *              └── letterExecuted, committed ◀── the mark has an outcome ◀──────────────────────────────┘ mark's outcome
+ *
+ * Whoever asks again while it is pending waits along, and afterwards gets the outcome of the mark: nothing is executed twice. The first failure
+ * that counts ends it: it becomes no letter, for it is one. What a task waits for (a shard, a log, room) is no failure, and it waits as any other does.
+ */
+import type { Draft, RunDraft } from '../draft.ts';
+import type { HistoryEvent } from '../events.ts';
+import { findRun, reject, workflowBehind } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning, type RunView } from '../state.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask } from '../tasks.ts';
+import { type LetterMark, type LetterMarks, type LetterOutcome, markBytes, markKey, pendingMarkOf } from './letter-marks.ts';
+import type { ConfirmLetter, ExecuteLetter, LetterName } from './redrive-commands.ts';
+
+export const redriveLimits = {
+  /** Of a shard: they are written whole with each checkpoint. */
+  marksMax: 1_000,
+  /** Likewise, roughly. */
+  bytesMax: 4 * 1024 * 1024,
+} as const;
+
+const applied: LetterOutcome = { kind: 'applied' };
+
+export function noop(detail: string): LetterOutcome {
+  return { kind: 'noop', detail };
+}
+
+// ── Asked ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** undefined: the answer comes with the outcome. */
+export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryReply | undefined {
+  const { letter } = command;
+  const mark = draft.shard.letterMarks?.get(markKey(letter));
+  if (mark !== undefined && mark.letter.generation >= letter.generation) return answerFromMark(draft, mark, letter);
+  if (mark !== undefined && mark.outcome === undefined) return busy(`${nameOf(mark.letter)} is being executed`);
+  forgetResolved(draft, command);
+  if (!hasRoom(draft, mark))
+    return busy(`this shard keeps the outcomes of ${redriveLimits.marksMax} letters, its limit, until they are confirmed`);
+  const task = draft.wire.decodeTask(command.task);
+  const { runId } = task.key;
+  if (draft.shard.aside.has(runId)) return busy('the workflow of the letter was put aside');
+  if (draft.shard.isBehind(runId)) return workflowBehind;
+  const overtaken = overtakenBy(draft, task);
+  if (overtaken !== undefined) {
+    draft.endLetter({ letter, outcome: noop(overtaken) });
+    return { kind: 'letterExecuted', outcome: noop(overtaken) };
+  }
+  draft.beginLetter({ letter, task: pendingAgain(task, draft.nextTaskId(), draft.nowMs) });
+  draft.stage({ kind: 'letterAwaited', markKey: markKey(letter), askId: draft.askId });
+  return undefined;
+}
+
+function answerFromMark(draft: Draft, mark: LetterMark, { generation }: LetterName): HistoryReply | undefined {
+  if (mark.letter.generation > generation) return busy(`${nameOf(mark.letter)} was executed as a later generation`);
+  if (mark.outcome !== undefined) return { kind: 'letterExecuted', outcome: mark.outcome };
+  draft.stage({ kind: 'letterAwaited', markKey: markKey(mark.letter), askId: draft.askId });
+  return undefined;
+}
+
+export function confirmLetter(draft: Draft, { letter }: ConfirmLetter): HistoryReply {
+  const mark = draft.shard.letterMarks?.get(markKey(letter));
+  // One that comes late is of an earlier generation.
+  if (mark?.outcome !== undefined && mark.letter.generation <= letter.generation) draft.confirmLetter(mark.letter);
+  return { kind: 'done' };
+}
+
+/** Confirmations that were lost. */
+function forgetResolved(draft: Draft, { letter: { queue, messageId }, resolvedBelow }: ExecuteLetter): void {
+  for (const { letter, outcome } of draft.shard.letterMarks?.values() ?? []) {
+    if (outcome === undefined || letter.queue !== queue || letter.messageId === messageId) continue;
+    if (letter.messageId < resolvedBelow) draft.confirmLetter(letter);
+  }
+}
+
+/** `replaced`: by the one that there is to be room for. */
+function hasRoom({ shard: { letterMarks } }: Draft, replaced: LetterMark | undefined): boolean {
+  if (letterMarks === undefined || replaced !== undefined) return true;
+  return letterMarks.size < redriveLimits.marksMax && bytesOf(letterMarks) < redriveLimits.bytesMax;
+}
+
+function bytesOf(marks: LetterMarks): number {
+  let bytes = 0;
+  for (const mark of marks.values()) bytes += markBytes(mark);
+  return bytes;
+}
+
+function busy(message: string): HistoryReply {
+  return reject({ reason: 'busy-workflow', message });
+}
+
+function nameOf({ messageId, generation }: LetterName): string {
+  return `generation ${generation} of message ${messageId}`;
+}
+
+/** What has happened since it became a letter leaves it nothing to do. undefined: its own code will tell. */
+function overtakenBy({ shard }: Draft, task: PendingTask): string | undefined {
+  if (isLastMessage(task)) return undefined;
+  const run = findRun(shard, task.key);
+  if (run === undefined) return 'the workflow is gone';
+  if (isTimer(task)) return isRunning(run) || task.kind === 'retention' ? undefined : closed;
+  if (!isDispatch(task)) return undefined;
+  if (!isRunning(run)) return closed;
+  return isAwaited(run, task) ? undefined : `the ${task.kind === 'workflowTask' ? 'workflow task' : 'activity'} has started, or is over`;
+}
+
+const closed = 'the workflow is closed';
+
+/** By a worker. */
+function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask): boolean {
+  if (kind === 'workflowTask') {
+    const { workflowTask } = run;
+    return workflowTask?.scheduledEventId === scheduledEventId && workflowTask.stamp === stamp && workflowTask.startedEventId === 0;
+  }
+  const activity = run.activities.get(scheduledEventId);
+  return activity?.stamp === stamp && activity.startedTimeMs === 0 && !activity.inBackoff;
+}
+
+/** As a new task. A timer is due at once. */
+function pendingAgain(task: PendingTask, taskId: number, nowMs: number): PendingTask {
+  if (isTimer(task)) return { ...task, taskId, fireTimeMs: nowMs };
+  if (!isDispatch(task)) return { ...task, taskId };
+  const { atMatching: _, ...fresh } = task;
+  return { ...fresh, taskId };
+}
+
+// ── How it ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Its task ends in this draft, so: false, and nothing, when it is no letter's. */
+export function endLetterOf(draft: Draft, taskId: number, outcome: LetterOutcome): boolean {
+  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  if (mark === undefined) return false;
+  draft.finishTask(taskId);
+  draft.endLetter({ letter: mark.letter, outcome });
+  return true;
+}
+
+/** Matching has its task, which stays pending like any other. */
+export function letterAtMatching(draft: Draft, taskId: number): void {
+  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  if (mark !== undefined) draft.endLetter({ letter: mark.letter, outcome: applied });
+}
+
+/** The task was run: its outcome is told by whether that has written anything. */
+export function endRunLetter(draft: Draft, taskId: number): void {
+  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  if (mark !== undefined)
+    draft.endLetter({ letter: mark.letter, outcome: draft.hasEffect ? applied : noop('its effect is there already') });
+}
+
+/** Of a draft that is decided: other decisions end tasks that they know nothing more of; and whoever waits is answered with the outcome. */
+export function settleLetters(draft: Draft): void {
+  if (draft.shard.letterMarks === undefined) return;
+  for (const { letter, taskId } of overlooked(draft, draft.shard.letterMarks)) {
+    const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
+    draft.endLetter({ letter, outcome: hasCome(draft, task) ? applied : noop('what it was for is over') });
+  }
+  for (const { letter, outcome } of draft.lettersEnded) {
+    for (const { askId } of draft.volatile.letterWaits.get(markKey(letter))?.values() ?? []) {
+      draft.stage({ kind: 'waitEnded', askId });
+      draft.effects.push({ kind: 'reply', askId, reply: { kind: 'letterExecuted', outcome } });
+    }
+  }
+}
+
+/** Their tasks end, and nobody has said what has come of them. */
+function overlooked(draft: Draft, marks: LetterMarks): readonly LetterMark[] {
+  const isSaid = (mark: LetterMark): boolean => draft.lettersEnded.some(({ letter }) => letter === mark.letter);
+  return [...marks.values()].filter((mark) => mark.outcome === undefined && draft.finishes(mark.taskId) && !isSaid(mark));
+}
+
+/** By this draft, what it is for: a worker has it, or it fires together with others. */
+function hasCome(draft: Draft, task: PendingTask | undefined): boolean {
+  const open = task === undefined ? undefined : draft.runs.find(({ run }) => run.key.runId === task.key.runId);
+  if (task === undefined || open === undefined) return false;
+  const { run } = open;
+  switch (task.kind) {
+    case 'workflowTask':
+      return run.workflowTask?.stamp === task.stamp && run.workflowTask.startedEventId !== 0;
+    case 'activityTask': {
+      const activity = run.activities.get(task.scheduledEventId);
+      return activity?.stamp === task.stamp && activity.startedTimeMs !== 0;
+    }
+    case 'userTimer':
+      return eventsOf(open).some((event) => event.type === 'timerFired' && event.attributes.startedEventId === task.startedEventId);
+    default:
+      return false;
+  }
+}
+
+/** Also those that have to wait for their places in history. */
+function eventsOf({ events, facts }: RunDraft): readonly HistoryEvent[] {
+  return [...events.map(({ event }) => event), ...facts.flatMap(({ fact }) => (fact.kind === 'eventBuffered' ? [fact.event] : []))];
+}

@@ -1,0 +1,335 @@
+/** The task of a dead letter is executed again by its shard, once for each generation, whoever asks how often and whatever happens between. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
+import type { PendingTask } from '../../../src/history/tasks.ts';
+import { taskFailure } from '../hand-over/task-failure.ts';
+import { key, type ShardUnderTest, startTimer, terminateWorkflow } from '../shard-under-test.ts';
+import { letter, RedrivenShard } from './redriven-shard.ts';
+
+const applied = { kind: 'applied' };
+const failed = { kind: 'failed', failure: taskFailure };
+const busy = { kind: 'rejected', rejection: { reason: 'busy-workflow' } };
+const next: LetterName = { ...letter, generation: 1 };
+
+describe('the start of a child', () => {
+  test('is executed: the child starts, and the outcome comes with the record that says so', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    expect(shard.execute(task)).toBeUndefined();
+    expect(shard.records.at(-1)).toMatchObject({ schema: 4, type: 'LetterExecutionBegun', workflowId: 'wf' });
+    expect(shard.outcomes()).toEqual([]);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([applied]);
+    expect(shard.records.at(-1)).toMatchObject({ lettersEnded: [{ letter, outcome: applied }] });
+    expect(shard.history().at(-2)).toBe('childWorkflowExecutionStarted');
+  });
+
+  test('is executed under a new id, and its old one stays gone', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    expect(shard.begun.taskId).toBeGreaterThan(task.taskId);
+    expect(shard.pendingTasks()).toEqual(['startChild']);
+  });
+
+  test('that fails again leaves its queue, and becomes no second letter', () => {
+    const shard = new RedrivenShard();
+    shard.execute(shard.childThatFailed());
+    shard.fails(shard.begun.taskId);
+    expect(shard.outcomes()).toEqual([failed]);
+    expect(shard.pendingTasks()).toEqual([]);
+    expect(shard.checkpoints.folded.handOvers?.get('transfer')?.waiting).toEqual([]);
+  });
+
+  test('whose workflow has ended is nothing any more, and the outcome says why', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.ask(terminateWorkflow());
+    shard.execute(task);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'the workflow is closed, and has started no child' }]);
+  });
+
+  test('whose workflow is gone is answered at once', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    const elsewhere = { ...task, key: { ...task.key, namespaceId: 'registered-again' } };
+    expect(shard.execute(elsewhere)).toEqual({ kind: 'letterExecuted', outcome: { kind: 'noop', detail: 'the workflow is gone' } });
+    expect(shard.pendingTasks()).toEqual([]);
+    expect(shard.marks).toEqual(['letter 1/41 noop']);
+  });
+});
+
+describe('a task for a worker', () => {
+  const letterOfTask = (shard: RedrivenShard): PendingTask => {
+    shard.start();
+    return shard.madeLetter(shard.pendingTask('workflowTask').taskId);
+  };
+
+  test('is executed when matching has it, and stays pending like any other', () => {
+    const shard = new RedrivenShard();
+    shard.execute(letterOfTask(shard));
+    shard.expectDone({ kind: 'noteAtMatching', taskIds: [shard.begun.taskId] });
+    expect(shard.outcomes()).toEqual([applied]);
+    expect(shard.pendingTasks()).toEqual(['workflowTask']);
+    shard.complete(shard.pollWorkflowTask());
+    expect(shard.outcomes()).toEqual([applied]);
+  });
+
+  test('is executed when a worker has it', () => {
+    const shard = new RedrivenShard();
+    shard.execute(letterOfTask(shard));
+    shard.pollWorkflowTask();
+    expect(shard.outcomes()).toEqual([applied]);
+  });
+
+  test('that ends before anybody has it has had no effect', () => {
+    const shard = new RedrivenShard();
+    shard.execute(letterOfTask(shard));
+    shard.ask(terminateWorkflow());
+    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'what it was for is over' }]);
+  });
+
+  test('whose workflow is closed is not offered again', () => {
+    const shard = new RedrivenShard();
+    const task = letterOfTask(shard);
+    shard.ask(terminateWorkflow());
+    expect(shard.execute(task)).toEqual({ kind: 'letterExecuted', outcome: { kind: 'noop', detail: 'the workflow is closed' } });
+  });
+});
+
+describe('a timer', () => {
+  const timer = (shard: ShardUnderTest, ms: number): PendingTask => {
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startTimer('timer', ms)]);
+    const { key: runKey } = shard.describe();
+    const taskId = shard.nextTimer()?.taskId ?? 0;
+    return { kind: 'userTimer', taskId, fireTimeMs: shard.nowMs, key: runKey, timerId: 'timer', startedEventId: 5 };
+  };
+
+  test('fires at once', () => {
+    const shard = new RedrivenShard();
+    const task = timer(shard, 1_000);
+    shard.advance(5_000);
+    shard.execute(task);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([applied]);
+    expect(shard.history()).toContain('timerFired');
+  });
+
+  test('that has fired meanwhile does not fire twice', () => {
+    const shard = new RedrivenShard();
+    const task = timer(shard, 1_000);
+    shard.fireNextTimer();
+    shard.execute(task);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'its effect is there already' }]);
+    expect(shard.history().filter((type) => type === 'timerFired')).toHaveLength(1);
+  });
+});
+
+describe('who asks again', () => {
+  test('while it is under way waits along, and all get the one outcome', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    const records = shard.records.length;
+    expect(shard.execute(task)).toBeUndefined();
+    expect(shard.records).toHaveLength(records);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([applied, applied]);
+  });
+
+  test('afterwards is told what has come of it, also by the next owner of the shard', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    shard.carryBegun();
+    const records = shard.records.length;
+    expect(shard.execute(task)).toEqual({ kind: 'letterExecuted', outcome: applied });
+    shard.takeOver();
+    expect(shard.execute(task)).toEqual({ kind: 'letterExecuted', outcome: applied });
+    expect(shard.records).toHaveLength(records);
+  });
+
+  test('and does not wait any longer is answered nothing', () => {
+    const shard = new RedrivenShard();
+    shard.execute(shard.childThatFailed());
+    shard.cancel(shard.lastAskId);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([]);
+    expect(shard.marks).toEqual(['letter 1/41 applied']);
+  });
+
+  test('for the next generation has it executed once more, and no longer for the one before', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    expect(shard.execute(task, next)).toMatchObject(busy);
+    shard.fails(shard.begun.taskId);
+    expect(shard.execute(task, next)).toBeUndefined();
+    expect(shard.execute(task, letter)).toMatchObject(busy);
+    // It was under way for long.
+    shard.confirm(letter);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([failed, applied]);
+    shard.confirm(letter);
+    expect(shard.marks).toEqual(['letter 1/41 applied']);
+  });
+});
+
+describe('a mark', () => {
+  test('goes when its outcome is confirmed, and not before there is one', () => {
+    const shard = new RedrivenShard();
+    shard.execute(shard.childThatFailed());
+    shard.confirm();
+    expect(shard.marks).toEqual(['letter 1/41 pending']);
+    shard.carryBegun();
+    shard.confirm();
+    expect(shard.marks).toEqual([]);
+    expect(shard.records.at(-1)).toMatchObject({ schema: 4, type: 'LettersConfirmed', lettersConfirmed: [letter] });
+  });
+
+  test('whose confirmation was lost goes when all letters up to it are resolved', () => {
+    const shard = new RedrivenShard();
+    const gone = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...key, runId: 'gone' } } as const;
+    for (const messageId of [1, 2, 3]) shard.execute(gone, { ...letter, messageId });
+    shard.execute(gone, { ...letter, queue: 2, messageId: 1 });
+    shard.execute(gone, { ...letter, messageId: 4 }, 3);
+    expect(shard.marks.map((mark) => mark.split(' ')[1])).toEqual(['1/3', '2/1', '1/4']);
+  });
+
+  test('there are so many of, and then the next letter has to wait', () => {
+    const shard = new RedrivenShard();
+    shard.checks = false;
+    const gone = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...key, runId: 'gone' } } as const;
+    for (let messageId = 0; messageId < redriveLimits.marksMax; messageId++) shard.execute(gone, { ...letter, messageId });
+    expect(shard.execute(gone, { ...letter, messageId: redriveLimits.marksMax })).toMatchObject(busy);
+    shard.confirm({ ...letter, messageId: 0 });
+    expect(shard.execute(gone, { ...letter, messageId: redriveLimits.marksMax })).toMatchObject({ kind: 'letterExecuted' });
+  });
+
+  test('is in the rows of a checkpoint, pending or not, under a schema of its own', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    shard.checkpoints.cut();
+    shard.checkpoints.capture(Infinity);
+    expect(shard.core.capture(() => true)?.schema).toBe(3);
+    // Compares what the rows hold with what was folded.
+    shard.checkpoints.write('written');
+    shard.fails(shard.begun.taskId);
+    shard.execute({ ...task, key: { ...task.key, runId: 'gone' } }, { ...letter, messageId: 42 });
+    shard.checkpoints.cut();
+    shard.checkpoints.capture(Infinity);
+    shard.checkpoints.write('written');
+    shard.confirm();
+    shard.confirm({ ...letter, messageId: 42 });
+    shard.checkpoints.cut();
+    shard.checkpoints.capture(Infinity);
+    shard.checkpoints.write('written');
+    shard.checkpoints.finish();
+  });
+});
+
+// ── Any order ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const messageId = fc.integer({ min: 1, max: 3 });
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('ask' as const), messageId }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('askStale' as const), messageId }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('succeed' as const), messageId }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('fail' as const), messageId }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('lose' as const), messageId }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('record' as const), messageId }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('confirm' as const), messageId }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('terminate' as const), messageId }) },
+);
+type Step = (typeof step extends fc.Arbitrary<infer Value> ? Value : never) & { readonly messageId?: number };
+
+/** What the owner of the queue has written, and the shard. */
+class Redriving {
+  readonly shard = new RedrivenShard();
+  readonly #tasks = new Map<number, PendingTask>();
+  readonly #generations = new Map([1, 2, 3].map((id) => [id, 0]));
+  /** The owner has a tombstone of it. */
+  readonly #resolved = new Set<number>();
+
+  constructor() {
+    for (const id of [1, 2, 3]) this.#tasks.set(id, this.shard.childThatFailed(`wf-${id}`));
+  }
+
+  run(given: Step): void {
+    const id = given.messageId ?? 0;
+    const name = { queue: 1, messageId: id, generation: this.#generations.get(id) ?? 0 };
+    const task = this.#tasks.get(id);
+    switch (given.do) {
+      case 'ask':
+        if (!this.#resolved.has(id) && task !== undefined) this.shard.execute(task, name);
+        return;
+      // One that was sent before its outcome was written, and comes late.
+      case 'askStale':
+        if (task !== undefined && name.generation > 0 && this.shard.markOf(name) === undefined) return;
+        if (task !== undefined && name.generation > 0) this.shard.execute(task, { ...name, generation: name.generation - 1 });
+        return;
+      case 'succeed':
+        return this.#withPending(id, (pending) => this.shard.carry(pending));
+      case 'lose':
+        return this.#withPending(id, (pending) => this.shard.carryInVain(pending));
+      case 'fail':
+        return this.#withPending(id, (pending) => this.shard.fails(pending.taskId));
+      case 'record':
+        return this.#record(name);
+      case 'confirm':
+        // Only what is written.
+        if (this.#resolved.has(id)) this.shard.confirm(name);
+        else if (name.generation > 0) this.shard.confirm({ ...name, generation: name.generation - 1 });
+        return;
+      case 'takeOver':
+        return this.shard.takeOver();
+      case 'terminate':
+        return void this.shard.ask(terminateWorkflow({ key: { ...key, workflowId: `wf-${id}` } }));
+    }
+  }
+
+  #record(name: LetterName): void {
+    const mark = this.shard.checkpoints.folded.letterMarks?.get(`letter 1/${name.messageId}`);
+    if (mark?.outcome === undefined || mark.letter.generation !== name.generation) return;
+    if (mark.outcome.kind === 'failed') this.#generations.set(name.messageId, name.generation + 1);
+    else this.#resolved.add(name.messageId);
+  }
+
+  #withPending(id: number, then: (task: ReturnType<ShardUnderTest['pendingTask']>) => void): void {
+    const pending = this.shard.transfers().find((task) => task.kind === 'startChild' && task.key.workflowId === `wf-${id}`);
+    if (pending !== undefined) then(pending);
+  }
+
+  /** Every execution that was begun. */
+  get begun(): readonly string[] {
+    return this.shard.records.flatMap(({ lettersBegun = [] }) =>
+      lettersBegun.map(({ letter: name }) => `${name.messageId} ${name.generation}`),
+    );
+  }
+}
+
+test('whoever asks, confirms and takes over in whatever order: each generation is executed once, and each letter has one effect', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), (steps) => {
+      const redriving = new Redriving();
+      for (const each of steps) redriving.run(each);
+      expect(redriving.begun).toEqual([...new Set(redriving.begun)]);
+      for (const id of [1, 2, 3]) {
+        const started = redriving.shard.runIds().filter((runId) => redriving.shard.events(runId)[0]?.type === 'workflowExecutionStarted');
+        const children = started.filter((runId) => {
+          const [first] = redriving.shard.events(runId);
+          return first?.type === 'workflowExecutionStarted' && first.attributes.workflowId === `child of wf-${id}`;
+        });
+        expect(children.length).toBeLessThanOrEqual(1);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
