@@ -181,6 +181,8 @@ export const leanModules: LeanModules = {
       RegisterNamespaceResponse: '',
       UpdateNamespaceRequest: '1-7',
       UpdateNamespaceResponse: '1-5',
+      DeprecateNamespaceRequest: '1-2',
+      DeprecateNamespaceResponse: '',
     },
     'temporal.api.namespace.v1': {
       NamespaceInfo: '1-8 100',

@@ -83,7 +83,9 @@ export class ClusterCore {
   }
 
   accept(handled: Result): void {
-    if (handled.kind === 'commit') this.#state.evolve(handled.record);
+    if (handled.kind !== 'commit') return;
+    for (const record of handled.before ?? []) this.#state.evolve(record);
+    this.#state.evolve(handled.record);
   }
 
   evolve(record: ClusterRecord): void {
@@ -131,7 +133,11 @@ export class ClusterCore {
     const data = command.data === undefined ? known.data : new Map([...known.data, ...command.data]);
     const problem = textProblem(description, ownerEmail, data);
     if (problem !== undefined) return invalid(problem);
-    return commit({ kind: 'namespaceUpdated', timeMs, id: known.id, description, ownerEmail, data, retentionMs });
+    const { id, state } = known;
+    if (command.state === 'registered' && state === 'deprecated') return invalid('Invalid namespace state update.');
+    const updated: ClusterRecord = { kind: 'namespaceUpdated', timeMs, id, description, ownerEmail, data, retentionMs };
+    if (command.state !== 'deprecated' || state === 'deprecated') return saysMore(command) ? commit(updated) : unchanged;
+    return commit({ kind: 'namespaceDeprecated', timeMs, id }, saysMore(command) ? [updated] : []);
   }
 
   /** Asked again for one that is deleted, it changes nothing, as in Temporal. */
@@ -239,8 +245,13 @@ export class ClusterCore {
 /** Answered behind the barrier and all earlier commits: what it says is so, is committed. */
 const unchanged: Result = { kind: 'answer', reply: done, effects: [] };
 
-function commit(record: ClusterRecord): Result {
-  return { kind: 'commit', record, reply: done, effects: [] };
+function commit(record: ClusterRecord, before: readonly ClusterRecord[] = []): Result {
+  return { kind: 'commit', before, record, reply: done, effects: [] };
+}
+
+/** Than its state. */
+function saysMore({ description, ownerEmail, data, retentionMs }: UpdateNamespace): boolean {
+  return [description, ownerEmail, data, retentionMs].some((said) => said !== undefined);
 }
 
 function rejected(reason: ClusterRejection['reason'], message: string): Result {

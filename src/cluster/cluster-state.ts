@@ -145,6 +145,8 @@ export class ClusterState implements ClusterSnapshot {
         const { id, description, ownerEmail, data, retentionMs } = record;
         return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
       }
+      case 'namespaceDeprecated':
+        return this.#put({ ...this.#known(record.id), state: 'deprecated' });
       case 'namespaceDeleted': {
         const namespace = this.#known(record.id);
         this.#byName.delete(namespace.name);

@@ -11,7 +11,10 @@ export type RegisterNamespace = {
   readonly retentionMs: number;
 };
 
-/** What is undefined stays as it is; `data` is merged key by key. Reply: Done; rejected: namespace-not-found, invalid-argument. */
+/**
+ * What is undefined stays as it is; `data` is merged key by key. In a deprecated namespace nothing is started, and it is not registered
+ * again. Reply: Done; rejected: namespace-not-found, invalid-argument.
+ */
 export type UpdateNamespace = {
   readonly kind: 'updateNamespace';
   readonly id: string;
@@ -19,6 +22,7 @@ export type UpdateNamespace = {
   readonly ownerEmail: string | undefined;
   readonly data: ReadonlyMap<string, string> | undefined;
   readonly retentionMs: number | undefined;
+  readonly state: 'registered' | 'deprecated' | undefined;
 };
 
 /** It can no longer be called, and its name is free again. One that is deleted stays as it is. Reply: Done; rejected: namespace-not-found. */

@@ -31,6 +31,9 @@ export type NamespaceUpdated = {
   readonly retentionMs: number;
 };
 
+/** Nothing is started in it any more. */
+export type NamespaceDeprecated = { readonly kind: 'namespaceDeprecated'; readonly timeMs: number; readonly id: string };
+
 /** `name`: what it is called from now on, so that its own can be registered again. */
 export type NamespaceDeleted = {
   readonly kind: 'namespaceDeleted';
@@ -80,6 +83,7 @@ export type ClusterRecord =
   | ClusterInitialized
   | NamespaceRegistered
   | NamespaceUpdated
+  | NamespaceDeprecated
   | NamespaceDeleted
   | SearchAttributesAdded
   | SearchAttributesRemoved

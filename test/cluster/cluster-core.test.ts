@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClusterCore, clusterLimits } from '../../src/cluster/cluster-core.ts';
-import type { ClusterCommand, RegisterNamespace } from '../../src/cluster/commands.ts';
+import type { ClusterCommand, RegisterNamespace, UpdateNamespace } from '../../src/cluster/commands.ts';
 import type { ClusterRecord, SearchAttributesAdded } from '../../src/cluster/records.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
 import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
@@ -19,10 +19,8 @@ beforeEach(() => {
 
 function ask(command: ClusterCommand): unknown {
   const handled = core.handle(command, ++now, 1);
-  if (handled.kind === 'commit') {
-    core.evolve(handled.record);
-    journal.push(handled.record);
-  }
+  core.accept(handled);
+  if (handled.kind === 'commit') journal.push(...(handled.before ?? []), handled.record);
   return handled.kind === 'wait' ? undefined : handled.reply;
 }
 
@@ -92,6 +90,7 @@ describe('namespaces', () => {
       description: undefined,
       ownerEmail: undefined,
       retentionMs: undefined,
+      state: undefined,
     } as const;
     core.accept(core.handle({ ...growing, data: new Map([['k', text]]) }, 2, 2));
     expect(core.handle({ ...growing, data: new Map([['l', text]]) }, 3, 3)).toMatchObject({ reply: { kind: 'rejected' } });
@@ -117,7 +116,7 @@ describe('namespaces', () => {
         ]),
       }),
     );
-    const change = { description: 'new', ownerEmail: undefined, data: new Map([['k', 'x']]), retentionMs: undefined };
+    const change = { description: 'new', ownerEmail: undefined, data: new Map([['k', 'x']]), retentionMs: undefined, state: undefined };
     expect(ask({ kind: 'updateNamespace', id: 'id-orders', ...change })).toEqual(done);
     expect(core.state.namespaceByName('orders')).toMatchObject({
       description: 'new',
@@ -132,6 +131,31 @@ describe('namespaces', () => {
     expect(ask({ kind: 'updateNamespace', id: 'nobody', ...change })).toEqual(
       rejected('namespace-not-found', 'Namespace nobody is not found.'),
     );
+  });
+});
+
+describe('a deprecated namespace', () => {
+  const unsaid = { description: undefined, ownerEmail: undefined, data: undefined, retentionMs: undefined };
+  const update = (over: Partial<UpdateNamespace>): ClusterCommand => ({
+    kind: 'updateNamespace',
+    id: 'id-orders',
+    ...unsaid,
+    state: undefined,
+    ...over,
+  });
+  beforeEach(() => ask(register('orders')));
+
+  test('is so for ever; what else is said with it is said before, in a record of its own', () => {
+    expect(ask(update({ state: 'deprecated', description: 'old' }))).toEqual(done);
+    expect(journal.slice(1)).toMatchObject([{ kind: 'namespaceUpdated', description: 'old' }, { kind: 'namespaceDeprecated' }]);
+    const records = journal.length;
+    expect(ask(update({ state: 'deprecated' }))).toEqual(done);
+    expect(ask(update({}))).toEqual(done);
+    expect(journal).toHaveLength(records);
+    expect(ask(update({ state: 'registered' }))).toEqual(rejected('invalid-argument', 'Invalid namespace state update.'));
+    expect(core.state.namespaceByName('orders')).toMatchObject({ state: 'deprecated', description: 'old' });
+    expect(ask({ kind: 'deleteNamespace', id: 'id-orders' })).toEqual(done);
+    expect(core.state.namespaceById('id-orders')).toMatchObject({ state: 'deleted' });
   });
 });
 
@@ -167,7 +191,7 @@ describe('a deleted namespace', () => {
     expect(ask(deletion)).toEqual(done);
     expect(ask(register('new', { id }))).toMatchObject({ kind: 'rejected' });
     expect(ask(register('orders-deleted-01234'))).toMatchObject({ kind: 'rejected', rejection: { reason: 'namespace-exists' } });
-    const change = { description: 'x', ownerEmail: undefined, data: undefined, retentionMs: undefined };
+    const change = { description: 'x', ownerEmail: undefined, data: undefined, retentionMs: undefined, state: undefined };
     expect(ask({ kind: 'updateNamespace', id, ...change })).toMatchObject({ rejection: { reason: 'failed-precondition' } });
     expect(ask({ kind: 'addSearchAttributes', namespaceId: id, attributes: new Map([['A', 2]]) })).toMatchObject({ kind: 'rejected' });
     expect(core.canonicalState()).toBe(before);
@@ -545,13 +569,14 @@ test('replaying the journal gives the live state, at every step', () => {
     fc
       .record({ category: fc.constantFrom('transfer', 'timer'), sourceCluster: fc.constantFrom('active', 'other') })
       .map((x): ClusterCommand => ({ kind: 'addDeadLetterQueue', ...x })),
-    fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map((x): ClusterCommand => ({
-      kind: 'updateNamespace',
-      ...x,
-      ownerEmail: undefined,
-      data: new Map([['k', 'v']]),
-      retentionMs: undefined,
-    })),
+    fc
+      .record({
+        id: fc.constantFrom('id-a', 'id-b'),
+        description: fc.option(name, { nil: undefined }),
+        data: fc.constantFrom(undefined, new Map([['k', 'v']])),
+        state: fc.constantFrom(undefined, 'registered' as const, 'deprecated' as const),
+      })
+      .map((x): ClusterCommand => ({ kind: 'updateNamespace', ...x, ownerEmail: undefined, retentionMs: undefined })),
     fc.constantFrom('id-a', 'id-b').map((id): ClusterCommand => ({ kind: 'deleteNamespace', id })),
   );
   fc.assert(
@@ -562,9 +587,11 @@ test('replaying the journal gives the live state, at every step', () => {
         const waiting = core.state.slotsToClear();
         const handled = core.handle(each, i, 1);
         if (handled.kind === 'commit') {
-          const { value, schema } = clusterCodec.encode(handled.record);
-          core.evolve(handled.record);
-          replayed.evolve(clusterCodec.decode(value, schema));
+          core.accept(handled);
+          for (const record of [...(handled.before ?? []), handled.record]) {
+            const { value, schema } = clusterCodec.encode(record);
+            replayed.evolve(clusterCodec.decode(value, schema));
+          }
           if (handled.record.kind === 'searchAttributesAdded') expectUncleared(waiting, handled.record);
         }
         expect(replayed.canonicalState()).toBe(core.canonicalState());
@@ -607,7 +634,19 @@ describe('dead letter queues', () => {
 
 test.each<[ClusterCommand, unknown]>([
   [register('twice'), rejected('namespace-exists', 'Namespace "twice" already exists')],
-  [{ kind: 'updateNamespace', id: 'id-a', description: 'd', ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: day }, done],
+  [
+    {
+      kind: 'updateNamespace',
+      id: 'id-a',
+      description: 'd',
+      ownerEmail: undefined,
+      data: new Map([['k', 'v']]),
+      retentionMs: day,
+      state: 'deprecated',
+    },
+    done,
+  ],
+  [{ kind: 'deleteNamespace', id: 'id-a' }, done],
   [{ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Fresh', 2]]) }, done],
   [{ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Color'] }, done],
   [{ kind: 'purgeSearchAttributes', namespaceId: 'id-a', slots: ['Keyword01'] }, done],

@@ -19,9 +19,8 @@ const built = new Set(
    RespondActivityTaskCompletedById RespondActivityTaskFailed RespondActivityTaskFailedById RespondActivityTaskCanceled
    RespondActivityTaskCanceledById RecordActivityTaskHeartbeat RecordActivityTaskHeartbeatById DescribeTaskQueue
    ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
-   CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace`.split(
-    /\s+/,
-  ),
+   CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace
+   UpdateNamespace DeprecateNamespace`.split(/\s+/),
 );
 
 /** The package is a reflection root, though its types say otherwise. */

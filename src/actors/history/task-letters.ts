@@ -89,8 +89,9 @@ export class TaskLetters {
     return key === undefined ? undefined : { namespaceId: key.namespaceId, namespace: this.#nameOf(key.namespaceId) };
   }
 
+  /** As it was registered: by that name a namespace is found again that is deleted now. */
   #nameOf(namespaceId: string): string {
-    return this.#options.registry.view.namespaceById(namespaceId)?.name ?? '';
+    return this.#options.registry.view.namespaceById(namespaceId)?.registeredName ?? '';
   }
 }
 

@@ -4,8 +4,10 @@ import {
   DescribeTaskQueueMode,
   HistoryEventFilterType,
   IndexedValueType,
+  NamespaceState,
   QueryRejectCondition,
   QueryResultType,
+  ReplicationState,
   TaskQueueKind,
   TaskQueueType,
   WorkflowExecutionStatus,
@@ -47,6 +49,11 @@ const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds i
 const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
 const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
 const executionStatuses = new Set<number>(Object.values(WorkflowExecutionStatus));
+const retention: Bound = {
+  by: 'edge',
+  problem: (value) => (value >= 60 * 60 * 1000 ? undefined : 'A valid retention period is not set on request.'),
+  note: '',
+};
 const pageSize = anything('0 or less: the default; too large: the largest');
 
 export const bounds = {
@@ -174,13 +181,19 @@ export const bounds = {
   },
 
   'ListNamespacesRequest.page_size': pageSize,
-  'RegisterNamespaceRequest.workflow_execution_retention_period': {
-    by: 'edge',
-    problem: (value) => (value >= 60 * 60 * 1000 ? undefined : 'A valid retention period is not set on request.'),
-    note: '',
-  },
+  'RegisterNamespaceRequest.workflow_execution_retention_period': retention,
   'RegisterNamespaceRequest.history_archival_state': known(ArchivalState, 'ArchivalState'),
   'RegisterNamespaceRequest.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
+  'UpdateNamespaceInfo.state': {
+    by: 'edge',
+    problem: (value) =>
+      value >= NamespaceState.UNSPECIFIED && value <= NamespaceState.DELETED ? undefined : 'Invalid namespace state update.',
+    note: '0: stays as it is',
+  },
+  'NamespaceConfig.workflow_execution_retention_ttl': retention,
+  'NamespaceConfig.history_archival_state': known(ArchivalState, 'ArchivalState'),
+  'NamespaceConfig.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
+  'NamespaceReplicationConfig.state': known(ReplicationState, 'ReplicationState'),
   'DeleteNamespaceRequest.namespace_delete_delay': anything('what is deleted stays: nothing removes its workflows yet'),
   'AddSearchAttributesRequest.search_attributes': {
     by: 'edge',

@@ -1,20 +1,28 @@
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { ArchivalState, ReplicationState } from '../../wire/generated/lean/enums.ts';
+import type { UpdateNamespace as UpdateNamespaceCommand } from '../../cluster/commands.ts';
+import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
 import {
+  decodeDeprecateNamespaceRequest,
   decodeDescribeNamespaceRequest,
   decodeListNamespacesRequest,
   decodeRegisterNamespaceRequest,
+  decodeUpdateNamespaceRequest,
   emptyDescribeNamespaceResponse,
   emptyNamespaceConfig,
   emptyNamespaceInfoCapabilities,
+  encodeDeprecateNamespaceResponse,
   encodeDescribeNamespaceResponse,
   encodeListNamespacesResponse,
   encodeRegisterNamespaceResponse,
+  encodeUpdateNamespaceResponse,
+  type DeprecateNamespaceRequest,
   type DescribeNamespaceRequest,
   type DescribeNamespaceResponse,
   type ListNamespacesRequest,
   type ListNamespacesResponse,
   type RegisterNamespaceRequest,
+  type UpdateNamespaceRequest,
+  type UpdateNamespaceResponse,
 } from '../../wire/generated/lean/namespace_service.ts';
 import { namespaceState } from '../errors/details.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
@@ -38,6 +46,12 @@ export function namespaceMethods(context: HandlerContext): readonly NamedMethod[
     unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) =>
       register(context, request, call),
     ),
+    unary('UpdateNamespace', decodeUpdateNamespaceRequest, encodeUpdateNamespaceResponse, (request, call) =>
+      update(context, request, call),
+    ),
+    unary('DeprecateNamespace', decodeDeprecateNamespaceRequest, encodeDeprecateNamespaceResponse, (request, call) =>
+      deprecate(context, request, call),
+    ),
     unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(context, request, call)),
   ];
 }
@@ -56,9 +70,7 @@ async function register(context: HandlerContext, request: RegisterNamespaceReque
   checkLength(request.namespace, 'Namespace', context.limits);
   checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', request.workflowExecutionRetentionPeriodMs);
   if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
-  const { clusterName } = context.ports.server;
-  if (request.activeClusterName !== '' && request.activeClusterName !== clusterName) throw notBuilt('active_cluster_name');
-  if (request.clusters.some((cluster) => cluster.clusterName !== clusterName)) throw notBuilt('clusters');
+  refuseOtherClusters(context.ports.server.clusterName, request.activeClusterName, request.clusters);
   checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
   checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
   if (request.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('history_archival_state');
@@ -76,6 +88,81 @@ async function register(context: HandlerContext, request: RegisterNamespaceReque
     },
     request.namespace,
   );
+  return {};
+}
+
+/** What is empty stays as it is. What a workflow has of its namespace (its retention) it has from its start. */
+async function update(context: HandlerContext, request: UpdateNamespaceRequest, call: Call): Promise<UpdateNamespaceResponse> {
+  const { updateInfo: info, config } = request;
+  const namespace = await context.namespace(call, request.namespace);
+  refuseUnbuiltUpdate(context, request);
+  await context.cluster(
+    call,
+    {
+      kind: 'updateNamespace',
+      id: namespace.id,
+      description: given(info?.description),
+      ownerEmail: given(info?.ownerEmail),
+      data: info === undefined || info.data.size === 0 ? undefined : info.data,
+      retentionMs: config?.workflowExecutionRetentionTtlMs,
+      state: wantedState(info?.state ?? NamespaceState.UNSPECIFIED),
+    },
+    request.namespace,
+  );
+  const {
+    namespaceInfo,
+    config: newConfig,
+    replicationConfig,
+  } = namespaceDescription(context, await context.namespace(call, namespace.name));
+  return { namespaceInfo, config: newConfig, replicationConfig, failoverVersion: 0, isGlobalNamespace: false };
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+function wantedState(state: number): UpdateNamespaceCommand['state'] {
+  checkBound('UpdateNamespaceInfo.state', state);
+  switch (state) {
+    case NamespaceState.REGISTERED:
+      return 'registered';
+    case NamespaceState.DEPRECATED:
+      return 'deprecated';
+    case NamespaceState.DELETED:
+      throw notBuilt('update_info.state DELETED (DeleteNamespace of OperatorService is)');
+    default:
+      return undefined;
+  }
+}
+
+function refuseUnbuiltUpdate({ ports }: HandlerContext, request: UpdateNamespaceRequest): void {
+  const { config, replicationConfig } = request;
+  if (config?.workflowExecutionRetentionTtlMs !== undefined) {
+    checkBound('NamespaceConfig.workflow_execution_retention_ttl', config.workflowExecutionRetentionTtlMs);
+  }
+  checkBound('NamespaceConfig.history_archival_state', config?.historyArchivalState ?? 0);
+  checkBound('NamespaceConfig.visibility_archival_state', config?.visibilityArchivalState ?? 0);
+  if (config?.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('config.history_archival_state');
+  if (config?.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('config.visibility_archival_state');
+  if ((config?.badBinaries?.length ?? 0) > 0) throw notBuilt('config.bad_binaries');
+  if ((config?.customSearchAttributeAliases.size ?? 0) > 0) throw notBuilt('config.custom_search_attribute_aliases');
+  if (request.deleteBadBinary !== '') throw invalidArgument(`Bad binary checksum ${request.deleteBadBinary} doesn't exists.`);
+  if (request.promoteNamespace) throw notBuilt('promote_namespace');
+  refuseOtherClusters(ports.server.clusterName, replicationConfig?.activeClusterName ?? '', replicationConfig?.clusters ?? []);
+  const state = replicationConfig?.state ?? ReplicationState.UNSPECIFIED;
+  checkBound('NamespaceReplicationConfig.state', state);
+  if (state === ReplicationState.HANDOVER) throw notBuilt('replication_config.state HANDOVER');
+}
+
+function refuseOtherClusters(own: string, active: string, clusters: readonly { readonly clusterName: string }[]): void {
+  if (active !== '' && active !== own) throw notBuilt('active_cluster_name');
+  if (clusters.some(({ clusterName }) => clusterName !== own)) throw notBuilt('clusters');
+}
+
+async function deprecate(context: HandlerContext, request: DeprecateNamespaceRequest, call: Call): Promise<Record<string, never>> {
+  const { id } = await context.namespace(call, request.namespace);
+  const unsaid = { description: undefined, ownerEmail: undefined, data: undefined, retentionMs: undefined };
+  await context.cluster(call, { kind: 'updateNamespace', id, ...unsaid, state: 'deprecated' }, request.namespace);
   return {};
 }
 

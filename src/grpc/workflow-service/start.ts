@@ -36,7 +36,7 @@ export function startMethods(context: HandlerContext): readonly NamedMethod[] {
 }
 
 async function start(context: HandlerContext, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
-  const namespace = await context.namespace(call, request.namespace);
+  const namespace = await context.openNamespace(call, request.namespace);
   const attributes = startAttributes(request, namespace, context.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
@@ -85,7 +85,7 @@ async function signalWithStart(
   request: SignalWithStartWorkflowExecutionRequest,
   call: Call,
 ): Promise<SignalWithStartWorkflowExecutionResponse> {
-  const namespace = await context.namespace(call, request.namespace);
+  const namespace = await context.openNamespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('signal not set');
   if (isTooLong(request.signalName, context.limits)) {
     throw invalidArgument(

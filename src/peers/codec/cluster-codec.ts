@@ -1,11 +1,13 @@
 /** What the cluster actor is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { ClusterCommand } from '../../cluster/commands.ts';
+import type { ClusterCommand, UpdateNamespace } from '../../cluster/commands.ts';
 import type { ClusterRejection, ClusterReply } from '../../cluster/replies.ts';
 import * as wire from '../../wire/generated/peer/cluster.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
 import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
 import { type Words, wordOf } from './words.ts';
+
+const namespaceStates: Words<NonNullable<UpdateNamespace['state']>> = { registered: true, deprecated: true };
 
 const requestCodecs: KindCodecs<ClusterCommand> = {
   registerNamespace: plain(1, 'registerNamespace', wire.writeRegisterNamespace, wire.readRegisterNamespace),
@@ -15,7 +17,8 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
       wire.writeUpdateNamespace(w, { ...request, data: data === undefined ? undefined : { entries: data } }),
     read: (r) => {
       const request = wire.readUpdateNamespace(r);
-      return { ...request, kind: 'updateNamespace', data: request.data?.entries };
+      const state = request.state === undefined ? undefined : wordOf(namespaceStates, request.state, 'UpdateNamespace.state');
+      return { ...request, kind: 'updateNamespace', data: request.data?.entries, state };
     },
   },
   addSearchAttributes: plain(3, 'addSearchAttributes', wire.writeAddSearchAttributes, wire.readAddSearchAttributes),

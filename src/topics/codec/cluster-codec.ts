@@ -39,6 +39,7 @@ export const clusterCodec = {
     if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
     if (wire.namespaceRegistered !== undefined) return { kind: 'namespaceRegistered', timeMs, ...wire.namespaceRegistered };
     if (wire.namespaceUpdated !== undefined) return { kind: 'namespaceUpdated', timeMs, ...wire.namespaceUpdated };
+    if (wire.namespaceDeprecated !== undefined) return { kind: 'namespaceDeprecated', timeMs, ...wire.namespaceDeprecated };
     if (wire.namespaceDeleted !== undefined) return { kind: 'namespaceDeleted', timeMs, ...wire.namespaceDeleted };
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
@@ -56,6 +57,8 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { namespaceRegistered: record };
     case 'namespaceUpdated':
       return { namespaceUpdated: record };
+    case 'namespaceDeprecated':
+      return { namespaceDeprecated: record };
     case 'namespaceDeleted':
       return { namespaceDeleted: record };
     case 'searchAttributesAdded':
@@ -82,6 +85,7 @@ function nameOf(record: ClusterRecord): string {
     case 'namespaceRegistered':
       return record.name;
     case 'namespaceUpdated':
+    case 'namespaceDeprecated':
     case 'namespaceDeleted':
       return record.id;
     case 'searchAttributesAdded':

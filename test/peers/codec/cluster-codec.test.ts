@@ -30,6 +30,7 @@ const requests: ByKind<ClusterCommand> = {
     ownerEmail: orNone(text),
     data: orNone(mapOf(text)),
     retentionMs: orNone(count),
+    state: orNone(word('registered', 'deprecated')),
   }),
   deleteNamespace: record({ kind: fc.constant('deleteNamespace' as const), id: text }),
   addSearchAttributes: record({ kind: fc.constant('addSearchAttributes' as const), namespaceId: text, attributes: mapOf(enumValue) }),

@@ -44,6 +44,7 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     slots: data,
     generations: types,
   }),
+  fc.record({ kind: fc.constant('namespaceDeprecated' as const), timeMs, id: text }),
   fc.record({ kind: fc.constant('namespaceDeleted' as const), timeMs, id: text, name: text }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
@@ -82,6 +83,7 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
     },
     '08051a210a0469642d3112066f72646572731a016422016f2a060a016b1201763080b89929',
   ],
+  ['NamespaceDeprecated', 'id-1', { kind: 'namespaceDeprecated', timeMs: 5, id: 'id-1' }, '0805' + '5206' + '0a0469642d31'],
   [
     'NamespaceDeleted',
     'id-1',

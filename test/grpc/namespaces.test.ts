@@ -1,4 +1,4 @@
-/** A namespace that is deleted: who may still reach it, what its name is good for, and what a restart knows of it. */
+/** Namespaces that change, are deprecated, are deleted: who may still reach them, what a name is good for, what a restart knows. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { LogOptions } from '../../src/config/server-options.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { refusal } from '../support/refusal.ts';
 
-const { NAMESPACE_STATE_DELETED, NAMESPACE_STATE_REGISTERED } = temporal.api.enums.v1.NamespaceState;
+const { NAMESPACE_STATE_DELETED, NAMESPACE_STATE_DEPRECATED, NAMESPACE_STATE_REGISTERED } = temporal.api.enums.v1.NamespaceState;
 const inMemory: LogOptions = { kind: 'embedded', filename: undefined, sqlitePragmas: [] };
 
 class Bench {
@@ -149,6 +149,68 @@ test('calls that wait in it end as if nothing had come; those of another namespa
   await bench.start('default', 'w', 'idle');
   expect((await polls.get('default'))?.workflowExecution).toMatchObject({ workflowId: 'w' });
 }, 20_000);
+
+test('in a deprecated namespace nothing is started, and what runs goes on', async () => {
+  const bench = await open();
+  await bench.start('orders', 'w');
+  await bench.workflows.deprecateNamespace({ namespace: 'orders' });
+  expect(await bench.info({ namespace: 'orders' })).toMatchObject({ state: NAMESPACE_STATE_DEPRECATED });
+  const signaled = { namespace: 'orders', workflowId: 'x', workflowType: { name: 'T' }, taskQueue: { name: 'q' }, signalName: 's' };
+  for (const start of [bench.start('orders', 'another'), bench.workflows.signalWithStartWorkflowExecution(signaled)]) {
+    const details = 'Namespace has invalid state: Deprecated. Must be Registered.';
+    expect(await refusal(start)).toEqual({ code: codes.FAILED_PRECONDITION, details });
+  }
+  expect((await bench.poll('orders')).workflowExecution).toMatchObject({ workflowId: 'w' });
+  const back = bench.workflows.updateNamespace({ namespace: 'orders', updateInfo: { state: NAMESPACE_STATE_REGISTERED } });
+  expect(await refusal(back)).toEqual({ code: codes.INVALID_ARGUMENT, details: 'Invalid namespace state update.' });
+  await bench.workflows.deprecateNamespace({ namespace: 'orders' });
+  await bench.operator.deleteNamespace({ namespace: 'orders' });
+  expect(await refusal(bench.workflows.deprecateNamespace({ namespace: 'orders' }))).toMatchObject({ code: codes.NOT_FOUND });
+});
+
+test('an update changes what it says, answers with what is so now, and leaves the rest', async () => {
+  const bench = await open();
+  const first = await bench.workflows.updateNamespace({
+    namespace: 'orders',
+    updateInfo: { description: 'd', ownerEmail: 'o', data: { k: 'v' } },
+  });
+  const second = await bench.workflows.updateNamespace({
+    namespace: 'orders',
+    updateInfo: { data: { l: 'w' } },
+    config: {
+      workflowExecutionRetentionTtl:
+        temporal.api.namespace.v1.NamespaceConfig.fromObject({ workflowExecutionRetentionTtl: { seconds: 7_200 } })
+          .workflowExecutionRetentionTtl ?? null,
+    },
+  });
+  expect(first.namespaceInfo).toMatchObject({ description: 'd', ownerEmail: 'o', data: { k: 'v' } });
+  expect(second.namespaceInfo).toMatchObject({ description: 'd', ownerEmail: 'o', data: { k: 'v', l: 'w' }, name: 'orders' });
+  expect(Number(first.config?.workflowExecutionRetentionTtl?.seconds)).toBe(3 * 86_400);
+  expect(Number(second.config?.workflowExecutionRetentionTtl?.seconds)).toBe(7_200);
+  expect(await bench.info({ namespace: 'orders' })).toEqual(second.namespaceInfo);
+});
+
+test.each<[number, string, Omit<temporal.api.workflowservice.v1.IUpdateNamespaceRequest, 'namespace'>]>([
+  [codes.INVALID_ARGUMENT, 'Invalid namespace state update.', { updateInfo: { state: 9 as never } }],
+  [codes.UNIMPLEMENTED, 'update_info.state DELETED', { updateInfo: { state: NAMESPACE_STATE_DELETED } }],
+  [codes.INVALID_ARGUMENT, 'A valid retention period is not set on request.', { config: { workflowExecutionRetentionTtl: {} } }],
+  [codes.INVALID_ARGUMENT, "Bad binary checksum x doesn't exists.", { deleteBadBinary: 'x' }],
+  [codes.UNIMPLEMENTED, 'config.bad_binaries', { config: { badBinaries: { binaries: { x: {} } } } }],
+  [codes.UNIMPLEMENTED, 'config.history_archival_state', { config: { historyArchivalState: 2 } }],
+  [codes.UNIMPLEMENTED, 'config.custom_search_attribute_aliases', { config: { customSearchAttributeAliases: { Keyword01: 'Color' } } }],
+  [codes.UNIMPLEMENTED, 'promote_namespace', { promoteNamespace: true }],
+  [codes.UNIMPLEMENTED, 'active_cluster_name', { replicationConfig: { activeClusterName: 'elsewhere' } }],
+  [codes.UNIMPLEMENTED, 'replication_config.state HANDOVER', { replicationConfig: { state: 2 } }],
+  [codes.INVALID_ARGUMENT, 'Namespace description, owner and data take', { updateInfo: { description: 'x'.repeat(70_000) } }],
+])('an update that cannot be: %i %s', async (code, details, request) => {
+  const bench = await open();
+  const before = await bench.workflows.describeNamespace({ namespace: 'orders' });
+  expect(await refusal(bench.workflows.updateNamespace({ namespace: 'orders', ...request }))).toEqual({
+    code,
+    details: expect.stringContaining(details) as string,
+  });
+  expect(await bench.workflows.describeNamespace({ namespace: 'orders' })).toEqual(before);
+});
 
 test('a restart knows it as deleted', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-delete-namespace-'));
