@@ -1,12 +1,12 @@
 /** Dead letters through AdminService, as Temporal's tools ask for them. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Job, JobState } from '../../../src/deadletters/jobs/job.ts';
-import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
+import type { JobState } from '../../../src/deadletters/jobs/job.ts';
 import { loadServiceMessages, type ServiceMessages } from '../../../src/wire/services.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import type { Plain } from './letter-client.ts';
+import { job, jobsAre } from './jobs.ts';
 import { LetterOwners } from './letter-owners.ts';
 
 const service = 'temporal.server.api.adminservice.v1.AdminService';
@@ -99,45 +99,6 @@ describe('queues of history tasks', () => {
   });
 });
 
-const job: Job = {
-  actor: 'anonymous',
-  reason: '',
-  query: '',
-  groupId: '',
-  jobId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55',
-  planHash: 'h',
-  operation: 'merge',
-  queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
-  ids: [
-    { from: 0, to: 1 },
-    { from: 4, to: 6 },
-  ],
-  options: { rps: 100, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false },
-  state: 'running',
-  stateReason: '',
-  createdTimeMs: 1_000,
-  startTimeMs: 2_000,
-  endTimeMs: undefined,
-  counts: { selected: 5, merged: 2, mergedNoop: 1, purged: 0, restored: 0, failed: 1, skipped: 0, gone: 0, notTried: 0 },
-  lastProcessedMessageId: 4,
-  failures: [{ messageId: 4, taskId: '3005', taskType: 'T', errorType: 'Internal', errorMessage: 'again', sameCause: true }],
-  skips: [],
-};
-
-/** Every plan is carried out as `of` says. */
-function jobsAre(of: (request: JobsRequest) => Partial<Job>): void {
-  owners.jobs = (request): JobsReply => {
-    if (request.kind === 'planLetters') {
-      const { operation, queue, options, actor, reason, query, groupId } = request;
-      const author = { actor, reason, query, groupId };
-      const plan = { ...author, planId: 'plan-1', hash: 'h', operation, queue, options, ids: [], selected: 0, causes: [] };
-      return { kind: 'planned', plan: { ...plan, createdTimeMs: 1, expireTimeMs: 2 } };
-    }
-    if (request.kind === 'cancelJob') return { kind: 'canceled', job: { ...job, ...of(request) }, wasActive: true };
-    return { kind: 'job', job: { ...job, ...of(request) } };
-  };
-}
-
 describe('jobs', () => {
   const jobToken = () => messages.adminservice.v1.DLQJobToken.encode({ workflowId: `manage-dlq-tasks-${name}`, runId: job.jobId }).finish();
 
@@ -145,7 +106,7 @@ describe('jobs', () => {
     ['PurgeDLQTasks', 'purge'],
     ['MergeDLQTasks', 'merge'],
   ])('%s makes one over all letters up to an id', async (operation, planned) => {
-    jobsAre(() => ({}));
+    jobsAre(owners, () => ({}));
     expect(await call(operation, { dlqKey: key, ...all })).toEqual({ jobToken: Uint8Array.from(jobToken()) });
     expect(owners.jobsRequests).toEqual([
       {
@@ -179,7 +140,7 @@ describe('jobs', () => {
     ['completed-with-failures', 'FAILED'],
     ['failed', 'FAILED'],
   ])('one that is %s is described as %s', async (state, shown) => {
-    jobsAre(() => ({ state, endTimeMs: 9_000 }));
+    jobsAre(owners, () => ({ state, endTimeMs: 9_000 }));
     expect(await call('DescribeDLQJob', { jobToken: jobToken() })).toEqual({
       dlqKey: { ...key, taskCategory: 'TASK_CATEGORY_TRANSFER' },
       operationType: 'DLQ_OPERATION_TYPE_MERGE',
@@ -195,7 +156,7 @@ describe('jobs', () => {
   });
 
   test('are cancelled with a reason', async () => {
-    jobsAre(() => ({}));
+    jobsAre(owners, () => ({}));
     expect(await call('CancelDLQJob', { jobToken: jobToken(), reason: 'enough' })).toEqual({ canceled: true });
     expect(owners.jobsRequests.at(-1)).toEqual({ kind: 'cancelJob', jobId: job.jobId, actor: 'anonymous', reason: 'enough' });
   });
@@ -203,7 +164,7 @@ describe('jobs', () => {
   test.each(['DescribeDLQJob', 'CancelDLQJob'])('%s of one that is not there, or is of another queue, is NOT_FOUND', async (operation) => {
     const answer = [codes.NOT_FOUND, `DLQ job not found: manage-dlq-tasks-${name} ${job.jobId}`];
     expect(await refused(operation, { jobToken: jobToken() })).toEqual(answer);
-    jobsAre(() => ({ queue: { number: 2, category: 'timer', sourceCluster: 'active' } }));
+    jobsAre(owners, () => ({ queue: { number: 2, category: 'timer', sourceCluster: 'active' } }));
     expect(await refused(operation, { jobToken: jobToken() })).toEqual(answer);
   });
 
@@ -258,7 +219,7 @@ describe('queues of replication', () => {
 
   test('are purged up to an id, and the answer waits', async () => {
     const states: JobState[] = ['running', 'running', 'completed'];
-    jobsAre(({ kind }) => ({ state: kind === 'describeJob' ? (states.shift() ?? 'completed') : 'running' }));
+    jobsAre(owners, ({ kind }) => ({ state: kind === 'describeJob' ? (states.shift() ?? 'completed') : 'running' }));
     expect(await call('PurgeDLQMessages', { ...ofReplication, inclusiveEndMessageId: 2 })).toEqual({});
     expect(states).toEqual([]);
     expect(owners.jobsRequests[0]).toMatchObject({ operation: 'purge', queue: { number: west }, selection: { ids: [{ from: 0, to: 2 }] } });
@@ -266,7 +227,7 @@ describe('queues of replication', () => {
 
   test('are merged page by page; what failed is told at the end, and stops nothing', async () => {
     const failed = { ...job.counts, selected: 2, merged: 1, failed: 1 };
-    jobsAre(() => ({ state: 'completed-with-failures', counts: failed }));
+    jobsAre(owners, () => ({ state: 'completed-with-failures', counts: failed }));
     const { nextPageToken } = await call('MergeDLQMessages', { ...ofReplication, maximumPageSize: 2 });
     owners.add(west, 4, letterOf(1, 5));
     expect(await refused('MergeDLQMessages', { ...ofReplication, maximumPageSize: 2, nextPageToken })).toEqual([
@@ -278,7 +239,7 @@ describe('queues of replication', () => {
   });
 
   test('are merged as a whole without a page size', async () => {
-    jobsAre(() => ({ state: 'completed', counts: { ...job.counts, failed: 0 } }));
+    jobsAre(owners, () => ({ state: 'completed', counts: { ...job.counts, failed: 0 } }));
     expect(await call('MergeDLQMessages', { ...ofReplication, inclusiveEndMessageId: -1 })).toEqual({});
     expect(owners.jobsRequests).toHaveLength(2);
   });
