@@ -1,5 +1,6 @@
 /** Which jobs have which letters: no two the same. Volatile: after a takeover jobs claim again. */
 import type { IdRange } from './commands.ts';
+import { hasId, idsOverlap } from './id-ranges.ts';
 
 export class Claims {
   /** The ranges of a job rise and do not touch each other. */
@@ -15,7 +16,7 @@ export class Claims {
 
   /** Another job that has one of those; undefined: nobody else. `ranges` rise. */
   overlapping(jobId: string, ranges: readonly IdRange[]): string | undefined {
-    for (const [other, held] of this.#byJob) if (other !== jobId && overlap(held, ranges)) return other;
+    for (const [other, held] of this.#byJob) if (other !== jobId && idsOverlap(held, ranges)) return other;
     return undefined;
   }
 
@@ -28,24 +29,6 @@ export class Claims {
   }
 
   covers(jobId: string, id: number): boolean {
-    const ranges = this.#byJob.get(jobId) ?? [];
-    let low = 0;
-    let high = ranges.length;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if ((ranges[middle]?.to ?? Infinity) < id) low = middle + 1;
-      else high = middle;
-    }
-    return (ranges[low]?.from ?? Infinity) <= id;
+    return hasId(this.#byJob.get(jobId) ?? [], id);
   }
-}
-
-/** Both rise. */
-function overlap(some: readonly IdRange[], others: readonly IdRange[]): boolean {
-  let at = 0;
-  for (const { from, to } of some) {
-    while (at < others.length && (others[at]?.to ?? Infinity) < from) at += 1;
-    if ((others[at]?.from ?? Infinity) <= to) return true;
-  }
-  return false;
 }

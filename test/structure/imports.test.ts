@@ -84,6 +84,7 @@ describe('what src exports', () => {
   const early = new Map([
     ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
     ['decodeTaskInfo', 'the task of a letter; whoever executes it again asks'],
+    ['rangesOfIds', 'makes ranges of what a plan finds; the actor of jobs asks next'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);
 

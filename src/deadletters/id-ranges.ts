@@ -1,0 +1,66 @@
+/** Sets of message ids as ranges that rise and do not touch each other: a million ids in a row are one of them. */
+import type { IdRange } from './commands.ts';
+
+export function countIds(ranges: readonly IdRange[]): number {
+  return ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
+}
+
+/** Undefined: they are such a set, of ids that there may be. */
+export function idRangesProblem(ranges: readonly IdRange[]): string | undefined {
+  let last = -2;
+  for (const { from, to } of ranges) {
+    if (!isMessageId(from) || !isMessageId(to) || from > to) return `no range of message ids: ${from} to ${to}`;
+    if (from <= last + 1) return 'ranges of message ids rise and do not touch each other';
+    last = to;
+  }
+  return undefined;
+}
+
+function isMessageId(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+export function hasId(ranges: readonly IdRange[], id: number): boolean {
+  return (ranges[firstEndingAt(ranges, id)]?.from ?? Infinity) <= id;
+}
+
+/** The lowest one from `from` on; undefined: there is none. */
+export function nextId(ranges: readonly IdRange[], from: number): number | undefined {
+  const range = ranges[firstEndingAt(ranges, from)];
+  return range === undefined ? undefined : Math.max(range.from, from);
+}
+
+export function idsOverlap(some: readonly IdRange[], others: readonly IdRange[]): boolean {
+  let at = 0;
+  for (const { from, to } of some) {
+    while (at < others.length && (others[at]?.to ?? Infinity) < from) at += 1;
+    if ((others[at]?.from ?? Infinity) <= to) return true;
+  }
+  return false;
+}
+
+/** Whatever their order. */
+export function rangesOfIds(ids: Iterable<number>): readonly IdRange[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const id of [...ids].sort((one, other) => one - other)) addRising(ranges, id);
+  return ranges;
+}
+
+/** `id` is no lower than the last one. */
+function addRising(ranges: { from: number; to: number }[], id: number): void {
+  const last = ranges.at(-1);
+  if (last !== undefined && id <= last.to + 1) last.to = Math.max(last.to, id);
+  else ranges.push({ from: id, to: id });
+}
+
+/** Its place; behind the last one if none ends there or later. */
+function firstEndingAt(ranges: readonly IdRange[], id: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((ranges[middle]?.to ?? Infinity) < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

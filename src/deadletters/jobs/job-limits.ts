@@ -1,0 +1,34 @@
+/** What a plan, a job and the journal of them may hold. */
+export const jobLimits = {
+  /** Of one plan; more are planned in parts. */
+  idsMax: 1_000_000,
+  rangesMax: 10_000,
+  /** At a time, of one queue. */
+  activeJobsMax: 16,
+  rpsMin: 0.1,
+  rpsMax: 10_000,
+  concurrencyMax: 64,
+  taskTimeoutMsMin: 1_000,
+  taskTimeoutMsMax: 600_000,
+  reasonCharsMax: 500,
+  /** Of who asked, and of what jobs of one command have in common. */
+  nameCharsMax: 1_000,
+  queryCharsMax: 8_192,
+  /** A plan that nobody applies. */
+  planExpiryMs: 3_600_000,
+  /** Until then whoever applies an expired one is told so. */
+  planKeptMs: 7_200_000,
+  plansMax: 1_000,
+  /** A job that has ended. */
+  jobKeptMs: 30 * 24 * 3_600_000,
+  /** Of one queue; the oldest are forgotten. */
+  endedJobsMax: 1_000,
+  /** Told of one job, each. */
+  failuresTold: 100,
+  skipsTold: 100,
+  causesTold: 1_000,
+  /** Of one list. */
+  listedMax: 1_000,
+  /** Ids that are asked for and not handled: what a takeover has to look at again. */
+  windowIdsMax: 1_000,
+} as const;

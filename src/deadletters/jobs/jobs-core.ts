@@ -1,0 +1,364 @@
+/**
+ * The pure core of plans and jobs: which there are, in which state, and who may have which letters.
+ *
+ *     planLetters ─▶ selectLetters ─▶ storePlan ─▶ plan ── applyPlan ─▶ job: running ◀─▶ paused
+ *                                                   │                        │  ╲          │
+ *                                                expires                     │   cancelling ◀
+ *                                                                            ▼      ▼
+ *                                                        completed, failed, …    cancelled
+ *
+ * No letter belongs to two jobs that are active. So whatever becomes of a letter of a job while that is active, once it was seen in its queue, is
+ * this job's doing: that is how a job is counted right after a crash. A job's progress is told by `noteProgress` and `endJob`, from its runner.
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import { countIds, idsOverlap } from '../id-ranges.ts';
+import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
+import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
+import { jobLimits } from './job-limits.ts';
+import type { Job, JobState, Plan } from './job.ts';
+import type { JobsEffect } from './jobs-effects.ts';
+import type { JobEntry, JobsRecord } from './jobs-records.ts';
+import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
+import type { EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
+
+export type JobsHandled = Handled<JobsRecord, JobsReply, JobsEffect>;
+
+/** As of now. */
+export type JobsSettings = {
+  /** Whoever changes letters has to say why. */
+  readonly requiresReason: boolean;
+};
+
+export class JobsCore {
+  readonly #state = new JobsState();
+  readonly #settings: JobsSettings;
+
+  constructor(settings: JobsSettings) {
+    this.#settings = settings;
+  }
+
+  get state(): Pick<JobsState, 'active' | 'job' | 'canonical'> {
+    return this.#state;
+  }
+
+  handle(command: JobsCommand, nowMs: number, askId: number): JobsHandled {
+    switch (command.kind) {
+      case 'planLetters':
+        return plan(command, askId);
+      case 'storePlan':
+        return storePlan(command, nowMs);
+      case 'applyPlan':
+        return this.#apply(command, nowMs);
+      case 'describeJob':
+        return this.#of(command.jobId, ({ job }) => answer({ kind: 'job', job }));
+      case 'listJobs':
+        return this.#list(command);
+      case 'pauseJob':
+        return this.#change(command, nowMs, pauseJob);
+      case 'resumeJob':
+        return this.#change(command, nowMs, resumeJob);
+      case 'updateJob':
+        return this.#change(command, nowMs, (entry) => updateJob(entry, command));
+      case 'cancelJob':
+        return this.#cancel(command, nowMs);
+      case 'noteProgress':
+        return this.#note(command, nowMs);
+      case 'haltJob':
+        return this.#halt(command, nowMs);
+      case 'endJob':
+        return this.#end(command, nowMs);
+      case 'forgetOldJobs':
+        return this.#forget(nowMs);
+      default:
+        return unreachable(command);
+    }
+  }
+
+  /** Refused: nothing in it could be left out. */
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  idsOf(command: JobsCommand): CommandIds {
+    return {
+      command: command.kind,
+      ...('jobId' in command ? { jobId: command.jobId } : {}),
+      ...('planId' in command ? { planId: command.planId } : {}),
+    };
+  }
+
+  accept(decided: JobsHandled): void {
+    if (decided.kind !== 'commit') return;
+    for (const record of decided.before ?? []) this.evolve(record);
+    this.evolve(decided.record);
+  }
+
+  evolve(record: JobsRecord): void {
+    this.#state.evolve(record);
+  }
+
+  cancel(askId: number): JobsHandled {
+    return { kind: 'wait', barrier: false, effects: [{ kind: 'giveUpSelection', askId }] };
+  }
+
+  // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #apply({ planId, hash }: ApplyPlan, timeMs: number): JobsHandled {
+    const before = this.#state.job(planId);
+    if (before !== undefined) return appliedBefore(before.job, hash);
+    const found = this.#state.plan(planId);
+    if (found === undefined) return rejected({ reason: 'not-found', message: `there is no plan ${planId}` });
+    if (hash !== undefined && hash !== found.hash) return otherHash(planId);
+    if (timeMs >= found.expireTimeMs) return refused(`plan ${planId} has expired: make it again`);
+    if (this.#settings.requiresReason && found.reason === '') {
+      return rejected({ reason: 'invalid-argument', message: 'this cluster requires a reason for changes: make a plan that has one' });
+    }
+    const ofQueue = [...this.#state.active()].filter(({ job }) => job.queue.number === found.queue.number);
+    const same = ofQueue.find(({ job }) => job.planHash === found.hash && job.actor === found.actor);
+    if (same !== undefined) return answer({ kind: 'job', job: same.job });
+    const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
+    if (holder !== undefined) {
+      return rejected({ reason: 'overlap', message: `job ${holder} works on some of these letters`, jobId: holder });
+    }
+    if (ofQueue.length >= jobLimits.activeJobsMax) {
+      return rejected({ reason: 'too-many', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });
+    }
+    return commit(newJob(found, timeMs), timeMs, (job) => ({ kind: 'job', job }));
+  }
+
+  // ── What people ask of a job ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #list({ queue, activeOnly, afterJobId, max }: ListJobs): JobsHandled {
+    if (!Number.isSafeInteger(max) || max < 1) return invalid('a page has one job at least');
+    const fitting = [...this.#state.jobs]
+      .map(({ job }) => job)
+      .filter((job) => (queue === undefined || job.queue.number === queue) && (!activeOnly || isActive(job)) && isBehind(job, afterJobId))
+      .sort(newestFirst);
+    const jobs = fitting.slice(0, Math.min(max, jobLimits.listedMax));
+    return answer({ kind: 'jobs', jobs, isLast: jobs.length === fitting.length });
+  }
+
+  #change(
+    command: PauseJob | ResumeJob | UpdateJob,
+    timeMs: number,
+    change: (entry: JobEntry, reason: string) => JobEntry | string,
+  ): JobsHandled {
+    const problem = this.#reasonProblem(command.reason);
+    if (problem !== undefined) return invalid(problem);
+    if (command.kind === 'updateJob') {
+      const pace = paceProblem(command.rps, command.concurrency);
+      if (pace !== undefined) return invalid(pace);
+    }
+    return this.#of(command.jobId, (entry) => {
+      const changed = change(entry, command.reason);
+      if (typeof changed === 'string') return refused(changed);
+      if (changed === entry) return answer({ kind: 'job', job: entry.job });
+      return commit(changed, timeMs, (job) => ({ kind: 'job', job }));
+    });
+  }
+
+  #cancel({ jobId, reason }: CancelJob, timeMs: number): JobsHandled {
+    const problem = this.#reasonProblem(reason);
+    if (problem !== undefined) return invalid(problem);
+    return this.#of(jobId, (entry) => {
+      const { job } = entry;
+      if (job.state !== 'running' && job.state !== 'paused') {
+        return answer({ kind: 'canceled', job, wasActive: isActive(job) });
+      }
+      return commit(inState(entry, 'cancelling', reason), timeMs, (changed) => ({ kind: 'canceled', job: changed, wasActive: true }));
+    });
+  }
+
+  #reasonProblem(reason: string): string | undefined {
+    if (this.#settings.requiresReason && reason === '') return 'this cluster requires a reason for changes';
+    return reasonProblem(reason);
+  }
+
+  // ── What its runner tells ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #note({ jobId, progress }: NoteProgress, timeMs: number): JobsHandled {
+    const entry = this.#active(jobId);
+    if (entry === undefined) return nothing;
+    const further = withProgress(entry, progress);
+    const { job, forgivenFailures } = further;
+    const stops = job.state === 'running' && isOverBudget(job, job.counts.failed, forgivenFailures);
+    return commit(stops ? inState(further, 'paused', 'failure-budget') : further, timeMs);
+  }
+
+  #halt({ jobId, reason }: HaltJob, timeMs: number): JobsHandled {
+    const entry = this.#active(jobId);
+    return entry?.job.state === 'running' ? commit(inState(entry, 'paused', reason), timeMs) : nothing;
+  }
+
+  #end({ jobId, progress, failedBecause }: EndJob, timeMs: number): JobsHandled {
+    const entry = this.#active(jobId);
+    if (entry === undefined) return nothing;
+    return commit(ended(withProgress(entry, progress), timeMs, failedBecause), timeMs);
+  }
+
+  #forget(timeMs: number): JobsHandled {
+    const records = this.#state.old(timeMs).map((id): JobsRecord => ({ kind: 'forgotten', timeMs, id }));
+    const record = records.pop();
+    return record === undefined ? nothing : { kind: 'commit', before: records, record, reply: undefined, effects: [] };
+  }
+
+  #active(jobId: string): JobEntry | undefined {
+    const entry = this.#state.job(jobId);
+    return entry !== undefined && isActive(entry.job) ? entry : undefined;
+  }
+
+  #of(jobId: string, then: (entry: JobEntry) => JobsHandled): JobsHandled {
+    const entry = this.#state.job(jobId);
+    return entry === undefined ? rejected({ reason: 'not-found', message: `there is no job ${jobId}` }) : then(entry);
+  }
+}
+
+// ── Plans ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function plan(request: PlanLetters, askId: number): JobsHandled {
+  const problem = planProblem(request);
+  if (problem !== undefined) return invalid(problem);
+  return { kind: 'wait', barrier: true, effects: [{ kind: 'selectLetters', askId, request }] };
+}
+
+function storePlan({ askId, plan: selected }: StorePlan, timeMs: number): JobsHandled {
+  const { idsMax, rangesMax, planExpiryMs } = jobLimits;
+  if (selected.selected > idsMax || selected.ids.length > rangesMax) {
+    const message = `a plan has ${idsMax} letters and ${rangesMax} ranges of message ids at most: plan parts of it, by range or filter`;
+    return later(askId, { kind: 'rejected', rejection: { reason: 'too-many', message } });
+  }
+  const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
+  const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
+  return { kind: 'commit', record: { kind: 'plan', timeMs, plan: stored }, reply: undefined, effects };
+}
+
+/** The same request again, as long as its job is active. */
+function appliedBefore(job: Job, hash: string | undefined): JobsHandled {
+  if (hash !== undefined && hash !== job.planHash) return otherHash(job.jobId);
+  return isActive(job) ? answer({ kind: 'job', job }) : refused(`plan ${job.jobId} was applied before: its job is ${job.state}`);
+}
+
+function otherHash(planId: string): JobsHandled {
+  return refused(`plan ${planId} has another hash: it is not the one that was looked at`);
+}
+
+const noCounts = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0, notTried: 0 } as const;
+
+function newJob({ planId, hash, operation, queue, ids, options, actor, reason, query, groupId }: Plan, timeMs: number): JobEntry {
+  const job: Job = {
+    ...{ actor, reason, query, groupId },
+    jobId: planId,
+    planHash: hash,
+    ...{ operation, queue, ids, options },
+    state: 'running',
+    stateReason: '',
+    createdTimeMs: timeMs,
+    startTimeMs: timeMs,
+    endTimeMs: undefined,
+    counts: { ...noCounts, selected: countIds(ids) },
+    lastProcessedMessageId: -1,
+    failures: [],
+    skips: [],
+  };
+  const entry: JobEntry = { job, window: { end: -1, settled: [] }, forgivenFailures: 0 };
+  return ids.length === 0 ? ended(entry, timeMs, undefined) : entry;
+}
+
+// ── Changes of a job: another one, the same one where nothing changes, or why not ────────────────────────────────────────────
+
+function pauseJob(entry: JobEntry, reason: string): JobEntry | string {
+  const { jobId, state } = entry.job;
+  if (state === 'paused') return entry;
+  return state === 'running' ? inState(entry, 'paused', reason) : `job ${jobId} is ${state} and cannot be paused`;
+}
+
+/** The failures so far are known to whoever resumes it. */
+function resumeJob(entry: JobEntry, reason: string): JobEntry | string {
+  const { jobId, state, counts } = entry.job;
+  if (state !== 'paused') return `job ${jobId} is ${state}, only a paused job can be resumed`;
+  return { ...inState(entry, 'running', reason), forgivenFailures: counts.failed };
+}
+
+function updateJob(entry: JobEntry, { rps, concurrency }: UpdateJob): JobEntry | string {
+  const { job } = entry;
+  if (!isActive(job)) return `job ${job.jobId} is ${job.state} and cannot be changed`;
+  const { options } = job;
+  return { ...entry, job: { ...job, options: { ...options, rps: rps ?? options.rps, concurrency: concurrency ?? options.concurrency } } };
+}
+
+function inState(entry: JobEntry, state: JobState, stateReason: string): JobEntry {
+  return { ...entry, job: { ...entry.job, state, stateReason } };
+}
+
+function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window, failures, skips }: JobProgress): JobEntry {
+  const { job } = entry;
+  const { failuresTold, skipsTold } = jobLimits;
+  return {
+    ...entry,
+    window,
+    job: {
+      ...job,
+      counts: { ...counts, selected: job.counts.selected, notTried: 0 },
+      lastProcessedMessageId,
+      failures: failures.slice(0, failuresTold),
+      skips: skips.slice(0, skipsTold),
+    },
+  };
+}
+
+function ended(entry: JobEntry, timeMs: number, failedBecause: string | undefined): JobEntry {
+  const { job } = entry;
+  const notTried = job.counts.selected - handled(job.counts);
+  const state = stateAtEnd(job, notTried, failedBecause);
+  const counts = { ...job.counts, notTried };
+  const stateReason = failedBecause ?? job.stateReason;
+  return { ...entry, window: { end: -1, settled: [] }, job: { ...job, counts, state, stateReason, endTimeMs: timeMs } };
+}
+
+function stateAtEnd({ state, counts }: Job, notTried: number, failedBecause: string | undefined): JobState {
+  if (failedBecause !== undefined) return 'failed';
+  if (state === 'cancelling') return 'cancelled';
+  return notTried + counts.failed + counts.skipped === 0 ? 'completed' : 'completed-with-failures';
+}
+
+// ── Lists ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Ids of jobs begin with the time of their plan (UUID version 7), so a page goes on behind a job that is forgotten meanwhile. */
+function newestFirst({ jobId: one }: Job, { jobId: other }: Job): number {
+  if (one === other) return 0;
+  return one > other ? -1 : 1;
+}
+
+function isBehind({ jobId }: Job, afterJobId: string | undefined): boolean {
+  return afterJobId === undefined || jobId < afterJobId;
+}
+
+// ── Words ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const nothing: JobsHandled = { kind: 'wait', barrier: false, effects: [] };
+
+function commit(entry: JobEntry, timeMs: number, reply?: (job: Job) => JobsReply): JobsHandled {
+  return { kind: 'commit', record: { kind: 'job', timeMs, entry }, reply: reply?.(entry.job), effects: [{ kind: 'jobChanged', entry }] };
+}
+
+function answer(reply: JobsReply): JobsHandled {
+  return { kind: 'answer', reply, effects: [] };
+}
+
+/** To whoever waits since before. */
+function later(askId: number, reply: JobsReply): JobsHandled {
+  return { kind: 'wait', barrier: true, effects: [{ kind: 'reply', askId, reply }] };
+}
+
+function rejected(rejection: JobsRejection): JobsHandled {
+  return answer({ kind: 'rejected', rejection });
+}
+
+function invalid(message: string): JobsHandled {
+  return rejected({ reason: 'invalid-argument', message });
+}
+
+function refused(message: string): JobsHandled {
+  return rejected({ reason: 'failed-precondition', message });
+}

@@ -1,0 +1,30 @@
+/**
+ * The journal of plans and jobs. A record is all of one plan or job as it is from then on, under its id, so the last one of each id is the state;
+ * a job has the id of the plan that it carries out.
+ */
+import type { IdRange } from '../commands.ts';
+import type { Job, Plan } from './job.ts';
+
+/**
+ * Which letters may be under way. Everything of the selection up to `job.lastProcessedMessageId` is handled, nothing behind `end` was asked for,
+ * and of what lies between `settled` is handled. So after a crash only the rest of the window is in question.
+ */
+export type JobWindow = {
+  /** The last id that may have been asked for; -1: none. */
+  readonly end: number;
+  readonly settled: readonly IdRange[];
+};
+
+export type JobEntry = {
+  readonly job: Job;
+  readonly window: JobWindow;
+  /** Failures that whoever resumed the job knew of: they no longer count against its budget. */
+  readonly forgivenFailures: number;
+};
+
+export type PlanRecord = { readonly kind: 'plan'; readonly timeMs: number; readonly plan: Plan };
+export type JobRecord = { readonly kind: 'job'; readonly timeMs: number; readonly entry: JobEntry };
+/** A tombstone: kept no longer. */
+export type ForgottenRecord = { readonly kind: 'forgotten'; readonly timeMs: number; readonly id: string };
+
+export type JobsRecord = PlanRecord | JobRecord | ForgottenRecord;
