@@ -279,7 +279,18 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       bytes: census.bytesRead,
     };
     census.serving();
-    deadLetters = new DeadLetterQueues({ ...common, log, prefix, cluster, router, database, checkpoints });
+    deadLetters = new DeadLetterQueues({
+      ...common,
+      log,
+      prefix,
+      cluster,
+      router,
+      database,
+      checkpoints,
+      settings: () => dynamicConfig.values(letterSettings),
+      metrics: metrics?.of('history'),
+      storeKind: options.log.kind,
+    });
     deadLetters.open(ownQueues(identity.clusterName));
     const endWatch = watch(
       (concerns) => census.concerned(concerns),

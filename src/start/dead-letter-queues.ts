@@ -11,6 +11,8 @@ import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoin
 import type { Database } from '../actors/database.ts';
 import { DeadLetterOffice, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
 import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue-host.ts';
+import { QueueMetrics } from '../actors/deadletters/queue-metrics.ts';
+import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { GrowingLog, TopicSpec } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
@@ -28,6 +30,10 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly router: Router;
   /** Where their indexes stand: the server's, or one in memory. */
   readonly database: Database;
+  readonly settings: () => { readonly emitsMetrics: boolean; readonly compactionMaxCarry: number };
+  /** Absent: nobody counts. `storeKind`: what topics stand on. */
+  readonly metrics?: Metrics | undefined;
+  readonly storeKind: string;
   /** Of the server's database; absent: it has none. */
   readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
 };
@@ -44,7 +50,16 @@ export function ownQueues(clusterName: string): readonly WantedQueue[] {
 /** One that is not served for so long is told of: a takeover is nobody's business. */
 const TOLD_AFTER_MS = 5_000;
 
-type Served = { readonly host: QueueHost; readonly topic: string; status: PartitionStatus | undefined; servedMs: number };
+/** What dashboards expect, whether there are such queues or not. */
+const toldCategories = ['transfer', 'timer', 'visibility', 'archival'];
+
+type Served = {
+  readonly host: QueueHost;
+  readonly topic: string;
+  readonly category: string;
+  status: PartitionStatus | undefined;
+  servedMs: number;
+};
 
 export class DeadLetterQueues {
   readonly #options: DeadLetterQueuesOptions;
@@ -70,6 +85,7 @@ export class DeadLetterQueues {
       clock,
       logger,
     });
+    options.metrics?.beforeScrape(() => this.#tellCounts());
   }
 
   /** Idempotent; as soon as they can be. */
@@ -93,10 +109,24 @@ export class DeadLetterQueues {
     await Promise.all(this.#served.map(({ host }) => host.actor.drain()));
   }
 
+  /** Of a category that is not served now what was told last stands. */
+  #tellCounts(): void {
+    const { metrics, settings } = this.#options;
+    if (metrics === undefined || !settings().emitsMetrics) return;
+    for (const category of new Set([...toldCategories, ...this.#served.map((served) => served.category)])) {
+      const counts = this.#served.filter((served) => served.category === category).map(({ host }) => host.letters);
+      const gauge = metrics.gauge('dlq_message_count', { task_category: category });
+      if (!counts.includes(undefined)) gauge.value = counts.reduce<number>((sum, letters) => sum + (letters ?? 0), 0);
+    }
+  }
+
   #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec): void {
-    const { prefix, router, clock } = this.#options;
+    const { metrics, ...given } = this.#options;
+    const { prefix, router, clock, storeKind, settings } = given;
     const host = new QueueHost({
-      ...this.#options,
+      ...given,
+      ...(metrics === undefined ? {} : { metrics: new QueueMetrics({ metrics, queue, storeKind, clock }) }),
+      carryAtOnceMax: () => settings().compactionMaxCarry,
       queue,
       topic,
       codec: deadLetterCodec(queue, prefix),
@@ -107,7 +137,7 @@ export class DeadLetterQueues {
         served.status = status;
       },
     });
-    const served: Served = { host, topic, status: undefined, servedMs: clock.monoMs() };
+    const served: Served = { host, topic, category: queue.category, status: undefined, servedMs: clock.monoMs() };
     this.#served.push(served);
     router.deadLetters.attach(queue.number, host);
     host.actor.start();

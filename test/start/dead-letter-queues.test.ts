@@ -13,6 +13,7 @@ import type { GrowingLog } from '../../src/actors/log.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
 import { DeadLetterQueues } from '../../src/start/dead-letter-queues.ts';
+import { MetricsRegistry } from '../../src/observability/metrics/metrics.ts';
 import { type Logger, silentLogger } from '../../src/observability/logger.ts';
 import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
@@ -30,6 +31,7 @@ class Server {
   readonly log: GrowingLog;
   readonly database: Database;
   readonly router = new Router(systemClock);
+  readonly metrics = new MetricsRegistry();
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
   readonly cluster: ClusterHost;
@@ -85,6 +87,9 @@ class Server {
       router,
       database,
       checkpoints,
+      settings: () => ({ emitsMetrics: true, compactionMaxCarry: 10_000 }),
+      metrics: this.metrics.of('history'),
+      storeKind: 'embedded',
     });
   }
 
@@ -107,6 +112,18 @@ class Server {
 
   ask<Request extends DeadLetterRequest>(queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {
     return new Promise((resolve) => void this.router.askDeadLetters(queue, request, FAR_AWAY_MS, resolve));
+  }
+
+  /** What a scrape says: `perdure_dlq_letters transfer active open`, by name and values of tags. */
+  scraped(prefix: string): Readonly<Record<string, number>> {
+    const samples: [string, number][] = [];
+    for (const [name, all] of this.metrics.scraped()) {
+      for (const { tags, cell } of all) {
+        const { service_name: _name, service_role: _role, ...own } = tags;
+        if (name.startsWith(prefix) && 'value' in cell) samples.push([[name, ...Object.values(own)].join(' '), cell.value]);
+      }
+    }
+    return Object.fromEntries(samples);
   }
 
   async stop(): Promise<void> {
@@ -184,6 +201,51 @@ describe('dead letter queues', () => {
     const later = [7, 8].map((sequence) => letterOf(3, sequence));
     expect(await second.ask(2, { kind: 'acceptLetters', shard: 3, letters: later })).toEqual({ kind: 'accepted', ids: [0, 1] });
     expect(second.errors.slice(1)).toEqual([expect.stringContaining('letters are gone: a shard has handed them over')]);
+  });
+
+  test('are counted: letters, what became of them, what was done, and how long the oldest waits', async () => {
+    const server = await start();
+    await server.open('transfer');
+    await server.ask(1, handOver);
+    await server.ask(1, { kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 2 }] });
+    const purge = (...ids: readonly number[]) =>
+      ({
+        kind: 'purgeLetters',
+        jobId: 'job',
+        who: 'anna',
+        why: '',
+        letters: ids.map((messageId) => ({ messageId, generation: 0 })),
+      }) as const;
+    await server.ask(1, purge(2));
+    await server.ask(1, { kind: 'listLetters', condition: undefined, afterMessageId: -1, max: 10, bytesMax: 1_000, withContent: false });
+    expect(server.scraped('dlq_message_count')).toEqual({
+      'dlq_message_count transfer': 2,
+      'dlq_message_count timer': 0,
+      'dlq_message_count visibility': 0,
+      'dlq_message_count archival': 0,
+    });
+    expect(server.scraped('perdure_dlq_letters')).toEqual({
+      'perdure_dlq_letters transfer active open': 2,
+      'perdure_dlq_letters transfer active quarantined': 0,
+    });
+    expect(server.scraped('perdure_dlq_resolved')).toEqual({ 'perdure_dlq_resolved transfer purged': 1 });
+    expect(server.scraped('persistence_requests')).toMatchObject({
+      'persistence_requests PersistenceEnqueueMessageToDLQ embedded default': 3,
+      'persistence_requests PersistenceDeleteMessageFromDLQ embedded _unknown_': 1,
+      'persistence_requests PersistenceReadMessagesFromDLQ embedded _unknown_': 1,
+    });
+
+    const second = await restart();
+    await second.open('transfer');
+    const age = (): number => second.scraped('perdure_dlq_oldest')['perdure_dlq_oldest_age_seconds transfer active'] ?? 0;
+    await until(() => age() > 0);
+    expect(age()).toBeCloseTo((Date.now() - letterOf(3, 1).deadLetterTimeMs) / 1_000, -2);
+    await second.ask(1, { kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 2 }] });
+    await second.ask(1, purge(0, 1));
+    expect(second.scraped('persistence_requests')).toMatchObject({
+      'persistence_requests PersistenceRangeDeleteMessagesFromDLQ embedded _unknown_': 1,
+    });
+    expect([age(), second.scraped('perdure_dlq_letters')['perdure_dlq_letters transfer active open']]).toEqual([0, 0]);
   });
 
   test('that are wanted twice have one owner each', async () => {

@@ -79,6 +79,11 @@ export class QueueCheckpoints implements CheckpointedState {
     this.#changes.bytes += recordBytes(record);
   }
 
+  /** Of a letter whose record is committed and whose row may not be written; undefined: it is written, or there is none. */
+  pending(messageId: number): LetterRow | undefined {
+    return this.#changes.rows.get(messageId) ?? this.#cut?.changes?.rows.get(messageId);
+  }
+
   cut(): void {
     const { state } = this.#options.core;
     this.#cut = { snapshot: state.snapshot(), timeMs: state.lastTimeMs, changes: undefined, counters: undefined };

@@ -20,9 +20,11 @@ import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../database.ts';
+import type { Log } from '../log.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueIndex } from './queue-index.ts';
 import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
@@ -33,6 +35,8 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   /** Letters that a purge may have written again at once, so that the rest can be forgotten. As of now; `perdure.dlq.compactionMaxCarry`. */
   readonly carryAtOnceMax?: () => number;
   readonly compactionTiming?: Partial<CompactionTiming>;
+  /** Absent: nobody counts. */
+  readonly metrics?: QueueMetrics;
 };
 
 const CARRY_AT_ONCE_MAX = 10_000;
@@ -42,9 +46,11 @@ const UNWRITTEN_BYTES_MAX = 64 * 1024 * 1024;
 
 export class QueueHost implements Endpoint<DeadLetterRequest> {
   readonly actor: PartitionActor<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect, QueueMemory>;
+  readonly #metrics: QueueMetrics | undefined;
 
   constructor(options: QueueHostOptions) {
     const { queue, checkpoints } = options;
+    this.#metrics = options.metrics;
     this.actor = new PartitionActor(options, {
       partition: 0,
       logFields: logFieldsOf(queue),
@@ -56,16 +62,29 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
     });
   }
 
+  /** Letters in the queue; undefined: it is not served. */
+  get letters(): number | undefined {
+    const { ids } = this.actor.memory?.core.state ?? {};
+    return ids === undefined || this.actor.status().state !== 'active' ? undefined : ids.count('open') + ids.count('quarantined');
+  }
+
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
+    if (request.kind !== 'acceptLetters') return this.actor.submit(askId, request);
     const unwritten = this.actor.memory?.checkpointer.unwrittenBytes ?? 0;
-    if (request.kind !== 'acceptLetters' || unwritten < UNWRITTEN_BYTES_MAX) return this.actor.submit(askId, request);
-    return { kind: 'busy', message: 'the database does not take what is told of dead letters: no more are made until it does' };
+    const failure = unwritten < UNWRITTEN_BYTES_MAX ? this.actor.submit(askId, request) : databaseBehind;
+    if (failure !== undefined) this.#metrics?.failed('PersistenceEnqueueMessageToDLQ');
+    return failure;
   }
 
   cancel(askId: number): void {
     this.actor.cancel(askId);
   }
 }
+
+const databaseBehind: AskFailure = {
+  kind: 'busy',
+  message: 'the database does not take what is told of dead letters: no more are made until it does',
+};
 
 function logFieldsOf({ category, sourceCluster }: DeadLetterQueue): LogFields {
   return { 'task-category': category, 'xdc-source-cluster': sourceCluster };
@@ -88,7 +107,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   readonly #options: QueueHostOptions;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
-    const { queue, checkpoints, sink } = options;
+    const { queue, checkpoints, sink, metrics, log } = options;
     const logger = options.logger.with(logFieldsOf(queue));
     const { core } = this;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
@@ -104,8 +123,13 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     const partition = { topic: options.topic, partition: 0 };
     const { database } = checkpoints;
     const index = new QueueIndex({ ...options, logger, partition, database, journal: journalOf(queue), checkpointer });
+    const truncate: Log['truncate'] =
+      metrics === undefined
+        ? (...given) => log.truncate(...given)
+        : (...given) => metrics.timed('PersistenceRangeDeleteMessagesFromDLQ', () => log.truncate(...given));
     const compaction = new QueueCompaction({
       ...options,
+      log: { read: (...given) => log.read(...given), bounds: (id) => log.bounds(id), truncate },
       core,
       partition,
       database,
@@ -116,13 +140,22 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
-    this.shell = new QueueShell({ sink, tenure, checkpointer, index, compaction, logger });
+    this.shell = new QueueShell({
+      sink,
+      tenure,
+      checkpointer,
+      index,
+      compaction,
+      logger,
+      onActivated: () => this.#gauged(tenure, state, index),
+    });
     this.subscribers = [
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);
           checkpointer.committed(recordBytes(record), position, replayed);
           compaction.committed(record, position.offset);
+          metrics?.committed(record, replayed);
         },
       },
     ];
@@ -136,6 +169,19 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     const { cut } = this.core.state;
     if (cut >= start) return undefined;
     return `the queue begins at offset ${start}, and its letters were written again behind ${cut} alone: were records or segments deleted?`;
+  }
+
+  /** The age of the oldest letter is looked up now and then, as long as this memory is the queue's. */
+  #gauged(tenure: Tenure<DeadLetterCommand>, rows: QueueCheckpoints, index: QueueIndex): void {
+    const { metrics } = this.#options;
+    if (metrics === undefined) return;
+    const { state } = this.core;
+    metrics.activated({ state, rowOf: async (messageId) => rows.pending(messageId) ?? (await index.rowOf(messageId)) });
+    const again = (): void => {
+      void metrics.refresh();
+      tenure.after(GAUGES_EVERY_MS, again);
+    };
+    tenure.after(GAUGES_EVERY_MS, again);
   }
 
   async install(restored: Restored): Promise<void> {
@@ -190,6 +236,7 @@ type QueueShellOptions = {
   readonly index: QueueIndex;
   readonly compaction: QueueCompaction;
   readonly logger: Logger;
+  readonly onActivated: () => void;
 };
 
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
@@ -201,6 +248,7 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
 
   activated(): void {
     this.#options.compaction.activated();
+    this.#options.onActivated();
   }
 
   deactivated(): void {

@@ -17,6 +17,7 @@ import type { ReplySink } from '../asks/switchboard.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { type Database, DatabaseError, type Fenced, type JournalId } from '../database.ts';
 import { LogError } from '../log.ts';
+import type { QueueMetrics } from './queue-metrics.ts';
 import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
 
 export type QueueIndexOptions = LetterContentsOptions & {
@@ -25,6 +26,8 @@ export type QueueIndexOptions = LetterContentsOptions & {
   readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
   readonly sink: ReplySink<DeadLetterReply>;
   readonly logger: Logger;
+  /** Absent: nobody counts. */
+  readonly metrics?: Pick<QueueMetrics, 'timed'>;
 };
 
 /** At a time; a database has as many connections for them. */
@@ -82,10 +85,16 @@ export class QueueIndex {
   async #read(request: IndexRequest): Promise<IndexReply | DeadLetterRejected> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       await this.#options.checkpointer.writtenNow();
-      const reply = await this.#readOnce(request);
+      const reply = await this.#counted(request, () => this.#readOnce(request));
       if (reply !== 'moved') return reply;
     }
     throw new DatabaseError('unavailable', 'letters are being written again: ask once more');
+  }
+
+  async #counted<Reply>({ kind }: IndexRequest, read: () => Promise<Reply>): Promise<Reply> {
+    const { metrics } = this.#options;
+    if (metrics === undefined || (kind !== 'listLetters' && kind !== 'readLetter')) return await read();
+    return await metrics.timed('PersistenceReadMessagesFromDLQ', read);
   }
 
   async #readOnce(request: IndexRequest): Promise<IndexReply | DeadLetterRejected | 'moved'> {
@@ -140,11 +149,17 @@ export class QueueIndex {
     return letters;
   }
 
-  async #readLetter({ messageId }: ReadLetter): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+  /** As it is written; undefined: there is none. Rejects with DatabaseError. */
+  async rowOf(messageId: number): Promise<LetterRow | undefined> {
     const { database, journal } = this.#options;
     const first = { condition: undefined, afterMessageId: messageId - 1, max: 1, bytesMax: 1 };
     const [row] = (await this.#ours(database.letters(journal, first))).letters;
-    if (row?.messageId !== messageId) {
+    return row?.messageId === messageId ? row : undefined;
+  }
+
+  async #readLetter({ messageId }: ReadLetter): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+    const row = await this.rowOf(messageId);
+    if (row === undefined) {
       return { kind: 'rejected', rejection: { reason: 'not-in-queue', message: `message ${messageId} was merged or purged just now` } };
     }
     const content = await new LetterContents(this.#options).of(row, undefined);
