@@ -80,7 +80,7 @@ export class DynamicConfigFile {
     const error = problems.find(({ severity }) => severity === 'error');
     if (entries === undefined) return this.#failed(error === undefined ? 'no values' : `line ${error.line}: ${error.message}`);
     for (const { line, column, path, message } of problems)
-      this.#parts.logger.warn(message, { file: `${filename}:${line}:${column}`, key: path });
+      this.#parts.logger.warn(message, { file: `${filename}:${line}:${column}`, key: path === '' ? undefined : path });
     this.#use(entries);
   }
 

@@ -75,7 +75,7 @@ export interface DynamicValues {
 export class DynamicConfig implements DynamicValues {
   readonly #constants: DynamicEntries;
   #entries: DynamicEntries;
-  #known = new WeakMap<SettingGroup, Map<string, ValuesOf<SettingGroup>>>();
+  #known = new WeakMap<SettingGroup, KnownValues>();
 
   /** `constants` hold where `entries` say nothing. */
   constructor(constants: DynamicEntries, entries = noEntries) {
@@ -90,15 +90,24 @@ export class DynamicConfig implements DynamicValues {
   }
 
   values<Group extends SettingGroup>(group: Group, filter: SettingFilter = {}): ValuesOf<Group> {
-    const name = constraintNames.map((constraint) => filter[constraint] ?? '').join('\n');
     let known = this.#known.get(group);
-    if (known === undefined) this.#known.set(group, (known = new Map()));
+    if (known === undefined) this.#known.set(group, (known = { ofAll: this.#ofAll(group), byFilter: new Map() }));
+    return (known.ofAll ?? this.#filtered(group, filter, known.byFilter)) as ValuesOf<Group>;
+  }
+
+  /** Undefined: what holds depends on what it is asked for. */
+  #ofAll(group: SettingGroup): ValuesOf<SettingGroup> | undefined {
+    return Object.values(group).every(({ scope }) => scope === 'global') ? this.#work(group, {}) : undefined;
+  }
+
+  #filtered(group: SettingGroup, filter: SettingFilter, known: KnownValues['byFilter']): ValuesOf<SettingGroup> {
+    const name = JSON.stringify(constraintNames.map((constraint) => filter[constraint]));
     let values = known.get(name);
     if (values === undefined) {
       if (known.size >= KNOWN_MAX) known.clear();
       known.set(name, (values = this.#work(group, filter)));
     }
-    return values as ValuesOf<Group>;
+    return values;
   }
 
   #work(group: SettingGroup, filter: SettingFilter): ValuesOf<SettingGroup> {
@@ -114,6 +123,12 @@ export class DynamicConfig implements DynamicValues {
     return setting.default;
   }
 }
+
+/** What was worked out since the file was last read. */
+type KnownValues = {
+  readonly ofAll: ValuesOf<SettingGroup> | undefined;
+  readonly byFilter: Map<string, ValuesOf<SettingGroup>>;
+};
 
 /** Filters of a group whose values are remembered. */
 const KNOWN_MAX = 10_000;

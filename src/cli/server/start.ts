@@ -37,7 +37,7 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
   const log = { ...read.settings.log, level: readLogLevel(flags.one('log-level'), read.settings.log.level) };
   const logger = createLogger({ level: log.level, format: log.format, write: writerOf(log.target, io), nowMs: () => Date.now() });
   for (const { file: other = file, line, column, path, message } of read.problems)
-    logger.warn(message, { file: `${other}:${line}:${column}`, key: path });
+    logger.warn(message, { file: `${other}:${line}:${column}`, key: path === '' ? undefined : path });
   if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
   return serve({
     settings: server,
