@@ -10,6 +10,8 @@ export type Flag = {
   /** Placeholder of the value in help: `FILE`. */
   readonly value?: string;
   readonly repeat?: boolean;
+  /** Several values may follow it, up to the next flag: `--clusters a b`. */
+  readonly many?: boolean;
   /** A switch that also has a `--no-` form. */
   readonly negatable?: boolean;
   readonly help: string;

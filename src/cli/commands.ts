@@ -1,6 +1,6 @@
 import { dlqCommand } from './admin/dlq/dlq-commands.ts';
-import type { Command } from './command.ts';
-import { addressFlag } from './connection-flags.ts';
+import type { Command, Flag } from './command.ts';
+import { addressFlag, connectionFlags } from './connection-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
 import { startFlags } from './server/start-flags.ts';
 
@@ -105,6 +105,102 @@ const visibility: Command = {
   ],
 };
 
+const outputFlag: Flag = { name: 'output', short: 'o', value: 'FORMAT', help: 'json, jsonl, text or none', defaultText: 'text' };
+
+const shard: Command = {
+  name: 'shard',
+  summary: 'History shards.',
+  examples: [{ what: 'Who owns one', line: 'perdure admin shard describe --shard-id 1' }],
+  subcommands: [
+    {
+      name: 'describe',
+      summary: 'Show a history shard: who owns it, and since which claim.',
+      flags: [{ name: 'shard-id', value: 'N', help: 'From 1' }, outputFlag, ...connectionFlags],
+      examples: [{ what: 'The first', line: 'perdure admin shard describe --shard-id 1' }],
+      run: async (invocation) => (await import('./admin/describe.ts')).runDescribeShard(invocation),
+    },
+  ],
+};
+
+const adminCluster: Command = {
+  name: 'cluster',
+  summary: 'The cluster as its administrators know it.',
+  examples: [{ what: 'Its name, shards, stores and members', line: 'perdure admin cluster describe' }],
+  subcommands: [
+    {
+      name: 'describe',
+      summary: 'Show the cluster: name, id, shards, versions, stores and members.',
+      flags: [outputFlag, ...connectionFlags],
+      examples: [{ what: 'For a script', line: 'perdure admin cluster describe -o json' }],
+      run: async (invocation) => (await import('./admin/describe.ts')).runDescribeCluster(invocation),
+    },
+  ],
+};
+
+const cluster: Command = {
+  name: 'cluster',
+  summary: 'Whether a cluster serves.',
+  examples: [{ what: 'As exit code', line: 'perdure cluster health' }],
+  subcommands: [
+    {
+      name: 'health',
+      summary: 'Print SERVING and end with 0, or NOT_SERVING and end with 4.',
+      flags: [
+        { name: 'cluster', value: 'NAME', help: 'A cluster that the server knows', defaultText: 'its own' },
+        outputFlag,
+        ...connectionFlags,
+      ],
+      examples: [
+        { what: 'Of this machine', line: 'perdure cluster health' },
+        { what: 'As JSON', line: 'perdure cluster health --address db-3:7233 -o json' },
+      ],
+      run: async (invocation) => (await import('./cluster/health.ts')).runHealth(invocation),
+    },
+  ],
+};
+
+const namespace: Command = {
+  name: 'namespace',
+  summary: 'Namespaces of a cluster.',
+  examples: [{ what: 'All of them', line: 'perdure namespace list' }],
+  subcommands: [
+    {
+      name: 'register',
+      summary: 'Register a namespace.',
+      args: [{ name: 'NAMESPACE', help: 'Its name' }],
+      flags: [
+        {
+          name: 'clusters',
+          value: 'NAME',
+          many: true,
+          repeat: true,
+          help: 'Clusters that have it: several values, or commas',
+          defaultText: 'this one',
+        },
+        { name: 'active-cluster', value: 'NAME', help: 'Where its workflows run', defaultText: 'this one' },
+        { name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept', defaultText: '72h' },
+        { name: 'description', value: 'TEXT', help: 'What it is for' },
+        { name: 'owner-email', value: 'ADDRESS', help: 'Whose it is' },
+        { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Whatever else is to be known of it' },
+        outputFlag,
+        ...connectionFlags,
+      ],
+      examples: [
+        { what: 'With a week of history', line: 'perdure namespace register orders --retention 168h' },
+        { what: 'On two clusters', line: 'perdure namespace register orders --clusters a b --active-cluster a' },
+      ],
+      run: async (invocation) => (await import('./namespace/namespaces.ts')).runRegister(invocation),
+    },
+    {
+      name: 'list',
+      summary: 'List namespaces.',
+      flags: [outputFlag, ...connectionFlags],
+      examples: [{ what: 'For a script', line: 'perdure namespace list -o json' }],
+      run: async (invocation) => (await import('./namespace/namespaces.ts')).runListNamespaces(invocation),
+    },
+  ],
+};
+
 const queue: Command = {
   name: 'queue',
   summary: 'Queues of this cluster’s own tasks.',
@@ -132,6 +228,8 @@ const admin: Command = {
       run: async (invocation) => (await import('./admin/state.ts')).runState(invocation),
     },
     visibility,
+    shard,
+    adminCluster,
     dlqCommand('admin dlq'),
     queue,
   ],
@@ -156,6 +254,6 @@ export const rootCommand: Command = {
     { what: 'A development server on localhost:7233', line: 'perdure server start-dev' },
     { what: 'Help for one command', line: 'perdure server start-dev --help' },
   ],
-  subcommands: [server, config, admin, version],
+  subcommands: [server, config, admin, cluster, namespace, version],
   elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
 };

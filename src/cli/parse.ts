@@ -22,8 +22,7 @@ export const helpFlag: Flag = { name: 'help', short: 'h', help: 'Show this help'
  */
 export function parseCommandLine(root: Command, argv: readonly string[]): Parsed {
   const { tokens } = parseArgs({ args: [...argv], options: optionTable(root), strict: false, allowPositionals: true, tokens: true });
-  const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
-  const { path, args, unknown } = descend(root, words);
+  const { path, args, unknown, further } = positionals(root, tokens);
   const command = path.at(-1) ?? root;
   const known = optionsOf(command);
   const values = new Map<string, string[]>();
@@ -38,7 +37,7 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
       switches.set(name, readSwitch(token.rawName, token.value, option.on));
     } else {
       const list = values.get(name) ?? [];
-      list.push(readValue(token.rawName, token.value, token.inlineValue === true, option.flag));
+      list.push(readValue(token.rawName, token.value, token.inlineValue === true, option.flag), ...(further.get(token.index) ?? []));
       values.set(name, list);
     }
   }
@@ -53,6 +52,50 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
       switched: (name) => switches.get(name),
     },
   };
+}
+
+/** As Node cuts a command line. */
+type Tokens = readonly (
+  | { readonly kind: 'positional'; readonly index: number; readonly value: string }
+  | { readonly kind: 'option'; readonly index: number; readonly name: string }
+  | { readonly kind: 'option-terminator'; readonly index: number }
+)[];
+
+/** Words of the command, its arguments, and by the place of its flag what follows the first value of one that takes many. */
+function positionals(root: Command, tokens: Tokens) {
+  const followers = followersOf(tokens, manyValued(root));
+  const isFollower = new Set([...followers.values()].flat());
+  const all = tokens.filter((token) => token.kind === 'positional');
+  const found = descend(
+    root,
+    all.filter(({ index }) => !isFollower.has(index)).map(({ value }) => value),
+  );
+  const values = new Map(all.map(({ index, value }) => [index, value]));
+  const further = new Map([...followers].map(([flag, places]) => [flag, places.map((place) => values.get(place) ?? '')]));
+  // `register --clusters a b orders`: what an argument is missing was taken for a value.
+  const args = [...found.args];
+  for (let missing = (found.path.at(-1)?.args?.length ?? 0) - args.length; missing > 0; missing--) {
+    const given = [...further.values()].at(-1)?.pop();
+    if (given !== undefined) args.push(given);
+  }
+  return { ...found, args, further };
+}
+
+/** Places of positionals that stand right behind a flag with many values, by the place of the flag. */
+function followersOf(tokens: Tokens, many: ReadonlySet<string>): ReadonlyMap<number, readonly number[]> {
+  const followers = new Map<number, number[]>();
+  let flag: number | undefined;
+  for (const token of tokens) {
+    if (token.kind === 'positional' && flag !== undefined) followers.get(flag)?.push(token.index);
+    else if (token.kind === 'option' && many.has(token.name)) followers.set((flag = token.index), []);
+    else flag = undefined;
+  }
+  return followers;
+}
+
+function manyValued(command: Command): ReadonlySet<string> {
+  const own = (command.flags ?? []).filter(({ many }) => many === true).map(({ name }) => name);
+  return new Set([...own, ...(command.subcommands ?? []).flatMap((child) => [...manyValued(child)])]);
 }
 
 export function commandWords(path: readonly Command[]): string {

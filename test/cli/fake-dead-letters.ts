@@ -56,7 +56,7 @@ export class FakeDeadLetters {
   /** Letters that a job has worked on when it is made; then it runs until `finish`. */
   runsUntil: number | undefined;
   readonly #plans: wire.Plan[] = [];
-  readonly #changed = new Set<() => void>();
+  readonly #changed = new Map<() => void, string>();
   readonly #server = new Server();
   address = '';
 
@@ -314,7 +314,7 @@ export class FakeDeadLetters {
     const index = this.jobs.findIndex((each) => each.jobId === jobId);
     const job = this.jobs[index];
     if (job !== undefined) this.jobs[index] = { ...job, ...change };
-    for (const wake of this.#changed) wake();
+    for (const [wake, awaited] of this.#changed) if (awaited === jobId) wake();
   }
 
   #changeJob({ jobId }: { readonly jobId: string }, change: (job: wire.Job) => Partial<wire.Job>) {
@@ -333,7 +333,7 @@ export class FakeDeadLetters {
           resolve();
         };
         const timer = setTimeout(wake, waitMs);
-        this.#changed.add(wake);
+        this.#changed.set(wake, jobId);
       });
     }
     const job = this.#job(jobId);

@@ -39,6 +39,15 @@ describe('a command line', () => {
     expect(parseCommandLine(rootCommand, ['server', 'start', '--config-file', 'x.yaml']).flags.one('config')).toBe('x.yaml');
   });
 
+  test.each([
+    'namespace register orders --clusters a b --active-cluster a',
+    'namespace register --clusters a b orders',
+    '--active-cluster x namespace register --clusters a --clusters b orders',
+  ])('takes several values behind a flag that has many: %s', (line) => {
+    const { path, flags, args } = parseCommandLine(rootCommand, line.split(' '));
+    expect([path.at(-1)?.name, flags.all('clusters'), args]).toEqual(['register', ['a', 'b'], ['orders']]);
+  });
+
   test('any value survives the way through, when written with an equals sign', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (values) => {

@@ -1,0 +1,64 @@
+/** `perdure admin shard describe` and `perdure admin cluster describe`. */
+import { loadServiceMessages, timestampMs } from '../../wire/services.ts';
+import { failure, usageError } from '../cli-error.ts';
+import type { Invocation } from '../command.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { withServer } from '../grpc-client.ts';
+import { listFormat } from '../output.ts';
+import { printOne } from '../printed-list.ts';
+import { rfc3339 } from '../printed-time.ts';
+import { plainText } from '../table.ts';
+import { describeCluster, getShard } from './admin-service.ts';
+
+export async function runDescribeShard(invocation: Invocation): Promise<ExitCode> {
+  const { flags } = invocation;
+  const given = flags.one('shard-id');
+  if (given === undefined) throw usageError('--shard-id is missing', { next: 'Shards are numbered from 1: --shard-id 1.' });
+  if (!/^-?\d{1,9}$/.test(given)) throw usageError(`--shard-id: expected a whole number from 1, got "${given}"`);
+  const { ShardState } = (await loadServiceMessages()).adminservice.v1;
+  const { shardInfo } = await withServer(invocation, async (client) => client.call(await getShard(), { shardId: Number(given) }));
+  if (shardInfo === undefined || shardInfo === null) throw failure(`the server answers without shard ${given}`);
+  return printFields(invocation, {
+    shardId: shardInfo.shardId ?? 0,
+    rangeId: shardInfo.rangeId?.toNumber() ?? 0,
+    owner: shardInfo.owner ?? '',
+    state: (ShardState[shardInfo.state ?? 0] ?? '').replace('SHARD_STATE_', '').toLowerCase(),
+    updateTime: rfc3339(timestampMs(shardInfo.updateTime)),
+  });
+}
+
+export async function runDescribeCluster(invocation: Invocation): Promise<ExitCode> {
+  const clusterName = invocation.flags.one('cluster') ?? '';
+  const answer = await withServer(invocation, async (client) => client.call(await describeCluster(), { clusterName }));
+  const { current } = answer.versionInfo ?? {};
+  return printFields(invocation, {
+    clusterName: answer.clusterName,
+    clusterId: answer.clusterId,
+    historyShardCount: answer.historyShardCount,
+    versionInfo: { current: { version: current?.version ?? '' } },
+    serverVersion: answer.serverVersion,
+    persistenceStore: answer.persistenceStore,
+    visibilityStore: answer.visibilityStore,
+    members: answer.membershipInfo?.reachableMembers ?? [],
+  });
+}
+
+type Field = string | number | readonly string[] | { readonly current: object };
+
+/** Fields a line each, or as one object. */
+function printFields({ flags, io }: Invocation, fields: Readonly<Record<string, Field>>): ExitCode {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  const textOf = (value: Field): string =>
+    typeof value !== 'object' ? String(value) : 'current' in value ? JSON.stringify(value) : value.join(', ');
+  printOne(
+    io,
+    listFormat(flags.one('output'), 'text'),
+    () => fields,
+    () =>
+      Object.entries(fields)
+        .map(([name, value]) => `${name.padEnd(width)}  ${plainText(textOf(value))}`.trimEnd())
+        .map((text) => `${text}\n`)
+        .join(''),
+  );
+  return exitCodes.done;
+}
