@@ -2,15 +2,16 @@
  * Temporal's own `tdbg`, unmodified, against a server: what an operator types and reads.
  *
  * It is a Go program of 110 MB that takes minutes to build, so it is not built by every run of the tests: `PERDURE_TDBG=build` builds it once into
- * `.cache`, with whatever Go fetches and compiles for it, and from then on every run has it, until `go.sum` changes. The build machine does so.
+ * `.cache`, and from then on every run has it, until `go.sum` changes. The build machine does so.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningServer } from '../../src/config/server-options.ts';
 import { memoryServer } from '../support/memory-server.ts';
@@ -27,13 +28,25 @@ function digestOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12);
 }
 
-/** Modules that can be deleted like any other file. */
+/** What Go fetches and compiles for it is 2.4 GB, and of no use afterwards. */
 async function build(): Promise<void> {
-  await mkdir(cache, { recursive: true });
-  const go = { GOCACHE: join(cache, 'go', 'build'), GOMODCACHE: join(cache, 'go', 'mod'), GOFLAGS: '-modcacherw' };
+  const scratch = join(cache, 'go');
+  await mkdir(scratch, { recursive: true });
+  const go = { GOCACHE: join(scratch, 'build'), GOMODCACHE: join(scratch, 'mod'), GOFLAGS: '-modcacherw' };
   await run('go', ['build', '-o', program, 'go.temporal.io/server/cmd/tools/tdbg'], { cwd: goModule, env: { ...process.env, ...go } });
+  await rm(scratch, { recursive: true });
 }
 
+/** The first workflow task of what starts in that namespace is a letter. */
+const brokenStart = {
+  taskType: 'TASK_TYPE_TRANSFER_WORKFLOW_TASK',
+  namespace: 'broken',
+  errorMessage: 'no such queue',
+  kind: 'permanent',
+  share: 1,
+} as const;
+
+type Message = { readonly message_id: number; readonly shard_id: number; readonly payload: Readonly<Record<string, unknown>> };
 type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 
 if (!mustBuild && !existsSync(program) && process.env['CI'] === undefined) {
@@ -51,7 +64,7 @@ function tdbg(): void {
 
   beforeAll(async () => {
     if (mustBuild) await build();
-    server = await memoryServer({ historyShards: 4 });
+    server = await memoryServer({ historyShards: 4, namespaces: ['default', 'broken'], devFaults: [brokenStart] });
   }, buildMsMax);
   afterAll(() => server.stop());
 
@@ -72,26 +85,55 @@ function tdbg(): void {
     return JSON.parse(out);
   }
 
-  test('dlq list: there are no queues', async () => {
-    expect(await shown('dlq list --print-json')).toEqual([]);
-    expect(await typed('dlq list')).toMatchObject({ code: 0, err: '' });
+  const queue = '--dlq-type 1 --cluster active --target-cluster active';
+  const counted = { queue_name: '1_active_active_B8jqXXpO', message_count: 3, last_message_id: 2 };
+
+  test('dlq list: queues by their letters', async () => {
+    const startAll = async ({ workflow }: Client): Promise<void> => {
+      for (const workflowId of ['order-1', 'order-2', 'order-3']) await workflow.start('Order', { taskQueue: 'orders', workflowId });
+    };
+    await withClient(server.address, startAll, 'broken');
+    // A letter is there as soon as its queue is.
+    await expect.poll(() => shown('dlq list --print-json'), { timeout: 30_000 }).toContainEqual(counted);
+    const queues = await shown('dlq list --print-json');
+    expect(queues).toEqual([counted, { queue_name: '2_active_active_B8jqXXpO', last_message_id: -1 }]);
+    expect(await typed('dlq list')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('1_active_active_B8jqXXpO') });
   });
 
-  const queue = '--dlq-type 1 --cluster active --target-cluster active';
+  async function read(more = ''): Promise<readonly Message[]> {
+    const { code, out, err } = await typed(`--yes dlq read ${queue}${more}`);
+    expect([code, err]).toEqual([0, '']);
+    return out.trim() === '' ? [] : (JSON.parse(`[${out.trim().replaceAll('}\n\n{', '},{')}]`) as readonly Message[]);
+  }
+
+  test('dlq read: letters with their tasks, page by page', async () => {
+    const letters = await read();
+    expect(letters.map(({ message_id }) => message_id)).toEqual([0, 1, 2]);
+    expect(letters.map(({ payload }) => String(payload['workflow_id'])).toSorted()).toEqual(['order-1', 'order-2', 'order-3']);
+    expect(letters[1]).toMatchObject({
+      shard_id: expect.toSatisfy((shard: number) => shard >= 1 && shard <= 4),
+      payload: { task_type: 'TASK_TYPE_TRANSFER_WORKFLOW_TASK', task_queue: 'orders', task_id: expect.stringMatching(/^\d+$/) },
+    });
+    expect(await read(' --pagesize 1')).toEqual(letters);
+    expect(await read(' --last-message-id 1')).toEqual(letters.slice(0, 2));
+    expect(await read(' --max-message-count 1')).toEqual(letters.slice(0, 1));
+  });
+
+  const missing = '--dlq-type 7 --cluster active --target-cluster active';
 
   test('dlq read: a queue that is not there is an empty one', async () => {
-    expect(await typed(`--yes dlq read ${queue}`)).toEqual({ code: 0, out: '', err: '' });
+    expect(await typed(`--yes dlq read ${missing}`)).toEqual({ code: 0, out: '', err: '' });
     expect(await typed('--yes dlq --dlq-version v1 read --dlq-type history --cluster active --shard-id 1')).toMatchObject({ code: 0 });
   });
 
   test('dlq merge and purge of it', async () => {
-    expect(await typed(`--yes dlq merge ${queue}`)).toMatchObject({
+    expect(await typed(`--yes dlq merge ${missing}`)).toMatchObject({
       code: 0,
       out: expect.stringContaining('DLQ is empty, nothing to merge.'),
     });
-    expect(await typed(`--yes dlq purge ${queue} --last-message-id 3`)).toMatchObject({
+    expect(await typed(`--yes dlq purge ${missing} --last-message-id 3`)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('queue not found: type = 2 and name = 1_active_active_B8jqXXpO'),
+      err: expect.stringContaining('queue not found: type = 2 and name = 7_active_active_B8jqXXpO'),
     });
   });
 

@@ -6,10 +6,11 @@ import { RawClient, type CallOptions } from '../raw-client.ts';
 
 export type Plain = Readonly<Record<string, unknown>>;
 
-const service = 'perdure.api.deadletter.v1.DeadLetterService';
+export const serviceName = 'perdure.api.deadletter.v1.DeadLetterService';
 const protos = fileURLToPath(new URL('../../../proto', import.meta.url));
 const root = loadProtos([protos, ...publicApiFolders()], ['perdure/api/deadletter/v1/service.proto']);
-const methods = root.lookupService(service).methods;
+const { methods } = root.lookupService(serviceName);
+export const methodNames = Object.keys(methods);
 
 export class LetterClient {
   readonly #client: RawClient;
@@ -21,13 +22,13 @@ export class LetterClient {
   /** What is not set is absent; whole numbers are numbers, times their parts. */
   async call(method: string, request: Plain = {}, options: CallOptions = {}): Promise<Plain> {
     const { response } = typesOf(method);
-    const answer = await this.#client.call(`/${service}/${method}`, bytesOf(method, request), options);
+    const answer = await this.#client.call(`/${serviceName}/${method}`, bytesOf(method, request), options);
     return response.toObject(response.decode(answer), { longs: Number, enums: String });
   }
 
   /** [code, text] */
   async refused(method: string, request: Plain = {}): Promise<readonly [number, string]> {
-    const { code, details } = await this.#client.refusal(`/${service}/${method}`, bytesOf(method, request));
+    const { code, details } = await this.#client.refusal(`/${serviceName}/${method}`, bytesOf(method, request));
     return [code, details];
   }
 
@@ -36,7 +37,7 @@ export class LetterClient {
   }
 }
 
-function bytesOf(method: string, request: Plain): Uint8Array {
+export function bytesOf(method: string, request: Plain): Uint8Array {
   const { request: type } = typesOf(method);
   return type.encode(type.fromObject(request)).finish();
 }

@@ -1,9 +1,10 @@
 /** What is asked wrongly: the code and the text of each refusal, and that nothing is asked of any job. */
 import { status as codes } from '@grpc/grpc-js';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
-import { LetterClient, type Plain } from './letter-client.ts';
+import { bytesOf, LetterClient, methodNames, type Plain, serviceName } from './letter-client.ts';
 import { LetterOwners } from './letter-owners.ts';
 
 const transfer = { category: 'transfer' };
@@ -44,6 +45,7 @@ describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s',
     [selected({ messageIds: [3, -2] }), 'Invalid message id: -2'],
     [selected({ minMessageId: -1 }), 'Invalid message id: -1'],
     [selected({ maxMessageId: -7 }), 'Invalid message id: -7'],
+    [selected({ maxMessageId: '9223372036854775807' }), 'Selection.max_message_id is outside ±2^53'],
     [selected({ minMessageId: 5, maxMessageId: 3 }), 'Invalid range of message ids: 5 to 3'],
     [selected({ messageIds: ids(10_001) }), 'message_ids has 10001 values, and may have 10000'],
     [
@@ -134,6 +136,28 @@ test('a plan needs a reason where operators want one', async () => {
   ]);
   strictClient.close();
   await strict.close();
+});
+
+test('bytes of any kind are answered or refused, and break nothing', async () => {
+  const expected = new Set<number>([codes.INVALID_ARGUMENT, codes.NOT_FOUND, codes.RESOURCE_EXHAUSTED, codes.UNIMPLEMENTED]);
+  const valid = bytesOf('ListDeadLetters', { ...selected({ messageIds: [1, 2], query: 'Attempts > 3', taskId: 7 }), pageSize: 3 });
+  const anyBytes = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.tuple(fc.nat(valid.length - 1), fc.nat(255)).map(([at, byte]) => valid.with(at, byte)),
+    fc.nat(valid.length).map((end) => valid.subarray(0, end)),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...methodNames), anyBytes, async (method, bytes) => {
+      const code = await bench.client.call(`/${serviceName}/${method}`, bytes).then(
+        () => codes.OK,
+        (error: unknown) => (error as { readonly code: codes }).code,
+      );
+      expect(code === codes.OK || expected.has(code), `${method} ends with ${codes[code]}`).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+  // What they named by chance, the actor of jobs does not know.
+  owners.jobsRequests.length = 0;
 });
 
 test('what is not built says so', async () => {
