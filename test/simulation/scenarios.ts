@@ -6,6 +6,13 @@ import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
 import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import {
+  nothingIsHandedOverAheadOfTheLog,
+  whatFailsHoldsUpNoOther,
+  whatFailsStaysUntilItsNextAttempt,
+  whatIsHandedOverIsTriedNoMore,
+  whatMetNobodyIsNoFailure,
+} from './dead-letter-scenarios.ts';
+import {
   closedIsTakenBack,
   irrelevantTimerLeavesNoTrace,
   deletedIsHeardOf,
@@ -236,6 +243,11 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'a timer that turns out irrelevant leaves no trace', run: scenario(irrelevantTimerLeavesNoTrace) },
   { rule: 'I7', name: 'what is put aside waits, whatever follows', run: scenario(putAsideWaits) },
   { rule: 'I7', name: 'what was put aside and closes is taken back', run: scenario(closedIsTakenBack) },
+  { rule: 'I7', name: 'what fails stays until its next attempt', run: scenario(whatFailsStaysUntilItsNextAttempt) },
+  { rule: 'I7', name: 'what fails holds up no other', run: scenario(whatFailsHoldsUpNoOther) },
+  { rule: 'I7', name: 'what met nobody is no failure', run: scenario(whatMetNobodyIsNoFailure) },
+  { rule: 'I7', name: 'what is handed over is tried no more', run: scenario(whatIsHandedOverIsTriedNoMore) },
+  { rule: 'I10', name: 'nothing is handed over ahead of the log', run: scenario(nothingIsHandedOverAheadOfTheLog) },
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
   { rule: 'I7', name: 'a child that is deleted is heard of', run: scenario(deletedIsHeardOf) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },

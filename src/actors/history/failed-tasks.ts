@@ -119,10 +119,10 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     this.#attempts.delete(taskId);
   }
 
-  committed({ finishedTaskIds, tasksHandedOver = [] }: HistoryRecord): void {
+  committed(record: HistoryRecord): void {
     if (this.#attempts.size === 0) return;
-    for (const taskId of finishedTaskIds) this.forget(taskId);
-    for (const { task } of tasksHandedOver) this.forget(task.taskId);
+    for (const taskId of record.finishedTaskIds) this.forget(taskId);
+    for (const { task } of record.tasksHandedOver ?? []) this.forget(task.taskId);
   }
 
   #handOver(task: Task, cause: DeadLetterCause, error: TaskError, attempts: Attempts, subject: TaskSubject): void {
