@@ -37,6 +37,7 @@ import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
 import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
+import { DeadLetterJobs } from './start/dead-letter-jobs.ts';
 import { DeadLetterQueues, ownQueues } from './start/dead-letter-queues.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -106,6 +107,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     ownConcerns: () => [
       ...[concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
       ...(deadLetters?.concerns ?? []),
+      ...(jobs?.concerns ?? []),
     ],
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
@@ -209,10 +211,12 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
   let deadLetters: DeadLetterQueues | undefined;
+  let jobs: DeadLetterJobs | undefined;
   const release = async (): Promise<void> => {
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
+    await jobs?.stop();
     await Promise.all([deadLetters?.stop(), ...actors.map((actor) => actor.drain())]);
     router.close();
     await database.close();
@@ -249,6 +253,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           visibilityStore: options.log.kind === 'kafka' && state !== undefined ? 'postgres' : 'sqlite',
         },
         asker: router,
+        jobs: router,
         visibility,
         historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
         matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
@@ -292,6 +297,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       storeKind: options.log.kind,
     });
     deadLetters.open(ownQueues(identity.clusterName));
+    jobs = new DeadLetterJobs({ ...common, log, prefix, router, settings: () => dynamicConfig.values(letterSettings) });
+    jobs.open();
     const endWatch = watch(
       (concerns) => census.concerned(concerns),
       // The cluster's journal is never trimmed.

@@ -5,6 +5,7 @@
  *     <prefix>.matching   one partition per matching host      backlog, user data and settings of its task queues
  *     <prefix>.cluster    1 partition                          namespaces, search attributes
  *     dlq.<prefix>.<category>.<source cluster>   1 partition   dead letters; added while the server serves (actors/deadletters)
+ *     <prefix>.dlq-jobs   1 partition                          plans and jobs over them; likewise
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
@@ -19,6 +20,7 @@ export type CatalogueOptions = {
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
+export const dlqJobsTopic = (prefix: string): string => `${prefix}.dlq-jobs`;
 
 /**
  * Letters of one kind of tasks from one cluster. Everything that begins so is a queue, and nothing else may: the category has no dot, the name of

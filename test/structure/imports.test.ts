@@ -84,13 +84,11 @@ describe('what src exports', () => {
   const early = new Map([
     ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
     ['decodeTaskInfo', 'the task of a letter; whoever executes it again asks'],
-    ['rangesOfIds', 'makes ranges of what a plan finds; the actor of jobs asks next'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */
   const earlyRooms = new Map([
-    ['src/deadletters/jobs/', 'what jobs over dead letters are asked; their core comes next'],
     ['src/peers/', 'asks as bytes; links between processes come later, until then the tests send asks through them'],
   ]);
   const isEarly = (file: string): boolean => [...earlyRooms.keys()].some((room) => file.startsWith(room));

@@ -8,6 +8,7 @@ import type { ClusterCommand } from '../../cluster/commands.ts';
 import type { ClusterRejected, ClusterReplyTo } from '../../cluster/replies.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
+import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import type { HistoryRequest } from '../../history/commands.ts';
 import type { HistoryReplyTo, Rejected, StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type { MatchingRequest } from '../../matching/commands.ts';
@@ -22,6 +23,7 @@ export type MatchingAnswer<Request extends MatchingRequest> = AnswerTo<MatchingR
 export type ClusterAnswer<Request extends ClusterCommand> = AnswerTo<ClusterReplyTo, ClusterRejected, Request['kind']>;
 
 export type DeadLetterAnswer<Request extends DeadLetterRequest> = AnswerTo<DeadLetterReplyTo, DeadLetterRejected, Request['kind']>;
+export type JobsAnswer<Request extends JobsRequest> = AnswerTo<JobsReplyTo, JobsRejected, Request['kind']>;
 
 /** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite. */
 export interface Asker {
@@ -55,8 +57,9 @@ export interface Asker {
   cancel(askId: number): void;
 }
 
-/** There is one. */
+/** There is one, and one of jobs. */
 export const CLUSTER_ACTOR = 0;
+export const JOBS_ACTOR = 0;
 
 const historyReplies: ReplyKinds<HistoryReplyTo> = {
   startWorkflow: { started: true },
@@ -124,11 +127,23 @@ const deadLetterReplies: ReplyKinds<DeadLetterReplyTo> = {
   groupLetters: { groups: true },
 };
 
+const jobsReplies: ReplyKinds<JobsReplyTo> = {
+  planLetters: { planned: true },
+  applyPlan: { job: true },
+  describeJob: { job: true },
+  listJobs: { jobs: true },
+  pauseJob: { job: true },
+  resumeJob: { job: true },
+  cancelJob: { canceled: true },
+  updateJob: { job: true },
+};
+
 export class Router implements Asker {
   readonly history: Switchboard<HistoryReplyTo, HistoryRequest, Rejected>;
   readonly matching: Switchboard<MatchingReplyTo<StartedTask>, MatchingRequest, MatchingRejected>;
   readonly cluster: Switchboard<ClusterReplyTo, ClusterCommand, ClusterRejected>;
   readonly deadLetters: Switchboard<DeadLetterReplyTo, DeadLetterRequest, DeadLetterRejected>;
+  readonly jobs: Switchboard<JobsReplyTo, JobsRequest, JobsRejected>;
 
   /** `callbackFailed`: a caller threw out of its `onReply`. Default: loud, later. */
   constructor(clock: Clock, callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error))) {
@@ -138,6 +153,7 @@ export class Router implements Asker {
     this.matching = new Switchboard(options, matchingReplies, (partition) => `matching partition ${partition}`);
     this.cluster = new Switchboard(options, clusterReplies, () => 'the cluster actor');
     this.deadLetters = new Switchboard(options, deadLetterReplies, (queue) => `dead letter queue ${queue}`);
+    this.jobs = new Switchboard(options, jobsReplies, () => 'the actor of jobs over dead letters');
   }
 
   askHistory<Request extends HistoryRequest>(
@@ -175,7 +191,12 @@ export class Router implements Asker {
     return this.deadLetters.ask(queue, request, deadlineMs, onReply);
   }
 
+  askJobs<Request extends JobsRequest>(request: Request, deadlineMs: number, onReply: (answer: JobsAnswer<Request>) => void): number {
+    return this.jobs.ask(JOBS_ACTOR, request, deadlineMs, onReply);
+  }
+
   cancel(askId: number): void {
+    this.jobs.cancel(askId);
     this.deadLetters.cancel(askId);
     this.history.cancel(askId);
     this.matching.cancel(askId);
@@ -184,6 +205,7 @@ export class Router implements Asker {
 
   /** No deadline fires afterwards. */
   close(): void {
+    this.jobs.close();
     this.deadLetters.close();
     this.history.close();
     this.matching.close();

@@ -32,3 +32,11 @@ export const jobLimits = {
   /** Ids that are asked for and not handled: what a takeover has to look at again. */
   windowIdsMax: 1_000,
 } as const;
+
+/** Letters that are tried before all outcomes so far are looked at; then the rest. */
+const canarySteps = [1, 11, 111, 1_111] as const;
+
+/** So many may be tried once the outcomes of `tried` are known. */
+export function canaryLimit(tried: number): number {
+  return canarySteps.find((end) => tried < end) ?? Infinity;
+}

@@ -1,0 +1,186 @@
+/**
+ * Plans and jobs over dead letters: the actor around JobsCore, owner of the one partition of `<prefix>.dlq-jobs`.
+ *
+ *     router ─▶ PartitionActor ─▶ JobsCore ─▶ a record ─▶ committed ─▶ JobsShell ─┬─ selects letters for a plan
+ *                                     ▲                                          └─ a JobRunner for each active job ─▶ owners of queues
+ *                                     └──────────── how far it is ─────────────────────┘
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import { asError } from '../../kernel/error-text.ts';
+import { uuidAt } from '../../kernel/uuid.ts';
+import type { DeadLetterRequest } from '../../deadletters/commands.ts';
+import type { JobsReply } from '../../deadletters/jobs/commands.ts';
+import { JobsCore, type JobsSettings } from '../../deadletters/jobs/jobs-core.ts';
+import type { JobsEffect, SelectLetters } from '../../deadletters/jobs/jobs-effects.ts';
+import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
+import { isActive } from '../../deadletters/jobs/jobs-state.ts';
+import type { JobsCommand } from '../../deadletters/jobs/own-commands.ts';
+import { internalError, isAskFailure, NOBODY } from '../asks/asks.ts';
+import type { Asker, DeadLetterAnswer } from '../asks/router.ts';
+import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
+import type { PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import { JobRunner } from './jobs-runner.ts';
+import { type AskQueue, SelectionFailure, selectLetters } from './jobs-selection.ts';
+
+export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
+  readonly asker: Pick<Asker, 'askDeadLetters'>;
+  /** In hex. */
+  readonly sha256: (text: string) => string;
+  /** As operators set them by now. */
+  readonly settings: () => JobsSettings & { readonly lettersPerStepMax: number };
+};
+
+type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>;
+
+const COMMAND_BYTES = 4_096;
+const RANGE_BYTES = 16;
+
+export class JobsHost {
+  readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, Memory>;
+
+  constructor(options: JobsHostOptions) {
+    this.actor = new PartitionActor(options, {
+      partition: 0,
+      logFields: {},
+      create: (tenure): Memory => {
+        const core = new JobsCore({
+          get requiresReason() {
+            return options.settings().requiresReason;
+          },
+        });
+        return { core, shell: new JobsShell(options, core, tenure), subscribers: [] };
+      },
+      scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
+    });
+  }
+}
+
+function commandBytes(command: JobsCommand): number {
+  switch (command.kind) {
+    case 'planLetters':
+      return COMMAND_BYTES + RANGE_BYTES * (command.selection.ids?.length ?? 0);
+    case 'storePlan':
+      return COMMAND_BYTES + RANGE_BYTES * command.plan.ids.length;
+    default:
+      return COMMAND_BYTES;
+  }
+}
+
+const SELECTION_TIMEOUT_MS = 30_000;
+const FORGET_INTERVAL_MS = 600_000;
+const UNDECIDED_DELAY_MS = 1_000;
+
+class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, JobsEffect> {
+  readonly #options: JobsHostOptions;
+  readonly #core: JobsCore;
+  readonly #tenure: Tenure<JobsCommand>;
+  readonly #runners = new Map<string, JobRunner>();
+  /** By their asks. */
+  readonly #selections = new Set<number>();
+
+  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>) {
+    this.#options = options;
+    this.#core = core;
+    this.#tenure = tenure;
+  }
+
+  activated(): void {
+    for (const entry of this.#core.state.active()) this.#run(entry);
+    this.#forgetOld();
+  }
+
+  deactivated(): void {
+    for (const runner of this.#runners.values()) runner.stop();
+    this.#runners.clear();
+    this.#selections.clear();
+  }
+
+  accepted(): void {}
+
+  /** What a runner tells must be heard. */
+  undecided(askId: number, command: JobsCommand): void {
+    if (askId === NOBODY) this.#tenure.after(UNDECIDED_DELAY_MS, () => this.#tenure.submit(command));
+  }
+
+  answer(askId: number, reply: JobsReply): void {
+    this.#options.sink.answer(askId, reply);
+  }
+
+  act(effect: JobsEffect): void {
+    switch (effect.kind) {
+      case 'reply':
+        return this.answer(effect.askId, effect.reply);
+      case 'selectLetters':
+        return void this.#select(effect);
+      case 'giveUpSelection':
+        return void this.#selections.delete(effect.askId);
+      case 'jobChanged':
+        return this.#changed(effect.entry);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #forgetOld(): void {
+    this.#tenure.submit({ kind: 'forgetOldJobs' });
+    this.#tenure.after(FORGET_INTERVAL_MS, () => this.#forgetOld());
+  }
+
+  // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #run(entry: JobEntry): void {
+    const { asker, clock, settings } = this.#options;
+    const runner = new JobRunner(entry, {
+      asker,
+      clock,
+      lettersPerStepMax: () => settings().lettersPerStepMax,
+      isActive: (jobId) => {
+        const other = this.#core.state.job(jobId);
+        return other !== undefined && isActive(other.job);
+      },
+      tell: (command) => void this.#tenure.submit(command),
+    });
+    this.#runners.set(entry.job.jobId, runner);
+  }
+
+  #changed(entry: JobEntry): void {
+    const { jobId } = entry.job;
+    const runner = this.#runners.get(jobId);
+    if (isActive(entry.job)) {
+      if (runner === undefined) this.#run(entry);
+      else runner.changed(entry);
+      return;
+    }
+    runner?.stop();
+    this.#runners.delete(jobId);
+  }
+
+  // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #select({ askId, request }: SelectLetters): Promise<void> {
+    const { sink, logger, clock, random, sha256 } = this.#options;
+    this.#selections.add(askId);
+    try {
+      const planId = uuidAt(clock.wallMs(), random.nonce());
+      const ask: AskQueue = (question) => this.#ask(askId, request.queue.number, question);
+      const plan = await selectLetters(request, { planId, sha256, ask });
+      if (this.#selections.has(askId)) this.#tenure.submit({ kind: 'storePlan', askId, plan });
+    } catch (error) {
+      const failure = error instanceof SelectionFailure ? error.answer : undefined;
+      if (failure === undefined) logger.error('letters of a plan could not be selected', { error: asError(error) });
+      if (failure !== undefined && isAskFailure(failure)) sink.fail(askId, failure);
+      else sink.fail(askId, internalError('letters of a plan could not be selected'));
+    }
+    this.#selections.delete(askId);
+  }
+
+  #ask<Request extends DeadLetterRequest>(askId: number, queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {
+    const { asker, clock } = this.#options;
+    return new Promise((resolve, reject) => {
+      if (!this.#selections.has(askId))
+        return reject(new SelectionFailure({ kind: 'unavailable', message: 'nobody waits for it any more' }));
+      asker.askDeadLetters(queue, request, clock.monoMs() + SELECTION_TIMEOUT_MS, resolve);
+    });
+  }
+}

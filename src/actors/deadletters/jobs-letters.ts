@@ -1,0 +1,97 @@
+/** The letters of a job as its queue shows them: a page of what is selected, from one id on. */
+import { nextId } from '../../deadletters/id-ranges.ts';
+import { deadLetterLimits } from '../../deadletters/commands.ts';
+import type { Job } from '../../deadletters/jobs/job.ts';
+import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
+import type { Whole } from '../../deadletters/letter.ts';
+import type { ListedLetter } from '../../deadletters/replies.ts';
+import type { AskFailure } from '../asks/asks.ts';
+import { isAskFailure } from '../asks/asks.ts';
+import type { Asker } from '../asks/router.ts';
+
+export type SeenLetter = {
+  readonly messageId: number;
+  readonly generation: number;
+  /** Letters of one run are merged one at a time, in order. */
+  readonly run: string;
+  readonly taskId: string;
+  readonly taskType: string;
+  readonly errorType: string;
+  readonly errorMessage: string;
+  /** The job that tried it last; '' = none, or nobody looked. */
+  readonly jobId: string;
+};
+
+export type LetterPage = {
+  readonly kind: 'page';
+  readonly letters: ReadonlyMap<number, SeenLetter>;
+  /** It tells of all ids of the selection up to that one. */
+  readonly end: number;
+};
+
+export type PageRequest = {
+  readonly from: number;
+  /** No further than that. */
+  readonly to: number;
+  readonly max: number;
+  /** Also who tried them last. */
+  readonly withJob: boolean;
+};
+
+export function askPage(
+  asker: Pick<Asker, 'askDeadLetters'>,
+  job: Job,
+  { from, to, max, withJob }: PageRequest,
+  deadlineMs: number,
+  onPage: (page: LetterPage | AskFailure) => void,
+): void {
+  const { number } = job.queue;
+  const page = { condition: undefined, afterMessageId: from - 1, max };
+  const answered = (letters: readonly SeenLetter[], isLast: boolean): void => {
+    const seen = new Map(letters.map((letter) => [letter.messageId, letter]));
+    onPage({ kind: 'page', letters: seen, end: endOf(job, from, isLast ? to : Math.min(to, letters.at(-1)?.messageId ?? from - 1)) });
+  };
+  if (job.operation === 'purge') {
+    asker.askDeadLetters(number, { kind: 'findLetters', ...page }, deadlineMs, (answer) => {
+      if (answer.kind === 'letterIds') answered(answer.ids.map(found), answer.isLast);
+      else onPage(failureOf(answer));
+    });
+    return;
+  }
+  const request = { kind: 'listLetters', ...page, bytesMax: deadLetterLimits.listedBytesMax, withContent: withJob } as const;
+  asker.askDeadLetters(number, request, deadlineMs, (answer) => {
+    if (answer.kind === 'letters') answered(answer.letters.map(listed), answer.isLast);
+    else onPage(failureOf(answer));
+  });
+}
+
+/** Of so many ids at a time: a selection may be a million that are gone. */
+function endOf({ ids }: Job, from: number, end: number): number {
+  let last = from - 1;
+  let next = nextId(ids, from);
+  for (let count = 0; next !== undefined && next <= end; count++) {
+    if (count === jobLimits.windowIdsMax) return last;
+    last = next;
+    next = nextId(ids, next + 1);
+  }
+  return end;
+}
+
+function failureOf(answer: AskFailure | { readonly kind: 'rejected'; readonly rejection: { readonly message: string } }): AskFailure {
+  return isAskFailure(answer) ? answer : { kind: 'internal', message: answer.rejection.message };
+}
+
+function found(letter: { readonly messageId: number; readonly generation: number }): SeenLetter {
+  return { ...letter, run: '', taskId: '', taskType: '', errorType: '', errorMessage: '', jobId: '' };
+}
+
+function listed({ row, content }: ListedLetter): SeenLetter {
+  const { messageId, generation, namespaceId, workflowId, runId, taskId, taskType, errorType, errorMessage } = row;
+  const run = workflowId === '' ? `message ${messageId}` : JSON.stringify([namespaceId, workflowId, runId]);
+  const jobId = content?.letter?.jobId ?? '';
+  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId };
+}
+
+function textOf(whole: Whole | undefined): string {
+  return whole === undefined ? '' : String(whole);
+}

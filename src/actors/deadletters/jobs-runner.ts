@@ -1,0 +1,443 @@
+/**
+ * Carries out one job: claims its letters, looks which of them are there, and has them merged or purged by the queue's owner.
+ *
+ *     claim ─▶ look at a page ─▶ note the window ─▶ committed ─▶ merge, or purge, at its pace ─▶ … ─▶ release ─▶ end
+ *       ▲                                                            │
+ *       └─────────────── look at the window again ◀──── an answer is lost, or the owner is another
+ *
+ * The queue's topic is the truth, and nobody else resolves letters of a job that is active. So what was seen and is not there any more when it is
+ * looked at again (after a lost answer, or a takeover on either side) was resolved by this job, and what bears this job's id has failed under it:
+ * nothing is counted twice, and nothing is forgotten. Only the window, which is journaled before any of its letters is asked for, is in doubt.
+ */
+import { backOffMs } from '../../kernel/back-off.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { deadLetterLimits } from '../../deadletters/commands.ts';
+import { nextId } from '../../deadletters/id-ranges.ts';
+import { canaryLimit, jobLimits } from '../../deadletters/jobs/job-limits.ts';
+import type { JobFailure } from '../../deadletters/jobs/job.ts';
+import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
+import { isOverBudget } from '../../deadletters/jobs/jobs-state.ts';
+import type { EndJob, HaltJob, NoteProgress } from '../../deadletters/jobs/own-commands.ts';
+import type { MergeEnded } from '../../deadletters/replies.ts';
+import { isAskFailure, type AskFailure } from '../asks/asks.ts';
+import type { Asker, DeadLetterAnswer } from '../asks/router.ts';
+import type { Clock, Timer } from '../ports.ts';
+import { askPage, type LetterPage, type SeenLetter } from './jobs-letters.ts';
+import { Pace } from './jobs-pace.ts';
+import { JobTally } from './jobs-tally.ts';
+
+export type JobRunnerOptions = {
+  readonly asker: Pick<Asker, 'askDeadLetters'>;
+  readonly clock: Clock;
+  /** As of now: letters in one purge. */
+  readonly lettersPerStepMax: () => number;
+  readonly isActive: (jobId: string) => boolean;
+  readonly tell: (command: NoteProgress | HaltJob | EndJob) => void;
+};
+
+const ASK_TIMEOUT_MS = 30_000;
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MS_MAX = 10_000;
+/** A letter that an earlier job has under way. */
+const BEING_MERGED_DELAY_MS = 500;
+const UNREACHABLE_MS_MAX = 300_000;
+const NOTE_INTERVAL_MS = 1_000;
+const NOTE_LETTERS = 1_000;
+const RELEASES_MAX = 3;
+
+type MergeAnswer = DeadLetterAnswer<{ readonly kind: 'mergeLetter' } & Parameters<Asker['askDeadLetters']>[1]>;
+
+export class JobRunner {
+  readonly #options: JobRunnerOptions;
+  readonly #jobId: string;
+  readonly #tally: JobTally;
+  readonly #pace: Pace;
+  readonly #timers = new Set<Timer>();
+  #entry: JobEntry;
+  #isClaimed = false;
+  /** A claim, a page or a release is on its way. */
+  #isAsking = false;
+  #isEnding = false;
+  #isStopped = false;
+  /** The next id of the selection to look at. */
+  #cursor: number;
+  /** What is there up to here may have been asked for before. */
+  #doubtEnd: number;
+  /** Seen, in the order of their ids: they wait for their window to be committed, then for their turn. */
+  #seen: SeenLetter[] = [];
+  #pending: SeenLetter[] = [];
+  readonly #runsUnderWay = new Set<string>();
+  #underWay = 0;
+  /** What became of some is not known, or the claim is lost. */
+  #isInDoubt = false;
+  #failures = 0;
+  #unreachableSinceMs: number | undefined;
+  #isPausing = false;
+  #hasTurn = false;
+  #notedLetters: number;
+  #isNoteDue = false;
+  #notedFailures = -1;
+  #failedBecause: string | undefined;
+
+  constructor(entry: JobEntry, options: JobRunnerOptions) {
+    const { job } = entry;
+    this.#options = options;
+    this.#entry = entry;
+    this.#jobId = job.jobId;
+    this.#tally = new JobTally(entry);
+    this.#pace = new Pace(job.options.rps, options.clock.monoMs());
+    this.#cursor = job.lastProcessedMessageId + 1;
+    this.#doubtEnd = entry.window.end;
+    this.#notedLetters = this.#tally.handled;
+    this.#soon();
+  }
+
+  /** So it is committed. */
+  changed(entry: JobEntry): void {
+    this.#entry = entry;
+    this.#pace.change(entry.job.options.rps, this.#options.clock.monoMs());
+    if (entry.window.end >= this.#tally.windowEnd) this.#pending.push(...this.#seen.splice(0));
+    this.#soon();
+  }
+
+  /** What is under way comes to its end at the queue, and is looked at by whoever takes the jobs over. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  // ── What comes next ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #soon(): void {
+    if (this.#hasTurn || this.#isStopped) return;
+    this.#hasTurn = true;
+    this.#options.clock.soon(() => {
+      this.#hasTurn = false;
+      if (!this.#isStopped) this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#isEnding || this.#isPausing) return;
+    if (this.#isInDoubt) {
+      if (this.#underWay > 0 || this.#isAsking) return;
+      this.#lookAgain();
+    }
+    const { state } = this.#entry.job;
+    if (this.#isDoubtful()) return this.#look();
+    const stops = state === 'cancelling' || this.#failedBecause !== undefined;
+    if (stops || this.#tally.handled === this.#entry.job.counts.selected) return this.#underWay === 0 ? this.#finish() : undefined;
+    if (state !== 'running') return this.#underWay === 0 ? this.#note() : undefined;
+    if (!this.#isClaimed) return this.#claim();
+    if (isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures)) return this.#noteFailures();
+    this.#go();
+    this.#lookAhead();
+  }
+
+  #lookAgain(): void {
+    this.#isInDoubt = false;
+    this.#isClaimed = false;
+    this.#seen = [];
+    this.#pending = [];
+    this.#cursor = this.#tally.lastProcessed + 1;
+    this.#doubtEnd = this.#tally.windowEnd;
+  }
+
+  /** Letters are left in the window that may have been asked for before. */
+  #isDoubtful(): boolean {
+    const next = nextId(this.#entry.job.ids, this.#cursor);
+    return next !== undefined && next <= this.#doubtEnd;
+  }
+
+  // ── Which letters there are ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #lookAhead(): void {
+    const waiting = this.#pending.length + this.#seen.length + this.#underWay + this.#tally.settledAhead;
+    if (this.#seen.length === 0 && waiting < jobLimits.windowIdsMax / 2) this.#look();
+  }
+
+  #look(): void {
+    const { job } = this.#entry;
+    const from = nextId(job.ids, this.#cursor);
+    if (from === undefined || this.#isAsking) return;
+    const isDoubtful = from <= this.#doubtEnd;
+    const to = isDoubtful ? this.#doubtEnd : (job.ids.at(-1)?.to ?? from);
+    const request = { from, to, max: jobLimits.windowIdsMax / 2, withJob: isDoubtful };
+    this.#isAsking = true;
+    askPage(this.#options.asker, job, request, this.#deadlineMs(), (page) => {
+      this.#isAsking = false;
+      if (this.#isStopped) return;
+      if (isAskFailure(page)) return this.#unreachable(page);
+      this.#reached();
+      // Whatever has become doubtful meanwhile is looked at then.
+      if (!this.#isInDoubt) this.#looked(from, page, isDoubtful);
+      this.#soon();
+    });
+  }
+
+  #looked(from: number, { letters, end }: LetterPage, isDoubtful: boolean): void {
+    const { ids, operation } = this.#entry.job;
+    const seen = isDoubtful ? this.#pending : this.#seen;
+    for (let id: number | undefined = from; id !== undefined && id <= end; id = nextId(ids, id + 1)) {
+      if (this.#tally.isSettled(id)) continue;
+      const letter = letters.get(id);
+      if (letter === undefined && !isDoubtful) this.#tally.settle(id, { kind: 'gone' });
+      else if (letter === undefined) this.#tally.settle(id, operation === 'purge' ? { kind: 'purged' } : { kind: 'merged', isNoop: false });
+      else if (letter.jobId === this.#jobId) this.#failed(letter, letter, false);
+      else seen.push(letter);
+    }
+    this.#cursor = end + 1;
+    if (isDoubtful) return this.#noteSoon();
+    this.#tally.extendWindow(end);
+    this.#note();
+  }
+
+  // ── Merging and purging ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #go(): void {
+    const { operation } = this.#entry.job;
+    switch (operation) {
+      case 'merge':
+        return this.#goMerge();
+      case 'purge':
+        return this.#goPurge();
+      case 'restore':
+        this.#failedBecause = 'letters that were purged cannot be restored yet';
+        return this.#soon();
+      default:
+        return unreachable(operation);
+    }
+  }
+
+  #goMerge(): void {
+    const { canary, concurrency } = this.#entry.job.options;
+    const blocked = new Set<string>();
+    for (let index = 0; index < this.#pending.length && this.#underWay < concurrency;) {
+      if (canary && this.#tally.tried + this.#underWay >= canaryLimit(this.#tally.tried)) return;
+      const letter = this.#pending[index];
+      if (letter === undefined) return;
+      if (this.#runsUnderWay.has(letter.run) || blocked.has(letter.run)) {
+        blocked.add(letter.run);
+        index += 1;
+        continue;
+      }
+      if (this.#pace.take(1, this.#options.clock.monoMs()) === 0) return this.#after(this.#pace.waitMs(), () => this.#soon());
+      this.#pending.splice(index, 1);
+      this.#underWay += 1;
+      this.#runsUnderWay.add(letter.run);
+      this.#merge(letter, this.#options.clock.monoMs() + this.#entry.job.options.taskTimeoutMs);
+    }
+  }
+
+  #merge(letter: SeenLetter, deadlineMs: number): void {
+    const { job } = this.#entry;
+    const { messageId } = letter;
+    const overridesLoopGuard = job.options.overridesLoopGuard;
+    const request = { kind: 'mergeLetter', jobId: this.#jobId, who: job.actor, why: job.reason, messageId, overridesLoopGuard } as const;
+    this.#options.asker.askDeadLetters(job.queue.number, request, deadlineMs, (answer) => {
+      if (this.#isStopped) return;
+      if (answer.kind === 'rejected' && answer.rejection.reason === 'being-merged' && this.#options.clock.monoMs() < deadlineMs) {
+        return this.#after(BEING_MERGED_DELAY_MS, () => this.#merge(letter, deadlineMs));
+      }
+      this.#underWay -= 1;
+      this.#runsUnderWay.delete(letter.run);
+      this.#merged(letter, answer);
+      this.#noteSoon();
+      this.#soon();
+    });
+  }
+
+  #merged(letter: SeenLetter, answer: MergeAnswer): void {
+    const { messageId } = letter;
+    if (answer.kind === 'mergeEnded') {
+      this.#reached();
+      return this.#mergeEnded(letter, answer);
+    }
+    if (answer.kind === 'rejected') {
+      const { reason, message } = answer.rejection;
+      if (reason === 'not-claimed') return this.#doubt();
+      if (reason === 'not-in-queue') return this.#tally.settle(messageId, { kind: 'gone' });
+      return this.#failed(letter, reason === 'being-merged' ? unknownOutcome : { errorType: 'InvalidArgument', errorMessage: message });
+    }
+    switch (answer.kind) {
+      case 'deadline':
+        return this.#failed(letter, unknownOutcome);
+      case 'unavailable':
+      case 'notHere':
+      case 'busy':
+        this.#doubt();
+        return this.#unreachable(answer);
+      default:
+        return this.#failed(letter, { errorType: answer.kind, errorMessage: answer.message });
+    }
+  }
+
+  #mergeEnded(letter: SeenLetter, answer: MergeEnded): void {
+    const { messageId } = letter;
+    switch (answer.outcome) {
+      case 'merged':
+      case 'merged-noop':
+        return this.#tally.settle(messageId, { kind: 'merged', isNoop: answer.outcome === 'merged-noop' });
+      case 'failed':
+        return this.#failed(letter, answer.error);
+      case 'skipped':
+        return this.#tally.settle(messageId, { kind: 'skipped', skip: { messageId, reason: answer.reason } });
+      default:
+        return unreachable(answer);
+    }
+  }
+
+  #failed(
+    letter: SeenLetter,
+    error: Pick<JobFailure, 'errorType' | 'errorMessage'>,
+    sameCause = letter.errorType === error.errorType,
+  ): void {
+    const { messageId, taskId, taskType } = letter;
+    const { errorType, errorMessage } = error;
+    this.#tally.settle(messageId, { kind: 'failed', failure: { messageId, taskId, taskType, errorType, errorMessage, sameCause } });
+  }
+
+  #goPurge(): void {
+    if (this.#underWay > 0 || this.#pending.length === 0) return;
+    const most = Math.min(this.#pending.length, this.#options.lettersPerStepMax(), deadLetterLimits.idsPerCommandMax);
+    const count = this.#pace.take(most, this.#options.clock.monoMs());
+    if (count === 0) return this.#after(this.#pace.waitMs(), () => this.#soon());
+    const batch = this.#pending.splice(0, count);
+    const { job } = this.#entry;
+    const letters = batch.map(({ messageId, generation }) => ({ messageId, generation }));
+    const request = { kind: 'purgeLetters', jobId: this.#jobId, who: job.actor, why: job.reason, letters } as const;
+    this.#underWay = count;
+    this.#options.asker.askDeadLetters(job.queue.number, request, this.#deadlineMs(), (answer) => {
+      if (this.#isStopped) return;
+      this.#underWay = 0;
+      if (answer.kind === 'purged') {
+        this.#reached();
+        for (const id of answer.ids) this.#tally.settle(id, { kind: 'purged' });
+        // It was there a moment ago, and only a merge of an earlier job can have it.
+        for (const messageId of answer.gone)
+          this.#tally.settle(messageId, { kind: 'skipped', skip: { messageId, reason: 'being-merged' } });
+      } else {
+        this.#doubt();
+        if (isAskFailure(answer)) this.#unreachable(answer);
+        else if (answer.rejection.reason !== 'not-claimed') this.#failedBecause = answer.rejection.message;
+      }
+      this.#noteSoon();
+      this.#soon();
+    });
+  }
+
+  // ── The claim ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #claim(): void {
+    if (this.#isAsking) return;
+    const { ids, queue } = this.#entry.job;
+    this.#isAsking = true;
+    const request = { kind: 'claimLetters', jobId: this.#jobId, ranges: ids } as const;
+    this.#options.asker.askDeadLetters(queue.number, request, this.#deadlineMs(), (answer) => {
+      this.#isAsking = false;
+      if (this.#isStopped) return;
+      if (answer.kind === 'done') {
+        this.#reached();
+        this.#isClaimed = true;
+        return this.#soon();
+      }
+      if (isAskFailure(answer)) return this.#unreachable(answer);
+      const { reason, message, jobId } = answer.rejection;
+      if (reason === 'invalid-argument') {
+        this.#failedBecause = message;
+        return this.#soon();
+      }
+      // Of a job that has ended, whose release was lost.
+      if (jobId !== undefined && !this.#options.isActive(jobId)) this.#release(jobId, () => {});
+      this.#unreachable({ kind: 'busy', message });
+    });
+  }
+
+  #release(jobId: string, then: (isDone: boolean) => void): void {
+    const { number } = this.#entry.job.queue;
+    this.#options.asker.askDeadLetters(number, { kind: 'releaseClaim', jobId }, this.#deadlineMs(), (answer) => {
+      if (!this.#isStopped) then(answer.kind === 'done');
+    });
+  }
+
+  /** An owner that does not answer has been taken over, or will be: that forgets claims. */
+  #finish(attempt = 1): void {
+    this.#isEnding = true;
+    const end = (): void => {
+      const failedBecause = this.#failedBecause;
+      this.#options.tell({ kind: 'endJob', jobId: this.#jobId, progress: this.#tally.progress(), failedBecause });
+    };
+    this.#release(this.#jobId, (isDone) => {
+      if (isDone || attempt >= RELEASES_MAX) end();
+      else this.#after(backOffMs(attempt, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#finish(attempt + 1));
+    });
+  }
+
+  // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #doubt(): void {
+    this.#isInDoubt = true;
+  }
+
+  #reached(): void {
+    this.#failures = 0;
+    this.#unreachableSinceMs = undefined;
+  }
+
+  /** After a while it goes on, with a look at the window; after five minutes somebody else has to say so. */
+  #unreachable({ message }: AskFailure): void {
+    const nowMs = this.#options.clock.monoMs();
+    this.#unreachableSinceMs ??= nowMs;
+    if (nowMs - this.#unreachableSinceMs >= UNREACHABLE_MS_MAX && this.#entry.job.state === 'running') {
+      this.#unreachableSinceMs = undefined;
+      this.#options.tell({ kind: 'haltJob', jobId: this.#jobId, reason: `the queue cannot be reached: ${message}` });
+    }
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    this.#failures += 1;
+    this.#after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => {
+      this.#isPausing = false;
+      this.#soon();
+    });
+  }
+
+  // ── What is journaled ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #noteSoon(): void {
+    if (this.#tally.handled - this.#notedLetters >= NOTE_LETTERS) return this.#note();
+    if (this.#isNoteDue) return;
+    this.#isNoteDue = true;
+    this.#after(NOTE_INTERVAL_MS, () => {
+      this.#isNoteDue = false;
+      if (!this.#isEnding) this.#note();
+    });
+  }
+
+  #noteFailures(): void {
+    if (this.#underWay > 0 || this.#notedFailures === this.#tally.failed) return;
+    this.#notedFailures = this.#tally.failed;
+    this.#notedLetters = -1;
+    this.#note();
+  }
+
+  /** Only what is new. */
+  #note(): void {
+    if (this.#tally.handled === this.#notedLetters && this.#tally.windowEnd <= this.#entry.window.end) return;
+    this.#notedLetters = this.#tally.handled;
+    this.#options.tell({ kind: 'noteProgress', jobId: this.#jobId, progress: this.#tally.progress() });
+  }
+
+  #deadlineMs(): number {
+    return this.#options.clock.monoMs() + ASK_TIMEOUT_MS;
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      if (!this.#isStopped) run();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+const unknownOutcome = { errorType: 'OutcomeUnknown', errorMessage: 'nothing was heard of it within the task timeout' } as const;

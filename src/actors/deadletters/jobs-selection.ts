@@ -1,0 +1,70 @@
+/** Which letters a plan is about: what fits by now, frozen into ids, with the causes of them. */
+import { deadLetterLimits } from '../../deadletters/commands.ts';
+import type { IdRange, DeadLetterRequest } from '../../deadletters/commands.ts';
+import { countIds, hasId, nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
+import type { LetterSelection, PlanLetters } from '../../deadletters/jobs/commands.ts';
+import type { CauseCount } from '../../deadletters/jobs/job.ts';
+import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
+import { hashedText, selectedLetters, withCause } from '../../deadletters/jobs/planned-letters.ts';
+import type { StorePlan } from '../../deadletters/jobs/own-commands.ts';
+import type { DeadLetterAnswer } from '../asks/router.ts';
+
+export type AskQueue = <Request extends DeadLetterRequest>(request: Request) => Promise<DeadLetterAnswer<Request>>;
+
+/** What stood in the way. */
+export class SelectionFailure<Answer extends { readonly kind: string }> extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`letters cannot be selected: ${answer.kind}`);
+    this.answer = answer;
+  }
+}
+
+export type Selecting = {
+  readonly planId: string;
+  /** In hex. */
+  readonly sha256: (text: string) => string;
+  readonly ask: AskQueue;
+};
+
+/** Beyond the limits it is not looked further: the plan is refused. Throws SelectionFailure. */
+export async function selectLetters(request: PlanLetters, { planId, sha256, ask }: Selecting): Promise<StorePlan['plan']> {
+  const { kind: _, selection, ...plan } = request;
+  const ids = rangesOfIds(await selectedIds(selection, ask));
+  const causes = ids.length === 0 ? [] : await causesOf(selection, ids, ask);
+  return { ...plan, planId, hash: sha256(hashedText(request, ids)), ids, selected: countIds(ids), causes };
+}
+
+async function selectedIds({ ids, condition }: LetterSelection, ask: AskQueue): Promise<readonly number[]> {
+  const selected: number[] = [];
+  let from = ids === undefined ? 0 : nextId(ids, 0);
+  while (from !== undefined && selected.length <= jobLimits.idsMax) {
+    const answer = await ask({ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax });
+    if (answer.kind !== 'letterIds') throw new SelectionFailure(answer);
+    for (const { messageId } of answer.ids) if (ids === undefined || hasId(ids, messageId)) selected.push(messageId);
+    const last = answer.ids.at(-1)?.messageId;
+    if (answer.isLast || last === undefined) return selected;
+    from = ids === undefined ? last + 1 : nextId(ids, last + 1);
+  }
+  return selected;
+}
+
+/** With more ranges than that they are not told: a filter has 200 terms at most. */
+const CAUSE_RANGES_MAX = 50;
+
+async function causesOf(selection: LetterSelection, ids: readonly IdRange[], ask: AskQueue): Promise<readonly CauseCount[]> {
+  if (ids.length > CAUSE_RANGES_MAX) return [];
+  const letters = selectedLetters(selection, ids);
+  const counts: CauseCount[] = [];
+  for (const { key: cause } of await groupsOf(letters, 'cause', ask)) {
+    for (const { key, count } of await groupsOf(withCause(letters, cause), 'errorType', ask)) counts.push({ cause, errorType: key, count });
+  }
+  return counts;
+}
+
+async function groupsOf(condition: LetterSelection['condition'], by: 'cause' | 'errorType', ask: AskQueue) {
+  const answer = await ask({ kind: 'groupLetters', condition, by, max: jobLimits.causesTold });
+  if (answer.kind !== 'groups') throw new SelectionFailure(answer);
+  return answer.groups;
+}

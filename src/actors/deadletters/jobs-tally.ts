@@ -1,0 +1,118 @@
+/**
+ * How far a job is: what came of each letter, up to where all are handled, and which of the others are.
+ *
+ *     selected ids   ✓ ✓ ✓ ✓ │ ✓ · ✓ · · │ ─ ─ ─ ─ ─ ─
+ *                       lastProcessed     window end
+ */
+import { nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
+import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
+import type { JobFailure, JobSkip } from '../../deadletters/jobs/job.ts';
+import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
+import { handled, tried } from '../../deadletters/jobs/jobs-state.ts';
+import type { JobProgress } from '../../deadletters/jobs/own-commands.ts';
+import { unreachable } from '../../kernel/assert.ts';
+
+export type LetterOutcome =
+  | { readonly kind: 'merged'; readonly isNoop: boolean }
+  | { readonly kind: 'purged' }
+  /** Resolved by others before its turn. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly failure: JobFailure }
+  | { readonly kind: 'skipped'; readonly skip: JobSkip };
+
+export class JobTally {
+  readonly #ids: JobEntry['job']['ids'];
+  readonly #counts: { -readonly [Name in keyof JobProgress['counts']]: number };
+  readonly #failures: JobFailure[];
+  readonly #skips: JobSkip[];
+  readonly #settled = new Set<number>();
+  #lastProcessed: number;
+  #windowEnd: number;
+
+  constructor({ job, window }: JobEntry) {
+    const { merged, mergedNoop, purged, restored, failed, skipped, gone } = job.counts;
+    this.#ids = job.ids;
+    this.#counts = { merged, mergedNoop, purged, restored, failed, skipped, gone };
+    this.#failures = [...job.failures];
+    this.#skips = [...job.skips];
+    this.#lastProcessed = job.lastProcessedMessageId;
+    this.#windowEnd = window.end;
+    for (const { from, to } of window.settled) for (let id = from; id <= to; id++) this.#settled.add(id);
+  }
+
+  get handled(): number {
+    return handled(this.#counts);
+  }
+
+  get tried(): number {
+    return tried(this.#counts);
+  }
+
+  get failed(): number {
+    return this.#counts.failed;
+  }
+
+  /** Handled, with others in front of them that are not. */
+  get settledAhead(): number {
+    return this.#settled.size;
+  }
+
+  get lastProcessed(): number {
+    return this.#lastProcessed;
+  }
+
+  get windowEnd(): number {
+    return this.#windowEnd;
+  }
+
+  extendWindow(end: number): void {
+    this.#windowEnd = Math.max(this.#windowEnd, end);
+  }
+
+  isSettled(id: number): boolean {
+    return id <= this.#lastProcessed || this.#settled.has(id);
+  }
+
+  settle(id: number, outcome: LetterOutcome): void {
+    this.#count(outcome);
+    this.#settled.add(id);
+    for (let next = this.#next(); next !== undefined && this.#settled.delete(next); next = this.#next()) this.#lastProcessed = next;
+  }
+
+  progress(): JobProgress {
+    return {
+      counts: { ...this.#counts },
+      lastProcessedMessageId: this.#lastProcessed,
+      window: { end: this.#windowEnd, settled: rangesOfIds(this.#settled) },
+      failures: [...this.#failures],
+      skips: [...this.#skips],
+    };
+  }
+
+  #next(): number | undefined {
+    return nextId(this.#ids, this.#lastProcessed + 1);
+  }
+
+  #count(outcome: LetterOutcome): void {
+    switch (outcome.kind) {
+      case 'merged':
+        this.#counts.merged += 1;
+        this.#counts.mergedNoop += outcome.isNoop ? 1 : 0;
+        return;
+      case 'failed':
+        this.#counts.failed += 1;
+        if (this.#failures.length < jobLimits.failuresTold) this.#failures.push(outcome.failure);
+        return;
+      case 'skipped':
+        this.#counts.skipped += 1;
+        if (this.#skips.length < jobLimits.skipsTold) this.#skips.push(outcome.skip);
+        return;
+      case 'purged':
+      case 'gone':
+        this.#counts[outcome.kind] += 1;
+        return;
+      default:
+        return unreachable(outcome);
+    }
+  }
+}

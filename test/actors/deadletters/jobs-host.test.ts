@@ -1,0 +1,203 @@
+/** Jobs over dead letters, in their real loop: kills, lost answers, takeovers of the queue, and people who pause and cancel. */
+import { describe, expect, test } from 'vitest';
+import { options } from '../../deadletters/jobs/plans.ts';
+import { failedOf, JobsWorld, sumOf } from './jobs-world.ts';
+
+async function worldOf(letters: number): Promise<JobsWorld> {
+  const world = new JobsWorld(letters);
+  await world.start();
+  return world;
+}
+
+const unpaced = { ...options, rps: 0 };
+
+describe('a plan', () => {
+  test('is the letters that are there when it is made, with a hash over them; those that come later are left alone', async () => {
+    const world = await worldOf(250);
+    const request = {
+      kind: 'planLetters',
+      operation: 'purge',
+      queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
+    } as const;
+    const author = { actor: 'anna', reason: '', query: '', groupId: '' };
+    const selection = {
+      ids: [
+        { from: 10, to: 19 },
+        { from: 240, to: 999 },
+      ],
+      condition: undefined,
+    };
+    const { plan } = await world.ask({ ...request, ...author, options, selection });
+    expect(plan).toMatchObject({
+      selected: 20,
+      ids: [
+        { from: 10, to: 19 },
+        { from: 240, to: 249 },
+      ],
+    });
+    expect(plan.hash).toMatch(/^[0-9a-f]{64}$/);
+    const { plan: other } = await world.ask({ ...request, ...author, options: { ...options, rps: 5 }, selection });
+    expect(other.hash).not.toBe(plan.hash);
+  });
+});
+
+describe('a job', () => {
+  test('purges every third letter, in steps, and no other', async () => {
+    const world = await worldOf(600);
+    const ids = Array.from({ length: 200 }, (_, nth) => ({ from: 3 * nth, to: 3 * nth }));
+    const job = await world.ended(await world.begin({ operation: 'purge', reason: 'duplicates' }, ids));
+    expect(job).toMatchObject({ state: 'completed', counts: { selected: 200, purged: 200, gone: 0 }, lastProcessedMessageId: 597 });
+    expect(world.queue.resolved.map(({ messageId }) => messageId)).toEqual(ids.map(({ from }) => from));
+    expect(world.queue.resolved[0]).toMatchObject({ who: 'anna', why: 'duplicates', jobId: job.jobId, how: 'purged' });
+    expect(Math.max(...world.queue.purges)).toBe(100);
+  });
+
+  test('merges at its concurrency; a bad letter does not hold up the others, and is told', async () => {
+    const world = await worldOf(100);
+    world.queue.outcomeOf = (id) => (id === 0 ? failedOf(world.queue, id) : undefined);
+    const job = await world.ended(await world.begin({ options: { ...unpaced, concurrency: 4 } }));
+    expect(job).toMatchObject({ state: 'completed-with-failures', counts: { merged: 99, failed: 1 }, failures: [{ messageId: 0 }] });
+    expect(world.queue.mostExecuting).toBe(4);
+  });
+
+  test('keeps its pace, and a change of it takes effect at once', async () => {
+    const world = await worldOf(2_000);
+    const jobId = await world.begin({ options: { ...unpaced, rps: 50, concurrency: 64 } });
+    await world.pass(1_000);
+    const before = world.queue.merges.length;
+    await world.pass(4_000);
+    expect(Math.abs(world.queue.merges.length - before - 200)).toBeLessThanOrEqual(10);
+    await world.ask({ kind: 'updateJob', jobId, actor: 'bert', reason: '', rps: 200, concurrency: undefined });
+    const changed = world.queue.merges.length;
+    await world.pass(2_000);
+    expect(Math.abs(world.queue.merges.length - changed - 400)).toBeLessThanOrEqual(20);
+  });
+
+  test('with canary stops at the step where more fail than may', async () => {
+    const world = await worldOf(500);
+    // One in twenty, from the eleventh on.
+    world.queue.outcomeOf = (id) => (id % 20 === 15 ? failedOf(world.queue, id) : undefined);
+    const jobId = await world.begin({ options: { ...unpaced, canary: true, maxFailures: 2 } });
+    await world.pass(5_000);
+    const job = await world.job(jobId);
+    expect(job).toMatchObject({ state: 'paused', stateReason: 'failure-budget' });
+    expect(world.queue.merges.length).toBeGreaterThan(11);
+    expect(world.queue.merges.length).toBeLessThanOrEqual(111);
+    const [first, second] = [world.queue.merges[0], world.queue.merges[1]];
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(world.queue.mergeMs);
+    await world.change('cancelJob', jobId);
+    const ended = await world.ended(jobId);
+    expect(ended.state).toBe('cancelled');
+    expect(sumOf(ended)).toEqual([500, 500]);
+  });
+
+  test('that is paused asks for nothing; resumed it goes on, and cancelled it ends when what is under way has', async () => {
+    const world = await worldOf(1_000);
+    const jobId = await world.begin({ options: { ...unpaced, rps: 100 } });
+    await world.pass(1_000);
+    expect((await world.change('pauseJob', jobId)).state).toBe('paused');
+    await world.pass(100);
+    const { length } = world.queue.merges;
+    expect(length).toBeGreaterThan(50);
+    await world.pass(5_000);
+    expect(world.queue.merges.length).toBe(length);
+    expect((await world.job(jobId)).counts.merged).toBe(length);
+    await world.change('resumeJob', jobId);
+    world.queue.mergeMs = 2_000;
+    await world.until(() => world.queue.executing.size === 8);
+    expect((await world.change('cancelJob', jobId)).state).toBe('cancelling');
+    const { length: last } = world.queue.merges;
+    const job = await world.ended(jobId);
+    expect(job).toMatchObject({ state: 'cancelled', counts: { merged: last, notTried: 1_000 - last } });
+    expect(world.queue.resolved.length).toBe(last);
+    // Its letters are free again.
+    const next = await world.ended(await world.begin({ operation: 'purge' }));
+    expect(next).toMatchObject({ state: 'completed', counts: { purged: 1_000 - last } });
+  });
+
+  test('counts as gone what was resolved between its plan and its turn', async () => {
+    const world = await worldOf(20);
+    const ids = [{ from: 5, to: 14 }];
+    const { plan } = await world.ask({
+      kind: 'planLetters',
+      operation: 'merge',
+      queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
+      selection: { ids: undefined, condition: undefined },
+      options: unpaced,
+      actor: 'anna',
+      reason: '',
+      query: '',
+      groupId: '',
+    });
+    await world.ended(await world.begin({ operation: 'purge' }, ids));
+    await world.ask({ kind: 'applyPlan', planId: plan.planId, hash: undefined });
+    expect(await world.ended(plan.planId)).toMatchObject({ state: 'completed', counts: { merged: 10, gone: 10 } });
+  });
+});
+
+describe('whatever befalls', () => {
+  test.each(['purge', 'merge'] as const)(
+    'a %s of ten thousand letters that is killed again and again, it ends by itself and counts right',
+    async (operation) => {
+      const world = await worldOf(10_000);
+      const bad = (id: number): boolean => id % 1_000 === 7;
+      world.queue.outcomeOf = (id) => (bad(id) ? failedOf(world.queue, id) : undefined);
+      const jobId = await world.begin({ operation, options: { ...unpaced, concurrency: 64 } });
+      for (const resolved of [150, 1_777, 4_203, 8_888]) {
+        await world.until(() => world.queue.resolved.length >= resolved);
+        await world.start();
+      }
+      const job = await world.ended(jobId);
+      const failed = operation === 'merge' ? 10 : 0;
+      expect(job).toMatchObject({
+        counts: { failed, gone: 0, skipped: 0, [operation === 'merge' ? 'merged' : 'purged']: 10_000 - failed },
+      });
+      expect(sumOf(job)).toEqual([10_000, 10_000]);
+      expect(new Set(world.queue.resolved.map(({ messageId }) => messageId)).size).toBe(10_000 - failed);
+      expect(world.queue.resolved.length).toBe(10_000 - failed);
+      expect([...world.queue.letters.values()].map(({ generation }) => generation)).toEqual(Array.from({ length: failed }, () => 1));
+    },
+  );
+
+  test.each(['purge', 'merge'] as const)(
+    'to the queue, a %s claims again and goes on: owners that change, answers that are lost',
+    async (operation) => {
+      const world = await worldOf(3_000);
+      const jobId = await world.begin({ operation, options: { ...unpaced, concurrency: 16 } });
+      let asks = 0;
+      world.queue.fault = () => {
+        asks += 1;
+        if (asks % 97 === 0) world.queue.takeOver();
+        if (asks % 41 === 0) return 'answer lost';
+        return asks % 29 === 0 ? 'away' : undefined;
+      };
+      const job = await world.ended(jobId);
+      expect(sumOf(job)).toEqual([3_000, 3_000]);
+      expect(world.queue.resolved.length).toBe(job.counts.merged + job.counts.purged);
+      expect(job.counts.gone).toBe(0);
+    },
+  );
+
+  test('a queue that nobody owns for five minutes pauses its job, which says so; resumed it ends', async () => {
+    const world = await worldOf(100);
+    world.queue.fault = (request) => (request.kind === 'claimLetters' || request.kind === 'mergeLetter' ? 'away' : undefined);
+    const jobId = await world.begin({});
+    await world.pass(330_000);
+    expect(await world.job(jobId)).toMatchObject({ state: 'paused', stateReason: expect.stringContaining('nobody is there') });
+    world.queue.fault = () => undefined;
+    await world.change('resumeJob', jobId);
+    expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 100 } });
+  });
+
+  test('an outcome that nobody hears of is told as such, and the letter stays', async () => {
+    const world = await worldOf(3);
+    world.queue.mergeMs = 1e9;
+    const job = await world.ended(await world.begin({ options: { ...unpaced, taskTimeoutMs: 1_000 } }));
+    expect(job).toMatchObject({
+      state: 'completed-with-failures',
+      counts: { failed: 3 },
+      failures: [{ errorType: 'OutcomeUnknown' }, {}, {}],
+    });
+    expect(world.queue.letters.size).toBe(3);
+  });
+});
