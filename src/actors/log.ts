@@ -134,6 +134,8 @@ export type TopicSpec = {
   readonly partitions: number;
   /** One line for people, printed beside the commands that create the topic. */
   readonly purpose: string;
+  /** Its records are dead letters, which tools for Kafka read too; absent: a journal of ours alone. */
+  readonly holdsLetters?: boolean;
 };
 
 /** A log that takes further topics while it serves. */

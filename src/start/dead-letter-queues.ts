@@ -79,6 +79,7 @@ export class DeadLetterQueues {
       topicOf: ({ category, sourceCluster }) => ({
         name: deadLetterTopic(prefix, category, sourceCluster),
         partitions: 1,
+        holdsLetters: true,
         purpose: `${category} tasks of ${sourceCluster} that failed for good`,
       }),
       serve: (queue, topic) => this.#serve(queue, topic),

@@ -52,12 +52,17 @@ export type TopicSetting = {
   readonly value: string;
   readonly accepts: (actual: string) => boolean;
   readonly why: string;
+  /** Served all the same, and people are told; absent: it is not served. */
+  readonly isOnlyTold?: boolean;
 };
 
 const forever = '9223372036854775807';
 
 /** The settings that a journal needs; Perdure refuses to serve when one of them is wrong. */
-export function topicSettings(replicationFactor: number): readonly TopicSetting[] {
+export function topicSettings(
+  replicationFactor: number,
+  { holdsLetters = false }: Pick<TopicSpec, 'holdsLetters'> = {},
+): readonly TopicSetting[] {
   const settings: TopicSetting[] = [
     {
       name: 'cleanup.policy',
@@ -104,5 +109,22 @@ export function topicSettings(replicationFactor: number): readonly TopicSetting[
       why: 'one lagging replica must not hold the only copy of an acknowledged record',
     });
   }
-  return settings;
+  return holdsLetters ? [...settings, ...letterSettings] : settings;
 }
+
+const letterSettings: readonly TopicSetting[] = [
+  {
+    name: 'segment.ms',
+    value: '3600000',
+    accepts: (actual) => Number(actual) <= 3_600_000,
+    why: 'what was purged leaves the disk with its segment, within the hour',
+    isOnlyTold: true,
+  },
+  {
+    name: 'message.timestamp.type',
+    value: 'CreateTime',
+    accepts: (actual) => actual === 'CreateTime',
+    why: 'the timestamp of a letter is the time at which its owner wrote it',
+    isOnlyTold: true,
+  },
+];

@@ -159,7 +159,9 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
     const output = await refusedStart({ ...login, prefix: 'hidden' });
     expect(output).toMatch(/^perdure: user "perdure" lacks rights on the topics hidden\.\* \(TOPIC_AUTHORIZATION_FAILED\)/);
     expect(output).toContain('--add --allow-principal User:perdure --operation Read');
-    expect(output).toContain('--operation DescribeConfigs --operation Delete --topic hidden. --resource-pattern-type prefixed');
+    expect(output).toContain(
+      '--operation DescribeConfigs --operation Delete --topic hidden. --topic dlq.hidden. --resource-pattern-type prefixed',
+    );
   });
 
   test('is told when topics exist that it may not see', async () => {

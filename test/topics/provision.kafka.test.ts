@@ -115,6 +115,29 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     await provision(using);
   });
 
+  test('the topic of a dead letter queue gets settings of its own; where they differ it is served, and people are told', async () => {
+    const using = options();
+    const topic: TopicSpec = {
+      name: `dlq.${using.topicPrefix}.transfer.active`,
+      partitions: 1,
+      purpose: 'dead letters',
+      holdsLetters: true,
+    };
+    const errors: string[] = [];
+    const logger = { ...silentLogger, error: (line: string) => void errors.push(line) };
+    const open = async (): Promise<unknown> => await provisionTopics({ kafka: using, topics: [topic], logger });
+    await open();
+    const settings = await settingsOf(topic.name);
+    expect([settings.get('segment.ms'), settings.get('message.timestamp.type')]).toEqual(['3600000', 'CreateTime']);
+    expect(errors).toEqual([]);
+    const right = topicSettings(1, topic).map(({ name, value }) => ({ name, value }));
+    await alter(topic.name, [...right.filter(({ name }) => name !== 'segment.ms'), { name: 'segment.ms', value: '604800000' }]);
+    await open();
+    expect(errors).toEqual([expect.stringContaining(`topic ${topic.name} has segment.ms=604800000, needed is 3600000`)]);
+    await alter(topic.name, [...right.filter(({ name }) => name !== 'retention.ms'), { name: 'retention.ms', value: '604800000' }]);
+    expect((await failure(open())).message).toContain('has retention.ms=604800000');
+  });
+
   async function alter(topic: string, configEntries: { name: string; value: string }[]): Promise<void> {
     const { ConfigResourceTypes } = loadKafkajs();
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }] });

@@ -7,7 +7,7 @@ import type { TopicSetting } from '../catalogue.ts';
 type Cluster = Pick<KafkaOptions, 'brokers'>;
 
 export function createCommand(kafka: Cluster & Pick<KafkaOptions, 'replicationFactor'>, topic: TopicSpec): string {
-  const configs = topicSettings(kafka.replicationFactor).map(({ name, value }) => ` --config ${name}=${value}`);
+  const configs = topicSettings(kafka.replicationFactor, topic).map(({ name, value }) => ` --config ${name}=${value}`);
   return (
     `kafka-topics.sh ${bootstrap(kafka)} --create --topic ${topic.name} --partitions ${topic.partitions}` +
     ` --replication-factor ${kafka.replicationFactor}${configs.join('')}`
@@ -28,7 +28,7 @@ export function grantCommand(kafka: Cluster & Pick<KafkaOptions, 'sasl' | 'topic
   const operations = ['Read', 'Write', 'Describe', 'DescribeConfigs', 'Delete'].map((operation) => ` --operation ${operation}`);
   return (
     `kafka-acls.sh ${bootstrap(kafka)} --add --allow-principal User:${kafka.sasl?.username ?? '<principal>'}${operations.join('')}` +
-    ` --topic ${kafka.topicPrefix}. --resource-pattern-type prefixed`
+    ` --topic ${kafka.topicPrefix}. --topic dlq.${kafka.topicPrefix}. --resource-pattern-type prefixed`
   );
 }
 

@@ -42,17 +42,17 @@ const secondLookMs = 300;
  * Throws LogError `misconfigured` with the commands that mend what it found, `corrupt` when topics are gone, or `unavailable`.
  */
 export async function provisionTopics(options: ProvisionOptions): Promise<readonly TopicSpec[]> {
-  const { kafka, topics } = options;
+  const { topics } = options;
   return await withAdmin(options, async (admin) => {
     const missing = await topicsToCreate(admin, options);
     if (missing.length > 0) {
       const existing = topics.filter((topic) => !missing.includes(topic));
       const found = existing.length === 0 ? [] : await leaders(admin, existing);
-      if (existing.length > 0) await checkSettings(admin, found, kafka);
+      if (existing.length > 0) await checkSettings(admin, found, options);
       await createTopics(admin, options, missing, asTheyAre(existing, found));
     }
     const metadata = await leaders(admin, topics);
-    await checkSettings(admin, metadata, kafka);
+    await checkSettings(admin, metadata, options);
     return asTheyAre(topics, metadata);
   });
 }
@@ -127,12 +127,11 @@ async function createTopics(
     if (stillMissing.length === 0) return;
     throw missingTopics(kafka, stillMissing, 'creating topics is switched off (--no-auto-migrate)');
   }
-  const configEntries = topicSettings(kafka.replicationFactor).map(({ name, value }) => ({ name, value }));
-  const topics = missing.map(({ name, partitions }) => ({
-    topic: name,
-    numPartitions: partitions,
+  const topics = missing.map((topic) => ({
+    topic: topic.name,
+    numPartitions: topic.partitions,
     replicationFactor: kafka.replicationFactor,
-    configEntries,
+    configEntries: topicSettings(kafka.replicationFactor, topic).map(({ name, value }) => ({ name, value })),
   }));
   try {
     await admin.createTopics({ topics, validateOnly: true, waitForLeaders: false });
@@ -216,8 +215,15 @@ function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
   return partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
 }
 
-async function checkSettings(admin: Admin, metadata: readonly ITopicMetadata[], kafka: KafkaOptions): Promise<void> {
-  const wrong = await onceKnown(performance.now() + leadersTimeoutMs, () => findWrongSettings(admin, metadata));
+async function checkSettings(
+  admin: Admin,
+  metadata: readonly ITopicMetadata[],
+  { topics, kafka, logger }: ProvisionOptions,
+): Promise<void> {
+  const found = await onceKnown(performance.now() + leadersTimeoutMs, () => findWrongSettings(admin, topics, metadata));
+  const { told = [], refused: wrong = [] } = Object.groupBy(found, ({ setting }) => (setting.isOnlyTold === true ? 'told' : 'refused'));
+  for (const each of told)
+    logger.error(`${describeWrong(each)}. It is served all the same`, { mend: mendingCommands([each], kafka).join() });
   if (wrong.length === 0) return;
   const lines = [...wrong.map(describeWrong), 'Mend it with:', ...mendingCommands(wrong, kafka)];
   throw new LogError('misconfigured', lines.join('\n'));

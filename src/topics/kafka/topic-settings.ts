@@ -4,11 +4,17 @@ import { alterCommand } from './commands.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { TopicSpec } from '../../actors/log.ts';
 import type { TopicSetting } from '../catalogue.ts';
 
 export type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };
 
-export async function findWrongSettings(admin: Admin, metadata: readonly ITopicMetadata[]): Promise<readonly WrongSetting[]> {
+/** `topics`: of which there is metadata. */
+export async function findWrongSettings(
+  admin: Admin,
+  topics: readonly TopicSpec[],
+  metadata: readonly ITopicMetadata[],
+): Promise<readonly WrongSetting[]> {
   const { ConfigResourceTypes } = loadKafkajs();
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
@@ -18,7 +24,10 @@ export async function findWrongSettings(admin: Admin, metadata: readonly ITopicM
   for (const { resourceName, configEntries } of resources) {
     // What counts is what the topic has, not what the configuration would give a new one.
     const replicas = metadata.find(({ name }) => name === resourceName)?.partitions[0]?.replicas.length ?? 1;
-    for (const setting of topicSettings(replicas)) {
+    for (const setting of topicSettings(
+      replicas,
+      topics.find(({ name }) => name === resourceName),
+    )) {
       const actual = configEntries.find(({ configName }) => configName === setting.name)?.configValue;
       if (actual !== undefined && !setting.accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
     }

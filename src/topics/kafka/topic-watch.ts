@@ -81,7 +81,7 @@ class TopicWatch {
     const there = topics.filter(({ name }) => existing.has(name));
     if (there.length === 0) return concerns;
     const { topics: metadata } = await admin.fetchTopicMetadata({ topics: there.map(({ name }) => name) });
-    const wrong = Map.groupBy(await findWrongSettings(admin, metadata), ({ topic }) => topic);
+    const wrong = Map.groupBy(await findWrongSettings(admin, there, metadata), ({ topic }) => topic);
     for (const [topic, list] of wrong) {
       const message = list.map(describeWrong).join('; ');
       concerns.push({ subject: topic, severity: 'warning', message, mend: mendingCommands(list, kafka).join('\n') });
