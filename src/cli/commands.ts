@@ -235,6 +235,17 @@ const admin: Command = {
   ],
 };
 
+const completion: Command = {
+  name: 'completion',
+  summary: 'Print what a shell needs to complete command lines of perdure.',
+  args: [{ name: 'SHELL', help: 'bash, zsh, fish or powershell' }],
+  examples: [
+    { what: 'In this bash', line: 'source <(perdure completion bash)' },
+    { what: 'For fish', line: 'perdure completion fish > ~/.config/fish/completions/perdure.fish' },
+  ],
+  run: async (invocation) => (await import('./completion-scripts.ts')).runCompletion(invocation),
+};
+
 const version: Command = {
   name: 'version',
   summary: 'Print the version of Perdure, of the Temporal API it speaks, and of Node.',
@@ -254,6 +265,6 @@ export const rootCommand: Command = {
     { what: 'A development server on localhost:7233', line: 'perdure server start-dev' },
     { what: 'Help for one command', line: 'perdure server start-dev --help' },
   ],
-  subcommands: [server, config, admin, cluster, namespace, version],
+  subcommands: [server, config, admin, cluster, namespace, completion, version],
   elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
 };

@@ -22,7 +22,7 @@ export function renderHelp(path: readonly Command[]): string {
   return sections.filter((text) => text !== '').join('\n\n') + '\n';
 }
 
-function usageLine(path: readonly Command[], command: Command): string {
+export function usageLine(path: readonly Command[], command: Command): string {
   const parts = [commandWords(path)];
   if (command.subcommands !== undefined) parts.push('<command>');
   for (const arg of command.args ?? []) parts.push(arg.name);
@@ -42,13 +42,13 @@ function rows(pairs: readonly (readonly [string, string])[]): string[] {
   );
 }
 
-function flagLabel(flag: Flag): string {
+export function flagLabel(flag: Flag): string {
   const short = flag.short === undefined ? '    ' : `-${flag.short}, `;
   const name = flag.negatable === true ? `[no-]${flag.name}` : flag.name;
   return `${short}--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`;
 }
 
-function flagHelp(flag: Flag): string {
+export function flagHelp(flag: Flag): string {
   const notes = [
     flag.defaultText === undefined ? '' : `default ${flag.defaultText}`,
     flag.env === undefined ? '' : `env ${flag.env}`,

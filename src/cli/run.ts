@@ -19,6 +19,14 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
 }
 
 async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
+  if (argv[0] === '__extension') {
+    const { lineOfExtension } = await import('./extension.ts');
+    return dispatch(lineOfExtension(argv[1] ?? '', argv.slice(2)), io);
+  }
+  if (argv[0] === '__complete' || argv[0] === '__completeNoDesc') {
+    const { runComplete } = await import('./completion.ts');
+    return runComplete(rootCommand, argv.slice(1), io, argv[0] === '__complete');
+  }
   // `perdure help server start` is `perdure server start --help`.
   const line = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
   const { path, flags, args, help } = parseCommandLine(rootCommand, line);

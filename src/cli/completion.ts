@@ -1,0 +1,121 @@
+/**
+ * What may stand next on a command line, from the one command tree, in the protocol that shells and Temporal's command line ask in:
+ *
+ *     __complete admin dl       ▶  dlq<TAB>Dead letters …      one candidate a line
+ *                                  :4                          4: no files; 0: what the shell likes
+ */
+import type { Command, Flag, FlagValues, Invocation } from './command.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import type { Io } from './io.ts';
+import { helpFlag } from './parse.ts';
+
+type Candidate = { readonly word: string; readonly help: string };
+type Completion = { readonly candidates: readonly Candidate[]; readonly takesFiles: boolean };
+
+/** A shell waits. */
+const SERVER_WAIT = '400ms';
+
+export function isCompletionWord(word: string | undefined): boolean {
+  return word === '__complete' || word === '__completeNoDesc';
+}
+
+/** `words`: all that stand behind the program, the last one as far as it is typed. */
+export async function runComplete(root: Command, words: readonly string[], io: Io, withHelp: boolean): Promise<ExitCode> {
+  const { candidates, takesFiles } = await completion(root, words, io);
+  io.out(candidates.map(({ word, help }) => (withHelp && help !== '' ? `${word}\t${help}\n` : `${word}\n`)).join(''));
+  io.out(takesFiles ? ':0\n' : ':4\n');
+  return exitCodes.done;
+}
+
+async function completion(root: Command, words: readonly string[], io: Io): Promise<Completion> {
+  const typed = words.at(-1) ?? '';
+  const before = words[0] === 'help' ? words.slice(1, -1) : words.slice(0, -1);
+  const { command, awaited } = placeOf(root, before);
+  const begun = (candidates: readonly Candidate[]): Completion => ({
+    candidates: candidates.filter(({ word }) => word.startsWith(typed)),
+    takesFiles: false,
+  });
+  if (awaited !== undefined) {
+    const values = await valuesOf(awaited, before, io);
+    return values === undefined ? { candidates: [], takesFiles: true } : begun(values.map((word) => ({ word, help: '' })));
+  }
+  if (typed.startsWith('-')) {
+    return begun([...(command.flags ?? []), helpFlag].map(({ name, help }) => ({ word: `--${name}`, help })));
+  }
+  if (command.subcommands !== undefined) return begun(command.subcommands.map(({ name, summary }) => ({ word: name, help: summary })));
+  const [argument] = command.args ?? [];
+  return argument?.name === 'SHELL'
+    ? begun(shells.map((word) => ({ word, help: '' })))
+    : { candidates: [], takesFiles: argument !== undefined };
+}
+
+/** Which command was named so far, and the flag that waits for its value. */
+function placeOf(root: Command, words: readonly string[]): { readonly command: Command; readonly awaited: Flag | undefined } {
+  const all = allFlags(root);
+  let command = root;
+  let awaited: Flag | undefined;
+  for (const word of words) {
+    if (awaited !== undefined) awaited = undefined;
+    else if (word.startsWith('-')) {
+      const flag = all.get(word.replace(/^-+/, ''));
+      awaited = word.includes('=') || flag?.value === undefined ? undefined : flag;
+    } else command = command.subcommands?.find(({ name }) => name === word) ?? command;
+  }
+  return { command, awaited: awaited === undefined ? undefined : (command.flags?.find(({ name }) => name === awaited?.name) ?? awaited) };
+}
+
+function allFlags(command: Command): ReadonlyMap<string, Flag> {
+  const flags = new Map<string, Flag>((command.subcommands ?? []).flatMap((child) => [...allFlags(child)]));
+  for (const flag of command.flags ?? []) {
+    for (const name of [flag.name, flag.short ?? flag.name, ...(flag.aliases ?? [])]) flags.set(name, flag);
+  }
+  return flags;
+}
+
+/** Undefined: nobody can say. */
+async function valuesOf({ name, value, help }: Flag, words: readonly string[], io: Io): Promise<readonly string[] | undefined> {
+  switch (name) {
+    case 'category':
+    case 'cluster':
+      return queueNames(name, words, io);
+    case 'clusters':
+    case 'active-cluster':
+      return queueNames('cluster', words, io);
+    case 'namespace':
+      return [];
+    default:
+      if (value === 'FILE') return undefined;
+      return name === 'output' || name === 'time-format' || name === 'by' || name === 'dlq-type' || name === 'log-level'
+        ? choicesOf(help)
+        : [];
+  }
+}
+
+/** `Times in text: relative, iso or raw (…)`: the help of a choice names what there is. */
+function choicesOf(help: string): readonly string[] {
+  const list = /(?:^|: )([a-z-]+(?:, [a-z-]+)*(?: or [a-z-]+))/.exec(help)?.[1] ?? '';
+  return list.split(/, | or /).filter((word) => word !== '');
+}
+
+/** From the server, if it answers while the shell waits. */
+async function queueNames(which: 'category' | 'cluster', words: readonly string[], io: Io): Promise<readonly string[]> {
+  const given = (name: string): string | undefined => {
+    const at = words.lastIndexOf(`--${name}`);
+    return at < 0 ? undefined : words[at + 1];
+  };
+  const timeouts: Readonly<Record<string, string>> = { 'command-timeout': SERVER_WAIT, 'client-connect-timeout': SERVER_WAIT };
+  const flags: FlagValues = { one: (name) => timeouts[name] ?? given(name), all: () => [], switched: () => undefined };
+  const invocation: Invocation = { flags, args: [], io };
+  try {
+    const { withServer } = await import('./grpc-client.ts');
+    const { allQueues } = await import('./admin/dlq/queues.ts');
+    const queues = await withServer(invocation, allQueues);
+    const names = queues.map(({ name }) => (which === 'category' ? name?.category : name?.sourceCluster) ?? '');
+    return [...new Set(names)].filter((name) => name !== '').toSorted();
+  } catch {
+    // Nobody to ask: nothing to offer.
+    return [];
+  }
+}
+
+export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;

@@ -1,0 +1,49 @@
+/** The commands over dead letters beside a whole server, whose tasks fail because they are told to. */
+import { expect, test } from 'vitest';
+import { withClient } from '../support/with-client.ts';
+import { Child } from './child.ts';
+import { childrenOfEachTest } from './children-of-test.ts';
+import { bin, perdureAt, type Ran } from './perdure-process.ts';
+
+const children = childrenOfEachTest();
+
+test('tasks that fail for good are listed, read, counted, grouped and shown', async () => {
+  const fault = 'task=TASK_TYPE_TRANSFER_WORKFLOW_TASK,kind=permanent,error=the dependency is away';
+  const child = new Child(bin, ['server', 'start-dev', '--port', '0', '--ip', '127.0.0.1', '--dev-faults', fault]);
+  children.push(child);
+  const port = /\d+$/.exec(await child.seen('out', /^Server: +\S+:\d+(?=\n)/m))?.[0] ?? '';
+  const address = `127.0.0.1:${port}`;
+  const perdure = (line: string): Promise<Ran> => perdureAt(address, line);
+  const queue = 'admin queue dlq';
+
+  await withClient(address, async ({ workflow }) => {
+    for (const id of ['a', 'b', 'c']) await workflow.start('Order', { taskQueue: 'orders', workflowId: id });
+  });
+  await expect.poll(async () => (await perdure(`${queue} count --category transfer`)).out, { timeout: 30_000 }).toBe('3\n');
+  const letters = JSON.parse((await perdure(`${queue} read --category 1 --payload`)).out) as readonly Record<string, unknown>[];
+  expect(letters.map(({ messageId }) => messageId)).toEqual([0, 1, 2]);
+  expect(new Set(letters.map(({ workflowId }) => workflowId))).toEqual(new Set(['a', 'b', 'c']));
+  expect(letters[0]).toMatchObject({
+    taskType: 'TASK_TYPE_TRANSFER_WORKFLOW_TASK',
+    category: 'transfer',
+    sourceCluster: 'active',
+    state: 'open',
+    namespace: 'default',
+    workflowType: 'Order',
+    cause: 'permanent-error',
+    payload: expect.objectContaining({ taskQueue: 'orders' }),
+  });
+  const one = `--message-id 1`;
+  expect((await perdure(`${queue} show --category transfer ${one}`)).out).toContain('the dependency is away');
+  expect((await perdure(`${queue} count --category transfer --workflow-id b`)).out).toBe('1\n');
+  expect((await perdure(`${queue} count --category transfer --query "WorkflowId = 'b' OR MessageId > 5"`)).out).toBe('1\n');
+  expect((await perdure(`${queue} read --category transfer --query "Colour = 1"`)).code).toBe(2);
+  expect(JSON.parse((await perdure(`${queue} groups --category transfer --by cause -o json`)).out)).toMatchObject([
+    { key: 'permanent-error', count: 3 },
+  ]);
+  expect((await perdure(`${queue} list`)).out).toMatch(/^transfer +active +active +3 +0 /m);
+  expect(await perdure(`${queue} show --category transfer --message-id 9`)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('NOT_FOUND'),
+  });
+});
