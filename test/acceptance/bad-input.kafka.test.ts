@@ -9,7 +9,7 @@ import type { WorkflowService } from '@temporalio/client';
 import Long from 'long';
 import type { Admin } from 'kafkajs';
 import { publicServices, rpcsOf, type Rpc } from '../fuzz/descriptors.ts';
-import type { Names } from '../fuzz/mutate.ts';
+import { type Names, sparing } from '../fuzz/mutate.ts';
 import { anyBody } from '../fuzz/requests.ts';
 import { RawClient } from '../grpc/raw-client.ts';
 import { Prng } from '../simulation/prng.ts';
@@ -201,7 +201,7 @@ function badInput(brokers: readonly string[]): void {
       Array.from({ length: count }, async () => {
         try {
           // The least that a poll takes seriously.
-          await raw.call(rpc.path, anyBody(rpc.requestType, prng, names), { timeoutMs: 2_100 });
+          await raw.call(rpc.path, anyBody(rpc.requestType, prng, sparing(rpc.method, names)), { timeoutMs: 2_100 });
           return 'accepted';
         } catch (error) {
           const { code } = error as { readonly code: number };

@@ -16,6 +16,19 @@ const manyElements = 10_000;
 /** A value for a field of that name that means something to the server; undefined: any will do. */
 export type Names = (field: string, prng: Prng) => string | undefined;
 
+const endsNamespaces: ReadonlySet<string> = new Set(['DeleteNamespace', 'DeprecateNamespace', 'UpdateNamespace']);
+
+/** Nothing goes on in these, and they come and go. */
+export function doomedNamespace(prng: Prng): string {
+  return `fuzz-made-${prng.int(0, 20)}`;
+}
+
+/** A call that may end the namespace that it names gets one of those. */
+export function sparing(method: string, names: Names): Names {
+  if (!endsNamespaces.has(method)) return names;
+  return (field, prng) => (field === 'namespace' ? doomedNamespace(prng) : names(field, prng));
+}
+
 export class Mutator {
   readonly #prng: Prng;
   readonly #names: Names;

@@ -2,7 +2,7 @@
 import type { Type } from 'protobufjs';
 import { Prng } from '../simulation/prng.ts';
 import { encodeMessage, messageType, type Rpc } from './descriptors.ts';
-import { damaged, Mutator, type Names, type Plain } from './mutate.ts';
+import { damaged, Mutator, type Names, type Plain, sparing } from './mutate.ts';
 import { templates } from './templates.ts';
 import { fuzzedNamespace, type World } from './world.ts';
 
@@ -36,8 +36,8 @@ const worldSeed = 0x77_6f_72_6c;
 export function fuzzedRequest(seed: number, number: number, rpcs: readonly Rpc[], world: World): FuzzedRequest {
   const prng = new Prng(number * 2 ** 32 + seed);
   world.draws = new Prng(number * 2 ** 32 + ((seed ^ worldSeed) >>> 0));
-  const mutator = new Mutator(prng, namesIn(world));
   const rpc = weighted(rpcs, prng);
+  const mutator = new Mutator(prng, sparing(rpc.method, namesIn(world)));
   const how = prng.fraction();
   const template = templates[rpc.method];
   const message = how < 0.12 || template === undefined ? mutator.anyMessage(rpc.requestType) : template(prng, world);

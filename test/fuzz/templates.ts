@@ -1,7 +1,7 @@
 /** Requests that are fine, for every method that is built: what the fuzzer begins with, so that it gets past the first checks. */
 import type { Prng } from '../simulation/prng.ts';
 import { enumType } from './descriptors.ts';
-import type { Plain } from './mutate.ts';
+import { doomedNamespace, type Plain } from './mutate.ts';
 import { fuzzedNamespace as namespace, otherFuzzedNamespace, stickyQueue, type World } from './world.ts';
 
 const text = new TextEncoder();
@@ -295,7 +295,13 @@ export const templates: Readonly<Record<string, Template>> = {
   CountWorkflowExecutions: (prng) => ({ namespace, query: prng.pick(['', 'GROUP BY ExecutionStatus', ...queries]) }),
   GetSearchAttributes: () => ({}),
   ListNamespaces: () => ({ pageSize: 1 }),
-  RegisterNamespace: (prng) => ({ namespace: `fuzz-made-${prng.int(0, 20)}`, workflowExecutionRetentionPeriod: duration(86_400_000) }),
+  UpdateNamespace: (prng) => ({
+    namespace: doomedNamespace(prng),
+    updateInfo: { description: 'd', data: { k: 'v' }, state: prng.int(0, 2) },
+  }),
+  DeprecateNamespace: (prng) => ({ namespace: doomedNamespace(prng) }),
+  DeleteNamespace: (prng) => ({ namespace: doomedNamespace(prng) }),
+  RegisterNamespace: (prng) => ({ namespace: doomedNamespace(prng), workflowExecutionRetentionPeriod: duration(86_400_000) }),
   AddSearchAttributes: (prng) => ({ namespace, searchAttributes: { [`Fuzz${prng.int(0, 20)}`]: prng.int(1, 7) } }),
   RemoveSearchAttributes: (prng) => ({ namespace, searchAttributes: [`Fuzz${prng.int(0, 20)}`] }),
   ListSearchAttributes: () => ({ namespace }),
