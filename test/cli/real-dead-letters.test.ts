@@ -7,7 +7,7 @@ import { bin, perdureAt, type Ran } from './perdure-process.ts';
 
 const children = childrenOfEachTest();
 
-test('tasks that fail for good are listed, read, counted, grouped and shown', async () => {
+test('tasks that fail for good are listed, read, counted, grouped, shown and purged', async () => {
   const fault = 'task=TASK_TYPE_TRANSFER_WORKFLOW_TASK,kind=permanent,error=the dependency is away';
   const child = new Child(bin, ['server', 'start-dev', '--port', '0', '--ip', '127.0.0.1', '--dev-faults', fault]);
   children.push(child);
@@ -46,4 +46,25 @@ test('tasks that fail for good are listed, read, counted, grouped and shown', as
     code: 1,
     err: expect.stringContaining('NOT_FOUND'),
   });
+
+  // The first task of each of their shards has the same id.
+  const taskId = String(letters[1]?.['taskId']);
+  const shardId = String(letters[1]?.['shardId']);
+  const ofShard = `--task-id ${taskId} --shard-id ${shardId}`;
+  expect((await perdure(`${queue} purge --category transfer ${ofShard} --dry-run`)).out).toContain(
+    '1 letter of transfer/active would be purged\n',
+  );
+  expect((await perdure(`${queue} count --category transfer`)).out).toBe('3\n');
+  expect(await perdure(`${queue} purge --category transfer ${ofShard} --reason "nobody waits for it"`)).toEqual({
+    code: 0,
+    out: 'purged 1\n',
+    err: '',
+  });
+  const again = await perdure(`${queue} purge --category transfer ${one}`);
+  expect(again).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^perdure: NOT_FOUND: .*already purged/) });
+  expect(JSON.parse((await perdure(`${queue} job list -o json`)).out)).toMatchObject([
+    { operation: 'purge', state: 'completed', reason: 'nobody waits for it', counts: { selected: 1, purged: 1, remaining: 0 } },
+  ]);
+  expect((await perdure(`${queue} purge --category transfer`)).out).toBe('purged 2\n');
+  expect((await perdure(`${queue} read --category transfer`)).out).toBe('[]\n');
 });

@@ -146,7 +146,10 @@ function purge(kind: DlqKind): Command {
   return {
     name: 'purge',
     summary: 'Delete letters. They are not processed.',
-    details: ['Look at them first: perdure ' + kind + ' read, with the same flags.', exitCodesOfChange],
+    details: [
+      `Look at them first: perdure ${kind} read, with the same flags. On a terminal it asks; elsewhere the command line is the answer, unless PERDURE_CONFIRM is always: then it needs --yes.`,
+      exitCodesOfChange,
+    ],
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...outputFlags.slice(0, 1), ...callFlags],
     examples: examples(
       kind,
