@@ -156,14 +156,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const hotState = new HotState(systemClock, hotStateBytesMax);
   const backgroundReads = oneAtATime();
   const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
-  const capture = taskCapture({
-    cluster,
-    dynamicConfig,
-    prefix,
-    node: `${hostname()}:${options.port}`,
-    metrics,
-    devFaults: options.devFaults ?? [],
-  });
+  const node = `${hostname()}:${options.port}`;
+  const capture = taskCapture({ cluster, dynamicConfig, prefix, node, metrics, devFaults: options.devFaults ?? [] });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -286,6 +280,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     census.serving();
     deadLetters = new DeadLetterQueues({
       ...common,
+      historyShards: layout.historyShards,
+      node,
       log,
       prefix,
       cluster,

@@ -1,6 +1,6 @@
 /** What the owner of a queue is asked. Ids are whole numbers from 0 up; bounds are included. */
 import type { Condition } from '../filter/condition.ts';
-import type { Letter } from './letter.ts';
+import type { Letter, LetterError } from './letter.ts';
 import type { ResolvedHow } from './records.ts';
 
 export const deadLetterLimits = {
@@ -14,6 +14,10 @@ export const deadLetterLimits = {
   whyCharsMax: 500,
   /** Of a job's id, and of who asked for it. */
   nameCharsMax: 1_000,
+  /** Of one merge: the longest wait for what comes of the task. */
+  taskTimeoutMsMin: 1_000,
+  taskTimeoutMsMax: 600_000,
+  taskTimeoutMsDefault: 30_000,
   /** Of one list; what is asked for beyond is lowered, here and in the next ones. */
   listedMax: 1_000,
   listedBytesMax: 3 * 1024 * 1024,
@@ -58,12 +62,18 @@ export type MergeLetter = Authorship & {
   readonly messageId: number;
   /** However often it has failed. */
   readonly overridesLoopGuard: boolean;
+  /** Of the task, once its turn has come: letters of one run are merged one behind the other. Absent: 30 s. */
+  readonly taskTimeoutMs?: number;
 };
 
-/** What came of it; the shell's own. `letter`: as it is from now on. */
+/** What came of it; the shell's own. */
 export type MergeOutcome =
-  | { readonly kind: 'merged'; readonly how: Exclude<ResolvedHow, 'purged'>; readonly generation: number }
-  | { readonly kind: 'failed'; readonly letter: Letter }
+  /** `detail`: why there was nothing to do. Absent: there was. */
+  | { readonly kind: 'merged'; readonly how: Exclude<ResolvedHow, 'purged'>; readonly generation: number; readonly detail?: string }
+  /** `letter`: as it is from now on. `isSameCause`: as it was in the queue for. */
+  | { readonly kind: 'failed'; readonly letter: Letter; readonly isSameCause: boolean }
+  /** It has not been executed, or nobody knows: that is told as a failure, and nothing is written. `letter`: as it is. */
+  | { readonly kind: 'unsettled'; readonly letter: Letter; readonly error: LetterError }
   /** It stays as it is. */
   | { readonly kind: 'skipped'; readonly reason: string };
 

@@ -8,6 +8,7 @@ export type ExecuteLetter = {
   readonly messageId: number;
   readonly jobId: string;
   readonly overridesLoopGuard: boolean;
+  readonly taskTimeoutMs: number;
 };
 
 /** What was to be carried is committed: the next letters may come, or with `cut` the journal be cut there. */

@@ -32,6 +32,7 @@ import {
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
+import type { Letter, LetterError } from './letter.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
 import type { DeadLetterRecord, HandedOverRecord, LetterRecord, ResolvedRecord } from './records.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
@@ -218,8 +219,10 @@ export class QueueCore {
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
   }
 
-  #merge({ jobId, who, why, messageId, overridesLoopGuard }: MergeLetter, askId: number): QueueHandled {
-    const problem = isId(messageId) ? authorshipProblem({ jobId, who, why }) : `no message id: ${messageId}`;
+  #merge(command: MergeLetter, askId: number): QueueHandled {
+    const { jobId, who, why, messageId, overridesLoopGuard, taskTimeoutMs = deadLetterLimits.taskTimeoutMsDefault } = command;
+    const ofRequest = authorshipProblem({ jobId, who, why }) ?? timeoutProblem(taskTimeoutMs);
+    const problem = isId(messageId) ? ofRequest : `no message id: ${messageId}`;
     if (problem !== undefined) return invalid(problem);
     if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
     const status = this.#state.ids.statusOf(messageId);
@@ -229,7 +232,7 @@ export class QueueCore {
       return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
     }
     this.#staged = () => void this.#merging.set(messageId, { askId, authorship: { jobId, who, why } });
-    return { kind: 'wait', barrier: true, effects: [{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard }] };
+    return { kind: 'wait', barrier: true, effects: [{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard, taskTimeoutMs }] };
   }
 
   #finishMerge({ messageId, outcome }: FinishMerge, timeMs: number): QueueHandled {
@@ -239,25 +242,22 @@ export class QueueCore {
     const { askId, authorship } = merging;
     switch (outcome.kind) {
       case 'merged': {
-        const { how, generation } = outcome;
+        const { how, generation, detail } = outcome;
+        const ended: MergeEnded = { kind: 'mergeEnded', outcome: how, ...(detail === undefined ? {} : { detail }) };
         const record: ResolvedRecord = { kind: 'resolved', timeMs, messageId, how, generation, ...authorship };
-        return this.#commit([record], timeMs, undefined, replyTo(askId, { kind: 'mergeEnded', outcome: how }));
+        return this.#commit([record], timeMs, undefined, replyTo(askId, ended));
       }
       case 'failed': {
-        const { failure, state } = outcome.letter;
-        const { errorType, errorMessage } = failure;
-        const ended: MergeEnded = {
-          kind: 'mergeEnded',
-          outcome: 'failed',
-          error: { errorType, errorMessage },
-          isQuarantined: state === 'quarantined',
-        };
+        const { errorType, errorMessage } = outcome.letter.failure;
+        const ended = failedMerge(outcome.letter, { errorType, errorMessage }, outcome.isSameCause);
         this.#staged = () => {
           this.#merging.delete(messageId);
           this.#carrying.wrote(messageId);
         };
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended));
       }
+      case 'unsettled':
+        return { kind: 'wait', barrier: true, effects: replyTo(askId, failedMerge(outcome.letter, outcome.error, false)) };
       case 'skipped':
         return {
           kind: 'wait',
@@ -349,6 +349,16 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
 
 function forgotten(shard: number, sequence: number, last: number): string {
   return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
+}
+
+function failedMerge({ state, task: { taskId, taskType } }: Letter, error: LetterError, sameCause: boolean): MergeEnded {
+  return { kind: 'mergeEnded', outcome: 'failed', error, isQuarantined: state === 'quarantined', taskId, taskType, sameCause };
+}
+
+function timeoutProblem(taskTimeoutMs: number): string | undefined {
+  const { taskTimeoutMsMin, taskTimeoutMsMax } = deadLetterLimits;
+  const isWithin = taskTimeoutMs >= taskTimeoutMsMin && taskTimeoutMs <= taskTimeoutMsMax;
+  return isWithin ? undefined : `a task timeout is ${taskTimeoutMsMin} to ${taskTimeoutMsMax} ms, not ${taskTimeoutMs}`;
 }
 
 /** Each becomes a header; no text of a record may be longer than the log takes. */

@@ -1,5 +1,5 @@
 /** What the owner of a queue answers. */
-import type { Letter, LetterError } from './letter.ts';
+import type { Letter, LetterError, Whole } from './letter.ts';
 import type { LetterRow } from './letter-row.ts';
 
 export type DeadLetterRejection = {
@@ -36,10 +36,21 @@ export type LettersCounted = {
   readonly merged: number;
   readonly purged: number;
 };
-/** `failed`: it is in the queue still, with its next generation; quarantined if that was too often. `skipped`: as it was. */
+/**
+ * `failed`: it is in the queue still, with its next generation; quarantined if that was too often. Of the error type OutcomeUnknown or
+ * UnknownCategory nothing was written. `skipped`: as it was. `detail`: why there was nothing to do; absent: there was.
+ */
 export type MergeEnded = { readonly kind: 'mergeEnded' } & (
-  | { readonly outcome: 'merged' | 'merged-noop' }
-  | { readonly outcome: 'failed'; readonly error: LetterError; readonly isQuarantined: boolean }
+  | { readonly outcome: 'merged' | 'merged-noop'; readonly detail?: string }
+  | {
+      readonly outcome: 'failed';
+      readonly error: LetterError;
+      readonly isQuarantined: boolean;
+      readonly taskId: Whole;
+      readonly taskType: string;
+      /** It was in the queue for the same. */
+      readonly sameCause: boolean;
+    }
   | { readonly outcome: 'skipped'; readonly reason: string }
 );
 

@@ -19,18 +19,24 @@ import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Router } from '../actors/asks/router.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
+import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
+import { decodeTaskInfo } from '../topics/codec/task-info-codec.ts';
+import { perdureVersion } from '../config/version.ts';
 import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
 
 type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
 
 export type DeadLetterQueuesOptions = OfEveryActor & {
+  readonly historyShards: number;
+  /** As letters name who runs tasks. */
+  readonly node: string;
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly cluster: Pick<ClusterHost, 'view'>;
   readonly router: Router;
   /** Where their indexes stand: the server's, or one in memory. */
   readonly database: Database;
-  readonly settings: () => { readonly emitsMetrics: boolean; readonly compactionMaxCarry: number };
+  readonly settings: () => { readonly emitsMetrics: boolean; readonly maxGeneration: number; readonly compactionMaxCarry: number };
   /** Absent: nobody counts. `storeKind`: what topics stand on. */
   readonly metrics?: Metrics | undefined;
   readonly storeKind: string;
@@ -66,11 +72,21 @@ export class DeadLetterQueues {
   readonly #checkpoints: QueueHostOptions['checkpoints'];
   readonly #office: DeadLetterOffice;
   readonly #served: Served[] = [];
+  readonly #execution: QueueHostOptions['execution'];
 
   constructor(options: DeadLetterQueuesOptions) {
     const { log, prefix, cluster, router, database, checkpoints, clock, logger } = options;
     this.#options = options;
     const { schedule = new CheckpointSchedule({ clock, logger }), limits = {} } = checkpoints ?? {};
+    this.#execution = {
+      registry: cluster,
+      router,
+      historyShards: options.historyShards,
+      tasks: { decode: decodeTaskInfo, encode: encodeLetterTask },
+      maxGeneration: () => options.settings().maxGeneration,
+      node: options.node,
+      build: perdureVersion(),
+    };
     this.#checkpoints = { database, schedule, limits, stateWire: deadLetterStateCodec };
     this.#office = new DeadLetterOffice({
       log,
@@ -133,6 +149,7 @@ export class DeadLetterQueues {
       codec: deadLetterCodec(queue, prefix),
       sink: router.deadLetters.sink(queue.number),
       checkpoints: this.#checkpoints,
+      execution: this.#execution,
       onStatus: (status) => {
         if (status.state === 'active' || served.status?.state === 'active') served.servedMs = clock.monoMs();
         served.status = status;

@@ -39,7 +39,7 @@ class Queue {
     this.do({ kind: 'mergeLetter', jobId: 'job', who: '', why: '', messageId, overridesLoopGuard: true });
     this.#generation += 1;
     const letter = { ...this.letters(this.journal.length).get(messageId), generation: this.#generation } as ReturnType<typeof letterOf>;
-    this.do({ kind: 'finishMerge', messageId, outcome: { kind: 'failed', letter } });
+    this.do({ kind: 'finishMerge', messageId, outcome: { kind: 'failed', isSameCause: true, letter } });
   }
 
   /** As a reader of the journal up to there has them. */

@@ -258,9 +258,9 @@ describe('a dead letter queue', () => {
       kind: 'mergeEnded',
       outcome: 'merged-noop',
     });
-    const failed = { kind: 'failed', letter: letterOf(1, 2, { generation: 1 }) } as const;
+    const failed = { kind: 'failed', isSameCause: true, letter: letterOf(1, 2, { generation: 1 }) } as const;
     expect(queue.merge('job', 1, failed)).toMatchObject({ outcome: 'failed', isQuarantined: false, error: { errorType: 'Unavailable' } });
-    const guarded = { kind: 'failed', letter: letterOf(1, 2, { generation: 2, state: 'quarantined' }) } as const;
+    const guarded = { kind: 'failed', isSameCause: true, letter: letterOf(1, 2, { generation: 2, state: 'quarantined' }) } as const;
     expect(queue.merge('job', 1, guarded)).toMatchObject({ outcome: 'failed', isQuarantined: true });
     expect(queue.counts).toEqual([0, 1, 1, 0]);
     expect(queue.merge('job', 1, failed)).toEqual({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
@@ -290,7 +290,11 @@ describe('a dead letter queue', () => {
     queue.claim('job', all);
     queue.ask({ kind: 'mergeLetter', jobId: 'job', who: '', why: '', messageId: 0, overridesLoopGuard: false });
     // Decided, and never accepted: its record was refused.
-    queue.core.handle({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'failed', letter: letterOf(1, 1, { generation: 1 }) } }, 1, 0);
+    queue.core.handle(
+      { kind: 'finishMerge', messageId: 0, outcome: { kind: 'failed', isSameCause: true, letter: letterOf(1, 1, { generation: 1 }) } },
+      1,
+      0,
+    );
     const [effect] = queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'skipped', reason: 'too large' } }).effects;
     expect(effect).toMatchObject({ kind: 'reply', reply: { kind: 'mergeEnded', outcome: 'skipped' } });
     expect(queue.counts).toEqual([1, 0, 0, 0]);
@@ -343,7 +347,12 @@ describe('a dead letter queue', () => {
             expect(others.map((id) => queue.core.state.ids.statusOf(id))).toEqual(statuses);
           } else if (each.kind === 'merge') {
             const letter = letterOf(1, 1, { generation: 1, state: each.quarantines ? 'quarantined' : 'open' });
-            queue.merge('job', each.id, each.fails ? { kind: 'failed', letter } : { kind: 'merged', how: 'merged', generation: 0 }, true);
+            queue.merge(
+              'job',
+              each.id,
+              each.fails ? { kind: 'failed', isSameCause: true, letter } : { kind: 'merged', how: 'merged', generation: 0 },
+              true,
+            );
           } else {
             queue.restart();
             queue.claim('job', all);

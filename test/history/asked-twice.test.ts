@@ -23,7 +23,7 @@ import {
   signalAttributes,
   startChild,
 } from './shard-under-test.ts';
-import { taskBytes } from './redrive/task-bytes.ts';
+import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 
 /** Heartbeats have a test of their own: each one counts as a transition of its run's state. */
 type Request = Exclude<DecidedRequest, RecordActivityHeartbeat> | CompleteWorkflowTask | QueryWorkflow;
@@ -214,7 +214,7 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     second: 'same',
   },
   executeLetter: {
-    request: () => ({ kind: 'executeLetter', key: letterTask.key, letter, resolvedBelow: 0, task: taskBytes(letterTask) }),
+    request: () => ({ kind: 'executeLetter', key: letterTask.key, letter, resolvedBelow: 0, task: encodeLetterTask(letterTask) }),
     second: 'same',
   },
   confirmLetter: { request: () => ({ kind: 'confirmLetter', letter }), second: 'same' },

@@ -102,6 +102,7 @@ export function whatMetNobodyIsNoFailure(): void {
   const shard = new Shard();
   const handedOver: HandOverTask[] = [];
   const failed = new FailedTasks({
+    isLetter: () => false,
     shard: 1,
     settingsOf: () => onceOnly,
     subjectOf: () => taskSubject,

@@ -81,13 +81,15 @@ class Server {
     };
     this.queues = new DeadLetterQueues({
       ...common,
+      historyShards: 1,
+      node: 'host:7233',
       log: forwarded,
       prefix: 'perdure',
       cluster: this.cluster,
       router,
       database,
       checkpoints,
-      settings: () => ({ emitsMetrics: true, compactionMaxCarry: 10_000 }),
+      settings: () => ({ emitsMetrics: true, maxGeneration: 5, compactionMaxCarry: 10_000 }),
       metrics: this.metrics.of('history'),
       storeKind: 'embedded',
     });

@@ -129,7 +129,7 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/deadletters/',
     may: ['src/actors/deadletters/', 'src/actors/checkpoint/', ...underShells, 'src/deadletters/'],
-    mayTypes: ['src/cluster/'],
+    mayTypes: ['src/cluster/', 'src/history/'],
     ...shell,
   },
   { from: 'src/actors/cluster/', may: ['src/actors/cluster/', ...underShells, 'src/cluster/'], ...shell },

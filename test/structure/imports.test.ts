@@ -83,7 +83,6 @@ describe('what src exports', () => {
   /** What only tests use, and why it stands in src. */
   const early = new Map([
     ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
-    ['decodeTaskInfo', 'the task of a letter; whoever executes it again asks'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);
 

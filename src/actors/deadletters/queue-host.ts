@@ -26,6 +26,7 @@ import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } fro
 import type { Tenure } from '../partition/tenure.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueIndex } from './queue-index.ts';
+import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
 import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
@@ -37,6 +38,8 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   readonly compactionTiming?: Partial<CompactionTiming>;
   /** Absent: nobody counts. */
   readonly metrics?: QueueMetrics;
+  /** What executes their tasks again. */
+  readonly execution: LetterExecutionParts;
 };
 
 const CARRY_AT_ONCE_MAX = 10_000;
@@ -140,7 +143,14 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
+    const execution = new LetterExecution({
+      ...options,
+      ...options.execution,
+      read: (messageId) => index.letter(messageId),
+      tenure,
+    });
     this.shell = new QueueShell({
+      execution,
       sink,
       tenure,
       checkpointer,
@@ -150,6 +160,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       onActivated: () => this.#gauged(tenure, state, index),
     });
     this.subscribers = [
+      execution,
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);
@@ -230,6 +241,7 @@ function letterBytes({ task }: Letter): number {
 }
 
 type QueueShellOptions = {
+  readonly execution: LetterExecution;
   readonly sink: ReplySink<DeadLetterReply>;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
   readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
@@ -276,11 +288,8 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
     switch (effect.kind) {
       case 'reply':
         return this.answer(effect.askId, effect.reply);
-      case 'executeLetter': {
-        const { messageId } = effect;
-        const outcome = { kind: 'skipped', reason: 'tasks of this category cannot be executed again yet' } as const;
-        return void this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
-      }
+      case 'executeLetter':
+        return this.#options.execution.execute(effect);
       case 'carried':
         return this.#options.compaction.carried(effect.cut);
       case 'lettersLost': {

@@ -6,11 +6,11 @@
  *
  * So an answer shows what was answered before it was asked for. A database that is away costs whoever asks an UNAVAILABLE, and nobody else anything.
  */
-import { unreachable } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
 import { deadLetterLimits, type IndexRequest, type ListLetters, type ReadLetter } from '../../deadletters/commands.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { DeadLetterRejected, DeadLetterReply, IndexReply, ListedLetter } from '../../deadletters/replies.ts';
+import type { DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, internalError } from '../asks/asks.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
@@ -48,6 +48,13 @@ export class QueueIndex {
   read(askId: number, request: IndexRequest): void {
     this.#waiting.set(askId, request);
     this.#next();
+  }
+
+  /** For the owner itself: with what its record holds. Rejects as the database and the log do. */
+  async letter(messageId: number): Promise<LetterRead | DeadLetterRejected> {
+    const read = await this.#read({ kind: 'readLetter', messageId });
+    assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
+    return read;
   }
 
   /** Nobody waits for it any more. What the database walks over it goes on with. */

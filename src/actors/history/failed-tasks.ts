@@ -33,6 +33,8 @@ export type FailedTasksOptions = {
   readonly shard: number;
   readonly settingsOf: CaptureSettingsOf;
   readonly subjectOf: (task: Task) => TaskSubject;
+  /** It is executed again for a dead letter, and its first failure that counts ends that (src/history/redrive). */
+  readonly isLetter: (taskId: number) => boolean;
   /** Nobody waits for the answer. */
   readonly submit: (command: HandOverTask) => void;
   readonly nowMs: () => number;
@@ -61,10 +63,11 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
 
   /** `attempt`: counted from 1, with those that met nobody. */
   failed(task: Task, failure: TaskFailure, attempt: number): AfterFailure {
-    const { shard, settingsOf, subjectOf, nowMs } = this.#options;
+    const { shard, settingsOf, subjectOf, isLetter, nowMs } = this.#options;
     const subject = subjectOf(task);
     const category = taskCategoryOf(task);
-    const settings = settingsOf({ namespace: subject.namespace, taskType: taskTypeOf(task), shard });
+    const usual = settingsOf({ namespace: subject.namespace, taskType: taskTypeOf(task), shard });
+    const settings = isLetter(task.taskId) ? { ...usual, ...oneFailure } : usual;
     if (failure.kind === 'notYet' && settings.errorPattern === undefined) return failure;
     const known = this.#attempts.get(task.taskId) ?? noAttempts;
     const before = { ...known, attempts: Math.max(known.attempts, attempt - 1) };
@@ -137,6 +140,8 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     submit({ kind: 'handOverTask', taskId, category, failure, subject });
   }
 }
+
+const oneFailure = { enabled: true, failuresMax: 1, transferFailuresMax: 1, timerFailuresMax: 1 } as const;
 
 /** The line moves on with each hand-over that is answered. */
 const pauseWithoutRoomMs = 60_000;

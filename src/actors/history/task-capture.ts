@@ -85,6 +85,7 @@ export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
     ...capture,
     shard: options.shard,
     subjectOf: (task) => letters.subjectOf(task),
+    isLetter: (taskId) => core.isLetter(taskId),
     submit: (command) => void submit(command),
     nowMs,
   });

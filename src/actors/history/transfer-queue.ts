@@ -101,6 +101,7 @@ const RETRY_DELAY_MS_PER_TASK = 1;
 /** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
 const WARN_ATTEMPT = 5;
 const WARN_INTERVAL_MS = 5_000;
+const nothingLeft = 'what it was for is over';
 /** The line of those that a takeover finds, or that waited elsewhere. Workflows have lines of their own. */
 const PENDING = '';
 
@@ -137,6 +138,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
     }
+    for (const { task } of record.lettersBegun ?? []) if (!isTimer(task)) this.run(task);
     if (record.tasks.length > TASKS_PER_TURN_MAX || !this.#lines.isEmpty) return this.#runInTurn(record, record.tasks);
     for (const task of record.tasks) if (!isTimer(task)) this.run(task);
   }
@@ -218,7 +220,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   #over({ kind, taskId }: TransferTask): void {
     this.#options.failed.forget(taskId);
     if (kind === 'workflowTask' || kind === 'activityTask') return;
-    this.#options.shard.submit({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'done' } });
+    this.#options.shard.submit({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'done', nothingLeft } });
   }
 
   // ── Namespaces that are gone ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter, LetterMark, LetterOutcome } from '../../history/redrive/letter-marks.ts';
 import type { LetterName } from '../../history/redrive/redrive-commands.ts';
+import type { PendingTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type * as journal from '../../wire/generated/journal/history.ts';
 import * as state from '../../wire/generated/state/history.ts';
@@ -10,8 +11,13 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { causeOf } from './hand-over-codec.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
+/** As whoever asks for the execution of a letter sends its task. */
+export function encodeLetterTask(task: PendingTask): Uint8Array {
+  return state.encodePendingTask(taskToMessage(task));
+}
+
 export function begunToWire({ letter, task }: BegunLetter): journal.BegunLetter {
-  return { letter, task: state.encodePendingTask(taskToMessage(task)) };
+  return { letter, task: encodeLetterTask(task) };
 }
 
 export function begunFromWire({ letter, task }: journal.BegunLetter): BegunLetter {

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import type { DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import type { Database, JournalId } from '../../../src/actors/database.ts';
+import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
+import type { PendingTask } from '../../../src/history/tasks.ts';
 import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
 import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
@@ -107,6 +109,19 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     return { state, rows };
   }
 
+  /** Whose task it is, a letter of these tells with its value: the workflow `order-7`. */
+  protected execution(router: Router): LetterExecutionParts {
+    return {
+      registry: { view: { namespaceById: () => undefined, namespaceByName: () => undefined } },
+      router,
+      historyShards: 1,
+      tasks: { decode: decodeLetterTask, encode: ({ taskId }) => Uint8Array.of(taskId) },
+      maxGeneration: () => 5,
+      node: 'host:7233',
+      build: '0.1.0',
+    };
+  }
+
   protected open(router: Router, database: Database): QueueHost {
     const host = new QueueHost({
       queue,
@@ -120,11 +135,20 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
       random: this.random,
       logger: this.logger,
       onStatus: () => {},
+      execution: this.execution(router),
       checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },
     });
     router.deadLetters.attach(queue.number, host);
     return host;
   }
+}
+
+function decodeLetterTask({ value }: { readonly value: Uint8Array }): PendingTask {
+  const taskId = value[1];
+  if (taskId === undefined) throw new Error('it is damaged');
+  const { namespaceId, runId } = letterOf(1, taskId).task;
+  const key = { namespaceId, workflowId: `order-${taskId}`, runId };
+  return { kind: 'startChild', taskId, version: 0, key, initiatedEventId: 5, target: { namespaceId, workflowId: 'child', runId: '' } };
 }
 
 function byId([one]: readonly [number, unknown], [other]: readonly [number, unknown]): number {

@@ -148,7 +148,7 @@ export class TestQueue {
 /** A letter that has failed once more. */
 export function failedOf(queue: TestQueue, messageId: number): MergeOutcome {
   const letter = queue.letters.get(messageId) ?? letterOf(1, messageId + 1);
-  return { kind: 'failed', letter: { ...letter, generation: letter.generation + 1 } };
+  return { kind: 'failed', isSameCause: false, letter: { ...letter, generation: letter.generation + 1 } };
 }
 
 export class JobsWorld {

@@ -68,6 +68,7 @@ class Bench {
       },
     };
     const failed = new FailedTasks({
+      isLetter: () => false,
       shard: 1,
       settingsOf: () => this.settings,
       subjectOf: () => taskSubject,

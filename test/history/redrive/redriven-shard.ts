@@ -9,7 +9,7 @@ import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { Checkpoints } from '../checkpointed-shard.ts';
 import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { key, ShardUnderTest, startChild } from '../shard-under-test.ts';
-import { taskBytes } from './task-bytes.ts';
+import { encodeLetterTask } from '../../../src/topics/codec/redrive-codec.ts';
 
 export const letter: LetterName = { queue: 1, messageId: 41, generation: 0 };
 
@@ -33,7 +33,7 @@ export class RedrivenShard extends ShardUnderTest {
 
   /** Undefined: the answer comes later. */
   execute(task: PendingTask, name: LetterName = letter, resolvedBelow = 0): HistoryReply | undefined {
-    return this.ask({ kind: 'executeLetter', key: task.key, letter: name, resolvedBelow, task: taskBytes(task) });
+    return this.ask({ kind: 'executeLetter', key: task.key, letter: name, resolvedBelow, task: encodeLetterTask(task) });
   }
 
   confirm(name: LetterName = letter): void {

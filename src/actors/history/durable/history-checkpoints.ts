@@ -29,8 +29,9 @@ const TASK_ID_BYTES = 32;
 const RUN_BYTES = 2_048;
 
 /** Of events and what else it brings, roughly. Called for each record: cheap. */
-export function recordBytes({ runs, retiredRuns, taskIdsAtMatching, tasksHandedOver }: HistoryRecord): number {
-  let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0)) + TASK_ID_BYTES * (taskIdsAtMatching?.length ?? 0);
+export function recordBytes({ runs, retiredRuns, taskIdsAtMatching, tasksHandedOver, lettersBegun }: HistoryRecord): number {
+  let bytes =
+    RECORD_BYTES * (1 + (retiredRuns?.length ?? 0) + (lettersBegun?.length ?? 0)) + TASK_ID_BYTES * (taskIdsAtMatching?.length ?? 0);
   for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
   if (tasksHandedOver !== undefined) for (const task of tasksHandedOver) bytes += handedOverBytes(task);
   return bytes;

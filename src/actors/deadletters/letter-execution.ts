@@ -1,0 +1,285 @@
+/**
+ * Executes the tasks of letters again: reads each, asks the shard that owns its workflow now, and tells the queue what has come of it.
+ *
+ *     executeLetter ─▶ read, in turn ─▶ the line of its run ─▶ its namespaces ─▶ shard: executeLetter ─▶ finishMerge ─▶ committed ─▶ shard: confirmLetter
+ *                                        by id, one at a time                     ▲        └ not now: a pause, and again
+ *                                                                                 └────────┘ until the task's timeout: then it is not known
+ *
+ * The shard has a mark of it (src/history/redrive), so whoever asks again, here or after a takeover, is told what has come of it, and nothing is
+ * executed twice. The mark goes when the queue's own record is committed, never before.
+ */
+import { failedOnceMore, isSameCause } from '../../deadletters/failed-merge.ts';
+import type { DeadLetterCommand, MergeOutcome } from '../../deadletters/commands.ts';
+import type { ExecuteLetter } from '../../deadletters/effects.ts';
+import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
+import type { DeadLetterCause, Letter, LetterFailure } from '../../deadletters/letter.ts';
+import type { DeadLetterRecord } from '../../deadletters/records.ts';
+import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
+import { saidError } from '../../deadletters/task-failure.ts';
+import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
+import type { LetterName } from '../../history/redrive/redrive-commands.ts';
+import type { PendingTask } from '../../history/tasks.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
+import { historyShardOf } from '../../kernel/shard.ts';
+import type { HistoryAnswer, Asker } from '../asks/router.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import type { Clock } from '../ports.ts';
+import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
+
+/** Of a process. */
+export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'asker'> & {
+  readonly tasks: LetterTasks;
+  readonly router: Pick<Asker, 'askHistory' | 'askCluster'>;
+  readonly historyShards: number;
+  /** Merges of one letter that may fail. As of now. */
+  readonly maxGeneration: () => number;
+  /** As letters name who runs tasks. */
+  readonly node: string;
+  readonly build: string;
+};
+
+/** Between the values of letters, tasks, and what shards are asked. */
+export type LetterTasks = {
+  /** Throws what cannot be decoded. */
+  readonly decode: (value: { readonly valueType: string; readonly value: Uint8Array }) => PendingTask;
+  readonly encode: (task: PendingTask) => Uint8Array;
+};
+
+export type LetterExecutionOptions = LetterExecutionParts & {
+  /** Its number, and what tasks it has. */
+  readonly queue: { readonly number: number; readonly category: string };
+  readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
+  readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
+  readonly clock: Clock;
+};
+
+type Execution = {
+  readonly messageId: number;
+  readonly jobId: string;
+  readonly taskTimeoutMs: number;
+  readonly letter: Letter;
+  readonly task: PendingTask;
+};
+
+type Asked = { readonly shard: number; readonly name: LetterName };
+/** Of one execution, once its turn has come. */
+type Turn = Execution & { readonly deadlineMs: number; tries: number };
+
+const executable: ReadonlySet<string> = new Set(['transfer', 'timer']);
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 5_000;
+const CONFIRM_TIMEOUT_MS = 10_000;
+const CONFIRM_TRIES = 10;
+
+export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
+  readonly #options: LetterExecutionOptions;
+  readonly #namespaces: LetterNamespaces;
+  /** Letters are read one behind the other: so they join the lines in the order in which they were asked for. */
+  #reading: Promise<void> = Promise.resolve();
+  /** By run: the first is under way, those behind it wait in the order of their ids. */
+  readonly #lines = new Map<string, Execution[]>();
+  /** Their outcomes are known, and not committed here yet. */
+  readonly #unconfirmed = new Map<number, Asked>();
+  /** All letters below are resolved, and that is committed. */
+  #resolvedBelow = 0;
+
+  constructor(options: LetterExecutionOptions) {
+    this.#options = options;
+    this.#namespaces = new LetterNamespaces({ ...options, asker: options.router });
+  }
+
+  /** It comes back as `finishMerge`, unless the tenure ends before. */
+  execute(effect: ExecuteLetter): void {
+    this.#reading = this.#reading.then(() => this.#read(effect));
+  }
+
+  committed(record: DeadLetterRecord, _position: unknown, replayed: boolean): void {
+    if (record.kind === 'head') this.#resolvedBelow = record.lowestOpen;
+    if (replayed || this.#unconfirmed.size === 0 || (record.kind !== 'resolved' && record.kind !== 'letter')) return;
+    const asked = this.#unconfirmed.get(record.messageId);
+    if (asked === undefined) return;
+    // One that is only written again is what it was.
+    if (record.kind === 'letter' && record.letter.generation <= asked.name.generation) return;
+    this.#unconfirmed.delete(record.messageId);
+    this.#confirm(asked, 1);
+  }
+
+  // ── A letter is read, and stands in line ───────────────────────────────────────────────────────────────────────────────────
+
+  async #read(effect: ExecuteLetter): Promise<void> {
+    const { messageId } = effect;
+    try {
+      const read = await this.#options.read(messageId);
+      if (read.kind === 'rejected') this.#finish(messageId, { kind: 'skipped', reason: read.rejection.message });
+      else this.#decode(effect, read.letter);
+    } catch (error) {
+      // Nobody was asked: it may be merged again at once.
+      this.#finish(messageId, { kind: 'skipped', reason: `unreadable now: ${errorMessage(error)}` });
+    }
+  }
+
+  #decode(effect: ExecuteLetter, { content }: ListedLetter): void {
+    const { queue, tasks } = this.#options;
+    const { messageId, jobId, taskTimeoutMs } = effect;
+    const letter = content?.letter;
+    if (letter === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });
+    if (!executable.has(queue.category)) {
+      const error = { errorType: 'UnknownCategory', errorMessage: `this server executes no tasks of the category ${queue.category}` };
+      return this.#finish(messageId, { kind: 'unsettled', error, letter });
+    }
+    const task = decoded(letter, tasks);
+    if (task === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });
+    this.#join({ messageId, jobId, taskTimeoutMs, letter, task });
+  }
+
+  #join(execution: Execution): void {
+    const { namespaceId, workflowId, runId } = execution.task.key;
+    const run = `${namespaceId}/${workflowId}/${runId}`;
+    const line = this.#lines.get(run);
+    if (line === undefined) {
+      this.#lines.set(run, [execution]);
+      return void this.#begin(run, execution);
+    }
+    const [first, ...others] = line;
+    const rest = [...others, execution].sort((one, other) => one.messageId - other.messageId);
+    this.#lines.set(run, first === undefined ? rest : [first, ...rest]);
+  }
+
+  // ── Its turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #begin(run: string, execution: Execution): Promise<void> {
+    const { tenure, clock } = this.#options;
+    if (!tenure.active) return;
+    const turn = { ...execution, deadlineMs: clock.monoMs() + execution.taskTimeoutMs, tries: 0 };
+    const outcome = await this.#outcomeOf(turn);
+    this.#finish(execution.messageId, outcome);
+    const line = (this.#lines.get(run) ?? []).slice(1);
+    const [next] = line;
+    if (next === undefined) return void this.#lines.delete(run);
+    this.#lines.set(run, line);
+    void this.#begin(run, next);
+  }
+
+  async #outcomeOf(turn: Turn): Promise<MergeOutcome> {
+    for (;;) {
+      const resolved = await this.#namespaces.resolve(turn.letter.task, turn.task);
+      if (resolved.kind === 'gone') {
+        return this.#failed(
+          turn,
+          this.#own(turn, 'namespace-deleted', 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`),
+        );
+      }
+      const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
+      if (outcome !== undefined) return outcome;
+      if (!(await this.#paused(turn))) return outcomeUnknown(turn);
+    }
+  }
+
+  /** undefined: it cannot be said yet. */
+  async #asked(turn: Turn, task: PendingTask): Promise<MergeOutcome | undefined> {
+    const { queue, historyShards, tasks, router } = this.#options;
+    const { key } = task;
+    const shard = historyShardOf(key.namespaceId, key.workflowId, historyShards);
+    const name = { queue: queue.number, messageId: turn.messageId, generation: turn.letter.generation };
+    const request = { kind: 'executeLetter', key, letter: name, resolvedBelow: this.#resolvedBelow, task: tasks.encode(task) } as const;
+    const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
+      router.askHistory(shard, request, turn.deadlineMs, resolve);
+    });
+    switch (answer.kind) {
+      case 'letterExecuted':
+        this.#unconfirmed.set(turn.messageId, { shard, name });
+        return this.#told(turn, answer.outcome);
+      case 'rejected': {
+        const { reason, message } = answer.rejection;
+        return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, 'permanent-error', reason, message));
+      }
+      case 'internal':
+      case 'tooLarge':
+      case 'dataLoss':
+        return this.#failed(turn, this.#own(turn, 'permanent-error', errorTypes[answer.kind], answer.message));
+      case 'unavailable':
+      case 'notHere':
+      case 'busy':
+      case 'deadline':
+        return undefined;
+      default:
+        return unreachable(answer);
+    }
+  }
+
+  #told(turn: Turn, outcome: LetterOutcome): MergeOutcome {
+    const { generation } = turn.letter;
+    switch (outcome.kind) {
+      case 'applied':
+        return { kind: 'merged', how: 'merged', generation };
+      case 'noop':
+        return { kind: 'merged', how: 'merged-noop', generation, detail: outcome.detail };
+      case 'failed':
+        return this.#failed(turn, outcome.failure);
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #failed({ letter, jobId }: Turn, failure: LetterFailure): MergeOutcome {
+    const { clock, maxGeneration } = this.#options;
+    const again = failedOnceMore(letter, { failure, jobId, timeMs: clock.wallMs(), maxGeneration: maxGeneration() });
+    return { kind: 'failed', letter: again, isSameCause: isSameCause(letter, failure) };
+  }
+
+  /** A failure that no shard has told. */
+  #own({ letter }: Turn, cause: DeadLetterCause, errorType: string, message: string): LetterFailure {
+    const { clock, node, build } = this.#options;
+    const { namespaceId, namespace, targetNamespace, workflowId, runId, taskType } = letter.task;
+    const error = saidError(errorType, message);
+    const fingerprint = failureFingerprint(error, taskType, [namespaceId, namespace, targetNamespace, workflowId, runId]);
+    const timeMs = clock.wallMs();
+    const times = { firstFailureTimeMs: timeMs, lastFailureTimeMs: timeMs };
+    return { cause, ...error, fingerprint, attempts: 1, ...times, handler: 'LetterExecution', node, build };
+  }
+
+  /** False: its time is over. */
+  async #paused(turn: Turn): Promise<boolean> {
+    const { tenure, clock } = this.#options;
+    const leftMs = turn.deadlineMs - clock.monoMs();
+    if (leftMs <= 0) return false;
+    turn.tries += 1;
+    const pauseMs = Math.min(leftMs, backOffMs(turn.tries, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX));
+    // Outside of the tenure nothing comes of it any more.
+    await new Promise<void>((resolve) => tenure.after(pauseMs, resolve));
+    return clock.monoMs() < turn.deadlineMs;
+  }
+
+  // ── Its end ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #finish(messageId: number, outcome: MergeOutcome): void {
+    this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
+  }
+
+  /** One that is lost for good is made up for: the next letters tell their shards what is resolved. */
+  #confirm({ shard, name }: Asked, tries: number): void {
+    const { router, tenure, clock } = this.#options;
+    router.askHistory(shard, { kind: 'confirmLetter', letter: name }, clock.monoMs() + CONFIRM_TIMEOUT_MS, ({ kind }) => {
+      if (kind === 'done' || tries >= CONFIRM_TRIES) return;
+      tenure.after(backOffMs(tries, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#confirm({ shard, name }, tries + 1));
+    });
+  }
+}
+
+const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;
+
+function outcomeUnknown({ letter, taskTimeoutMs }: Turn): MergeOutcome {
+  const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the next merge asks it first, and executes nothing twice`;
+  return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter };
+}
+
+function decoded({ task }: Letter, tasks: LetterTasks): PendingTask | undefined {
+  try {
+    return tasks.decode(task);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * In which namespaces the task of a letter is executed: in its own if they are there, else in those that have their names by now. What this
+ * process has folded of the registry may lag behind, so what it does not know is looked for once more, behind the barrier of the cluster's partition.
+ */
+import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
+import type { LetterTask } from '../../deadletters/letter.ts';
+import type { PendingTask } from '../../history/tasks.ts';
+import type { Asker } from '../asks/router.ts';
+import type { Clock } from '../ports.ts';
+
+export type LetterNamespacesOptions = {
+  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById' | 'namespaceByName'> };
+  readonly asker: Pick<Asker, 'askCluster'>;
+  readonly clock: Clock;
+};
+
+export type InNamespaces =
+  | { readonly kind: 'task'; readonly task: PendingTask }
+  /** Neither that id nor that name is there. */
+  | { readonly kind: 'gone'; readonly namespace: string }
+  /** The registry cannot be read now. */
+  | { readonly kind: 'unknown' };
+
+const ANSWER_TIMEOUT_MS = 10_000;
+
+export class LetterNamespaces {
+  readonly #options: LetterNamespacesOptions;
+
+  constructor(options: LetterNamespacesOptions) {
+    this.#options = options;
+  }
+
+  async resolve(letter: LetterTask, task: PendingTask): Promise<InNamespaces> {
+    const known = this.#resolveNow(letter, task);
+    if (known.kind !== 'gone') return known;
+    return (await this.#readAfresh()) ? this.#resolveNow(letter, task) : { kind: 'unknown' };
+  }
+
+  #resolveNow(letter: LetterTask, task: PendingTask): InNamespaces {
+    const own = this.#idNow(task.key.namespaceId, letter.namespace);
+    if (own === undefined) return { kind: 'gone', namespace: letter.namespace || task.key.namespaceId };
+    const replaced = new Map([[task.key.namespaceId, own]]);
+    const { targetNamespaceId } = letter;
+    if (targetNamespaceId !== '' && !replaced.has(targetNamespaceId)) {
+      const target = this.#idNow(targetNamespaceId, letter.targetNamespace);
+      if (target === undefined) return { kind: 'gone', namespace: letter.targetNamespace || targetNamespaceId };
+      replaced.set(targetNamespaceId, target);
+    }
+    return { kind: 'task', task: inNamespaces(task, replaced) };
+  }
+
+  #idNow(id: string, name: string): string | undefined {
+    const { view } = this.#options.registry;
+    const byId = view.namespaceById(id);
+    if (byId !== undefined && byId.state !== 'deleted') return id;
+    const byName = name === '' ? undefined : view.namespaceByName(name);
+    return byName === undefined || byName.state === 'deleted' ? undefined : byName.id;
+  }
+
+  async #readAfresh(): Promise<boolean> {
+    const { asker, clock } = this.#options;
+    return await new Promise((resolve) => {
+      asker.askCluster({ kind: 'syncCluster' }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
+    });
+  }
+}
+
+type Key = PendingTask['key'];
+
+function inNamespaces(task: PendingTask, replaced: ReadonlyMap<string, string>): PendingTask {
+  const moved = (key: Key): Key => ({ ...key, namespaceId: replaced.get(key.namespaceId) ?? key.namespaceId });
+  if ('target' in task) return { ...task, key: moved(task.key), target: moved(task.target) };
+  if ('child' in task) return { ...task, key: moved(task.key), child: moved(task.child) };
+  return { ...task, key: moved(task.key) };
+}

@@ -1,0 +1,35 @@
+/** A letter whose merge has failed, as it is written again. */
+import type { Letter, LetterFailure } from './letter.ts';
+
+export type FailedMerge = {
+  readonly failure: LetterFailure;
+  readonly jobId: string;
+  readonly timeMs: number;
+  /** With so many failed merges it is in quarantine. */
+  readonly maxGeneration: number;
+};
+
+/** Earlier failures that a letter keeps; its headers hold no more. */
+const HISTORY_MAX = 16;
+
+/** What it was goes into its history: it tells of its last failure. How often and since when the task had failed before stays what it was. */
+export function failedOnceMore(letter: Letter, { failure, jobId, timeMs, maxGeneration }: FailedMerge): Letter {
+  const { failure: before, history } = letter;
+  const generation = letter.generation + 1;
+  const kind = letter.generation === 0 ? 'failure' : 'merge';
+  const earlier = { timeMs: before.lastFailureTimeMs, kind, errorType: before.errorType, jobId: letter.jobId };
+  const { attempts, firstFailureTimeMs } = before;
+  return {
+    ...letter,
+    failure: { ...failure, attempts, firstFailureTimeMs, lastFailureTimeMs: timeMs },
+    generation,
+    state: generation >= maxGeneration ? 'quarantined' : letter.state,
+    history: [...history, earlier].slice(-HISTORY_MAX),
+    jobId,
+  };
+}
+
+/** Whatever it says: the letter was in the queue for that already. */
+export function isSameCause(letter: Letter, { fingerprint }: LetterFailure): boolean {
+  return letter.failure.fingerprint === fingerprint;
+}

@@ -1,0 +1,257 @@
+/** What the owner of a queue makes of a merge: whom it asks, what it writes, when the shard may forget. */
+import { describe, expect, test } from 'vitest';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { Router } from '../../../src/actors/asks/router.ts';
+import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
+import type { MergeEnded } from '../../../src/deadletters/replies.ts';
+import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
+import { taskFailure } from '../../history/hand-over/task-failure.ts';
+import { turns } from '../../support/event-loop.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { CheckpointedQueue } from './checkpointed-queue.ts';
+
+const own = '32049b68-7872-4094-8e63-d0dd59896a83';
+const applied: LetterOutcome = { kind: 'applied' };
+const failed: LetterOutcome = { kind: 'failed', failure: taskFailure };
+
+type Asked = { readonly askId: number; readonly request: HistoryRequest };
+type NamespaceState = 'registered' | 'deleted';
+
+/** A queue, and the shard of all workflows, which answers when it is told to. */
+class MergingQueue extends CheckpointedQueue {
+  /** By id: the name, and whether it is there. */
+  readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
+  asked: Asked[] = [];
+  /** What the shard answers at once; undefined: nothing. */
+  answers: (request: HistoryRequest) => LetterOutcome | AskFailure | undefined = () => undefined;
+  readonly ended = new Map<number, MergeEnded>();
+
+  protected override execution(router: Router): LetterExecutionParts {
+    const sink = router.history.sink(1);
+    router.history.attach(1, {
+      submit: (askId, request) => {
+        this.asked.push({ askId, request });
+        const answer = request.kind === 'confirmLetter' ? undefined : this.answers(request);
+        if (request.kind === 'confirmLetter') this.clock.soon(() => sink.answer(askId, { kind: 'done' }));
+        else if (answer !== undefined) this.clock.soon(() => this.#answer(router, askId, answer));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    router.cluster.attach(0, {
+      submit: (askId) => {
+        this.clock.soon(() => router.cluster.sink(0).answer(askId, { kind: 'done' }));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    const known = (id: string | undefined) => {
+      const [name, state] = (id === undefined ? undefined : this.namespaces.get(id)) ?? [];
+      return id === undefined || name === undefined || state === undefined ? undefined : ({ id, name, state } as never);
+    };
+    const idOf = (name: string): string | undefined => [...this.namespaces].findLast(([, [each]]) => each === name)?.[0];
+    const view = { namespaceById: known, namespaceByName: (name: string) => known(idOf(name)) };
+    return { ...super.execution(router), registry: { view }, maxGeneration: () => 2 };
+  }
+
+  #answer(router: Router, askId: number, answer: LetterOutcome | AskFailure): void {
+    const sink = router.history.sink(1);
+    if (answer.kind === 'applied' || answer.kind === 'noop' || answer.kind === 'failed') {
+      sink.answer(askId, { kind: 'letterExecuted', outcome: answer });
+    } else sink.fail(askId, answer);
+  }
+
+  async answer(nth: number, outcome: LetterOutcome): Promise<void> {
+    this.#answer(this.router, this.asked[nth]?.askId ?? 0, outcome);
+    await this.quietly();
+  }
+
+  async quietly(): Promise<void> {
+    for (let round = 0; round < 5; round++) await this.pass(0).then(() => turns(8));
+  }
+
+  async merge(messageId: number, more: { readonly overridesLoopGuard?: boolean; readonly taskTimeoutMs?: number } = {}): Promise<void> {
+    await this.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 100 }] });
+    this.router.askDeadLetters(
+      7,
+      { kind: 'mergeLetter', jobId: 'job', who: 'anna', why: 'fixed', messageId, overridesLoopGuard: false, ...more },
+      FAR_AWAY_MS,
+      (answer) => void (answer.kind === 'mergeEnded' && this.ended.set(messageId, answer)),
+    );
+    await this.quietly();
+  }
+
+  /** Of the letters that the shard was asked to execute. */
+  get executed(): readonly string[] {
+    return this.asked.flatMap(({ request }) =>
+      request.kind === 'executeLetter' ? [`${request.letter.messageId} ${request.letter.generation}`] : [],
+    );
+  }
+
+  get confirmed(): readonly string[] {
+    return this.asked.flatMap(({ request }) =>
+      request.kind === 'confirmLetter' ? [`${request.letter.messageId} ${request.letter.generation}`] : [],
+    );
+  }
+
+  get journal(): readonly object[] {
+    return this.records().map((stored) => this.codec.decode(stored.value, stored.schema, stored));
+  }
+}
+
+async function queueOf(letters: number): Promise<MergingQueue> {
+  const queue = new MergingQueue();
+  await queue.start();
+  await queue.handOver(1, letters);
+  return queue;
+}
+
+describe('a letter whose task is executed', () => {
+  test('gets a tombstone, which says who and why; then its shard may forget', async () => {
+    const queue = await queueOf(1);
+    await queue.merge(0);
+    expect(queue.asked[0]?.request).toMatchObject({
+      kind: 'executeLetter',
+      key: { namespaceId: own, workflowId: 'order-1' },
+      letter: { queue: 7, messageId: 0, generation: 0 },
+    });
+    expect(queue.ended.size).toBe(0);
+    await queue.answer(0, applied);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+    expect(queue.journal).toContainEqual(
+      expect.objectContaining({ kind: 'resolved', messageId: 0, how: 'merged', who: 'anna', why: 'fixed', generation: 0 }),
+    );
+    expect(queue.confirmed).toEqual(['0 0']);
+  });
+
+  test('that had nothing left to do says why', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => ({ kind: 'noop', detail: 'the workflow is gone' });
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged-noop', detail: 'the workflow is gone' });
+    expect(queue.journal).toContainEqual(expect.objectContaining({ kind: 'resolved', how: 'merged-noop' }));
+  });
+});
+
+describe('a letter whose task fails again', () => {
+  test('is written again with its last failure, and those before it', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => failed;
+    await queue.merge(0);
+    const ended = { outcome: 'failed', error: { errorType: 'TypeError' }, isQuarantined: false, taskId: 1_001, sameCause: true };
+    expect(queue.ended.get(0)).toMatchObject(ended);
+    expect(queue.journal.filter((record) => 'letter' in record).at(-1)).toMatchObject({
+      messageId: 0,
+      letter: {
+        generation: 1,
+        state: 'open',
+        jobId: 'job',
+        failure: { errorType: 'TypeError', attempts: 70, firstFailureTimeMs: 1_770_000_000_000 },
+        history: [{ kind: 'failure', errorType: 'Unavailable', timeMs: 1_770_000_600_000, jobId: '' }],
+      },
+    });
+    expect(queue.confirmed).toEqual(['0 0']);
+  });
+
+  test('too often is in quarantine, and leaves it for who insists', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => failed;
+    await queue.merge(0);
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', isQuarantined: true });
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'skipped', reason: 'loop-guard' });
+    queue.answers = () => applied;
+    await queue.merge(0, { overridesLoopGuard: true });
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+    expect(queue.executed).toEqual(['0 0', '0 1', '0 2']);
+  });
+
+  test('because its shard has a bug, or cannot hold it, fails like any other', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => ({ kind: 'internal', message: 'a bug' });
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', error: { errorType: 'Internal', errorMessage: 'a bug' } });
+    expect(queue.confirmed).toEqual([]);
+  });
+});
+
+describe('a shard that does not answer', () => {
+  test('is asked again, the same, until it does', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => ({ kind: 'busy', message: 'it has too much to do' });
+    await queue.merge(0);
+    queue.answers = () => applied;
+    await queue.pass(1_000);
+    await queue.quietly();
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+    expect(new Set(queue.executed)).toEqual(new Set(['0 0']));
+  });
+
+  test('in time is told of, and nothing is written', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => ({ kind: 'unavailable', message: 'its log is silent' });
+    await queue.merge(0, { taskTimeoutMs: 2_000 });
+    const before = queue.journal.length;
+    await queue.pass(2_500);
+    await queue.quietly();
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', error: { errorType: 'OutcomeUnknown' } });
+    expect(queue.journal).toHaveLength(before);
+    queue.answers = () => applied;
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+  });
+
+  test('before the next owner of the queue asks is asked the same', async () => {
+    const queue = await queueOf(1);
+    await queue.merge(0);
+    await queue.takeOver();
+    queue.answers = () => applied;
+    await queue.merge(0);
+    expect(queue.executed).toEqual(['0 0', '0 0']);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+  });
+});
+
+describe('letters of one run', () => {
+  test('are executed one behind the other, in the order of their ids; others go on', async () => {
+    const queue = await queueOf(3);
+    // The same workflow again: another shard numbers its letters from 1 on, too.
+    await queue.handOver(2, 1);
+    await queue.merge(3);
+    await queue.merge(0);
+    await queue.merge(1);
+    expect(queue.executed).toEqual(['3 0', '1 0']);
+    await queue.answer(0, applied);
+    expect(queue.executed).toEqual(['3 0', '1 0', '0 0']);
+  });
+});
+
+describe('a namespace that is not there any more', () => {
+  test('stands for the one that has its name by now', async () => {
+    const queue = await queueOf(1);
+    queue.namespaces.set(own, ['default-deleted-a1b2c', 'deleted']);
+    queue.namespaces.set('registered-again', ['default', 'registered']);
+    await queue.merge(0);
+    expect(queue.asked[0]?.request).toMatchObject({ key: { namespaceId: 'registered-again', workflowId: 'order-1' } });
+  });
+
+  test('and has no successor fails the merge, and nobody is asked', async () => {
+    const queue = await queueOf(1);
+    queue.namespaces.clear();
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', error: { errorType: 'NamespaceNotFound' } });
+    expect(queue.asked).toEqual([]);
+    expect(queue.journal.filter((record) => 'letter' in record).at(-1)).toMatchObject({
+      letter: { generation: 1, failure: { cause: 'namespace-deleted' } },
+    });
+  });
+});
+
+test('a timeout that is none is refused', async () => {
+  const queue = await queueOf(1);
+  const merge = { kind: 'mergeLetter', jobId: 'job', who: 'anna', why: '', messageId: 0, overridesLoopGuard: false } as const;
+  expect(await queue.ask({ ...merge, taskTimeoutMs: 999 })).toMatchObject({ kind: 'rejected', rejection: { reason: 'invalid-argument' } });
+  expect(await queue.ask({ ...merge, taskTimeoutMs: Number.NaN })).toMatchObject({ kind: 'rejected' });
+});
