@@ -68,7 +68,7 @@ export async function plannedAndApplied(
   const settings = context.ports.letterSettings();
   const reason = reasonAsked('', settings);
   const author = { actor: anonymous, reason, query: '', groupId: '' };
-  const options = jobOptions(undefined, settings, reason);
+  const options = jobOptions(operation, undefined, settings, reason);
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
   const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
   return job;

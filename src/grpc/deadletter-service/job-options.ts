@@ -1,14 +1,14 @@
-import type { JobOptions } from '../../deadletters/jobs/job.ts';
+import type { JobOperation, JobOptions } from '../../deadletters/jobs/job.ts';
 import type { JobOptions as WireOptions } from '../../wire/generated/api/deadletter/service.ts';
 import type { JobSettings } from '../ports.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { letterLimits } from './letter-limits.ts';
 
-/** Throws INVALID_ARGUMENT. */
-export function jobOptions(given: WireOptions | undefined, settings: JobSettings, reason: string): JobOptions {
+/** Throws INVALID_ARGUMENT. The pace that operators set is for merges, which execute tasks; a purge goes as fast as it can unless a request says otherwise. */
+export function jobOptions(operation: JobOperation, given: WireOptions | undefined, settings: JobSettings, reason: string): JobOptions {
   const { rpsMin, rpsMax, concurrencyMax, taskTimeoutMsMin, taskTimeoutMsMax } = letterLimits;
   const options: JobOptions = {
-    rps: checkedRps(given?.rps) ?? within(settings.mergeRps, rpsMin, rpsMax),
+    rps: checkedRps(given?.rps) ?? (operation === 'merge' ? within(settings.mergeRps, rpsMin, rpsMax) : 0),
     concurrency: checkedConcurrency(given?.concurrency) ?? within(settings.mergeConcurrency, 1, concurrencyMax),
     taskTimeoutMs: checkedTaskTimeout(given?.taskTimeoutMs ?? 0) ?? within(settings.mergeTaskTimeoutMs, taskTimeoutMsMin, taskTimeoutMsMax),
     canary: given?.canary ?? false,

@@ -42,7 +42,7 @@ async function planned(context: HandlerContext, call: Call, request: PlanDeadLet
   const operation = operationAsked(request.operation);
   const settings = context.ports.letterSettings();
   const reason = reasonAsked(request.reason, settings);
-  const options = jobOptions(request.options, settings, reason);
+  const options = jobOptions(operation, request.options, settings, reason);
   if (groupId.length > groupIdCharsMax) throw invalidArgument('group_id is too long');
   const selection = chosenLetters(given);
   const queue = await queueThatIsThere(context, call, request.queue);

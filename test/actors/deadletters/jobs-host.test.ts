@@ -160,6 +160,23 @@ describe('whatever befalls', () => {
   );
 
   test.each(['purge', 'merge'] as const)(
+    'a %s asks for no letter before the log has it as one that may be asked for',
+    async (operation) => {
+      const world = await worldOf(2_000);
+      const early: number[] = [];
+      world.queue.fault = (request) => {
+        const ids = request.kind === 'purgeLetters' ? request.letters.map(({ messageId }) => messageId) : [];
+        if (request.kind === 'mergeLetter') ids.push(request.messageId);
+        early.push(...ids.filter((id) => id > world.windowEnd()));
+        return undefined;
+      };
+      const job = await world.ended(await world.begin({ operation, options: { ...unpaced, concurrency: 64 } }));
+      expect(job.state).toBe('completed');
+      expect(early).toEqual([]);
+    },
+  );
+
+  test.each(['purge', 'merge'] as const)(
     'to the queue, a %s claims again and goes on: owners that change, answers that are lost',
     async (operation) => {
       const world = await worldOf(3_000);

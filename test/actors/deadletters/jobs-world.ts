@@ -193,6 +193,14 @@ export class JobsWorld {
     while (host.actor.status().state !== 'active') await this.pass(10);
   }
 
+  /** As the log has it. */
+  windowEnd(): number {
+    const records = this.log.records({ topic: 'test.dlq-jobs', partition: 0 }).filter(({ type }) => type === 'DeadLetterJob');
+    const last = records.at(-1);
+    const record = last && dlqJobsCodec('test').decode(last.value, last.schema, last);
+    return record?.kind === 'job' ? record.entry.window.end : -1;
+  }
+
   async ask<Request extends JobsRequest>(request: Request): Promise<JobsReplyTo[Request['kind']]> {
     let given: Parameters<Parameters<JobsAsker['askJobs']>[2]>[0] | undefined;
     this.#router.askJobs(request, FAR_AWAY_MS, (answer) => (given = answer));

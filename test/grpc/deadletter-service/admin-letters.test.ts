@@ -102,10 +102,10 @@ describe('queues of history tasks', () => {
 describe('jobs', () => {
   const jobToken = () => messages.adminservice.v1.DLQJobToken.encode({ workflowId: `manage-dlq-tasks-${name}`, runId: job.jobId }).finish();
 
-  test.each<[string, string]>([
-    ['PurgeDLQTasks', 'purge'],
-    ['MergeDLQTasks', 'merge'],
-  ])('%s makes one over all letters up to an id', async (operation, planned) => {
+  test.each<[string, string, number]>([
+    ['PurgeDLQTasks', 'purge', 0],
+    ['MergeDLQTasks', 'merge', 100],
+  ])('%s makes one over all letters up to an id', async (operation, planned, rps) => {
     jobsAre(owners, () => ({}));
     expect(await call(operation, { dlqKey: key, ...all })).toEqual({ jobToken: Uint8Array.from(jobToken()) });
     expect(owners.jobsRequests).toEqual([
@@ -118,7 +118,7 @@ describe('jobs', () => {
         operation: planned,
         queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
         selection: { ids: [{ from: 0, to: Number.MAX_SAFE_INTEGER }], condition: undefined },
-        options: { rps: 100, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false },
+        options: { rps, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false },
       },
       { kind: 'applyPlan', planId: 'plan-1', hash: 'h' },
     ]);
