@@ -119,6 +119,53 @@ function tdbg(): void {
     expect(await read(' --max-message-count 1')).toEqual(letters.slice(0, 1));
   });
 
+  async function jobOf(line: string): Promise<string> {
+    let out = '';
+    const isStarted = async (): Promise<string> => {
+      const outcome = await typed(`--yes dlq ${line} ${queue}`);
+      ({ out } = outcome);
+      return outcome.err;
+    };
+    // The actor of jobs comes while the server serves.
+    await expect.poll(isStarted, { timeout: 30_000 }).toBe('');
+    const { jobToken } = JSON.parse(out.slice(out.indexOf('{'))) as { readonly jobToken: string };
+    return jobToken;
+  }
+
+  const key = { taskCategory: 1, sourceCluster: 'active', targetCluster: 'active' };
+
+  test('dlq purge, and job describe: letters up to an id go', async () => {
+    const token = await jobOf('purge --last-message-id 0');
+    await expect
+      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 30_000 })
+      .toMatchObject({
+        dlqKey: key,
+        operationType: 'DLQ_OPERATION_TYPE_PURGE',
+        operationState: 'DLQ_OPERATION_STATE_COMPLETED',
+        messagesProcessed: '1',
+      });
+    expect((await read()).map(({ message_id }) => message_id)).toEqual([1, 2]);
+    expect(await shown('dlq list --print-json')).toContainEqual({ ...counted, message_count: 2 });
+  });
+
+  test('dlq merge, and job cancel: what fails again stays', async () => {
+    const token = await jobOf('merge');
+    await expect
+      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 30_000 })
+      .toMatchObject({
+        operationType: 'DLQ_OPERATION_TYPE_MERGE',
+        operationState: 'DLQ_OPERATION_STATE_FAILED',
+        maxMessageId: '2',
+        lastProcessedMessageId: '2',
+      });
+    expect((await read()).map(({ message_id }) => message_id)).toEqual([1, 2]);
+    expect(await shown(`dlq job cancel --job-token ${token} --reason enough`)).toEqual({});
+    expect(await typed('dlq job describe --job-token AAAA')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('code = InvalidArgument desc = Invalid DLQ job token.'),
+    });
+  });
+
   const missing = '--dlq-type 7 --cluster active --target-cluster active';
 
   test('dlq read: a queue that is not there is an empty one', async () => {

@@ -3,6 +3,7 @@ import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JobState } from '../../../src/deadletters/jobs/job.ts';
 import { letterOf } from '../../deadletters/letters.ts';
+import { turns } from '../../support/event-loop.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import { job, jobsAre } from './jobs.ts';
 import { LetterClient } from './letter-client.ts';
@@ -173,7 +174,7 @@ describe('a job', () => {
 
   test('that somebody waits for is answered when the server drains', async () => {
     const answer = described({ wait: { seconds: 60 } }, 'running');
-    while (owners.jobsRequests.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+    while (owners.jobsRequests.length === 0) await turns();
     await Promise.all([expect(answer).resolves.toBe('running'), bench.frontend.stop(5_000)]);
   });
 

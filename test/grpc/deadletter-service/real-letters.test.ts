@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningServer } from '../../../src/config/server-options.ts';
+import { turns } from '../../support/event-loop.ts';
 import { memoryServer } from '../../support/memory-server.ts';
 import { withClient } from '../../support/with-client.ts';
 import { LetterClient, type Plain } from './letter-client.ts';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   for (const namespace of ['default', 'shop']) {
     await withClient(server.address, startAll, namespace);
   }
-  while ((await count({})) < workflows) await new Promise((resolve) => setImmediate(resolve));
+  while ((await count({})) < workflows) await turns();
 });
 afterAll(async () => {
   client.close();
@@ -42,7 +43,7 @@ async function startAll({ workflow }: Client): Promise<void> {
 }
 
 async function count(selection: Plain): Promise<number> {
-  const { count: counted = 0 } = await client.call('CountDeadLetters', { ...both, selection });
+  const { count: counted = 0 } = await client.onceServed('CountDeadLetters', { ...both, selection });
   return Number(counted);
 }
 
