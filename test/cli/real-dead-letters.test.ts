@@ -7,7 +7,7 @@ import { bin, perdureAt, type Ran } from './perdure-process.ts';
 
 const children = childrenOfEachTest();
 
-test('tasks that fail for good are listed, read, counted, grouped, shown and purged', async () => {
+test('tasks that fail for good are listed, read, counted, grouped, shown, purged and merged', async () => {
   const fault = 'task=TASK_TYPE_TRANSFER_WORKFLOW_TASK,kind=permanent,error=the dependency is away';
   const child = new Child(bin, ['server', 'start-dev', '--port', '0', '--ip', '127.0.0.1', '--dev-faults', fault]);
   children.push(child);
@@ -67,4 +67,15 @@ test('tasks that fail for good are listed, read, counted, grouped, shown and pur
   ]);
   expect((await perdure(`${queue} purge --category transfer`)).out).toBe('purged 2\n');
   expect((await perdure(`${queue} read --category transfer`)).out).toBe('[]\n');
+
+  await withClient(address, async ({ workflow }) => {
+    for (const id of ['stays', 'ends']) await workflow.start('Order', { taskQueue: 'orders', workflowId: id });
+    await workflow.getHandle('ends').terminate();
+  });
+  await expect.poll(async () => (await perdure(`${queue} count --category transfer`)).out, { timeout: 30_000 }).toBe('2\n');
+  // What was broken is broken still; of a workflow that has ended there is nothing left to do.
+  const merged = await perdure(`${queue} merge --category transfer`);
+  expect(merged.code).toBe(3);
+  expect(merged.out).toMatch(/^merged 1, failed 1, skipped 0\nremaining 1\n {2}message \d of .*: the dependency is away \(as before\)\n$/);
+  expect(JSON.parse((await perdure(`${queue} read --category transfer`)).out)).toMatchObject([{ workflowId: 'stays', generation: 1 }]);
 });
