@@ -146,3 +146,29 @@ describe('a selection', () => {
     );
   });
 });
+
+/** Last: the letters are gone then. */
+test('a purge of what a filter names is planned, applied by its hash, and carried out to the end; all else stays', async () => {
+  const selection = { query: "Namespace = 'shop'" };
+  const kept = (await list({})).filter(({ queue, namespace }) => queue['category'] === 'timer' || namespace === 'default');
+  const { plan } = await client.onceServed('PlanDeadLetters', {
+    operation: 'OPERATION_PURGE',
+    queue: transfer,
+    selection,
+    reason: 'duplicates',
+  });
+  expect(plan).toMatchObject({ selected: 16, causes: [{ cause: 'permanent-error', count: 16 }] });
+  const { planId, hash } = plan as Plain;
+  const apply = { planId, hash: String(hash) };
+  expect(await client.refused('ApplyPlan', { planId, hash: 'another' })).toMatchObject([9, expect.stringContaining('another hash')]);
+  const { job } = await client.call('ApplyPlan', apply);
+  const { jobId } = job as Plain;
+  let ended: Plain = {};
+  while (ended['endTime'] === undefined) {
+    const { job: now } = await client.call('DescribeJob', { jobId });
+    ended = now as Plain;
+  }
+  expect(ended).toMatchObject({ state: 'completed', counts: { selected: 16, purged: 16 }, reason: 'duplicates' });
+  expect(await list({})).toEqual(kept);
+  expect(await client.refused('ApplyPlan', apply)).toMatchObject([9, expect.stringContaining('applied before')]);
+});
