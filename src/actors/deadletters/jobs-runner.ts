@@ -44,6 +44,8 @@ const UNREACHABLE_MS_MAX = 300_000;
 const NOTE_INTERVAL_MS = 1_000;
 const NOTE_LETTERS = 1_000;
 const RELEASES_MAX = 3;
+/** The owner says by itself that the time of a task is over. */
+const ANSWER_GRACE_MS = 5_000;
 
 type MergeAnswer = DeadLetterAnswer<{ readonly kind: 'mergeLetter' } & Parameters<Asker['askDeadLetters']>[1]>;
 
@@ -225,15 +227,16 @@ export class JobRunner {
       this.#pending.splice(index, 1);
       this.#underWay += 1;
       this.#runsUnderWay.add(letter.run);
-      this.#merge(letter, this.#options.clock.monoMs() + this.#entry.job.options.taskTimeoutMs);
+      this.#merge(letter, this.#options.clock.monoMs() + this.#entry.job.options.taskTimeoutMs + ANSWER_GRACE_MS);
     }
   }
 
   #merge(letter: SeenLetter, deadlineMs: number): void {
     const { job } = this.#entry;
     const { messageId } = letter;
-    const overridesLoopGuard = job.options.overridesLoopGuard;
-    const request = { kind: 'mergeLetter', jobId: this.#jobId, who: job.actor, why: job.reason, messageId, overridesLoopGuard } as const;
+    const { overridesLoopGuard, taskTimeoutMs } = job.options;
+    const by = { jobId: this.#jobId, who: job.actor, why: job.reason };
+    const request = { kind: 'mergeLetter', ...by, messageId, overridesLoopGuard, taskTimeoutMs } as const;
     this.#options.asker.askDeadLetters(job.queue.number, request, deadlineMs, (answer) => {
       if (this.#isStopped) return;
       if (answer.kind === 'rejected' && answer.rejection.reason === 'being-merged' && this.#options.clock.monoMs() < deadlineMs) {
@@ -279,7 +282,7 @@ export class JobRunner {
       case 'merged-noop':
         return this.#tally.settle(messageId, { kind: 'merged', isNoop: answer.outcome === 'merged-noop' });
       case 'failed':
-        return this.#failed(letter, answer.error);
+        return this.#failed(letter, answer.error, answer.sameCause);
       case 'skipped':
         return this.#tally.settle(messageId, { kind: 'skipped', skip: { messageId, reason: answer.reason } });
       default:
