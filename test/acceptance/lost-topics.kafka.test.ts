@@ -110,6 +110,9 @@ function lostTopics(brokers: readonly string[]): void {
       const started = await startWorkflow(server.address);
       await inAdmin(async (admin) => {
         await admin.createPartitions({ topicPartitions: [{ topic, count: 5 }] });
+        // A second later its shard notes that matching has the task which no worker takes.
+        const whenIdle = 4 + 2;
+        await expect.poll(() => topicLength(admin, topic), { timeout: 20_000 }).toBeGreaterThanOrEqual(whenIdle);
         const before = await topicLength(admin, topic);
         expect(await refusedStart({ ...settings, shards: 5 })).toContain('was made with 4 history shards');
         expect(await refusedStart({ ...settings, clusterName: 'another' })).toContain('is called "active"');

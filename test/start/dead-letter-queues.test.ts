@@ -67,7 +67,7 @@ class Server {
     this.cluster.actor.start();
     const checkpoints = { schedule: new CheckpointSchedule({ clock: systemClock, logger }) };
     const forwarded: GrowingLog = {
-      exclusive: true,
+      exclusive: false,
       attach: (...given) => log.attach(...given),
       read: (...given) => log.read(...given),
       bounds: (id) => log.bounds(id),

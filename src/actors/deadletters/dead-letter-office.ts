@@ -22,7 +22,7 @@ import type { Clock, Timer } from '../ports.ts';
 export type WantedQueue = Pick<DeadLetterQueue, 'category' | 'categoryId' | 'sourceCluster' | 'targetCluster'>;
 
 export type DeadLetterOfficeOptions = {
-  readonly log: Pick<GrowingLog, 'addTopic' | 'end'>;
+  readonly log: Pick<GrowingLog, 'addTopic' | 'end' | 'exclusive'>;
   /** As of now. */
   readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deadLetterQueues'> };
   readonly asker: Pick<Asker, 'askCluster'>;
@@ -101,8 +101,10 @@ export class DeadLetterOffice {
     const topic = topicOf(queue);
     const before = this.#known(queue);
     await log.addTopic(topic);
-    if (before !== undefined && (await log.end({ topic: topic.name, partition: 0 })) === 0) {
-      const lost = 'a dead letter queue that was there is empty: its topic was deleted, or lost its records, and its letters are gone';
+    // A log of ours alone loses no topic: there it is one that no owner came to before its server ended.
+    if (before !== undefined && !log.exclusive && (await log.end({ topic: topic.name, partition: 0 })) === 0) {
+      const lost =
+        'a dead letter queue that was there is empty: its topic was deleted, or lost its records, and its letters are gone; or its first server ended before it was served';
       logger.error(lost, { topic: topic.name });
     }
     const known = before ?? (await this.#add(queue));
