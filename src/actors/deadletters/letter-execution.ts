@@ -53,6 +53,8 @@ export type LetterExecutionOptions = LetterExecutionParts & {
   /** Its number, and what tasks it has. */
   readonly queue: { readonly number: number; readonly category: string };
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
+  /** Of one letter, when it is known; `tookMs`: since it was asked for. */
+  readonly onOutcome?: (outcome: MergeOutcome, tookMs: number) => void;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
   readonly clock: Clock;
 };
@@ -82,6 +84,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   #reading: Promise<void> = Promise.resolve();
   /** By run: the first is under way, those behind it wait in the order of their ids. */
   readonly #lines = new Map<string, Execution[]>();
+  /** When those that are under way were asked for (monotonic). */
+  readonly #beganMs = new Map<number, number>();
   /** Their outcomes are known, and not committed here yet. */
   readonly #unconfirmed = new Map<number, Asked>();
   /** All letters below are resolved, and that is committed. */
@@ -94,6 +98,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   /** It comes back as `finishMerge`, unless the tenure ends before. */
   execute(effect: ExecuteLetter): void {
+    this.#beganMs.set(effect.messageId, this.#options.clock.monoMs());
     this.#reading = this.#reading.then(() => this.#read(effect));
   }
 
@@ -257,7 +262,11 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   // ── Its end ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #finish(messageId: number, outcome: MergeOutcome): void {
-    this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
+    const { tenure, clock, onOutcome } = this.#options;
+    const nowMs = clock.monoMs();
+    onOutcome?.(outcome, nowMs - (this.#beganMs.get(messageId) ?? nowMs));
+    this.#beganMs.delete(messageId);
+    tenure.submit({ kind: 'finishMerge', messageId, outcome });
   }
 
   /** One that is lost for good is made up for: the next letters tell their shards what is resolved. */

@@ -125,7 +125,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     this.checkpointer = checkpointer;
     const partition = { topic: options.topic, partition: 0 };
     const { database } = checkpoints;
-    const index = new QueueIndex({ ...options, logger, partition, database, journal: journalOf(queue), checkpointer });
+    const index = new QueueIndex({ ...options, logger, partition, database, journal: journalOf(queue), checkpointer, unwritten: state });
     const truncate: Log['truncate'] =
       metrics === undefined
         ? (...given) => log.truncate(...given)
@@ -147,6 +147,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       ...options,
       ...options.execution,
       read: (messageId) => index.letter(messageId),
+      ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
       tenure,
     });
     this.shell = new QueueShell({

@@ -18,12 +18,15 @@ import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { type Database, DatabaseError, type Fenced, type JournalId } from '../database.ts';
 import { LogError } from '../log.ts';
 import type { QueueMetrics } from './queue-metrics.ts';
+import type { QueueCheckpoints } from './queue-checkpoints.ts';
 import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
 
 export type QueueIndexOptions = LetterContentsOptions & {
   readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
+  /** What no checkpoint has yet. */
+  readonly unwritten: Pick<QueueCheckpoints, 'pending'>;
   readonly sink: ReplySink<DeadLetterReply>;
   readonly logger: Logger;
   /** Absent: nobody counts. */
@@ -52,6 +55,10 @@ export class QueueIndex {
 
   /** For the owner itself: with what its record holds. Rejects as the database and the log do. */
   async letter(messageId: number): Promise<LetterRead | DeadLetterRejected> {
+    // Nobody's letters wait for a checkpoint, where memory or the last one tells of them: merges come by the thousand.
+    const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
+    const content = row === undefined ? 'moved' : await new LetterContents(this.#options).of(row, undefined);
+    if (row !== undefined && content !== 'moved') return { kind: 'letter', letter: { row, content } };
     const read = await this.#read({ kind: 'readLetter', messageId });
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
     return read;

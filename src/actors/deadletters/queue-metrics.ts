@@ -7,6 +7,7 @@
 import type { DeadLetterQueue } from '../../deadletters/letter.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
 import type { QueueCore } from '../../deadletters/queue-core.ts';
+import type { MergeOutcome } from '../../deadletters/commands.ts';
 import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { Clock } from '../ports.ts';
@@ -72,6 +73,16 @@ export class QueueMetrics {
       this.#gone.length = 0;
       this.#persisted(operation, '', this.#sinceMs(record.timeMs));
     }
+  }
+
+  /** What came of a letter that was tried again. */
+  merged(outcome: MergeOutcome, tookMs: number): void {
+    const { metrics, queue } = this.#options;
+    // Nothing is written of one that is unsettled, and it counts as failed everywhere.
+    const name = outcome.kind === 'merged' ? outcome.how : outcome.kind === 'unsettled' ? 'failed' : outcome.kind;
+    const tags = { task_category: queue.category, outcome: name };
+    metrics.counter('perdure_dlq_merge_outcomes', tags).add();
+    metrics.timer('perdure_dlq_merge_latency', tags).record(tookMs);
   }
 
   /** Counts what is done, how long it takes, and whether it fails. */

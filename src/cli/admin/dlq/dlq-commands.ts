@@ -62,7 +62,10 @@ function read(kind: DlqKind): Command {
       ...selectorFlags(kind),
       { name: 'limit', value: 'N', help: 'At most so many', defaultText: 'all' },
       { name: 'page-size', value: 'N', help: 'Letters of one request, 1000 at most', defaultText: '1000' },
-      ...(kind === 'admin dlq' ? [{ name: 'long', help: 'All fields of a letter, not eight' }] : []),
+      {
+        name: 'long',
+        help: kind === 'admin dlq' ? 'All fields of a letter, not eight' : 'All fields of a letter; accepted, they are always there',
+      },
       { name: 'payload', help: 'With the task itself' },
       ...readOutputFlags,
       ...callFlags,
