@@ -62,8 +62,12 @@ test('after kill -9 tasks that wait for a worker reach one, though their journal
       await withClient(server.address, async (client) => await Promise.all(waiting.map((workflowId) => started(client, workflowId))));
       await until(() => Number(stateRow(file, 'SELECT count(*) AS tasks FROM matching_tasks')['tasks']) === waiting.length);
       await server.kill9();
-      // Each journal but for its last record, which the first checkpoint leaves as a witness.
-      expect(trimmedRecords(file, 'perdure.matching')).toBeGreaterThan(0);
+      // Each journal but for its last record, which the checkpoint leaves as a witness; killed right in front of that, a start makes good for it.
+      for (let starts = 0; trimmedRecords(file, 'perdure.matching') === 0; starts++) {
+        expect(starts).toBeLessThan(10);
+        await server.start();
+        await server.kill9();
+      }
       await server.start();
       const polled = await withClient(server.address, async (client) => await tasksOf(client, waiting.length));
       expect(polled.toSorted()).toEqual(waiting.toSorted());
