@@ -276,13 +276,14 @@ export class Draft {
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     const tasks = this.#tasks.filter(isKept);
     // Tasks of a run that is deleted come without it.
-    const key = first?.run.key ?? tasks[0]?.key ?? lettersBegun?.[0]?.task.key;
+    const handedOver = tasksHandedOver?.[0];
+    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? lettersBegun?.[0]?.task.key;
     return {
       schema: this.#schema,
       timeMs: this.nowMs,
       type: this.#typeOf(runs),
       namespaceId: key?.namespaceId ?? '',
-      namespace: first?.run.namespace ?? '',
+      namespace: first?.run.namespace ?? handedOver?.subject.namespace ?? '',
       workflowId: key?.workflowId ?? '',
       runId: key?.runId ?? '',
       runs,

@@ -212,9 +212,7 @@ export class Shard implements ShardView {
     this.#changes?.taskGone(task);
     this.#takeFromQueue(task);
     this.#tasksAside.delete(taskId);
-    if (!isOutbox(task)) return;
-    this.#delivered(task);
-    this.#giveUpChildStart(task);
+    if (isOutbox(task)) this.#delivered(task);
   }
 
   /** Matching has stored it. One that is not in memory has a row, or has ended. */
@@ -238,11 +236,7 @@ export class Shard implements ShardView {
   acceptLetters(accepted: AcceptedLetters): void {
     const { waiting } = lineOf(this.handOvers, accepted.category);
     this.handOvers = withoutAccepted(this.handOvers, accepted);
-    for (const { sequence, task } of waiting) {
-      if (sequence > accepted.sequence || !isOutbox(task)) continue;
-      this.#delivered(task);
-      this.#giveUpChildStart(task);
-    }
+    for (const { sequence, task } of waiting) if (sequence <= accepted.sequence && isOutbox(task)) this.#delivered(task);
   }
 
   #finishUnseen(taskId: number): void {
@@ -283,9 +277,11 @@ export class Shard implements ShardView {
     this.#undelivered.set(runId, ids?.size ?? 1);
   }
 
-  #delivered({ taskId, key: { runId } }: PendingTask): void {
+  #delivered(task: PendingTask): void {
+    this.#giveUpChildStart(task);
+    const { runId } = task.key;
     const ids = this.#undeliveredIds.get(runId);
-    if (ids?.delete(taskId) !== true) return;
+    if (ids?.delete(task.taskId) !== true) return;
     if (ids.size === 0) this.#noneUndelivered(runId);
     else this.#undelivered.set(runId, ids.size);
   }
@@ -343,14 +339,18 @@ export class Shard implements ShardView {
   installTask(task: PendingTask, aside: boolean): void {
     if (aside) this.#tasksAside.set(task.taskId, task);
     else this.#intoQueue(task);
-    if (!isOutbox(task)) return;
-    this.#undeliveredYet(task);
-    this.#keepChildStart(task);
+    this.#installMessage(task);
   }
 
   installHandOvers(lines: HandOverLines): void {
     this.handOvers = lines;
-    for (const { waiting } of lines.values()) for (const { task } of waiting) if (isOutbox(task)) this.#undeliveredYet(task);
+    for (const { waiting } of lines.values()) for (const { task } of waiting) this.#installMessage(task);
+  }
+
+  #installMessage(task: PendingTask): void {
+    if (!isOutbox(task)) return;
+    this.#undeliveredYet(task);
+    this.#keepChildStart(task);
   }
 
   /** All timers up to there are in memory. */

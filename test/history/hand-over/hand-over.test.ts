@@ -53,6 +53,9 @@ describe('a task that has failed for good', () => {
     expect(shard.records.at(-1)).toMatchObject({
       schema: 4,
       type: 'TaskHandedOver',
+      // Whoever looks for what befell a workflow finds it in the topic.
+      namespace: 'orders',
+      workflowId: 'wf-1',
       tasksHandedOver: [{ category: 'transfer', sequence: 1, task, failure: taskFailure, subject: taskSubject }],
     });
     expect(shard.line()).toEqual([[1, taskId]]);
@@ -233,6 +236,20 @@ describe('the run of a message to another shard that is handed over', () => {
     expect([...shard.checkpoints.table.taskIds]).not.toContain(taskId);
     passRetention(shard);
     shard.accept(1, 41);
+    shard.checkpoints.finish();
+  });
+
+  test('may be deleted before that, and what its parent has started is known until it is a letter, also after a restart from rows', () => {
+    const { shard, taskId } = closedChild();
+    shard.ask(deleteWorkflow({ ...key, workflowId: childId }));
+    shard.handOver(taskId);
+    shard.checkpoints.cut();
+    shard.checkpoints.capture(Infinity);
+    // Compares what the rows hold with what was folded.
+    shard.checkpoints.write('written');
+    expect(shard.checkpoints.folded.childStarts.size).toBe(1);
+    shard.accept(1, 41);
+    expect(shard.checkpoints.folded.childStarts.size).toBe(0);
     shard.checkpoints.finish();
   });
 
