@@ -183,10 +183,11 @@ export class Shard implements ShardView {
     for (const task of [...this.#timers.values()]) if (task.kind === 'retention' && task.key.runId === runId) this.finishTask(task.taskId);
   }
 
+  /** What is on its way to a queue of dead letters does not wait aside, and is delivered by its letter. */
   #forgetTasksAside(runId: string): void {
-    this.#noneUndelivered(runId);
     for (const task of this.#tasksAside.values()) {
       if (task.key.runId !== runId) continue;
+      this.#noLongerUndelivered(task);
       this.#changes?.taskGone(task);
       this.#tasksAside.delete(task.taskId);
       this.letterMarks = withTaskGone(this.letterMarks, task.taskId);
@@ -279,14 +280,13 @@ export class Shard implements ShardView {
 
   #delivered(task: PendingTask): void {
     this.#giveUpChildStart(task);
-    const { runId } = task.key;
-    const ids = this.#undeliveredIds.get(runId);
-    if (ids?.delete(task.taskId) !== true) return;
-    if (ids.size === 0) this.#noneUndelivered(runId);
-    else this.#undelivered.set(runId, ids.size);
+    this.#noLongerUndelivered(task);
   }
 
-  #noneUndelivered(runId: string): void {
+  #noLongerUndelivered({ taskId, key: { runId } }: PendingTask): void {
+    const ids = this.#undeliveredIds.get(runId);
+    if (ids?.delete(taskId) !== true) return;
+    if (ids.size > 0) return void this.#undelivered.set(runId, ids.size);
     this.#undelivered.delete(runId);
     this.#undeliveredIds.delete(runId);
   }
