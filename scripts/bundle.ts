@@ -63,6 +63,13 @@ async function bundledChunks(): Promise<readonly OutputChunk[]> {
     dir: repository,
     entryFileNames: ({ name }) => (name === 'main' ? 'main.js' : '[name]-[hash].js'),
     chunkFileNames: '[name]-[hash].js',
+    // Small files that many parts share would be a chunk each, and a start reads them all.
+    codeSplitting: {
+      groups: [
+        { name: 'kernel', test: /[\\/]src[\\/]kernel[\\/]/ },
+        { name: 'command-words', test: /[\\/]src[\\/]cli[\\/](cli-error|exit-codes|output|incomplete-installation)\.ts$/ },
+      ],
+    },
     sourcemap: 'hidden',
   });
   await bundle.close();

@@ -117,7 +117,7 @@ describe('the bundle, without sources beside it', () => {
     const program = pathToFileURL(join(home, 'dist/program/')).href;
     expect(loaded.filter((url) => !url.startsWith(program))).toEqual([]);
     expect(loaded).toContain(`${program}main.js`);
-    expect(loaded.length).toBeLessThan(60);
+    expect(loaded.length).toBeLessThan(50);
     const sources = loaded.flatMap(
       (url) => (JSON.parse(readFileSync(new URL(`${url}.lines.json`), 'utf8')) as { sources: string[] }).sources,
     );
