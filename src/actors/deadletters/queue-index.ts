@@ -57,8 +57,8 @@ export class QueueIndex {
   async letter(messageId: number): Promise<LetterRead | DeadLetterRejected> {
     // Nobody's letters wait for a checkpoint, where memory or the last one tells of them: merges come by the thousand.
     const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
-    const content = row === undefined ? 'moved' : await new LetterContents(this.#options).of(row, undefined);
-    if (row !== undefined && content !== 'moved') return { kind: 'letter', letter: { row, content } };
+    const found = row === undefined ? 'moved' : await this.#letterAt(row);
+    if (found !== 'moved') return found;
     const read = await this.#read({ kind: 'readLetter', messageId });
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
     return read;
@@ -176,6 +176,10 @@ export class QueueIndex {
     if (row === undefined) {
       return { kind: 'rejected', rejection: { reason: 'not-in-queue', message: `message ${messageId} was merged or purged just now` } };
     }
+    return await this.#letterAt(row);
+  }
+
+  async #letterAt(row: LetterRow): Promise<LetterRead | 'moved'> {
     const content = await new LetterContents(this.#options).of(row, undefined);
     return content === 'moved' ? content : { kind: 'letter', letter: { row, content } };
   }
