@@ -51,8 +51,6 @@ type Held<Reply, Record, Effect> = {
 
 type Commit<Reply, Record, Effect> = Extract<Handled<Record, Reply, Effect>, { readonly kind: 'commit' }>;
 
-const nothing: readonly never[] = [];
-
 /** Where commits, answers and effects go. */
 type Outside<Reply, Record, Effect> = {
   readonly shell: EffectSink<Reply, Effect>;
@@ -129,7 +127,7 @@ export class CommitWindow<Reply, Record, Effect> {
   /** `commandBytes`: what the command took of the budget. Effects may carry its content (a query, answers to queries). */
   commit(askId: number, { record, before, reply, effects }: Commit<Reply, Record, Effect>, encoded: EncodedCommit, commandBytes = 0): void {
     if (before !== undefined) {
-      for (const [index, each] of encoded.before.entries()) this.#record(NOBODY, before[index], each, undefined, nothing, 0);
+      for (const [index, each] of encoded.before.entries()) this.#record(NOBODY, before[index], each, undefined, noEffects, 0);
     }
     this.#record(askId, record, encoded.last, reply, effects, commandBytes);
   }
