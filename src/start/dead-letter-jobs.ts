@@ -5,13 +5,10 @@
 import { createHash } from 'node:crypto';
 import { JOBS_ACTOR, type Router } from '../actors/asks/router.ts';
 import { JobsHost, type JobsHostOptions } from '../actors/deadletters/jobs-host.ts';
+import { TopicOpener } from '../actors/deadletters/topic-opener.ts';
 import type { GrowingLog } from '../actors/log.ts';
-import { NowAndThen } from '../actors/now-and-then.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
-import type { Timer } from '../actors/ports.ts';
-import { backOffMs } from '../kernel/back-off.ts';
-import { errorText } from '../kernel/error-text.ts';
 import { dlqJobsTopic } from '../topics/catalogue.ts';
 import { dlqJobsCodec } from '../topics/codec/dlq-jobs-codec.ts';
 
@@ -23,61 +20,40 @@ export type DeadLetterJobsOptions = OfEveryActor & {
   readonly router: Router;
 };
 
-const RETRY_DELAY_MS = 500;
-const RETRY_DELAY_MS_MAX = 60_000;
-const WARN_INTERVAL_MS = 60_000;
-
 export class DeadLetterJobs {
   readonly #options: DeadLetterJobsOptions;
   readonly #topic: string;
-  readonly #warnings: NowAndThen;
+  readonly #opener: TopicOpener;
   #host: JobsHost | undefined;
   #status: PartitionStatus | undefined;
-  #retry: Timer | undefined;
-  #isStopped = false;
-  /** Why its topic is not there; '' = nothing is wrong. */
-  #trouble = '';
 
   constructor(options: DeadLetterJobsOptions) {
     this.#options = options;
     this.#topic = dlqJobsTopic(options.prefix);
-    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+    this.#opener = new TopicOpener(options);
   }
 
-  /** Once. */
+  /** Idempotent. */
   open(): void {
-    void this.#open(1);
+    const topic = { name: this.#topic, partitions: 1, purpose: 'plans and jobs over dead letters' };
+    const warning = 'jobs over dead letters are not carried out yet: their topic cannot be opened';
+    this.#opener.open([{ topic, serve: () => this.#serve(), warning, logFields: {} }]);
   }
 
   /** For health. */
   get concerns(): readonly Concern[] {
     const { state, reason = '' } = this.#status ?? {};
-    const why = state === 'failed' || state === 'unassigned' ? `it is ${state} (${reason})` : this.#trouble;
-    if (why === '') return [];
+    const isDown = state === 'failed' || state === 'unassigned';
+    const why = isDown ? `it is ${state} (${reason})` : this.#opener.closed.at(0)?.reason;
+    if (why === undefined) return [];
     const message = `jobs over dead letters are not carried out: ${why}. Nothing else is concerned`;
     return [{ subject: this.#topic, severity: 'warning', message }];
   }
 
   /** Jobs that run go on with the next start. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#retry?.cancel();
+    this.#opener.close();
     await this.#host?.actor.drain();
-  }
-
-  async #open(attempt: number): Promise<void> {
-    const { log, clock, logger } = this.#options;
-    try {
-      await log.addTopic({ name: this.#topic, partitions: 1, purpose: 'plans and jobs over dead letters' });
-      if (!this.#isStopped) this.#serve();
-      this.#trouble = '';
-    } catch (error) {
-      if (this.#isStopped) return;
-      this.#trouble = errorText(error);
-      if (this.#warnings.now())
-        logger.warn('jobs over dead letters are not carried out yet', { topic: this.#topic, reason: this.#trouble });
-      this.#retry = clock.after(backOffMs(attempt, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => void this.#open(attempt + 1));
-    }
   }
 
   #serve(): void {
