@@ -1,7 +1,6 @@
 /** What the owner of a queue is asked. Ids are whole numbers from 0 up; bounds are included. */
 import type { Condition } from '../filter/condition.ts';
 import type { Letter, LetterError } from './letter.ts';
-import type { ResolvedHow } from './records.ts';
 
 export const deadLetterLimits = {
   /** Ids of one command: each may become a record of the same append. */
@@ -68,8 +67,9 @@ export type MergeLetter = Authorship & {
 
 /** What came of it; the shell's own. */
 export type MergeOutcome =
-  /** `detail`: why there was nothing to do. Absent: there was. */
-  | { readonly kind: 'merged'; readonly how: Exclude<ResolvedHow, 'purged'>; readonly generation: number; readonly detail?: string }
+  | { readonly kind: 'merged'; readonly how: 'merged'; readonly generation: number }
+  /** `detail`: why there was nothing to do. */
+  | { readonly kind: 'merged'; readonly how: 'merged-noop'; readonly generation: number; readonly detail: string }
   /** `letter`: as it is from now on. `isSameCause`: as it was in the queue for. */
   | { readonly kind: 'failed'; readonly letter: Letter; readonly isSameCause: boolean }
   /** It has not been executed, or nobody knows: that is told as a failure, and nothing is written. `letter`: as it is. */

@@ -242,8 +242,9 @@ export class QueueCore {
     const { askId, authorship } = merging;
     switch (outcome.kind) {
       case 'merged': {
-        const { how, generation, detail } = outcome;
-        const ended: MergeEnded = { kind: 'mergeEnded', outcome: how, ...(detail === undefined ? {} : { detail }) };
+        const { how, generation } = outcome;
+        const ended: MergeEnded =
+          how === 'merged' ? { kind: 'mergeEnded', outcome: how } : { kind: 'mergeEnded', outcome: how, detail: outcome.detail };
         const record: ResolvedRecord = { kind: 'resolved', timeMs, messageId, how, generation, ...authorship };
         return this.#commit([record], timeMs, undefined, replyTo(askId, ended));
       }

@@ -38,10 +38,11 @@ export type LettersCounted = {
 };
 /**
  * `failed`: it is in the queue still, with its next generation; quarantined if that was too often. Of the error type OutcomeUnknown or
- * UnknownCategory nothing was written. `skipped`: as it was. `detail`: why there was nothing to do; absent: there was.
+ * UnknownCategory nothing was written. `skipped`: as it was. `detail`: why there was nothing to do.
  */
 export type MergeEnded = { readonly kind: 'mergeEnded' } & (
-  | { readonly outcome: 'merged' | 'merged-noop'; readonly detail?: string }
+  | { readonly outcome: 'merged' }
+  | { readonly outcome: 'merged-noop'; readonly detail: string }
   | {
       readonly outcome: 'failed';
       readonly error: LetterError;

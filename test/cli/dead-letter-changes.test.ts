@@ -73,6 +73,20 @@ describe('merge', () => {
         },
       ],
       skips: [{ queue: 'transfer/active', messageId: 9, reason: 'loop-guard' }],
+      mergedNoop: 0,
+      noops: [],
+    });
+  });
+
+  test('says where nothing was left to do, and why', async () => {
+    letters(3);
+    fake.outcome = ({ messageId }) => (messageId === 1 ? 'noop: the workflow is closed' : '');
+    expect(await perdure(`${queue} merge --category transfer`)).toEqual({
+      code: 0,
+      out:
+        'merged 3, failed 0, skipped 0\nnothing left to do 1, of those merged\n' +
+        '  message 1 of transfer/active  nothing left to do: the workflow is closed\n',
+      err: '',
     });
   });
 

@@ -52,7 +52,7 @@ export class FakeDeadLetters {
   refuse: (method: string, nth: number) => Refusal | undefined = () => undefined;
   readonly jobs: wire.Job[] = [];
   /** What a merge makes of a letter: '' = merged. */
-  outcome: (letter: wire.DeadLetter) => '' | 'failed' | `skipped: ${string}` = () => '';
+  outcome: (letter: wire.DeadLetter) => '' | 'failed' | `skipped: ${string}` | `noop: ${string}` = () => '';
   /** Letters that a job has worked on when it is made; then it runs until `finish`. */
   runsUntil: number | undefined;
   readonly #plans: wire.Plan[] = [];
@@ -290,10 +290,11 @@ export class FakeDeadLetters {
       .slice(0, until)
       .flatMap(({ from }) => this.letters.filter((each) => each.messageId === from && isOfQueue(each, job.queue)));
     const isPurge = job.operation === wire.Operation.PURGE;
-    const [failures, skips]: [wire.JobFailure[], wire.JobSkip[]] = [[], []];
+    const [failures, skips, noops]: [wire.JobFailure[], wire.JobSkip[], wire.JobNoop[]] = [[], [], []];
     for (const { messageId, taskId, taskType, errorType, ...each } of letters) {
       const outcome = isPurge ? '' : this.outcome({ messageId, taskId, taskType, errorType, ...each });
       if (outcome === 'failed') failures.push({ messageId, taskId, taskType, errorType, errorMessage: 'again', sameCause: true });
+      else if (outcome.startsWith('noop: ')) noops.push({ messageId, reason: outcome.slice('noop: '.length) });
       else if (outcome !== '') skips.push({ messageId, reason: outcome.slice('skipped: '.length) });
     }
     const done = letters.length - failures.length - skips.length;
@@ -304,10 +305,11 @@ export class FakeDeadLetters {
       [isPurge ? 'purged' : 'merged']: done,
       failed: failures.length,
       skipped: skips.length,
+      mergedNoop: noops.length,
       remaining: selected - done,
     };
     const state = until < selected ? 'running' : done === selected ? 'completed' : 'completed-with-failures';
-    this.change(jobId, { counts, state, failures: failures.slice(0, 100), skips });
+    this.change(jobId, { counts, state, failures: failures.slice(0, 100), skips, noops });
   }
 
   change(jobId: string, change: Partial<wire.Job>): void {

@@ -254,9 +254,10 @@ describe('a dead letter queue', () => {
     const queue = new Queue();
     queue.handOver(1, 2);
     queue.claim('job', all);
-    expect(queue.merge('job', 0, { kind: 'merged', how: 'merged-noop', generation: 0 })).toEqual({
+    expect(queue.merge('job', 0, { kind: 'merged', how: 'merged-noop', generation: 0, detail: 'the workflow is gone' })).toEqual({
       kind: 'mergeEnded',
       outcome: 'merged-noop',
+      detail: 'the workflow is gone',
     });
     const failed = { kind: 'failed', isSameCause: true, letter: letterOf(1, 2, { generation: 1 }) } as const;
     expect(queue.merge('job', 1, failed)).toMatchObject({ outcome: 'failed', isQuarantined: false, error: { errorType: 'Unavailable' } });

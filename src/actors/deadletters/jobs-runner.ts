@@ -184,7 +184,7 @@ export class JobRunner {
       if (this.#tally.isSettled(id)) continue;
       const letter = letters.get(id);
       if (letter === undefined && !isDoubtful) this.#tally.settle(id, { kind: 'gone' });
-      else if (letter === undefined) this.#tally.settle(id, operation === 'purge' ? { kind: 'purged' } : { kind: 'merged', isNoop: false });
+      else if (letter === undefined) this.#tally.settle(id, operation === 'purge' ? { kind: 'purged' } : { kind: 'merged' });
       else if (letter.jobId === this.#jobId) this.#failed(letter, letter, false);
       else seen.push(letter);
     }
@@ -279,8 +279,9 @@ export class JobRunner {
     const { messageId } = letter;
     switch (answer.outcome) {
       case 'merged':
+        return this.#tally.settle(messageId, { kind: 'merged' });
       case 'merged-noop':
-        return this.#tally.settle(messageId, { kind: 'merged', isNoop: answer.outcome === 'merged-noop' });
+        return this.#tally.settle(messageId, { kind: 'merged-noop', noop: { messageId, reason: answer.detail } });
       case 'failed':
         return this.#failed(letter, answer.error, answer.sameCause);
       case 'skipped':

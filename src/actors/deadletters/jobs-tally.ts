@@ -6,14 +6,15 @@
  */
 import { nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
 import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import type { JobFailure, JobSkip } from '../../deadletters/jobs/job.ts';
+import type { JobFailure, JobNoop, JobSkip } from '../../deadletters/jobs/job.ts';
 import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
 import { handled, tried } from '../../deadletters/jobs/jobs-state.ts';
 import type { JobProgress } from '../../deadletters/jobs/own-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 
 export type LetterOutcome =
-  | { readonly kind: 'merged'; readonly isNoop: boolean }
+  | { readonly kind: 'merged' }
+  | { readonly kind: 'merged-noop'; readonly noop: JobNoop }
   | { readonly kind: 'purged' }
   /** Resolved by others before its turn. */
   | { readonly kind: 'gone' }
@@ -25,6 +26,7 @@ export class JobTally {
   readonly #counts: { -readonly [Name in keyof JobProgress['counts']]: number };
   readonly #failures: JobFailure[];
   readonly #skips: JobSkip[];
+  readonly #noops: JobNoop[];
   readonly #settled = new Set<number>();
   #lastProcessed: number;
   #windowEnd: number;
@@ -35,6 +37,7 @@ export class JobTally {
     this.#counts = { merged, mergedNoop, purged, restored, failed, skipped, gone };
     this.#failures = [...job.failures];
     this.#skips = [...job.skips];
+    this.#noops = [...job.noops];
     this.#lastProcessed = job.lastProcessedMessageId;
     this.#windowEnd = window.end;
     for (const { from, to } of window.settled) for (let id = from; id <= to; id++) this.#settled.add(id);
@@ -86,6 +89,7 @@ export class JobTally {
       window: { end: this.#windowEnd, settled: rangesOfIds(this.#settled) },
       failures: [...this.#failures],
       skips: [...this.#skips],
+      noops: [...this.#noops],
     };
   }
 
@@ -97,7 +101,11 @@ export class JobTally {
     switch (outcome.kind) {
       case 'merged':
         this.#counts.merged += 1;
-        this.#counts.mergedNoop += outcome.isNoop ? 1 : 0;
+        return;
+      case 'merged-noop':
+        this.#counts.merged += 1;
+        this.#counts.mergedNoop += 1;
+        if (this.#noops.length < jobLimits.noopsTold) this.#noops.push(outcome.noop);
         return;
       case 'failed':
         this.#counts.failed += 1;

@@ -178,6 +178,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
           this.#own(turn, 'namespace-deleted', 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`),
         );
       }
+      if (resolved.kind === 'over') return this.#told(turn, { kind: 'noop', detail: resolved.detail });
       const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
       if (outcome !== undefined) return outcome;
       if (!(await this.#paused(turn))) return outcomeUnknown(turn);

@@ -16,6 +16,8 @@ export type LetterNamespacesOptions = {
 
 export type InNamespaces =
   | { readonly kind: 'task'; readonly task: PendingTask }
+  /** Whom it is for has vanished with its namespace. `detail`: for people. */
+  | { readonly kind: 'over'; readonly detail: string }
   /** Neither that id nor that name is there. */
   | { readonly kind: 'gone'; readonly namespace: string }
   /** The registry cannot be read now. */
@@ -44,6 +46,8 @@ export class LetterNamespaces {
     if (targetNamespaceId !== '' && !replaced.has(targetNamespaceId)) {
       const target = this.#idNow(targetNamespaceId, letter.targetNamespace);
       if (target === undefined) return { kind: 'gone', namespace: letter.targetNamespace || targetNamespaceId };
+      if (target !== targetNamespaceId && task.kind === 'notifyParent')
+        return { kind: 'over', detail: `the parent is gone with its namespace ${letter.targetNamespace}` };
       replaced.set(targetNamespaceId, target);
     }
     return { kind: 'task', task: inNamespaces(task, replaced) };

@@ -26,6 +26,7 @@ export const jobLimits = {
   /** Told of one job, each. */
   failuresTold: 100,
   skipsTold: 100,
+  noopsTold: 100,
   causesTold: 1_000,
   /** Of one list. */
   listedMax: 1_000,

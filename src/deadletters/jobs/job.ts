@@ -81,6 +81,9 @@ export type JobFailure = {
   readonly sameCause: boolean;
 };
 
+/** It is merged, for nothing was left to do. */
+export type JobNoop = { readonly messageId: number; readonly reason: string };
+
 export type JobSkip = { readonly messageId: number; readonly reason: string };
 
 export type Job = JobAuthor & {
@@ -104,4 +107,6 @@ export type Job = JobAuthor & {
   readonly failures: readonly JobFailure[];
   /** The first 100. */
   readonly skips: readonly JobSkip[];
+  /** The first 100. */
+  readonly noops: readonly JobNoop[];
 };

@@ -260,6 +260,7 @@ function newJob({ planId, hash, operation, queue, ids, options, actor, reason, q
     lastProcessedMessageId: -1,
     failures: [],
     skips: [],
+    noops: [],
   };
   const entry: JobEntry = { job, window: { end: -1, settled: [] }, forgivenFailures: 0 };
   return ids.length === 0 ? ended(entry, timeMs, undefined) : entry;
@@ -291,9 +292,9 @@ function inState(entry: JobEntry, state: JobState, stateReason: string): JobEntr
   return { ...entry, job: { ...entry.job, state, stateReason } };
 }
 
-function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window, failures, skips }: JobProgress): JobEntry {
+function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window, failures, skips, noops }: JobProgress): JobEntry {
   const { job } = entry;
-  const { failuresTold, skipsTold } = jobLimits;
+  const { failuresTold, skipsTold, noopsTold } = jobLimits;
   return {
     ...entry,
     window,
@@ -303,6 +304,7 @@ function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window,
       lastProcessedMessageId,
       failures: failures.slice(0, failuresTold),
       skips: skips.slice(0, skipsTold),
+      noops: noops.slice(0, noopsTold),
     },
   };
 }

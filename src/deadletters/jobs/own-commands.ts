@@ -1,6 +1,6 @@
 /** What the actor of jobs asks itself: what came of a selection, how far a job is, and what time does. */
 import type { JobsRequest } from './commands.ts';
-import type { JobCounts, JobFailure, JobSkip, Plan } from './job.ts';
+import type { JobCounts, JobFailure, JobNoop, JobSkip, Plan } from './job.ts';
 import type { JobWindow } from './jobs-records.ts';
 
 /** The selection is made; `askId` waits for it. */
@@ -17,6 +17,7 @@ export type JobProgress = {
   readonly window: JobWindow;
   readonly failures: readonly JobFailure[];
   readonly skips: readonly JobSkip[];
+  readonly noops: readonly JobNoop[];
 };
 
 export type NoteProgress = { readonly kind: 'noteProgress'; readonly jobId: string; readonly progress: JobProgress };

@@ -1,5 +1,5 @@
 /** What a parent asks of its children, and a child of its parent. */
-import type { DecidedRequest, IdPolicies, OutboxMessage } from '../commands.ts';
+import type { DecidedRequest, IdPolicies, OutboxMessage, RunKey } from '../commands.ts';
 import { anyAnswer, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
@@ -11,7 +11,7 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
   message(run, task, newRunId) {
     if (!isRunning(run)) return findStarted(run, task);
     const child = run.children.get(task.initiatedEventId);
-    return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId));
+    return child === undefined ? undefined : to(task.target, startChild(run, child, task.target, newRunId));
   },
   lastMessage: findStarted,
   outcome(reply) {
@@ -80,12 +80,13 @@ function notifyParent({ key, namespace, start }: Sender, { outcome }: OutboxTask
   });
 }
 
-function startChild(run: RunView, child: Child, newRunId: string): DecidedRequest {
+/** `target`: the namespace that the child asks for may have been registered again, and has another id by now. */
+function startChild(run: RunView, child: Child, { namespaceId }: RunKey, newRunId: string): DecidedRequest {
   const a = child.attributes;
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
   return {
     kind: 'startWorkflow',
-    key: { namespaceId: a.namespaceId, workflowId: a.workflowId, runId: '' },
+    key: { namespaceId, workflowId: a.workflowId, runId: '' },
     namespace: a.namespace,
     newRunId,
     requestId: requestId(run, child.initiatedEventId),
@@ -110,7 +111,7 @@ function startChild(run: RunView, child: Child, newRunId: string): DecidedReques
       conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
     },
     parent: linkTo(run, child.initiatedEventId),
-    retentionMs: a.namespaceId === run.key.namespaceId ? run.retentionMs : 0,
+    retentionMs: namespaceId === run.key.namespaceId ? run.retentionMs : 0,
     onConflict: undefined,
   };
 }

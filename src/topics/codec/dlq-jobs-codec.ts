@@ -5,7 +5,7 @@
 import { LogError, type StoredRecord } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { IdRange } from '../../deadletters/commands.ts';
-import type { CauseCount, Job, JobCounts, JobFailure, JobOptions, JobSkip, JobState, Plan } from '../../deadletters/jobs/job.ts';
+import type { CauseCount, Job, JobCounts, JobFailure, JobNoop, JobOptions, JobSkip, JobState, Plan } from '../../deadletters/jobs/job.ts';
 import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
@@ -52,10 +52,10 @@ function planValue(plan: Plan, prefix: string): object {
 
 function jobValue({ job, window, forgivenFailures }: JobEntry, prefix: string): object {
   const { jobId, planHash, state, stateReason, createdTimeMs, startTimeMs, endTimeMs } = job;
-  const { counts, lastProcessedMessageId, failures, skips } = job;
+  const { counts, lastProcessedMessageId, failures, skips, noops } = job;
   return {
     ...commonValue(job, prefix),
-    ...{ jobId, planHash, state, stateReason, counts, lastProcessedMessageId, failures, skips, forgivenFailures },
+    ...{ jobId, planHash, state, stateReason, counts, lastProcessedMessageId, failures, skips, noops, forgivenFailures },
     createdTime: timeText(createdTimeMs),
     startTime: timeText(startTimeMs),
     ...(endTimeMs === undefined ? {} : { endTime: timeText(endTimeMs) }),
@@ -131,6 +131,10 @@ function entryOf(fields: Fields): JobEntry {
     lastProcessedMessageId: fields.number('lastProcessedMessageId'),
     failures: fields.list('failures').map(failureOf),
     skips: fields.list('skips').map((item): JobSkip => ({ messageId: item.number('messageId'), reason: item.text('reason') })),
+    // Absent in old journals.
+    noops: fields.has('noops')
+      ? fields.list('noops').map((item): JobNoop => ({ messageId: item.number('messageId'), reason: item.text('reason') }))
+      : [],
   };
   const forgivenFailures = fields.number('forgivenFailures');
   return { job, window: { end: window.number('end'), settled: window.ranges('settled') }, forgivenFailures };

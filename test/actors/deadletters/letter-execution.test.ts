@@ -2,11 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
-import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
+import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/letter-execution.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
+import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../../history/hand-over/task-failure.ts';
+import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
@@ -26,6 +28,8 @@ class MergingQueue extends CheckpointedQueue {
   /** What the shard answers at once; undefined: nothing. */
   answers: (request: HistoryRequest) => LetterOutcome | AskFailure | undefined = () => undefined;
   readonly ended = new Map<number, MergeEnded>();
+  /** What letters hold, of the start of a child that they hold elsewhere. */
+  taskOf: (task: PendingTask) => PendingTask = (task) => task;
 
   protected override execution(router: Router): LetterExecutionParts {
     const sink = router.history.sink(1);
@@ -52,7 +56,9 @@ class MergingQueue extends CheckpointedQueue {
     };
     const idOf = (name: string): string | undefined => [...this.namespaces].findLast(([, [each]]) => each === name)?.[0];
     const view = { namespaceById: known, namespaceByName: (name: string) => known(idOf(name)) };
-    return { ...super.execution(router), registry: { view }, maxGeneration: () => 2 };
+    const parts = super.execution(router);
+    const tasks = { ...parts.tasks, decode: (value: Parameters<LetterTasks['decode']>[0]) => this.taskOf(parts.tasks.decode(value)) };
+    return { ...parts, tasks, registry: { view }, maxGeneration: () => 2 };
   }
 
   #answer(router: Router, askId: number, answer: LetterOutcome | AskFailure): void {
@@ -235,6 +241,19 @@ describe('a namespace that is not there any more', () => {
     queue.namespaces.set('registered-again', ['default', 'registered']);
     await queue.merge(0);
     expect(queue.asked[0]?.request).toMatchObject({ key: { namespaceId: 'registered-again', workflowId: 'order-1' } });
+  });
+
+  test('had the parent that is to hear of its child: nobody is left to tell', async () => {
+    const queue = await queueOf(0);
+    queue.namespaces.set('of-the-parent', ['orders-deleted-a1b2c', 'deleted']);
+    queue.namespaces.set('registered-again', ['orders', 'registered']);
+    queue.taskOf = ({ taskId, key }) => ({ kind: 'notifyParent', taskId, version: 0, key, outcome: { kind: 'terminated' } });
+    const { task, ...letter } = letterOf(1, 1);
+    const letters = [{ ...letter, task: { ...task, targetNamespaceId: 'of-the-parent', targetNamespace: 'orders' } }];
+    await queue.ask({ kind: 'acceptLetters', shard: 1, letters });
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged-noop', detail: 'the parent is gone with its namespace orders' });
+    expect(queue.asked).toEqual([]);
   });
 
   test('and has no successor fails the merge, and nobody is asked', async () => {

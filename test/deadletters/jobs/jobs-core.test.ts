@@ -52,7 +52,7 @@ class Office {
   progress(jobId: string, counts: Partial<JobProgress['counts']>): JobProgress {
     const none = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0 };
     const { lastProcessedMessageId } = this.job(jobId);
-    return { counts: { ...none, ...counts }, lastProcessedMessageId, window: { end: 9, settled: [] }, failures: [], skips: [] };
+    return { counts: { ...none, ...counts }, lastProcessedMessageId, window: { end: 9, settled: [] }, failures: [], skips: [], noops: [] };
   }
 
   end(jobId: string, counts: Partial<JobProgress['counts']>, failedBecause?: string): string {

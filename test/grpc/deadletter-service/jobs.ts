@@ -26,6 +26,7 @@ export const job: Job = {
   lastProcessedMessageId: 4,
   failures: [{ messageId: 4, taskId: '3005', taskType: 'T', errorType: 'Internal', errorMessage: 'again', sameCause: true }],
   skips: [],
+  noops: [{ messageId: 0, reason: 'the workflow is gone' }],
 };
 
 /** Every plan is carried out as `of` says. */

@@ -151,6 +151,7 @@ describe('a job', () => {
         lastProcessedMessageId: 4,
         failures: [{ messageId: 4, taskId: '3005', taskType: 'T', errorType: 'Internal', errorMessage: 'again', sameCause: true }],
         skips: [{ messageId: 5, reason: 'loop-guard' }],
+        noops: [{ reason: 'the workflow is gone' }],
       },
     });
   });

@@ -52,6 +52,15 @@ describe('the start of a child', () => {
     expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'the workflow is closed, and has started no child' }]);
   });
 
+  test('in a namespace that was registered again starts the child there', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    if (task.kind !== 'startChild') throw new Error(`a ${task.kind} starts no child`);
+    const namespaceId = 'registered-again';
+    shard.execute({ ...task, target: { ...task.target, namespaceId } });
+    expect(shard.outboxMessage(shard.begun.taskId)).toMatchObject({ targetNamespaceId: namespaceId, command: { key: { namespaceId } } });
+  });
+
   test('whose workflow is gone is answered at once', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();

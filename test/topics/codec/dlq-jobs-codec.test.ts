@@ -48,6 +48,7 @@ const job: JobsRecord = {
       lastProcessedMessageId: 2,
       failures: [{ messageId: 1, taskId: '9007199254740993', taskType: 'T', errorType: 'E', errorMessage: 'm', sameCause: true }],
       skips: [{ messageId: 4, reason: 'loop-guard' }],
+      noops: [{ messageId: 0, reason: 'the workflow is gone' }],
     },
     window: { end: 9, settled: [{ from: 4, to: 4 }] },
     forgivenFailures: 1,

@@ -155,15 +155,17 @@ function jobJson(job: Job): object {
     lastProcessedMessageId: job.lastProcessedMessageId,
     failures: job.failures,
     skips: job.skips,
+    noops: job.noops,
   };
 }
 
 function jobText(job: Job): string {
-  const { counts, ids, failures, skips, ...fields } = jobJson(job) as Readonly<Record<string, unknown>> & {
+  const { counts, ids, failures, skips, noops, ...fields } = jobJson(job) as Readonly<Record<string, unknown>> & {
     readonly counts: object | undefined;
     readonly ids: readonly (readonly [number, number])[];
     readonly failures: Job['failures'];
     readonly skips: Job['skips'];
+    readonly noops: Job['noops'];
   };
   const ranges = ids.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`));
   const rows = Object.entries({ ...fields, ids: ranges.slice(0, 10).join(', ') + (ranges.length > 10 ? ', …' : ''), ...counts })
@@ -173,6 +175,7 @@ function jobText(job: Job): string {
   const details = [
     ...failures.map((each) => `failed: message ${each.messageId}  ${plainText(`${each.errorType}: ${each.errorMessage}`)}`),
     ...skips.map((each) => `skipped: message ${each.messageId}  ${plainText(each.reason)}`),
+    ...noops.map((each) => `nothing left to do: message ${each.messageId}  ${plainText(each.reason)}`),
   ];
   return `${[...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), ...details].join('\n')}\n`;
 }

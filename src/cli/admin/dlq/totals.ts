@@ -75,23 +75,28 @@ function troubleOf(kind: DlqKind, { jobId, state, stateReason }: Job): string | 
 }
 
 export function totalsJson(operation: OperationName, jobs: readonly Job[], counts: Counts): object {
-  const { selected, merged, purged, failed, skipped, gone, notTried, remaining, restored } = counts;
+  const { selected, merged, mergedNoop, purged, failed, skipped, gone, notTried, remaining, restored } = counts;
   return {
     jobIds: jobs.map(({ jobId }) => jobId),
     operation,
     ...{ selected, merged, purged, failed, skipped, gone, notTried, remaining },
     ...(operation === 'restore' ? { restored } : {}),
+    ...(operation === 'merge' ? { mergedNoop } : {}),
     failures: jobs.flatMap(({ queue, failures }) =>
       failures.map((failure) => ({ queue: queueText(queue), ...failure, taskId: digits(failure.taskId) })),
     ),
     skips: jobs.flatMap(({ queue, skips }) => skips.map((skip) => ({ queue: queueText(queue), ...skip }))),
+    ...(operation === 'merge'
+      ? { noops: jobs.flatMap(({ queue, noops }) => noops.map((noop) => ({ queue: queueText(queue), ...noop }))) }
+      : {}),
   };
 }
 
 /** Lines that say how much was done, then what stands in the way of the rest. */
 function totalsText(operation: OperationName, jobs: readonly Job[], counts: Counts): string {
-  const { merged, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
+  const { merged, mergedNoop, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
+    mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
     gone === 0 ? '' : `gone ${gone}: merged or purged by others meanwhile`,
     notTried === 0 ? '' : `not tried ${notTried}`,
     remaining === 0 || operation === 'restore' ? '' : `remaining ${remaining}`,
@@ -104,12 +109,12 @@ function totalsText(operation: OperationName, jobs: readonly Job[], counts: Coun
   }[operation];
   const details = jobs.flatMap(detailLines);
   const shown = details.slice(0, failuresShownMax);
-  const hidden = failed + skipped - shown.length;
+  const hidden = failed + skipped + mergedNoop - shown.length;
   const rest = details.length > 0 && hidden > 0 ? [`  … and ${hidden} more`] : [];
   return `${[first, ...more.filter((line) => line !== ''), ...shown, ...rest].join('\n')}\n`;
 }
 
-function detailLines({ queue, failures, skips }: Job): readonly string[] {
+function detailLines({ queue, failures, skips, noops }: Job): readonly string[] {
   return [
     ...failures.map(({ messageId, taskId, taskType, errorType, errorMessage, sameCause }) => {
       const error = [errorType, errorMessage].filter((part) => part !== '').join(': ');
@@ -117,5 +122,6 @@ function detailLines({ queue, failures, skips }: Job): readonly string[] {
       return `  message ${messageId} of ${queueText(queue)}  ${plainText(task)}  ${plainText(error)}${sameCause ? ' (as before)' : ''}`;
     }),
     ...skips.map(({ messageId, reason }) => `  message ${messageId} of ${queueText(queue)}  skipped: ${plainText(reason)}`),
+    ...noops.map(({ messageId, reason }) => `  message ${messageId} of ${queueText(queue)}  nothing left to do: ${plainText(reason)}`),
   ];
 }
