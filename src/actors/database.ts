@@ -231,9 +231,13 @@ export type MatchingTaskRange = {
 
 export type MatchingTaskCount = { readonly count: number; readonly lastTaskId: number };
 
+/** By this whoever asked may give a read up (`giveUp`); undefined: nobody does. Lists and counts have numbers, reads of letters names. */
+export type Asked = number | string;
+
 /** Of one queue, in the order of their ids. `condition`: on the columns of letters (`database/letter-columns.ts`); undefined: all. */
 export type LetterWalk = {
   readonly condition: Condition | undefined;
+  readonly asked?: Asked | undefined;
   /** From behind this one; -1: from the first. */
   readonly afterMessageId: number;
   readonly max: number;
@@ -245,7 +249,12 @@ export type LetterPage = { readonly letters: readonly LetterRow[]; readonly isLa
 export type LetterId = Pick<LetterRow, 'messageId' | 'generation'>;
 export type LetterIdPage = { readonly ids: readonly LetterId[]; readonly isLast: boolean };
 
-export type LetterGrouped = { readonly condition: Condition | undefined; readonly by: LetterGrouping; readonly max: number };
+export type LetterGrouped = {
+  readonly condition: Condition | undefined;
+  readonly by: LetterGrouping;
+  readonly max: number;
+  readonly asked?: Asked | undefined;
+};
 export type HistoryRange = {
   readonly runId: string;
   readonly branch: number;
@@ -325,7 +334,7 @@ export interface Database {
   letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>>;
   /** The same, ids and generations alone. */
   letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>>;
-  countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>>;
+  countLetters(journal: JournalId, condition: Condition | undefined, asked?: Asked): Promise<Fenced<number>>;
   /** Those with the most letters first, of as many the one with the lowest id. */
   letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>>;
   /** Rows that hold any of the events, in order. */
@@ -333,8 +342,8 @@ export interface Database {
   /** Rows of any shard. Neither asks for a fence. */
   list(query: VisibilityList): Promise<VisibilityPage>;
   count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]>;
-  /** Nobody waits for that list or count any more: it ends soon, as `overtime`, if it has not ended. */
-  giveUp(asked: number): Promise<void>;
+  /** Nobody waits for that list, count or read of letters any more: it ends soon, as `overtime`, if it has not ended. */
+  giveUp(asked: Asked): Promise<void>;
   /** Afterwards every method rejects with `closed`, but this one. */
   close(): Promise<void>;
 }

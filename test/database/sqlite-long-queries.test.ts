@@ -117,6 +117,25 @@ test('it ends where whoever asked has given it up', async () => {
   expect(other).toMatchObject({ status: 'fulfilled', value: { rows: [] } });
 });
 
+test('a walk over letters ends where whoever asked has given it up', async () => {
+  const { database } = await filled();
+  const queue = { kind: 'deadLetters', partition: 7 } as const;
+  const held = await database.restore(queue);
+  const letters = Array.from({ length: 12_000 }, (_, id) => letterRow(id));
+  await database.write(queue, held.fence, { position: positionAt(1), kind: 'deadLetters', delta: { letters, goneLetters: [] } });
+  const open: Condition = { kind: 'compare', column: { name: 'ErrorMessage', kind: 'keyword' }, operator: '=', operand: 'none' };
+  const outcomes = [
+    database.letters(queue, { condition: open, afterMessageId: -1, max: 10, bytesMax: 1_000, asked: 'a' }),
+    database.letterIds(queue, { condition: open, afterMessageId: -1, max: 10, asked: 'b' }),
+    database.countLetters(queue, open, 'c'),
+    database.letterGroups(queue, { condition: undefined, by: 'cause', max: 10, asked: 'd' }),
+    database.countLetters(queue, open, 'e'),
+  ];
+  await Promise.all(['a', 'b', 'c', 'd', 'nobody'].map((asked) => database.giveUp(asked)));
+  const givenUp = { status: 'rejected', reason: { code: 'overtime', message: 'whoever asked has given it up' } };
+  expect(await Promise.allSettled(outcomes)).toMatchObject([givenUp, givenUp, givenUp, givenUp, { status: 'fulfilled' }]);
+});
+
 test('it ends where its time is over, and what is short is answered', async () => {
   const { database } = await filled({ queryTimeoutMs: 0 });
   const query = { namespaceId, condition, after: undefined, max: 10 };

@@ -5,6 +5,7 @@
  * know it yet, can each have theirs. Rows are copied on their way in and out, as bytes through a socket would be.
  */
 import {
+  type Asked,
   type Checkpoint,
   type CheckpointPosition,
   type ChildStartRow,
@@ -170,6 +171,8 @@ export class MemoryDatabase implements Database {
   readonly name = 'memory';
   readonly #tables: MemoryTables;
   readonly #faults: DatabaseFaults;
+  /** Reads that may be given up. */
+  readonly #revocable = new Map<Asked, () => void>();
   #isClosed = false;
 
   constructor(tables: MemoryTables = new MemoryTables(), faults: DatabaseFaults = {}) {
@@ -386,22 +389,22 @@ export class MemoryDatabase implements Database {
   }
 
   async letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>> {
-    const tables = await this.#read(journal, 'letters');
+    const tables = await this.#unlessGivenUp(list.asked, this.#read(journal, 'letters'));
     return fenced(tables, letterPage(tables.letters.values(), list));
   }
 
   async letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>> {
-    const tables = await this.#read(journal, 'letterIds');
+    const tables = await this.#unlessGivenUp(walk.asked, this.#read(journal, 'letterIds'));
     return fenced(tables, letterIdPage(tables.letters.values(), walk));
   }
 
-  async countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>> {
-    const tables = await this.#read(journal, 'countLetters');
+  async countLetters(journal: JournalId, condition: Condition | undefined, asked?: Asked): Promise<Fenced<number>> {
+    const tables = await this.#unlessGivenUp(asked, this.#read(journal, 'countLetters'));
     return fenced(tables, lettersThat(tables.letters.values(), condition).length);
   }
 
   async letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
-    const tables = await this.#read(journal, 'letterGroups');
+    const tables = await this.#unlessGivenUp(grouped.asked, this.#read(journal, 'letterGroups'));
     return fenced(tables, letterGroups(tables.letters.values(), grouped));
   }
 
@@ -427,8 +430,17 @@ export class MemoryDatabase implements Database {
     return counted(this.#tables.visibility.values(), query);
   }
 
-  async giveUp(_asked: number): Promise<void> {
+  async giveUp(asked: Asked): Promise<void> {
     this.#checkOpen();
+    this.#revocable.get(asked)?.();
+  }
+
+  async #unlessGivenUp<Read>(asked: Asked | undefined, read: Promise<Read>): Promise<Read> {
+    if (asked === undefined) return await read;
+    const givenUp = new Promise<never>((_, reject) => {
+      this.#revocable.set(asked, () => reject(new DatabaseError('overtime', 'whoever asked has given it up')));
+    });
+    return await Promise.race([read, givenUp]).finally(() => this.#revocable.delete(asked));
   }
 
   async close(): Promise<void> {

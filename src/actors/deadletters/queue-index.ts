@@ -4,7 +4,7 @@
  *     a request that is decided, behind the barrier ─▶ a place ─▶ all that is committed is written ─▶ rows ─▶ contents from the topic ─▶ answer
  *                                                        └ waits while READS_MAX others are read
  *
- * So an answer shows what was answered before it was asked for. A database that is away costs whoever asks an UNAVAILABLE, and nobody else anything.
+ * Who goes away gives his place up, and what the database walks over for him. So an answer shows what was answered before it was asked for. A database that is away costs whoever asks an UNAVAILABLE, and nobody else anything.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
@@ -22,7 +22,7 @@ import type { QueueCheckpoints } from './queue-checkpoints.ts';
 import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
 
 export type QueueIndexOptions = LetterContentsOptions & {
-  readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups'>;
+  readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups' | 'giveUp'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
   /** What no checkpoint has yet. */
@@ -35,20 +35,32 @@ export type QueueIndexOptions = LetterContentsOptions & {
 
 /** At a time; a database has as many connections for them. */
 const READS_MAX = 2;
+/** Beyond, whoever asks is told so at once: he would wait for longer than he can. */
+const WAITING_MAX = 1_000;
 /** A letter that is written again while it is read. */
 const ATTEMPTS_MAX = 3;
+
+/** `asked`: by which the database knows it. Undefined: it is not given up. */
+type Reading = { readonly asked: string | undefined; isGivenUp: boolean };
+
+function noReading(): Reading {
+  return { asked: undefined, isGivenUp: false };
+}
 
 export class QueueIndex {
   readonly #options: QueueIndexOptions;
   /** By their asks, in the order in which they came. */
   readonly #waiting = new Map<number, IndexRequest>();
-  readonly #reading = new Set<number>();
+  readonly #reading = new Map<number, Reading>();
 
   constructor(options: QueueIndexOptions) {
     this.#options = options;
   }
 
   read(askId: number, request: IndexRequest): void {
+    if (this.#waiting.size >= WAITING_MAX) {
+      return this.#options.sink.fail(askId, { kind: 'busy', message: `${WAITING_MAX} others ask for the letters of this queue` });
+    }
     this.#waiting.set(askId, request);
     this.#next();
   }
@@ -59,34 +71,41 @@ export class QueueIndex {
     const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
     const found = row === undefined ? 'moved' : await this.#letterAt(row);
     if (found !== 'moved') return found;
-    const read = await this.#read({ kind: 'readLetter', messageId });
+    const read = await this.#read({ kind: 'readLetter', messageId }, noReading());
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
     return read;
   }
 
-  /** Nobody waits for it any more. What the database walks over it goes on with. */
+  /** Nobody waits for it any more. */
   giveUp(askId: number): void {
     this.#waiting.delete(askId);
+    const reading = this.#reading.get(askId);
+    if (reading === undefined) return;
+    reading.isGivenUp = true;
+    // Should it not hear of it, it ends as it would have ended.
+    if (reading.asked !== undefined) this.#options.database.giveUp(reading.asked).catch(() => {});
   }
 
   /** Those who ask were told. */
   close(): void {
     this.#waiting.clear();
+    for (const askId of this.#reading.keys()) this.giveUp(askId);
   }
 
   #next(): void {
     for (const [askId, request] of this.#waiting) {
       if (this.#reading.size >= READS_MAX) return;
       this.#waiting.delete(askId);
-      this.#reading.add(askId);
-      void this.#answer(askId, request);
+      const reading = { asked: `letters/${this.#options.journal.partition}/${askId}`, isGivenUp: false };
+      this.#reading.set(askId, reading);
+      void this.#answer(askId, request, reading);
     }
   }
 
-  async #answer(askId: number, request: IndexRequest): Promise<void> {
+  async #answer(askId: number, request: IndexRequest, reading: Reading): Promise<void> {
     const { sink, logger } = this.#options;
     try {
-      sink.answer(askId, await this.#read(request));
+      sink.answer(askId, await this.#read(request, reading));
     } catch (error) {
       const failure = failureOf(error);
       if (failure.kind === 'internal') logger.error('the index of dead letters could not be read', { error: asError(error) });
@@ -96,10 +115,11 @@ export class QueueIndex {
     this.#next();
   }
 
-  async #read(request: IndexRequest): Promise<IndexReply | DeadLetterRejected> {
+  async #read(request: IndexRequest, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       await this.#options.checkpointer.writtenNow();
-      const reply = await this.#counted(request, () => this.#readOnce(request));
+      if (reading.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
+      const reply = await this.#counted(request, () => this.#readOnce(request, reading));
       if (reply !== 'moved') return reply;
     }
     throw new DatabaseError('unavailable', 'letters are being written again: ask once more');
@@ -111,35 +131,35 @@ export class QueueIndex {
     return await metrics.timed('PersistenceReadMessagesFromDLQ', read);
   }
 
-  async #readOnce(request: IndexRequest): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+  async #readOnce(request: IndexRequest, { asked }: Reading): Promise<IndexReply | DeadLetterRejected | 'moved'> {
     const { database, journal } = this.#options;
     const { foundMax, groupsMax } = deadLetterLimits;
     switch (request.kind) {
       case 'listLetters':
-        return await this.#list(request);
+        return await this.#list(request, asked);
       case 'readLetter':
         return await this.#readLetter(request);
       case 'findLetters': {
         const max = Math.min(request.max, foundMax);
-        return { kind: 'letterIds', ...(await this.#ours(database.letterIds(journal, { ...request, max }))) };
+        return { kind: 'letterIds', ...(await this.#ours(database.letterIds(journal, { ...request, max, asked }))) };
       }
       case 'countMatching':
-        return { kind: 'matched', count: await this.#ours(database.countLetters(journal, request.condition)) };
+        return { kind: 'matched', count: await this.#ours(database.countLetters(journal, request.condition, asked)) };
       case 'groupLetters': {
         const max = Math.min(request.max, groupsMax);
-        return { kind: 'groups', groups: await this.#ours(database.letterGroups(journal, { ...request, max })) };
+        return { kind: 'groups', groups: await this.#ours(database.letterGroups(journal, { ...request, max, asked })) };
       }
       default:
         return unreachable(request);
     }
   }
 
-  async #list(request: ListLetters): Promise<IndexReply | 'moved'> {
+  async #list(request: ListLetters, asked: string | undefined): Promise<IndexReply | 'moved'> {
     const { database, journal } = this.#options;
     const { listedMax, listedBytesMax } = deadLetterLimits;
     const max = Math.min(request.max, listedMax);
     const bytesMax = Math.min(request.bytesMax, listedBytesMax);
-    const page = await this.#ours(database.letters(journal, { ...request, max, bytesMax }));
+    const page = await this.#ours(database.letters(journal, { ...request, max, bytesMax, asked }));
     if (!request.withContent) {
       return { kind: 'letters', letters: page.letters.map((row) => ({ row, content: undefined })), isLast: page.isLast };
     }

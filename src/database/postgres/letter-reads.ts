@@ -2,13 +2,13 @@
 import { groupingColumns, letterColumns, letterOf, wholeOfText } from '../letter-columns.ts';
 import { allIds, idsWithin, letterBuilder, selectedLetter, whereLetters, type Ids } from '../letter-sql.ts';
 import { nameText } from '../name-bytes.ts';
-import { DatabaseError } from '../../actors/database.ts';
-import { isOvertime } from './postgres-failure.ts';
 import { eachFenced, fencedText, type Generation } from './reads.ts';
 import { quoted } from './schema-name.ts';
-import type { Connections, Row } from './connections.ts';
+import type { Row } from './connections.ts';
+import type { RevocableReads } from './revocable-reads.ts';
 import type { SqlBuilder } from '../condition-sql.ts';
 import type {
+  Asked,
   Fenced,
   JournalId,
   LetterGrouped,
@@ -25,20 +25,21 @@ import type { Condition } from '../../filter/condition.ts';
 const textBytes = letterColumns.flatMap(({ name, type }) => (type === 'text' ? [`coalesce(octet_length(${name}), 0)`] : [])).join(' + ');
 
 export class LetterReads {
-  readonly #connections: Connections;
+  readonly #reads: RevocableReads;
   readonly #schema: string;
 
-  constructor(connections: Connections, schema: string) {
-    this.#connections = connections;
+  constructor(reads: RevocableReads, schema: string) {
+    this.#reads = reads;
     this.#schema = quoted(schema);
   }
 
   /** What has no room stays where it is. */
-  async letters(journal: JournalId, { condition, afterMessageId, max, bytesMax }: LetterList): Promise<Fenced<LetterPage>> {
+  async letters(journal: JournalId, { condition, afterMessageId, max, bytesMax, asked }: LetterList): Promise<Fenced<LetterPage>> {
     const letters: LetterRow[] = [];
     let found = 0;
     const generation = await this.#read<PageTuple>(
       journal,
+      asked,
       (builder) => {
         const page = `SELECT *, ${textBytes} AS bytes FROM ${this.#selected(builder, condition, afterMessageId)} ORDER BY message_id
     LIMIT ${builder.parameter(max, 'bigint')}`;
@@ -56,10 +57,11 @@ export class LetterReads {
     return { ...generation, rows: { letters, isLast: found < max && letters.length === found } };
   }
 
-  async letterIds(journal: JournalId, { condition, afterMessageId, max }: LetterWalk): Promise<Fenced<LetterIdPage>> {
+  async letterIds(journal: JournalId, { condition, afterMessageId, max, asked }: LetterWalk): Promise<Fenced<LetterIdPage>> {
     const ids: LetterId[] = [];
     const generation = await this.#read<IdTuple>(
       journal,
+      asked,
       (builder) => `SELECT true AS is_row, message_id, generation FROM ${this.#selected(builder, condition, afterMessageId)}
   ORDER BY message_id LIMIT ${builder.parameter(max, 'bigint')}`,
       'ORDER BY r.message_id',
@@ -68,10 +70,11 @@ export class LetterReads {
     return { ...generation, rows: { ids, isLast: ids.length < max } };
   }
 
-  async countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>> {
+  async countLetters(journal: JournalId, condition: Condition | undefined, asked?: Asked): Promise<Fenced<number>> {
     let count = 0;
     const generation = await this.#read<{ readonly count: number }>(
       journal,
+      asked,
       (builder) => `SELECT true AS is_row, count(*) AS count FROM ${this.#selected(builder, condition)}`,
       '',
       (row) => (count = row.count),
@@ -79,10 +82,11 @@ export class LetterReads {
     return { ...generation, rows: count };
   }
 
-  async letterGroups(journal: JournalId, { condition, by, max }: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
+  async letterGroups(journal: JournalId, { condition, by, max, asked }: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
     const groups: LetterGroup[] = [];
     const generation = await this.#read<GroupTuple>(
       journal,
+      asked,
       (builder) => {
         const counted = `SELECT ${groupingColumns[by]} AS key, count(*) AS count, min(message_id) AS lowest_id, min(dead_letter_ms) AS oldest_ms,
       max(dead_letter_ms) AS newest_ms
@@ -114,6 +118,7 @@ export class LetterReads {
   /** No two filters are alike: none is prepared. */
   async #read<Tuple extends Row>(
     { kind, partition }: JournalId,
+    asked: Asked | undefined,
     rowsText: (builder: SqlBuilder) => string,
     order: string,
     found: (row: Tuple) => void,
@@ -121,14 +126,9 @@ export class LetterReads {
     const builder = letterBuilder('postgres');
     for (const parameter of [kind, partition]) builder.parameter(parameter);
     const text = fencedText(this.#schema, rowsText(builder), order);
-    try {
-      return await this.#connections.use(async (session) =>
-        eachFenced((await session.query<Tuple & Generation>({ text }, builder.parameters)).rows, found),
-      );
-    } catch (error) {
-      if (!(error instanceof DatabaseError) || !isOvertime(error)) throw error;
-      throw new DatabaseError('overtime', error.message, { cause: error });
-    }
+    return await this.#reads.use(asked, async (session) =>
+      eachFenced((await session.query<Tuple & Generation>({ text }, builder.parameters)).rows, found),
+    );
   }
 }
 

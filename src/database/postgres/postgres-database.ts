@@ -13,8 +13,10 @@ import { nameOf } from './postgres-name.ts';
 import { Reads } from './reads.ts';
 import { quoted, schemaName } from './schema-name.ts';
 import { SlotClearer } from './slot-clearer.ts';
+import { RevocableReads } from './revocable-reads.ts';
 import { VisibilityReads } from './visibility-reads.ts';
 import type {
+  Asked,
   Checkpoint,
   Database,
   Fence,
@@ -73,6 +75,8 @@ export class PostgresDatabase implements Database {
   readonly #reads: Reads;
   readonly #writer: CheckpointWriter;
   readonly #slots: SlotClearer;
+  /** Of lists, and of letters. */
+  readonly #revocable: readonly [RevocableReads, RevocableReads];
   readonly #visibility: VisibilityReads;
   readonly #letters: LetterReads;
   /** While the tables are looked at. */
@@ -90,8 +94,10 @@ export class PostgresDatabase implements Database {
     this.#reads = new Reads(this.#state, this.#schema);
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
     this.#slots = new SlotClearer(this.#state, this.#schema);
-    this.#visibility = new VisibilityReads(this.#lists, this.#state, this.#schema);
-    this.#letters = new LetterReads(this.#ofLetters, this.#schema);
+    this.#revocable = [new RevocableReads(this.#lists, this.#state), new RevocableReads(this.#ofLetters, this.#state)];
+    const [lists, ofLetters] = this.#revocable;
+    this.#visibility = new VisibilityReads(lists, this.#schema);
+    this.#letters = new LetterReads(ofLetters, this.#schema);
   }
 
   /** The tables are there, and of the age that this program knows. Every call sees to it first, until it has been so once. */
@@ -220,8 +226,8 @@ export class PostgresDatabase implements Database {
     return this.#letters.letterIds(journal, walk);
   }
 
-  countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>> {
-    return this.#letters.countLetters(journal, condition);
+  countLetters(journal: JournalId, condition: Condition | undefined, asked?: Asked): Promise<Fenced<number>> {
+    return this.#letters.countLetters(journal, condition, asked);
   }
 
   letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
@@ -240,8 +246,8 @@ export class PostgresDatabase implements Database {
     return this.#visibility.count(query);
   }
 
-  giveUp(asked: number): Promise<void> {
-    return this.#visibility.giveUp(asked);
+  async giveUp(asked: Asked): Promise<void> {
+    await Promise.all(this.#revocable.map((reads) => reads.giveUp(asked)));
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,9 @@
 /** List and Count: rows of any shard, as they are served. */
 import { largeCountSql, listSql } from '../visibility-sql.ts';
 import { quoted } from './schema-name.ts';
-import { DatabaseError } from '../../actors/database.ts';
-import { isOvertime } from './postgres-failure.ts';
-import type { Connections, Row, Session } from './connections.ts';
+import type { Asked } from '../../actors/database.ts';
+import type { Row } from './connections.ts';
+import type { RevocableReads } from './revocable-reads.ts';
 import type { Sql } from '../condition-sql.ts';
 import type { ListedRow, VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
 
@@ -13,19 +13,12 @@ const servedColumns = [
   ...['root_workflow_id', 'root_run_id', 'memo', 'search_attributes'],
 ].join(', ');
 
-/** One that may be given up. `cancelled`: whether the server has answered, so that nothing of it can meet the session's next user. */
-type UnderWay = { isGivenUp: boolean; session: Session | undefined; cancelled: Promise<boolean> };
-
 export class VisibilityReads {
-  readonly #connections: Connections;
-  readonly #others: Pick<Connections, 'use'>;
+  readonly #reads: RevocableReads;
   readonly #table: string;
-  readonly #underWay = new Map<number, UnderWay>();
 
-  /** `others`: by which the server is told that a read was given up, while all of these read. */
-  constructor(connections: Connections, others: Pick<Connections, 'use'>, schema: string) {
-    this.#connections = connections;
-    this.#others = others;
+  constructor(reads: RevocableReads, schema: string) {
+    this.#reads = reads;
     this.#table = `${quoted(schema)}.visibility`;
   }
 
@@ -39,21 +32,6 @@ export class VisibilityReads {
       query.asked,
     );
     return rows.map(({ status, count }) => ({ status, count }));
-  }
-
-  /** The server ends the statement; should it have ended meanwhile, its session has no other user before the server has answered. */
-  async giveUp(asked: number): Promise<void> {
-    const underWay = this.#underWay.get(asked);
-    if (underWay === undefined || underWay.isGivenUp) return;
-    underWay.isGivenUp = true;
-    const backend = underWay.session?.backend;
-    if (backend === undefined || backend === null) return;
-    const cancelled = this.#others.use(async (session) => void (await session.query({ text: 'SELECT pg_cancel_backend($1)' }, [backend])));
-    underWay.cancelled = cancelled.then(
-      () => true,
-      () => false,
-    );
-    await cancelled;
   }
 
   /** Rows that have no room stay where they are: a page of them might be larger than our memory. */
@@ -71,26 +49,8 @@ export class VisibilityReads {
   }
 
   /** No two filters are alike: none is prepared. */
-  async #rows<Tuple extends Row>({ text, parameters }: Sql, asked: number | undefined): Promise<readonly Tuple[]> {
-    const underWay: UnderWay = { isGivenUp: false, session: undefined, cancelled: Promise.resolve(true) };
-    if (asked !== undefined) this.#underWay.set(asked, underWay);
-    try {
-      return await this.#connections.use(async (session) => {
-        if (underWay.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
-        underWay.session = session;
-        try {
-          return (await session.query<Tuple>({ text }, parameters)).rows;
-        } finally {
-          underWay.session = undefined;
-          if (!(await underWay.cancelled)) session.cut();
-        }
-      });
-    } catch (error) {
-      if (!(error instanceof DatabaseError) || !isOvertime(error)) throw error;
-      throw new DatabaseError('overtime', error.message, { cause: error });
-    } finally {
-      if (asked !== undefined) this.#underWay.delete(asked);
-    }
+  #rows<Tuple extends Row>({ text, parameters }: Sql, asked: Asked | undefined): Promise<readonly Tuple[]> {
+    return this.#reads.use(asked, async (session) => (await session.query<Tuple>({ text }, parameters)).rows);
   }
 }
 

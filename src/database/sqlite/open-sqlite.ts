@@ -3,7 +3,7 @@
  *
  *     write, restore, windows ─▶ writer      in one lane; a commit that syncs, or moves the write-ahead log into the file, takes its time
  *     load, history           ─▶ loads       commands wait for these, and now for nothing else
- *     list, count             ─▶ lists       over a million rows, maybe
+ *     list, count, letters    ─▶ lists       over a million rows, maybe
  *
  * Loads see what is committed. What an owner loads is cold, and nothing cold is in a write under way; how far the rows go that it sees is told with
  * them. In memory there is but one connection, and so one thread.
@@ -34,6 +34,10 @@ export function openSqlite(asked: SqliteOptions, how: OpenSqliteOptions = {}): D
     history: (...asked) => loads.history(...asked),
     list: (query) => lists.list(query),
     count: (query) => lists.count(query),
+    letters: (...asked) => lists.letters(...asked),
+    letterIds: (...asked) => lists.letterIds(...asked),
+    countLetters: (...asked) => lists.countLetters(...asked),
+    letterGroups: (...asked) => lists.letterGroups(...asked),
     giveUp: (asked) => lists.giveUp(asked),
     close: async () => {
       await Promise.all([writer.close(), loads.close(), lists.close()]);

@@ -42,6 +42,7 @@ import { Moments } from './moment.ts';
 import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
 import type {
+  Asked,
   Checkpoint,
   Database,
   Fence,
@@ -103,9 +104,12 @@ export class SqliteDatabase implements Database {
   /** Whose commit failed: until there is another one it reads what stood there before. What is loaded is cold, and so never in that commit. */
   #inDoubt: Connection | undefined;
   #isClosed = false;
+  /** For what takes several turns: between them it may have been opened anew. */
+  readonly #now = (): Connection => this.#opened();
+  readonly #moment = (): Connection | undefined => this.#moments.present();
   readonly #moments: Moments;
   /** Lists and counts that may be given up. */
-  readonly #underWay = new Map<number, { isGivenUp: boolean }>();
+  readonly #underWay = new Map<Asked, { isGivenUp: boolean }>();
   readonly #say: (said: Said) => void;
   /** Rows that cannot be read, of which somebody has heard. */
   readonly #told = new Set<string>();
@@ -242,54 +246,30 @@ export class SqliteDatabase implements Database {
   }
 
   letters(journal: JournalId, list: LetterList) {
-    return this.#inSteps(letterPageSteps(() => this.#opened(), journal, list));
+    return this.#inSteps(letterPageSteps(this.#now, journal, list), list.asked);
   }
 
   letterIds(journal: JournalId, walk: LetterWalk) {
-    return this.#inSteps(letterIdSteps(() => this.#opened(), journal, walk));
+    return this.#inSteps(letterIdSteps(this.#now, journal, walk), walk.asked);
   }
 
-  countLetters(journal: JournalId, condition: Condition | undefined) {
-    return this.#inSteps(
-      countLetterSteps(
-        () => this.#opened(),
-        () => this.#moments.present(),
-        journal,
-        condition,
-      ),
-    );
+  countLetters(journal: JournalId, condition: Condition | undefined, asked?: Asked) {
+    return this.#inSteps(countLetterSteps(this.#now, this.#moment, journal, condition), asked);
   }
 
   letterGroups(journal: JournalId, grouped: LetterGrouped) {
-    return this.#inSteps(
-      letterGroupSteps(
-        () => this.#opened(),
-        () => this.#moments.present(),
-        journal,
-        grouped,
-      ),
-    );
+    return this.#inSteps(letterGroupSteps(this.#now, this.#moment, journal, grouped), grouped.asked);
   }
 
   list(query: VisibilityList) {
-    return this.#inSteps(
-      listSteps(() => this.#opened(), query),
-      query.asked,
-    );
+    return this.#inSteps(listSteps(this.#now, query), query.asked);
   }
 
   count(query: VisibilityCount) {
-    return this.#inSteps(
-      countSteps(
-        () => this.#opened(),
-        query,
-        () => this.#moments.present(),
-      ),
-      query.asked,
-    );
+    return this.#inSteps(countSteps(this.#now, query, this.#moment), query.asked);
   }
 
-  async giveUp(asked: number): Promise<void> {
+  async giveUp(asked: Asked): Promise<void> {
     const underWay = this.#underWay.get(asked);
     if (underWay !== undefined) underWay.isGivenUp = true;
   }
@@ -392,7 +372,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. */
-  async #inSteps<Result>(steps: Generator<void, Result>, asked?: number): Promise<Result> {
+  async #inSteps<Result>(steps: Generator<void, Result>, asked?: Asked): Promise<Result> {
     const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
     const endMs = performance.now() + queryTimeoutMs;
     const underWay = { isGivenUp: false };

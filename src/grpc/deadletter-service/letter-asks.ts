@@ -1,10 +1,12 @@
-/** Asking the owners of queues, and the actor of jobs. A rejection is thrown as a StatusError. */
+/** Asking the owners of queues, and the actor of jobs. A rejection is thrown as a StatusError. Whoever goes away while letters are read ends that. */
 import { isAskFailure } from '../../actors/asks/asks.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import { unavailable } from '../errors/details.ts';
 import { askFailure, deadLetterRejection, jobsRejection } from '../errors/rejections.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 
@@ -14,13 +16,34 @@ export function askLetters<Request extends DeadLetterRequest>(
   queue: number,
   request: Request,
 ): Promise<DeadLetterReplyTo[Request['kind']]> {
+  const { asker } = context.ports;
+  const open = openAsksOf(call);
   return new Promise((resolve, reject) => {
-    context.ports.asker.askDeadLetters(queue, request, context.askDeadlineMs(call), (answer) => {
+    const askId = asker.askDeadLetters(queue, request, context.askDeadlineMs(call), (answer) => {
+      open.delete(askId);
       if (isLetterRejected(answer)) reject(deadLetterRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
     });
+    open.set(askId, () => {
+      asker.cancel(askId);
+      reject(new StatusError(statusCode.cancelled, 'context canceled'));
+    });
+    call.onCancel(() => {
+      for (const end of openAsksOf(call).values()) end();
+    });
   });
+}
+
+/** Several queues may be asked at once, and a call has one listener. */
+const openAsks = new WeakMap<Call, Map<number, () => void>>();
+
+function openAsksOf(call: Call): Map<number, () => void> {
+  const known = openAsks.get(call);
+  if (known !== undefined) return known;
+  const open = new Map<number, () => void>();
+  openAsks.set(call, open);
+  return open;
 }
 
 export function askJobs<Request extends JobsRequest>(

@@ -44,9 +44,14 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
 
   async ask<Request extends DeadLetterRequest>(request: Request): Promise<DeadLetterAnswer<Request> | undefined> {
     let answer: DeadLetterAnswer<Request> | undefined;
-    this.router.askDeadLetters(queue.number, request, FAR_AWAY_MS, (given) => (answer = given));
+    this.askWith(request, (given) => (answer = given));
     await turns(8);
     return answer;
+  }
+
+  /** The number of the ask. */
+  askWith<Request extends DeadLetterRequest>(request: Request, onAnswer: (answer: DeadLetterAnswer<Request>) => void): number {
+    return this.router.askDeadLetters(queue.number, request, FAR_AWAY_MS, onAnswer);
   }
 
   /** The next ones of a shard: the same again where nobody told it of them. */

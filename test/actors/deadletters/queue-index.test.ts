@@ -4,6 +4,7 @@ import { DatabaseError } from '../../../src/actors/database.ts';
 import type { GroupLetters, ListLetters } from '../../../src/deadletters/commands.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
 import { letterOf } from '../../deadletters/letters.ts';
+import { turns } from '../../support/event-loop.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
 
 const all = { condition: undefined, afterMessageId: -1, max: 1_000, bytesMax: 10_000_000 } as const;
@@ -105,6 +106,33 @@ describe('the index of a dead letter queue', () => {
     for (const page of [{ max: 0 }, { max: Number.NaN }, { afterMessageId: -2 }, { afterMessageId: 0.5 }]) {
       expect(await queue.ask({ ...list, ...page })).toMatchObject({ rejection: { reason: 'invalid-argument' } });
     }
+  });
+});
+
+describe('whoever goes away', () => {
+  test('gives up what is walked over for him, and his place: others have it at once', async () => {
+    await queue.handOver(1, 2);
+    await queue.checkpointed();
+    let slow = true;
+    queue.onRead = () => (slow ? new Promise(() => {}) : undefined);
+    const answers: unknown[] = [];
+    const asks = Array.from({ length: 4 }, () => queue.askWith(list, (answer) => answers.push(answer)));
+    await turns(8);
+    slow = false;
+    for (const askId of asks.slice(0, 3)) queue.router.cancel(askId);
+    await turns(8);
+    expect(answers).toMatchObject([{ kind: 'letters', letters: [{}, {}] }]);
+    expect(await listed()).toEqual([0, 1]);
+  });
+
+  test('is told at once where a thousand others wait', async () => {
+    await queue.handOver(1, 2);
+    await queue.checkpointed();
+    queue.onRead = () => new Promise(() => {});
+    const answers: unknown[] = [];
+    for (let nth = 0; nth < 1_005; nth++) queue.askWith(list, (answer) => answers.push(answer));
+    await turns(20);
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ kind: 'busy', message: '1000 others ask for the letters of this queue' })));
   });
 });
 

@@ -7,6 +7,7 @@ import { clearSlots } from '../../../src/actors/history/visibility/slot-clearing
 import { systemClock } from '../../../src/actors/system-ports.ts';
 import { Connections } from '../../../src/database/postgres/connections.ts';
 import { schemaName } from '../../../src/database/postgres/schema-name.ts';
+import { RevocableReads } from '../../../src/database/postgres/revocable-reads.ts';
 import { VisibilityReads } from '../../../src/database/postgres/visibility-reads.ts';
 import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
@@ -314,6 +315,30 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.end();
   });
 
+  test('a read of letters that somebody gives up is cancelled at the server, and leaves its connection', async () => {
+    const options = postgresOptions(server);
+    const database = await open(options);
+    const queue = { kind: 'deadLetters', partition: 1 } as const;
+    await database.restore(queue);
+    const client = await server.connect();
+    await client.query(`BEGIN; LOCK TABLE "${options.topicPrefix}".dead_letters`);
+    const walk = (asked: string) => ({ condition: undefined, afterMessageId: -1, max: 1, asked });
+    const failures = [
+      database.letters(queue, { ...walk('a'), bytesMax: 1 }),
+      database.letterIds(queue, walk('b')),
+      database.countLetters(queue, undefined, 'c'),
+      database.letterGroups(queue, { condition: undefined, by: 'cause', max: 1, asked: 'd' }),
+    ].map(failureOf);
+    const waiting = `SELECT count(*)::int AS reads FROM pg_locks WHERE NOT granted AND relation = '"${options.topicPrefix}".dead_letters'::regclass`;
+    await expect.poll(() => server.run(waiting), { timeout: 8_000 }).toEqual([{ reads: 2 }]);
+    await Promise.all(['d', 'c', 'b', 'a'].map((asked) => database.giveUp(asked)));
+    expect((await Promise.all(failures)).map(({ code }) => code)).toEqual(Array.from(failures, () => 'overtime'));
+    expect(await server.run(waiting)).toEqual([{ reads: 0 }]);
+    await client.query('ROLLBACK');
+    expect(await database.countLetters(queue, undefined, 'e')).toMatchObject({ rows: 0 });
+    await client.end();
+  });
+
   test('a cancel whose answer was lost, and that comes late, meets nobody else', async () => {
     const options = postgresOptions(server);
     await open(options);
@@ -327,7 +352,8 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
         return Promise.reject(new Error('the answer is lost'));
       },
     };
-    const reads = new VisibilityReads(lists, losing, schemaName(options.topicPrefix));
+    const revocable = new RevocableReads(lists, losing);
+    const reads = new VisibilityReads(revocable, schemaName(options.topicPrefix));
     const list = (asked: number) => reads.list({ namespaceId, condition: undefined, after: undefined, max: 1, asked });
     const client = await server.connect();
     const lock = `BEGIN; LOCK TABLE "${options.topicPrefix}".visibility`;
@@ -336,7 +362,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.query(lock);
     const givenUp = list(1);
     await isWaiting();
-    await expect(reads.giveUp(1)).rejects.toThrow('the answer is lost');
+    await expect(revocable.giveUp(1)).rejects.toThrow('the answer is lost');
     await client.query('ROLLBACK');
     expect(await givenUp).toEqual({ rows: [] });
     await client.query(lock);

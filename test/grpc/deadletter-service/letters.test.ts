@@ -7,7 +7,9 @@ import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
 import { loadServiceMessages } from '../../../src/wire/services.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
-import { LetterClient, type Plain } from './letter-client.ts';
+import { until } from '../../support/event-loop.ts';
+import { RawClient } from '../raw-client.ts';
+import { bytesOf, LetterClient, type Plain, serviceName } from './letter-client.ts';
 import { LetterOwners } from './letter-owners.ts';
 
 const transfer = { category: 'transfer' };
@@ -137,6 +139,20 @@ describe('a list', () => {
     const number = owners.addQueue('callbacks', 'active');
     fill(number, 2);
     expect(await client.call('CountDeadLetters', { queues: [{ category: 'callbacks' }] })).toEqual({ count: 2 });
+  });
+});
+
+describe('whoever goes away', () => {
+  test('ends what is asked of each queue for him', async () => {
+    bench.stub.answers.deadLetters = () => 'never';
+    const raw = new RawClient(bench.address);
+    const counting = raw.start(`/${serviceName}/CountDeadLetters`, bytesOf('CountDeadLetters', both));
+    await until(() => bench.stub.openAsks === 2);
+    counting.cancel();
+    await expect(counting.answer).rejects.toMatchObject({ code: codes.CANCELLED });
+    await until(() => bench.stub.openAsks === 0);
+    expect(bench.stub.cancelled).toHaveLength(2);
+    raw.close();
   });
 });
 
