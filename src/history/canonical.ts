@@ -1,5 +1,6 @@
 /** A value as text that depends on nothing but its content: for comparing replayed state with live state. */
 import { Pending } from './pending.ts';
+import { LetterMarks } from './redrive/letter-marks.ts';
 import { TimerQueue } from './timer/timer-queue.ts';
 
 export function canonicalText(value: unknown): string {
@@ -16,7 +17,7 @@ function write(value: unknown, out: string[]): void {
       [...value].map((item) => [item, true]),
       out,
     );
-  else if (value instanceof Pending) writeEntries([...value.entries()], out);
+  else if (value instanceof Pending || value instanceof LetterMarks) writeEntries([...value.entries()], out);
   else if (value instanceof TimerQueue)
     writeEntries(
       [...value.values()].map((task) => [task.taskId, task]),

@@ -219,8 +219,9 @@ export class Draft {
     this.#lettersConfirmed.push(letter);
   }
 
-  finishes(taskId: number): boolean {
-    return this.#finished.has(taskId);
+  /** Of those that were pending before. */
+  get finishedTaskIds(): ReadonlySet<number> {
+    return this.#finished;
   }
 
   get isEmpty(): boolean {

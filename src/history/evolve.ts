@@ -19,7 +19,8 @@ import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
 import { beginsRun, type HistoryRecord, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
-import { type BegunLetter, withBegun, withEnded, withoutMark } from './redrive/letter-marks.ts';
+import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
+import type { LetterName } from './redrive/redrive-commands.ts';
 import type { Run } from './state.ts';
 import { isLastMessage, type PendingTask, type Task } from './tasks.ts';
 import type { RunKey } from './commands.ts';
@@ -33,13 +34,12 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   }
   for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
   if (record.lettersBegun !== undefined) for (const begun of record.lettersBegun) beginLetter(shard, record, begun);
-  if (record.lettersEnded !== undefined) for (const ended of record.lettersEnded) shard.letterMarks = withEnded(shard.letterMarks, ended);
+  if (record.lettersEnded !== undefined) for (const ended of record.lettersEnded) marksOf(shard).end(ended);
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (record.taskIdsAtMatching !== undefined) for (const taskId of record.taskIdsAtMatching) shard.noteAtMatching(taskId);
   if (record.tasksHandedOver !== undefined) for (const task of record.tasksHandedOver) shard.handOver(task);
   if (record.lettersAccepted !== undefined) for (const accepted of record.lettersAccepted) shard.acceptLetters(accepted);
-  if (record.lettersConfirmed !== undefined)
-    for (const letter of record.lettersConfirmed) shard.letterMarks = withoutMark(shard.letterMarks, letter);
+  if (record.lettersConfirmed !== undefined) for (const letter of record.lettersConfirmed) confirmLetter(shard, letter);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
   if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
 }
@@ -114,8 +114,17 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   return { ...task, outcome };
 }
 
+function marksOf(shard: Shard): LetterMarks {
+  return (shard.letterMarks ??= new LetterMarks());
+}
+
+function confirmLetter(shard: Shard, letter: LetterName): void {
+  shard.letterMarks?.remove(letter);
+  if (shard.letterMarks?.size === 0) shard.letterMarks = undefined;
+}
+
 function beginLetter(shard: Shard, record: HistoryRecord, begun: BegunLetter): void {
-  shard.letterMarks = withBegun(shard.letterMarks, begun);
+  marksOf(shard).begin(begun);
   addTask(shard, record, begun.task);
 }
 

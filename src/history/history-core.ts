@@ -28,7 +28,6 @@ import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
-import { pendingMarkOf } from './redrive/letter-marks.ts';
 import { settleLetters } from './redrive/redrive.ts';
 import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
@@ -127,7 +126,7 @@ export class HistoryCore {
 
   /** It is executed again for a dead letter, and nothing has come of it yet. */
   isLetter(taskId: number): boolean {
-    return pendingMarkOf(this.#shard.letterMarks, taskId) !== undefined;
+    return this.#shard.letterMarks?.pendingOf(taskId) !== undefined;
   }
 
   /** In the order in which they were made. */

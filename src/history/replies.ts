@@ -1,6 +1,7 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
 import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
+import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEvent } from './events.ts';
 import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
@@ -252,6 +253,9 @@ export type MutableState = {
 /** What has come of a letter's task, for good. */
 export type LetterExecuted = { readonly kind: 'letterExecuted'; readonly outcome: LetterOutcome };
 
+/** The shard keeps so many outcomes of this queue's letters that it begins no other: which of these may it forget? */
+export type LettersUnconfirmed = { readonly kind: 'lettersUnconfirmed'; readonly letters: readonly LetterName[] };
+
 export type HistoryReply =
   | Rejected
   | Done
@@ -267,7 +271,8 @@ export type HistoryReply =
   | HistoryPage
   | Description
   | MutableState
-  | LetterExecuted;
+  | LetterExecuted
+  | LettersUnconfirmed;
 
 /** Which reply (besides Rejected) each request gets. */
 export type HistoryReplyTo = {
@@ -295,7 +300,7 @@ export type HistoryReplyTo = {
   readonly getHistoryPosition: HistoryPosition;
   readonly readHistory: HistoryPage;
   readonly recordChildClosed: Done;
-  readonly executeLetter: LetterExecuted;
+  readonly executeLetter: LetterExecuted | LettersUnconfirmed;
   readonly confirmLetter: Done;
 };
 

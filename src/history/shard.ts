@@ -9,7 +9,7 @@
  */
 import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
-import { type LetterMarks, withTaskGone } from './redrive/letter-marks.ts';
+import type { LetterMarks } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
@@ -190,7 +190,7 @@ export class Shard implements ShardView {
       this.#noLongerUndelivered(task);
       this.#changes?.taskGone(task);
       this.#tasksAside.delete(task.taskId);
-      this.letterMarks = withTaskGone(this.letterMarks, task.taskId);
+      this.letterMarks?.taskGone(task.taskId);
     }
   }
 

@@ -5,7 +5,7 @@
  * that a draft can share it (see pending.ts).
  */
 import type { HandOverLines } from './hand-over/hand-over-lines.ts';
-import type { LetterMarks } from './redrive/letter-marks.ts';
+import type { LetterMarksView } from './redrive/letter-marks.ts';
 import type { HistoryEvent } from './events.ts';
 import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
 import { status } from './generated/enums.ts';
@@ -48,7 +48,7 @@ export type ShardView = {
   /** Tasks that have failed for good, and are no letters yet; undefined: there was never one. */
   readonly handOvers: HandOverLines | undefined;
   /** Letters that are executed again, or were and are not confirmed; undefined: there is none. */
-  readonly letterMarks: LetterMarks | undefined;
+  readonly letterMarks: LetterMarksView | undefined;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */

@@ -195,16 +195,18 @@ test('schema 3 is still read, and means what it meant: tasks for workers that ma
 });
 
 test('schema 4 is still read, and means what it meant: tasks that have failed for good, and those that are letters', () => {
-  const text = readFileSync(new URL('golden/history-journal-v4-hand-over.hex', import.meta.url), 'utf8');
-  const values = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => Uint8Array.from(Buffer.from(line, 'hex')));
-  const records = values.map((value) => historyCodec.decode(value, 4));
-  expect(records).toEqual([handedOverRecord, acceptedRecord]);
-  for (const [nth, value] of values.entries())
-    expect(historyCodec.encode(records[nth] ?? handedOverRecord)).toMatchObject({ schema: 4, value });
+  expectWrittenAs('golden/history-journal-v4-hand-over', [handedOverRecord, acceptedRecord]);
 });
+
+test('schema 4 is still read, and means what it meant: letters that are executed again', () => {
+  expectWrittenAs('golden/history-journal-v4-redrive', [begunRecord, endedRecord, confirmedRecord]);
+});
+
+function expectWrittenAs(journal: string, records: readonly HistoryRecord[]): void {
+  const values = recordsOf(journal);
+  expect(values.map((value) => historyCodec.decode(value, 4))).toEqual(records);
+  expect(records.map((record) => historyCodec.encode(record))).toMatchObject(values.map((value) => ({ schema: 4, value })));
+}
 
 const about = { namespaceId: '', namespace: '', workflowId: '', runId: '', runs: [], tasks: [] };
 
@@ -238,4 +240,49 @@ const acceptedRecord: HistoryRecord = {
   type: 'LettersAccepted',
   finishedTaskIds: [7],
   lettersAccepted: [{ category: 'transfer', sequence: 2 ** 40, messageIds: [0, 41, Number.MAX_SAFE_INTEGER] }],
+};
+
+const letter = { queue: 2, messageId: 2 ** 40, generation: 3 };
+
+const begunRecord: HistoryRecord = {
+  ...about,
+  schema: 4,
+  timeMs: 1_700_000_006_000,
+  type: 'LetterExecutionBegun',
+  finishedTaskIds: [],
+  lettersBegun: [
+    {
+      letter,
+      task: {
+        kind: 'userTimer',
+        taskId: 2 ** 41,
+        fireTimeMs: 1_700_000_006_000,
+        key: { namespaceId: 'ns-id', workflowId: 'wf', runId: '00000000-0000-4000-8000-000000000001' },
+        timerId: 'timer',
+        startedEventId: 5,
+      },
+    },
+  ],
+};
+
+const endedRecord: HistoryRecord = {
+  ...about,
+  schema: 4,
+  timeMs: 1_700_000_007_000,
+  type: 'LetterExecuted',
+  finishedTaskIds: [7],
+  lettersEnded: [
+    { letter, outcome: { kind: 'applied' } },
+    { letter: { ...letter, generation: 0 }, outcome: { kind: 'noop', detail: 'the workflow is closed' } },
+    { letter: { ...letter, messageId: 0 }, outcome: { kind: 'failed', failure: taskFailure } },
+  ],
+};
+
+const confirmedRecord: HistoryRecord = {
+  ...about,
+  schema: 4,
+  timeMs: 1_700_000_008_000,
+  type: 'LettersConfirmed',
+  finishedTaskIds: [],
+  lettersConfirmed: [letter, { queue: 1, messageId: 0, generation: 0 }],
 };

@@ -86,7 +86,7 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   getHistoryPosition: { historyPosition: true },
   readHistory: { historyPage: true },
   recordChildClosed: { done: true },
-  executeLetter: { letterExecuted: true },
+  executeLetter: { letterExecuted: true, lettersUnconfirmed: true },
   confirmLetter: { done: true },
 };
 

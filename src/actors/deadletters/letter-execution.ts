@@ -88,6 +88,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #beganMs = new Map<number, number>();
   /** Their outcomes are known, and not committed here yet. */
   readonly #unconfirmed = new Map<number, Asked>();
+  /** Shards that keep too many outcomes: whether those may go is being looked up. */
+  readonly #clearing = new Set<number>();
   /** All letters below are resolved, and that is committed. */
   #resolvedBelow = 0;
 
@@ -157,16 +159,23 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   // ── Its turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #begin(run: string, execution: Execution): Promise<void> {
-    const { tenure, clock } = this.#options;
-    if (!tenure.active) return;
-    const turn = { ...execution, deadlineMs: clock.monoMs() + execution.taskTimeoutMs, tries: 0 };
-    const outcome = await this.#outcomeOf(turn);
-    this.#finish(execution.messageId, outcome);
+    if (!this.#options.tenure.active) return;
+    this.#finish(execution.messageId, await this.#ended(execution));
     const line = (this.#lines.get(run) ?? []).slice(1);
     const [next] = line;
     if (next === undefined) return void this.#lines.delete(run);
     this.#lines.set(run, line);
     void this.#begin(run, next);
+  }
+
+  /** A bug of ours that meets this letter is its trouble alone: those behind it get their turns. */
+  async #ended(execution: Execution): Promise<MergeOutcome> {
+    const { letter, taskTimeoutMs } = execution;
+    try {
+      return await this.#outcomeOf({ ...execution, deadlineMs: this.#options.clock.monoMs() + taskTimeoutMs, tries: 0 });
+    } catch (error) {
+      return { kind: 'unsettled', error: saidError('Internal', errorMessage(error)), letter };
+    }
   }
 
   async #outcomeOf(turn: Turn): Promise<MergeOutcome> {
@@ -187,7 +196,9 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   /** undefined: it cannot be said yet. */
   async #asked(turn: Turn, task: PendingTask): Promise<MergeOutcome | undefined> {
-    const { queue, historyShards, tasks, router } = this.#options;
+    const { queue, historyShards, tasks, router, tenure } = this.#options;
+    // The next owner may have merged it since, and its shard has forgotten that.
+    if (!tenure.active) return undefined;
     const { key } = task;
     const shard = historyShardOf(key.namespaceId, key.workflowId, historyShards);
     const name = { queue: queue.number, messageId: turn.messageId, generation: turn.letter.generation };
@@ -199,6 +210,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       case 'letterExecuted':
         this.#unconfirmed.set(turn.messageId, { shard, name });
         return this.#told(turn, answer.outcome);
+      case 'lettersUnconfirmed':
+        return this.#clear(shard, answer.letters);
       case 'rejected': {
         const { reason, message } = answer.rejection;
         return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, 'permanent-error', reason, message));
@@ -268,6 +281,33 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     onOutcome?.(outcome, nowMs - (this.#beganMs.get(messageId) ?? nowMs));
     this.#beganMs.delete(messageId);
     tenure.submit({ kind: 'finishMerge', messageId, outcome });
+  }
+
+  /** What was lost of confirmations, and letters that were purged before anybody had heard their outcome. */
+  #clear(shard: number, letters: readonly LetterName[]): undefined {
+    if (this.#clearing.has(shard)) return;
+    this.#clearing.add(shard);
+    void this.#confirmSettled(shard, letters).then(() => {
+      this.#options.tenure.after(RETRY_DELAY_MS_MAX, () => this.#clearing.delete(shard));
+    });
+  }
+
+  async #confirmSettled(shard: number, letters: readonly LetterName[]): Promise<void> {
+    for (const name of letters) {
+      if (this.#options.tenure.active && (await this.#isSettled(name))) this.#confirm({ shard, name }, 1);
+    }
+  }
+
+  /** Its outcome is written: nobody will ask for it again. */
+  async #isSettled({ messageId, generation }: LetterName): Promise<boolean> {
+    try {
+      const read = await this.#options.read(messageId);
+      if (read.kind === 'rejected') return read.rejection.reason === 'not-in-queue';
+      return (read.letter.content?.letter?.generation ?? generation) > generation;
+    } catch {
+      // Nobody knows now: its shard asks again.
+      return false;
+    }
   }
 
   /** One that is lost for good is made up for: the next letters tell their shards what is resolved. */

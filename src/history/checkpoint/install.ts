@@ -2,7 +2,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { Shard } from '../shard.ts';
-import { marksOf } from '../redrive/letter-marks.ts';
+import { LetterMarks } from '../redrive/letter-marks.ts';
 import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
 import { isDispatch, isTimer, type PendingTransfer, type TimerTask } from '../tasks.ts';
 import { timersOf } from '../timer/timers-of.ts';
@@ -19,7 +19,7 @@ export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sh
   shard.runCount = runs;
   for (const run of runsBehind) shard.residency?.behind.install(run);
   if (handOvers !== undefined) shard.installHandOvers(handOvers);
-  if (letterMarks !== undefined) shard.letterMarks = marksOf(letterMarks);
+  if (letterMarks !== undefined) shard.letterMarks = new LetterMarks(letterMarks);
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);

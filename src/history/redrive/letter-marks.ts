@@ -1,6 +1,6 @@
 /**
  * Which letters of dead letter queues this shard has executed again, or is executing: so that a letter is executed once, however often it is
- * asked for. Marks are never changed in place: a cut keeps them as they are.
+ * asked for.
  *
  *     executeLetter ─▶ pending: its task waits under a new id ─▶ ended: applied, noop or failed ── confirmLetter ─▶ no mark
  */
@@ -23,56 +23,102 @@ export type EndedLetter = { readonly letter: LetterName; readonly outcome: Lette
 /** `outcome` undefined: its task is pending. `taskId` 0: it needed none. */
 export type LetterMark = { readonly letter: LetterName; readonly taskId: number; readonly outcome: LetterOutcome | undefined };
 
-/** By `markKey`: one for a letter, of its last generation that was asked for. */
-export type LetterMarks = ReadonlyMap<string, LetterMark>;
+export type LetterMarksView = Pick<LetterMarks, 'get' | 'pendingOf' | 'hasPending' | 'ofQueue' | 'bytesOfQueue' | 'size' | 'values'>;
+
+/** One for a letter, of its last generation that was asked for. */
+export class LetterMarks {
+  readonly #byLetter = new Map<string, LetterMark>();
+  readonly #pending = new Map<number, LetterMark>();
+  /** The oldest of a queue first. */
+  readonly #queues = new Map<number, MarksOfQueue>();
+
+  constructor(marks: readonly LetterMark[] = []) {
+    for (const mark of marks) this.#set(mark);
+  }
+
+  get size(): number {
+    return this.#byLetter.size;
+  }
+
+  get hasPending(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  get(letter: LetterName): LetterMark | undefined {
+    return this.#byLetter.get(markKey(letter));
+  }
+
+  /** Whose task that is; undefined: no letter's, or no longer. */
+  pendingOf(taskId: number): LetterMark | undefined {
+    return this.#pending.get(taskId);
+  }
+
+  values(): IterableIterator<LetterMark> {
+    return this.#byLetter.values();
+  }
+
+  entries(): IterableIterator<[string, LetterMark]> {
+    return this.#byLetter.entries();
+  }
+
+  ofQueue(queue: number): ReadonlyMap<number, LetterMark> {
+    return this.#queues.get(queue)?.marks ?? noMarks;
+  }
+
+  /** Roughly. */
+  bytesOfQueue(queue: number): number {
+    return this.#queues.get(queue)?.bytes ?? 0;
+  }
+
+  /** Its task waits from now on. */
+  begin({ letter, task: { taskId } }: BegunLetter): void {
+    this.#set({ letter, taskId, outcome: undefined });
+  }
+
+  end({ letter, outcome }: EndedLetter): void {
+    this.#set({ letter, taskId: this.get(letter)?.taskId ?? 0, outcome });
+  }
+
+  /** Its run is deleted, and the task waited aside. */
+  taskGone(taskId: number): void {
+    const mark = this.#pending.get(taskId);
+    if (mark !== undefined) this.end({ letter: mark.letter, outcome: { kind: 'noop', detail: 'the workflow was deleted' } });
+  }
+
+  remove(letter: LetterName): void {
+    const mark = this.get(letter);
+    if (mark === undefined) return;
+    this.#byLetter.delete(markKey(letter));
+    this.#pending.delete(mark.taskId);
+    const queue = this.#queues.get(letter.queue);
+    if (queue?.marks.delete(letter.messageId) !== true) return;
+    queue.bytes -= markBytes(mark);
+    if (queue.marks.size === 0) this.#queues.delete(letter.queue);
+  }
+
+  #set(mark: LetterMark): void {
+    const { letter, taskId, outcome } = mark;
+    this.remove(letter);
+    this.#byLetter.set(markKey(letter), mark);
+    if (outcome === undefined) this.#pending.set(taskId, mark);
+    const queue = this.#queues.get(letter.queue) ?? { marks: new Map<number, LetterMark>(), bytes: 0 };
+    queue.marks.set(letter.messageId, mark);
+    queue.bytes += markBytes(mark);
+    this.#queues.set(letter.queue, queue);
+  }
+}
+
+type MarksOfQueue = { readonly marks: Map<number, LetterMark>; bytes: number };
+
+const noMarks: ReadonlyMap<number, LetterMark> = new Map();
 
 export function markKey({ queue, messageId }: LetterName): string {
   return `letter ${queue}/${messageId}`;
 }
 
-export function marksOf(marks: readonly LetterMark[]): LetterMarks {
-  return new Map(marks.map((mark) => [markKey(mark.letter), mark]));
-}
-
-const noMarks: LetterMarks = new Map();
-
-function withMark(marks: LetterMarks | undefined, mark: LetterMark): LetterMarks {
-  return new Map([...(marks ?? noMarks), [markKey(mark.letter), mark]]);
-}
-
-/** Its task waits from now on. */
-export function withBegun(marks: LetterMarks | undefined, { letter, task: { taskId } }: BegunLetter): LetterMarks {
-  return withMark(marks, { letter, taskId, outcome: undefined });
-}
-
-export function withEnded(marks: LetterMarks | undefined, { letter, outcome }: EndedLetter): LetterMarks {
-  return withMark(marks, { letter, taskId: marks?.get(markKey(letter))?.taskId ?? 0, outcome });
-}
-
-/** Whose task that is; undefined: no letter's, or no longer. */
-export function pendingMarkOf(marks: LetterMarks | undefined, taskId: number): LetterMark | undefined {
-  for (const mark of marks?.values() ?? []) if (mark.taskId === taskId && mark.outcome === undefined) return mark;
-  return undefined;
-}
-
-/** Its run is deleted, and the task waited aside. */
-export function withTaskGone(marks: LetterMarks | undefined, taskId: number): LetterMarks | undefined {
-  const mark = pendingMarkOf(marks, taskId);
-  return mark === undefined
-    ? marks
-    : withEnded(marks, { letter: mark.letter, outcome: { kind: 'noop', detail: 'the workflow was deleted' } });
-}
-
-/** undefined: none is left. */
-export function withoutMark(marks: LetterMarks | undefined, letter: LetterName): LetterMarks | undefined {
-  const left = new Map(marks);
-  left.delete(markKey(letter));
-  return left.size === 0 ? undefined : left;
-}
-
 const MARK_BYTES = 256;
 
-/** In memory and in a row, roughly. */
-export function markBytes({ outcome }: LetterMark): number {
+/** In memory and in a row. */
+function markBytes({ outcome }: LetterMark): number {
   return MARK_BYTES + (outcome?.kind === 'failed' ? failureBytes(outcome.failure) : 0);
 }

@@ -5,7 +5,7 @@ export type LetterName = { readonly queue: number; readonly messageId: number; r
 
 /**
  * The task of this letter is to be executed, by the same code as any other and once, however often it is asked for. Reply: LetterExecuted, when
- * the outcome is committed; rejected: busy-workflow, when it cannot be begun now.
+ * the outcome is committed; LettersUnconfirmed, when there are too many of those; rejected: busy-workflow, when it cannot be begun now.
  */
 export type ExecuteLetter = {
   readonly kind: 'executeLetter';

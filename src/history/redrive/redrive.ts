@@ -14,14 +14,14 @@ import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
 import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask } from '../tasks.ts';
-import { type LetterMark, type LetterMarks, type LetterOutcome, markBytes, markKey, pendingMarkOf } from './letter-marks.ts';
+import { type LetterMark, type LetterMarksView, type LetterOutcome, markKey } from './letter-marks.ts';
 import type { ConfirmLetter, ExecuteLetter, LetterName } from './redrive-commands.ts';
 
 export const redriveLimits = {
-  /** Of a shard: they are written whole with each checkpoint. */
+  /** Of one queue in a shard: they are written whole with each checkpoint. */
   marksMax: 1_000,
   /** Likewise, roughly. */
-  bytesMax: 4 * 1024 * 1024,
+  bytesMax: 1024 * 1024,
 } as const;
 
 const applied: LetterOutcome = { kind: 'applied' };
@@ -35,12 +35,11 @@ export function noop(detail: string): LetterOutcome {
 /** undefined: the answer comes with the outcome. */
 export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryReply | undefined {
   const { letter } = command;
-  const mark = draft.shard.letterMarks?.get(markKey(letter));
+  const mark = draft.shard.letterMarks?.get(letter);
   if (mark !== undefined && mark.letter.generation >= letter.generation) return answerFromMark(draft, mark, letter);
   if (mark !== undefined && mark.outcome === undefined) return busy(`${nameOf(mark.letter)} is being executed`);
   forgetResolved(draft, command);
-  if (!hasRoom(draft, mark))
-    return busy(`this shard keeps the outcomes of ${redriveLimits.marksMax} letters, its limit, until they are confirmed`);
+  if (mark === undefined && !hasRoom(draft, letter.queue)) return { kind: 'lettersUnconfirmed', letters: unconfirmed(draft, letter.queue) };
   const task = draft.wire.decodeTask(command.task);
   const { runId } = task.key;
   if (draft.shard.aside.has(runId)) return busy('the workflow of the letter was put aside');
@@ -63,7 +62,7 @@ function answerFromMark(draft: Draft, mark: LetterMark, { generation }: LetterNa
 }
 
 export function confirmLetter(draft: Draft, { letter }: ConfirmLetter): HistoryReply {
-  const mark = draft.shard.letterMarks?.get(markKey(letter));
+  const mark = draft.shard.letterMarks?.get(letter);
   // One that comes late is of an earlier generation.
   if (mark?.outcome !== undefined && mark.letter.generation <= letter.generation) draft.confirmLetter(mark.letter);
   return { kind: 'done' };
@@ -71,22 +70,25 @@ export function confirmLetter(draft: Draft, { letter }: ConfirmLetter): HistoryR
 
 /** Confirmations that were lost. */
 function forgetResolved(draft: Draft, { letter: { queue, messageId }, resolvedBelow }: ExecuteLetter): void {
-  for (const { letter, outcome } of draft.shard.letterMarks?.values() ?? []) {
-    if (outcome === undefined || letter.queue !== queue || letter.messageId === messageId) continue;
+  for (const { letter, outcome } of marksOf(draft, queue)) {
+    if (outcome === undefined || letter.messageId === messageId) continue;
     if (letter.messageId < resolvedBelow) draft.confirmLetter(letter);
   }
 }
 
-/** `replaced`: by the one that there is to be room for. */
-function hasRoom({ shard: { letterMarks } }: Draft, replaced: LetterMark | undefined): boolean {
-  if (letterMarks === undefined || replaced !== undefined) return true;
-  return letterMarks.size < redriveLimits.marksMax && bytesOf(letterMarks) < redriveLimits.bytesMax;
+/** A queue whose letters are not confirmed holds up no other. */
+function hasRoom({ shard: { letterMarks } }: Draft, queue: number): boolean {
+  if (letterMarks === undefined) return true;
+  return letterMarks.ofQueue(queue).size < redriveLimits.marksMax && letterMarks.bytesOfQueue(queue) < redriveLimits.bytesMax;
 }
 
-function bytesOf(marks: LetterMarks): number {
-  let bytes = 0;
-  for (const mark of marks.values()) bytes += markBytes(mark);
-  return bytes;
+/** Those that may go as soon as their queue says so. */
+function unconfirmed(draft: Draft, queue: number): readonly LetterName[] {
+  return [...marksOf(draft, queue)].flatMap(({ letter, outcome }) => (outcome === undefined ? [] : [letter]));
+}
+
+function marksOf({ shard }: Draft, queue: number): Iterable<LetterMark> {
+  return shard.letterMarks?.ofQueue(queue).values() ?? [];
 }
 
 function busy(message: string): HistoryReply {
@@ -120,9 +122,9 @@ function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask
   return activity?.stamp === stamp && activity.startedTimeMs === 0 && !activity.inBackoff;
 }
 
-/** As a new task. A timer is due at once. */
+/** As a new task. A timer that was due is due at once; should the clock have gone back since, it waits as it would have then. */
 function pendingAgain(task: PendingTask, taskId: number, nowMs: number): PendingTask {
-  if (isTimer(task)) return { ...task, taskId, fireTimeMs: nowMs };
+  if (isTimer(task)) return { ...task, taskId, fireTimeMs: Math.max(task.fireTimeMs, nowMs) };
   if (!isDispatch(task)) return { ...task, taskId };
   const { atMatching: _, ...fresh } = task;
   return { ...fresh, taskId };
@@ -132,7 +134,7 @@ function pendingAgain(task: PendingTask, taskId: number, nowMs: number): Pending
 
 /** Its task ends in this draft, so: false, and nothing, when it is no letter's. */
 export function endLetterOf(draft: Draft, taskId: number, outcome: LetterOutcome): boolean {
-  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  const mark = draft.shard.letterMarks?.pendingOf(taskId);
   if (mark === undefined) return false;
   draft.finishTask(taskId);
   draft.endLetter({ letter: mark.letter, outcome });
@@ -141,22 +143,23 @@ export function endLetterOf(draft: Draft, taskId: number, outcome: LetterOutcome
 
 /** Matching has its task, which stays pending like any other. */
 export function letterAtMatching(draft: Draft, taskId: number): void {
-  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  const mark = draft.shard.letterMarks?.pendingOf(taskId);
   if (mark !== undefined) draft.endLetter({ letter: mark.letter, outcome: applied });
 }
 
 /** The task was run: its outcome is told by whether that has written anything. */
 export function endRunLetter(draft: Draft, taskId: number): void {
-  const mark = pendingMarkOf(draft.shard.letterMarks, taskId);
+  const mark = draft.shard.letterMarks?.pendingOf(taskId);
   if (mark !== undefined)
     draft.endLetter({ letter: mark.letter, outcome: draft.hasEffect ? applied : noop('its effect is there already') });
 }
 
 /** Of a draft that is decided: other decisions end tasks that they know nothing more of; and whoever waits is answered with the outcome. */
 export function settleLetters(draft: Draft): void {
-  if (draft.shard.letterMarks === undefined) return;
-  for (const { letter, taskId } of overlooked(draft, draft.shard.letterMarks)) {
-    const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
+  const { letterMarks, transfers, timers } = draft.shard;
+  if (letterMarks === undefined) return;
+  for (const { letter, taskId } of overlooked(draft, letterMarks)) {
+    const task = transfers.get(taskId) ?? timers.get(taskId);
     draft.endLetter({ letter, outcome: hasCome(draft, task) ? applied : noop('what it was for is over') });
   }
   for (const { letter, outcome } of draft.lettersEnded) {
@@ -168,9 +171,15 @@ export function settleLetters(draft: Draft): void {
 }
 
 /** Their tasks end, and nobody has said what has come of them. */
-function overlooked(draft: Draft, marks: LetterMarks): readonly LetterMark[] {
-  const isSaid = (mark: LetterMark): boolean => draft.lettersEnded.some(({ letter }) => letter === mark.letter);
-  return [...marks.values()].filter((mark) => mark.outcome === undefined && draft.finishes(mark.taskId) && !isSaid(mark));
+function overlooked(draft: Draft, marks: LetterMarksView): readonly LetterMark[] {
+  if (!marks.hasPending) return [];
+  const said = new Set(draft.lettersEnded.map(({ letter }) => letter));
+  const ended: LetterMark[] = [];
+  for (const taskId of draft.finishedTaskIds) {
+    const mark = marks.pendingOf(taskId);
+    if (mark !== undefined && !said.has(mark.letter)) ended.push(mark);
+  }
+  return ended;
 }
 
 /** By this draft, what it is for: a worker has it, or it fires together with others. */

@@ -220,6 +220,7 @@ const answerCodecs: KindCodecs<Answer> = {
     write: (w, { outcome }) => wire.writeLetterExecuted(w, { outcome: letterOutcomeToWire(outcome) }),
     read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
   },
+  lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
 };
 
 const noLetterOutcome = wire.emptyLetterOutcome();

@@ -5,6 +5,7 @@ import type { Router } from '../../../src/actors/asks/router.ts';
 import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/letter-execution.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { LettersUnconfirmed } from '../../../src/history/replies.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../../history/hand-over/task-failure.ts';
@@ -26,7 +27,12 @@ class MergingQueue extends CheckpointedQueue {
   readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
   asked: Asked[] = [];
   /** What the shard answers at once; undefined: nothing. */
-  answers: (request: HistoryRequest) => LetterOutcome | AskFailure | undefined = () => undefined;
+  answers: (request: HistoryRequest) => LetterOutcome | LettersUnconfirmed | AskFailure | undefined = () => undefined;
+  /** The cluster's actor answers when it is told to. */
+  registryIsSlow = false;
+  readonly syncs: (() => void)[] = [];
+  /** By their ids in the shard. */
+  readonly unencodable = new Set<number>();
   readonly ended = new Map<number, MergeEnded>();
   /** What letters hold, of the start of a child that they hold elsewhere. */
   taskOf: (task: PendingTask) => PendingTask = (task) => task;
@@ -45,7 +51,9 @@ class MergingQueue extends CheckpointedQueue {
     });
     router.cluster.attach(0, {
       submit: (askId) => {
-        this.clock.soon(() => router.cluster.sink(0).answer(askId, { kind: 'done' }));
+        const answer = (): void => void router.cluster.sink(0).answer(askId, { kind: 'done' });
+        if (this.registryIsSlow) this.syncs.push(answer);
+        else this.clock.soon(answer);
         return undefined;
       },
       cancel: () => {},
@@ -57,15 +65,20 @@ class MergingQueue extends CheckpointedQueue {
     const idOf = (name: string): string | undefined => [...this.namespaces].findLast(([, [each]]) => each === name)?.[0];
     const view = { namespaceById: known, namespaceByName: (name: string) => known(idOf(name)) };
     const parts = super.execution(router);
-    const tasks = { ...parts.tasks, decode: (value: Parameters<LetterTasks['decode']>[0]) => this.taskOf(parts.tasks.decode(value)) };
-    return { ...parts, tasks, registry: { view }, maxGeneration: () => 2 };
+    const decode: LetterTasks['decode'] = (value) => this.taskOf(parts.tasks.decode(value));
+    const encode: LetterTasks['encode'] = (task) => {
+      if (this.unencodable.has(task.taskId)) throw new Error('a bug');
+      return parts.tasks.encode(task);
+    };
+    return { ...parts, tasks: { decode, encode }, registry: { view }, maxGeneration: () => 2 };
   }
 
-  #answer(router: Router, askId: number, answer: LetterOutcome | AskFailure): void {
+  #answer(router: Router, askId: number, answer: LetterOutcome | LettersUnconfirmed | AskFailure): void {
     const sink = router.history.sink(1);
     if (answer.kind === 'applied' || answer.kind === 'noop' || answer.kind === 'failed') {
       sink.answer(askId, { kind: 'letterExecuted', outcome: answer });
-    } else sink.fail(askId, answer);
+    } else if (answer.kind === 'lettersUnconfirmed') sink.answer(askId, answer);
+    else sink.fail(askId, answer);
   }
 
   async answer(nth: number, outcome: LetterOutcome): Promise<void> {
@@ -209,6 +222,38 @@ describe('a shard that does not answer', () => {
     expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
   });
 
+  test('and keeps too many outcomes is told which of them nobody will ask for', async () => {
+    const queue = await queueOf(4);
+    await queue.purge([0]);
+    await queue.merge(1);
+    await queue.answer(0, failed);
+    queue.asked = [];
+    const of = (messageId: number, generation = 0) => ({ queue: 7, messageId, generation });
+    queue.answers = () => ({ kind: 'lettersUnconfirmed', letters: [of(0), of(1), of(1, 1), of(2)] });
+    await queue.merge(3);
+    // One was purged and one has its next generation; of the others somebody may want to hear.
+    expect(queue.confirmed).toEqual(['0 0', '1 0']);
+    queue.answers = () => applied;
+    await queue.pass(1_000);
+    await queue.quietly();
+    expect(queue.ended.get(3)).toMatchObject({ outcome: 'merged' });
+  });
+
+  test('is not asked by an owner that has lost the queue while it looked for the namespace', async () => {
+    const queue = await queueOf(1);
+    queue.registryIsSlow = true;
+    queue.namespaces.clear();
+    await queue.merge(0);
+    await queue.drainAndStart();
+    queue.namespaces.set(own, ['default', 'registered']);
+    queue.answers = () => applied;
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+    for (const answer of queue.syncs) answer();
+    await queue.quietly();
+    expect(queue.executed).toEqual(['0 0']);
+  });
+
   test('before the next owner of the queue asks is asked the same', async () => {
     const queue = await queueOf(1);
     await queue.merge(0);
@@ -232,6 +277,27 @@ describe('letters of one run', () => {
     await queue.answer(0, applied);
     expect(queue.executed).toEqual(['3 0', '1 0', '0 0']);
   });
+});
+
+test('a bug that meets one letter holds up none behind it', async () => {
+  const queue = await queueOf(1);
+  await queue.handOver(2, 1);
+  queue.answers = () => applied;
+  queue.unencodable.add(1);
+  queue.registryIsSlow = true;
+  queue.namespaces.clear();
+  await queue.merge(0);
+  // Of the same run.
+  await queue.merge(1);
+  queue.namespaces.set(own, ['default', 'registered']);
+  queue.syncs[0]?.();
+  await queue.quietly();
+  const bug = { outcome: 'failed', error: { errorType: 'Internal', errorMessage: 'a bug' } };
+  expect(queue.ended.get(0)).toMatchObject(bug);
+  expect(queue.ended.get(1)).toMatchObject(bug);
+  queue.unencodable.clear();
+  await queue.merge(0);
+  expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
 });
 
 describe('a namespace that is not there any more', () => {

@@ -128,6 +128,18 @@ describe('a timer', () => {
     expect(shard.history()).toContain('timerFired');
   });
 
+  test('waits for its time when the clock has gone back', () => {
+    const shard = new RedrivenShard();
+    const task = timer(shard, 60_000);
+    shard.execute({ ...task, fireTimeMs: shard.nowMs + 60_000 } as PendingTask);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([]);
+    shard.advance(60_000);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([applied]);
+    expect(shard.history()).toContain('timerFired');
+  });
+
   test('that has fired meanwhile does not fire twice', () => {
     const shard = new RedrivenShard();
     const task = timer(shard, 1_000);
@@ -210,14 +222,31 @@ describe('a mark', () => {
     expect(shard.marks.map((mark) => mark.split(' ')[1])).toEqual(['1/3', '2/1', '1/4']);
   });
 
-  test('there are so many of, and then the next letter has to wait', () => {
-    const shard = new RedrivenShard();
-    shard.checks = false;
+  describe('of which a shard keeps no more of one queue', () => {
+    const { marksMax } = redriveLimits;
     const gone = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...key, runId: 'gone' } } as const;
-    for (let messageId = 0; messageId < redriveLimits.marksMax; messageId++) shard.execute(gone, { ...letter, messageId });
-    expect(shard.execute(gone, { ...letter, messageId: redriveLimits.marksMax })).toMatchObject(busy);
-    shard.confirm({ ...letter, messageId: 0 });
-    expect(shard.execute(gone, { ...letter, messageId: redriveLimits.marksMax })).toMatchObject({ kind: 'letterExecuted' });
+    const full = (): RedrivenShard => {
+      const shard = new RedrivenShard();
+      shard.checks = false;
+      shard.execute(shard.childThatFailed(), { ...letter, messageId: 0 });
+      for (let messageId = 1; messageId < marksMax; messageId++) shard.execute(gone, { ...letter, messageId });
+      return shard;
+    };
+
+    test('keeps the next letter waiting, and whoever asks hears of those with outcomes', () => {
+      const shard = full();
+      const reply = shard.execute(gone, { ...letter, messageId: marksMax });
+      const ended = Array.from({ length: marksMax - 1 }, (_, nth) => ({ ...letter, messageId: nth + 1 }));
+      expect(reply).toEqual({ kind: 'lettersUnconfirmed', letters: ended });
+      shard.confirm({ ...letter, messageId: 7 });
+      expect(shard.execute(gone, { ...letter, messageId: marksMax })).toMatchObject({ kind: 'letterExecuted' });
+    });
+
+    test('holds up no letter that it has a mark of, and no other queue', () => {
+      const shard = full();
+      expect(shard.execute(gone, { ...letter, messageId: 7 })).toMatchObject({ kind: 'letterExecuted' });
+      expect(shard.execute(gone, { ...letter, queue: 2, messageId: 7 })).toMatchObject({ kind: 'letterExecuted' });
+    });
   });
 
   test('is in the rows of a checkpoint, pending or not, under a schema of its own', () => {
@@ -305,7 +334,7 @@ class Redriving {
   }
 
   #record(name: LetterName): void {
-    const mark = this.shard.checkpoints.folded.letterMarks?.get(`letter 1/${name.messageId}`);
+    const mark = this.shard.checkpoints.folded.letterMarks?.get(name);
     if (mark?.outcome === undefined || mark.letter.generation !== name.generation) return;
     if (mark.outcome.kind === 'failed') this.#generations.set(name.messageId, name.generation + 1);
     else this.#resolved.add(name.messageId);

@@ -1,5 +1,5 @@
 /** A shard whose tasks become letters, and are executed again. */
-import { markKey, type LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
+import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
@@ -55,11 +55,12 @@ export class RedrivenShard extends ShardUnderTest {
   }
 
   get marks(): readonly string[] {
-    return [...(this.checkpoints.folded.letterMarks ?? [])].map(([name, { outcome }]) => `${name} ${outcome?.kind ?? 'pending'}`);
+    const marks = this.checkpoints.folded.letterMarks?.entries() ?? [];
+    return [...marks].map(([name, { outcome }]) => `${name} ${outcome?.kind ?? 'pending'}`);
   }
 
   markOf(name: LetterName): string | undefined {
-    return this.checkpoints.folded.letterMarks?.get(markKey(name))?.outcome?.kind;
+    return this.checkpoints.folded.letterMarks?.get(name)?.outcome?.kind;
   }
 
   /** The parent of a child that could not be started: the task is a letter. */

@@ -415,6 +415,7 @@ const answers: ByKind<Answer> = {
   historyPage: record({ kind: fc.constant('historyPage' as const), events: list(bytes) }),
   description: record({ kind: fc.constant('description' as const), ...descriptionFields }),
   letterExecuted: record({ kind: fc.constant('letterExecuted' as const), outcome: letterOutcome }),
+  lettersUnconfirmed: record({ kind: fc.constant('lettersUnconfirmed' as const), letters: list(letterName) }),
   mutableState: record({
     kind: fc.constant('mutableState' as const),
     description: record(descriptionFields),
@@ -496,6 +497,7 @@ test('golden: the numbers of asks and answers', () => {
       "historyPosition": 12,
       "internal": 105,
       "letterExecuted": 16,
+      "lettersUnconfirmed": 17,
       "mutableState": 15,
       "notHere": 106,
       "queryAnswered": 10,

@@ -350,3 +350,16 @@ export const handedOver: WrittenCounters = {
     ],
   ]),
 };
+
+/** With nothing on its way to a queue. */
+export const executedAgain: WrittenCounters = {
+  taskIdLast: 12,
+  runs: 0,
+  runsBehind: [],
+  letterMarks: [
+    { letter: { queue: 2, messageId: 2 ** 40, generation: 3 }, taskId: 2 ** 41, outcome: undefined },
+    { letter: { queue: 2, messageId: 0, generation: 0 }, taskId: 11, outcome: { kind: 'applied' } },
+    { letter: { queue: 1, messageId: 0, generation: 0 }, taskId: 0, outcome: { kind: 'noop', detail: 'the workflow is closed' } },
+    { letter: { queue: 1, messageId: 1, generation: 1 }, taskId: 10, outcome: { kind: 'failed', failure: taskFailure } },
+  ],
+};

@@ -24,7 +24,7 @@ import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import * as state from '../../../src/wire/generated/state/history.ts';
 import { Program, programStep } from '../../history/random-program.ts';
 import { bytes, key, scheduleActivity, ShardUnderTest, startChild } from '../../history/shard-under-test.ts';
-import { aside, fullActivity, fullRun, fullTasks, handedOver, largeEvents, lastMessages, pendingOf } from './full-state.ts';
+import { aside, executedAgain, fullActivity, fullRun, fullTasks, handedOver, largeEvents, lastMessages, pendingOf } from './full-state.ts';
 
 const corrupt = expect.objectContaining({ constructor: DatabaseError, code: 'corrupt' }) as unknown;
 
@@ -372,6 +372,7 @@ const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unkno
   ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
   ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41, runsBehind: [] }), decodeCounters],
   ['counters with tasks', stateCodec.encodeCounters(handedOver), decodeCounters],
+  ['counters with letters', stateCodec.encodeCounters(executedAgain), decodeCounters],
 ];
 const row = fc.constantFrom(...rows);
 
@@ -503,6 +504,9 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const [rowHandedOver = new Uint8Array(0)] = golden('state-v3-counters-with-hand-overs');
     expect(stateCodec.decodeCounters(rowHandedOver)).toEqual(handedOver);
     expect(stateCodec.encodeCounters(handedOver)).toEqual(rowHandedOver);
+    const [rowExecuted = new Uint8Array(0)] = golden('state-v3-counters-with-letter-marks');
+    expect(stateCodec.decodeCounters(rowExecuted)).toEqual(executedAgain);
+    expect(stateCodec.encodeCounters(executedAgain)).toEqual(rowExecuted);
   });
 
   test('nothing is left out of them', () => {
