@@ -14,6 +14,7 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
+import { charactersIn } from '../kernel/utf8.ts';
 import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
 import {
@@ -365,7 +366,7 @@ function timeoutProblem(taskTimeoutMs: number): string | undefined {
 /** Each becomes a header; no text of a record may be longer than the log takes. */
 function authorshipProblem({ jobId, who, why }: Authorship): string | undefined {
   const { whyCharsMax, nameCharsMax } = deadLetterLimits;
-  if (why.length > whyCharsMax) return `a reason has ${whyCharsMax} characters at most, this one ${why.length}`;
+  if (charactersIn(why) > whyCharsMax) return `a reason has ${whyCharsMax} characters at most, this one ${charactersIn(why)}`;
   if (who.length > nameCharsMax) return `who asks has a name of ${nameCharsMax} characters at most, not ${who.length}`;
   return jobId.length > nameCharsMax ? `a job has an id of ${nameCharsMax} characters at most, not ${jobId.length}` : undefined;
 }

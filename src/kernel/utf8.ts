@@ -25,3 +25,12 @@ export function cutToUtf8Bytes(text: string, bytesMax: number): string {
   }
   return text.slice(0, end);
 }
+
+/** Characters as people count them: one beyond 16 bits is one. */
+export function charactersIn(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at++) {
+    if (text.charCodeAt(at) >> 10 === 0x36 && text.charCodeAt(at + 1) >> 10 === 0x37) count--;
+  }
+  return count;
+}

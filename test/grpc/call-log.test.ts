@@ -10,6 +10,7 @@ import {
   encodeRespondActivityTaskCompletedByIdRequest,
   encodeStartWorkflowExecutionRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { bytesOf } from './deadletter-service/letter-client.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
 
 const { Payloads } = proto.temporal.api.common.v1;
@@ -29,6 +30,11 @@ beforeEach(() => {
   nowMs = 0;
 });
 afterEach(() => bench.close());
+
+async function refusalOf(path: string, bytes: Uint8Array): Promise<readonly [number, string]> {
+  const { code, details } = await bench.client.refusal(path, bytes);
+  return [code, details];
+}
 
 function start(namespace: string): Promise<unknown> {
   return bench.client.refusal(
@@ -51,6 +57,15 @@ describe('a refused call', () => {
     nowMs = 60_000;
     await start('default');
     expect(lines.slice(2)).toEqual([expect.stringMatching(/namespace=default .* times=5$/)]);
+  });
+
+  test('with megabytes in it writes a line of kilobytes', async () => {
+    await openAt('warn');
+    const path = '/perdure.api.deadletter.v1.DeadLetterService/CountDeadLetters';
+    const [, details] = await refusalOf(path, bytesOf('CountDeadLetters', { queues: [{ category: 'x'.repeat(2_000_000) }] }));
+    expect(details).toMatch(/^Unknown task category: x+\.\.\.$/);
+    expect(lines).toEqual([expect.stringContaining('call refused  operation=CountDeadLetters code=INVALID_ARGUMENT')]);
+    expect(lines.join('').length).toBeLessThan(5_000);
   });
 
   test('of a namespace that nobody knows names none: whoever makes names up writes one line', async () => {

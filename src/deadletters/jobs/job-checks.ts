@@ -1,4 +1,5 @@
 /** What is wrong with what is asked of jobs, in words; undefined: nothing. */
+import { charactersIn } from '../../kernel/utf8.ts';
 import { idRangesProblem } from '../id-ranges.ts';
 import type { PlanLetters } from './commands.ts';
 import type { JobAuthor, JobOperation, JobOptions } from './job.ts';
@@ -19,7 +20,8 @@ function authorProblem({ actor, reason, query, groupId }: JobAuthor): string | u
 
 export function reasonProblem(reason: string): string | undefined {
   const { reasonCharsMax } = jobLimits;
-  return reason.length > reasonCharsMax ? `a reason has ${reasonCharsMax} characters at most, this one ${reason.length}` : undefined;
+  const count = charactersIn(reason);
+  return count > reasonCharsMax ? `a reason has ${reasonCharsMax} characters at most, this one ${count}` : undefined;
 }
 
 function optionsProblem(operation: JobOperation, options: JobOptions, reason: string): string | undefined {

@@ -10,7 +10,7 @@ import { askLetters } from '../deadletter-service/letter-asks.ts';
 import { letterLimits } from '../deadletter-service/letter-limits.ts';
 import { lastPage, LetterPages } from '../deadletter-service/letter-pages.ts';
 import { countOf, shardThatIsThere } from '../deadletter-service/letters.ts';
-import { knownCluster } from '../deadletter-service/queues.ts';
+import { checkCluster } from '../deadletter-service/queues.ts';
 import { allOf, equals, letterColumn } from '../deadletter-service/selection.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { NamedMethod } from '../method.ts';
@@ -50,7 +50,7 @@ async function chosen({ context, messages }: AdminContext, call: Call, { type, s
     throw invalidArgument('The DLQ type is not supported.');
   }
   if (shardId < 0) throw invalidArgument(`Invalid ShardID: ${shardId}`);
-  if (sourceCluster !== '') knownCluster(context, sourceCluster);
+  if (sourceCluster !== '') checkCluster(context, sourceCluster);
   const wanted = type === DEAD_LETTER_QUEUE_TYPE_REPLICATION ? 'replication' : 'namespace-replication';
   const queues = context.ports.cluster.deadLetterQueues.filter(
     (queue) => queue.category === wanted && (sourceCluster === '' || queue.sourceCluster === sourceCluster),

@@ -1,4 +1,5 @@
 import type { JobOperation, JobOptions } from '../../deadletters/jobs/job.ts';
+import { charactersIn } from '../../kernel/utf8.ts';
 import type { JobOptions as WireOptions } from '../../wire/generated/api/deadletter/service.ts';
 import type { JobSettings } from '../ports.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -47,7 +48,7 @@ export function checkedConcurrency(concurrency: number | undefined): number | un
 
 export function checkedReason(reason: string): string {
   const { reasonCharsMax } = letterLimits;
-  const length = Array.from(reason).length;
+  const length = charactersIn(reason);
   if (length > reasonCharsMax) throw invalidArgument(`reason has ${length} characters, and may have ${reasonCharsMax}`);
   return reason;
 }

@@ -9,11 +9,13 @@ import {
   decodeUpdateJobRequest,
   encodeCancelJobResponse,
   encodeDescribeJobResponse,
+  encodeJob,
   encodeListJobsResponse,
   encodePauseJobResponse,
   encodeResumeJobResponse,
   encodeUpdateJobResponse,
   type DescribeJobRequest,
+  type Job as WireJob,
   type ListJobsRequest,
   type ListJobsResponse,
 } from '../../wire/generated/api/deadletter/service.ts';
@@ -112,8 +114,14 @@ async function listed(context: HandlerContext, call: Call, request: ListJobsRequ
   const after = afterJobId === '' ? undefined : afterJobId;
   const question = { kind: 'listJobs', queue: queue?.number, activeOnly, afterJobId: after, max } as const;
   const { jobs, isLast } = await askJobs(context, call, question);
-  return {
-    jobs: jobs.map(jobMessage),
-    nextPageToken: isLast ? lastPage : pages.token({ afterJobId: jobs.at(-1)?.jobId ?? '' }),
-  };
+  const page = withinBytes(jobs.map(jobMessage));
+  const isEnd = isLast && page.length === jobs.length;
+  return { jobs: page, nextPageToken: isEnd ? lastPage : pages.token({ afterJobId: page.at(-1)?.jobId ?? '' }) };
+}
+
+/** A job may have thousands of ranges of ids, and a hundred failures: as many jobs as clients take in an answer, one at least. */
+function withinBytes(jobs: readonly WireJob[]): readonly WireJob[] {
+  let bytes = 0;
+  const end = jobs.findIndex((job, at) => (bytes += encodeJob(job).byteLength) > letterLimits.pageBytesMax && at > 0);
+  return end < 0 ? jobs : jobs.slice(0, end);
 }

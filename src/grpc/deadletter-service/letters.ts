@@ -24,6 +24,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { Turns } from '../turns.ts';
 import { askLetters } from './letter-asks.ts';
 import { letterLimits } from './letter-limits.ts';
 import { letterMessage } from './letter-message.ts';
@@ -86,6 +87,7 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
   const payloads = withPayload ? await loadPayloads() : undefined;
 
   const letters: DeadLetter[] = [];
+  const turns = new Turns();
   let bytes = 0;
   let after = place.afterMessageId;
   for (let at = place.queue; at < queues.length; at += 1) {
@@ -96,6 +98,7 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
     const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: withPayload } as const;
     const page = await askLetters(context, call, queue.number, question);
     for (const each of page.letters) {
+      await turns.next();
       const letter = letterMessage(queue, context.ports.server.clusterName, each, payloads);
       bytes += letterBytes(each, letter);
       if (bytes > pageBytesMax && letters.length > 0) return next();

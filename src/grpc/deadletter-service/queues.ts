@@ -34,11 +34,7 @@ type WantedQueue = { readonly category: string; readonly sourceCluster: string }
 
 /** Undefined: nothing has become a dead letter there, so it is as an empty one. */
 export async function queueNamed(context: HandlerContext, call: Call, name: QueueName): Promise<KnownDeadLetterQueue | undefined> {
-  const wanted = wantedQueue(context, name);
-  const known = find(context, wanted);
-  if (known !== undefined) return known;
-  await context.cluster(call, { kind: 'syncCluster' }, '');
-  return find(context, { ...wanted, sourceCluster: knownCluster(context, wanted.sourceCluster) });
+  return (await queuesNamed(context, call, [name]))[0];
 }
 
 /** Those that are there, each once, in the order in which they are named. */
@@ -48,12 +44,13 @@ export async function queuesNamed(
   names: readonly QueueName[],
 ): Promise<readonly KnownDeadLetterQueue[]> {
   if (names.length === 0) throw invalidArgument('queues is not set');
-  const found = new Set<KnownDeadLetterQueue>();
-  for (const name of names) {
-    const queue = await queueNamed(context, call, name);
-    if (queue !== undefined) found.add(queue);
-  }
-  return [...found];
+  const each = new Map(names.map((name) => [`${name.category} ${name.sourceCluster}`, name]));
+  const wanted = [...each.values()].map((name) => wantedQueue(context, name));
+  const isMissing = (queue: WantedQueue): boolean => find(context, queue) === undefined;
+  // Once for all of them: a request may name many.
+  if (wanted.some(isMissing)) await context.cluster(call, { kind: 'syncCluster' }, '');
+  for (const { sourceCluster } of wanted.filter(isMissing)) checkCluster(context, sourceCluster);
+  return [...new Set(wanted.flatMap((queue) => find(context, queue) ?? []))];
 }
 
 /** For what means nothing without the queue. */
@@ -68,9 +65,9 @@ export async function queueThatIsThere(context: HandlerContext, call: Call, name
 }
 
 /** Throws NOT_FOUND for a cluster that nothing is known of. */
-export function knownCluster({ ports: { cluster, server } }: HandlerContext, name: string): string {
+export function checkCluster({ ports: { cluster, server } }: HandlerContext, name: string): void {
   const known = new Set([server.clusterName, ...cluster.deadLetterQueues.map(({ sourceCluster }) => sourceCluster)]);
-  if (known.has(name)) return name;
+  if (known.has(name)) return;
   const named = [...known].join(', ');
   throw notFound(`cluster ${name} is not found: there ${known.size === 1 ? 'is' : 'are'} ${named}`);
 }

@@ -1,4 +1,8 @@
+import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
 import { statusCode, type StatusCode } from './status-code.ts';
+
+/** Names and ids that strangers sent stand in a text, which goes into trailers and into the log. */
+const messageBytesMax = 4_000;
 
 /** One entry of `google.rpc.Status.details`: the full message name and its encoded bytes. Clients look at the first entry only. */
 export type ErrorDetail = { readonly type: string; readonly value: Uint8Array };
@@ -23,7 +27,8 @@ export class StatusError extends Error {
       readonly cause?: unknown;
     } = {},
   ) {
-    super(message, { cause: options.cause });
+    const cut = cutToUtf8Bytes(message, messageBytesMax);
+    super(cut === message ? message : `${cut}...`, { cause: options.cause });
     this.code = code;
     this.details = options.details ?? [];
     this.trailers = options.trailers ?? {};

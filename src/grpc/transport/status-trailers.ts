@@ -11,7 +11,7 @@ import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
  */
 export function statusTrailers(error: StatusError): Record<string, string> {
   const trailers: Record<string, string> = { ...error.trailers, 'grpc-status': String(error.code) };
-  const message = truncated(error.message);
+  const { message } = error;
   if (message !== '') trailers['grpc-message'] = percentEncoded(message);
   if (error.details.length > 0) {
     const details = error.details.map(({ type, value }) => ({ typeUrl: `type.googleapis.com/${type}`, value }));
@@ -28,13 +28,7 @@ export function asStatusError(thrown: unknown): StatusError {
   return new StatusError(statusCode.internal, 'internal server error', { cause: thrown });
 }
 
-const messageBytesMax = 4_000;
 const detailsCharsMax = 12 * 1024;
-
-function truncated(message: string): string {
-  if (message.length * 3 <= messageBytesMax || Buffer.byteLength(message) <= messageBytesMax) return message;
-  return `${Buffer.from(message).subarray(0, messageBytesMax).toString('utf8').replace(/�+$/, '')}...`;
-}
 
 /** Printable ASCII but `%` stands for itself; the rest is the UTF-8 bytes as %XX. HTTP/2 strips outer spaces, so those are encoded too. */
 function percentEncoded(message: string): string {

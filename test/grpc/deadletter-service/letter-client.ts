@@ -56,6 +56,12 @@ export function bytesOf(method: string, request: Plain): Uint8Array {
   return type.encode(type.fromObject(request)).finish();
 }
 
+/** Of an answer that was read. */
+export function bytesOfAnswer(method: string, answer: Plain): number {
+  const { response: type } = typesOf(method);
+  return type.encode(type.fromObject(answer)).finish().byteLength;
+}
+
 function typesOf(method: string): { readonly request: Type; readonly response: Type } {
   const rpc = methods[method];
   if (rpc?.resolvedRequestType === undefined || rpc.resolvedResponseType === undefined) throw new Error(`no RPC ${method}`);

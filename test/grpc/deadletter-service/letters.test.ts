@@ -362,3 +362,9 @@ describe('a selection', () => {
     );
   });
 });
+
+test('thousands of queues in one request cost one look at what there is', async () => {
+  const queues = Array.from({ length: 20_000 }, (_, at) => ({ category: at % 2 === 0 ? 'outbound' : '7', sourceCluster: 'active' }));
+  expect(await client.call('CountDeadLetters', { queues: [...queues, transfer] })).toEqual({});
+  expect(bench.stub.clusterCommands).toEqual([{ kind: 'syncCluster' }]);
+});

@@ -6,7 +6,7 @@ import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import { job, jobsAre } from './jobs.ts';
-import { LetterClient } from './letter-client.ts';
+import { bytesOfAnswer, LetterClient, type Plain } from './letter-client.ts';
 import { LetterOwners } from './letter-owners.ts';
 
 const transfer = { category: 'transfer', sourceCluster: 'active' };
@@ -214,4 +214,26 @@ test('jobs are listed page by page, of one queue or of all', async () => {
   await client.call('ListJobs', { queue: transfer });
   expect(owners.jobsRequests.at(-1)).toEqual({ kind: 'listJobs', queue: 1, activeOnly: false, afterJobId: undefined, max: 100 });
   expect(await client.call('ListJobs', { queue: { category: 'archival' } })).toEqual({});
+});
+
+test('a page of jobs with much to tell ends before it is too large for clients', async () => {
+  const failures = Array.from({ length: 100 }, (_, messageId) => ({
+    ...{ messageId, taskId: '7', taskType: 'T', errorType: 'Internal', sameCause: false },
+    errorMessage: 'x'.repeat(2_000),
+  }));
+  const jobs = Array.from({ length: 40 }, (_, at) => ({ ...job, jobId: `job-${at}`, failures }));
+  owners.jobs = (request) => {
+    if (request.kind !== 'listJobs') throw new Error(request.kind);
+    const next = jobs.findIndex(({ jobId }) => jobId === request.afterJobId) + 1;
+    return { kind: 'jobs', jobs: jobs.slice(next, next + request.max), isLast: true };
+  };
+  const listed: string[] = [];
+  let more: Plain = {};
+  do {
+    const page = await client.call('ListJobs', more);
+    expect(bytesOfAnswer('ListJobs', page)).toBeLessThan(4 * 1024 * 1024);
+    listed.push(...(page['jobs'] as readonly Plain[]).map(({ jobId }) => String(jobId)));
+    more = page['nextPageToken'] === undefined ? {} : { nextPageToken: page['nextPageToken'] };
+  } while (Object.keys(more).length > 0);
+  expect(listed).toEqual(jobs.map(({ jobId }) => jobId));
 });

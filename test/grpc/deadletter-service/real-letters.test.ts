@@ -150,12 +150,14 @@ describe('a selection', () => {
 /** Last: the letters are gone then. */
 test('a purge of what a filter names is planned, applied by its hash, and carried out to the end; all else stays', async () => {
   const selection = { query: "Namespace = 'shop'" };
+  // As long as may be, in characters of two units each.
+  const reason = '𝄞'.repeat(500);
   const kept = (await list({})).filter(({ queue, namespace }) => queue['category'] === 'timer' || namespace === 'default');
   const { plan } = await client.onceServed('PlanDeadLetters', {
     operation: 'OPERATION_PURGE',
     queue: transfer,
     selection,
-    reason: 'duplicates',
+    reason,
   });
   expect(plan).toMatchObject({ selected: 16, causes: [{ cause: 'permanent-error', count: 16 }] });
   const { planId, hash } = plan as Plain;
@@ -168,7 +170,7 @@ test('a purge of what a filter names is planned, applied by its hash, and carrie
     const { job: now } = await client.call('DescribeJob', { jobId });
     ended = now as Plain;
   }
-  expect(ended).toMatchObject({ state: 'completed', counts: { selected: 16, purged: 16 }, reason: 'duplicates' });
+  expect(ended).toMatchObject({ state: 'completed', counts: { selected: 16, purged: 16 }, reason });
   expect(await list({})).toEqual(kept);
   expect(await client.refused('ApplyPlan', apply)).toMatchObject([9, expect.stringContaining('applied before')]);
 });

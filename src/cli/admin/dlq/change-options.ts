@@ -1,5 +1,6 @@
 /** What a command line says of how a job is to work. */
 import { parseDurationMs } from '../../../config/duration.ts';
+import { charactersIn } from '../../../kernel/utf8.ts';
 import type { JobOptions } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
 import type { FlagValues } from '../../command.ts';
@@ -11,7 +12,7 @@ export type Pace = Pick<JobOptions, 'rps' | 'concurrency'>;
 
 export function reasonOf(flags: FlagValues): string {
   const reason = flags.one('reason') ?? '';
-  const length = Array.from(reason).length;
+  const length = charactersIn(reason);
   if (length <= reasonCharsMax) return reason;
   throw usageError(`--reason has ${length} characters, and may have ${reasonCharsMax}`);
 }
