@@ -13,7 +13,7 @@ export type LetterContentsOptions = {
 
 /** The next letter stands so close that it is read along. */
 const CLOSE_OFFSETS = 64;
-const STRETCH_BYTES = 1024 * 1024;
+const STRETCH_BYTES = 256 * 1024;
 
 /** For the letters of one answer, in the order of their rows. */
 export class LetterContents {

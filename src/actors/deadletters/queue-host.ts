@@ -27,6 +27,7 @@ import type { Tenure } from '../partition/tenure.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueIndex } from './queue-index.ts';
 import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
+import { LettersAhead } from './letters-ahead.ts';
 import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
@@ -143,10 +144,11 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
+    const ahead = new LettersAhead(index);
     const execution = new LetterExecution({
       ...options,
       ...options.execution,
-      read: (messageId) => index.letter(messageId),
+      read: (messageId) => ahead.read(messageId),
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
       tenure,
     });
@@ -162,6 +164,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     });
     this.subscribers = [
       execution,
+      ahead,
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);

@@ -76,6 +76,22 @@ export class QueueIndex {
     return read;
   }
 
+  /** Likewise, with those that stand behind it, as many as fit. None where its row is not there, or it is written again just now. */
+  async lettersFrom(messageId: number, max: number): Promise<readonly ListedLetter[]> {
+    const { database, journal, unwritten } = this.#options;
+    const { listedBytesMax: bytesMax } = deadLetterLimits;
+    const rows: LetterRow[] = [];
+    for (let row = unwritten.pending(messageId); row !== undefined && rows.length < max; row = unwritten.pending(messageId + rows.length)) {
+      rows.push(row);
+    }
+    if (rows.length === 0) {
+      const page = { condition: undefined, afterMessageId: messageId - 1, max, bytesMax };
+      const { letters } = await this.#ours(database.letters(journal, page));
+      rows.push(...letters.map((row) => unwritten.pending(row.messageId) ?? row));
+    }
+    return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax)).letters : [];
+  }
+
   /** Nobody waits for it any more. */
   giveUp(askId: number): void {
     this.#waiting.delete(askId);
@@ -163,24 +179,24 @@ export class QueueIndex {
     if (!request.withContent) {
       return { kind: 'letters', letters: page.letters.map((row) => ({ row, content: undefined })), isLast: page.isLast };
     }
-    const letters = await this.#withContents(page.letters, bytesMax);
-    if (letters === 'moved') return letters;
+    const { letters, hasMoved } = await this.#withContents(page.letters, bytesMax);
+    if (hasMoved) return 'moved';
     return { kind: 'letters', letters, isLast: page.isLast && letters.length === page.letters.length };
   }
 
-  /** As many as fit, and the first one however large. */
-  async #withContents(rows: readonly LetterRow[], bytesMax: number): Promise<readonly ListedLetter[] | 'moved'> {
+  /** As many as fit, and the first one however large; up to one that is written again meanwhile. */
+  async #withContents(rows: readonly LetterRow[], bytesMax: number): Promise<{ letters: readonly ListedLetter[]; hasMoved: boolean }> {
     const contents = new LetterContents(this.#options);
     const letters: ListedLetter[] = [];
     let bytes = 0;
     for (const [index, row] of rows.entries()) {
       const content = await contents.of(row, rows[index + 1]);
-      if (content === 'moved') return content;
+      if (content === 'moved') return { letters, hasMoved: true };
       bytes += contentBytes(content);
       if (letters.length > 0 && bytes > bytesMax) break;
       letters.push({ row, content });
     }
-    return letters;
+    return { letters, hasMoved: false };
   }
 
   /** As it is written; undefined: there is none. Rejects with DatabaseError. */
