@@ -23,6 +23,17 @@ export const leanModules: LeanModules = {
       ActivityOptions: { written: '1-7', leftOut: '8' },
     },
   },
+  callback: {
+    'temporal.api.common.v1': {
+      Callback: { written: '2 100', leftOut: '3' },
+      'Callback.Nexus': '1-2',
+    },
+    'temporal.api.workflow.v1': {
+      CallbackInfo: '1-9',
+      'CallbackInfo.Trigger': { written: '1', leftOut: '2' },
+      'CallbackInfo.WorkflowClosed': '',
+    },
+  },
   command: {
     'temporal.api.command.v1': {
       ScheduleActivityTaskCommandAttributes: '1-2 4-14',
@@ -330,6 +341,7 @@ export const leanModules: LeanModules = {
  */
 export const passedOn: readonly string[] = [
   'temporal.api.activity.v1.ActivityOptions',
+  'temporal.api.common.v1.Callback',
   'temporal.api.common.v1.DataBlob',
   'temporal.api.common.v1.Header',
   'temporal.api.common.v1.Link',
@@ -340,6 +352,7 @@ export const passedOn: readonly string[] = [
   'temporal.api.common.v1.SearchAttributes',
   'temporal.api.failure.v1.Failure',
   'temporal.api.history.v1.HistoryEvent',
+  'temporal.api.workflow.v1.CallbackInfo',
 ];
 
 /** Enumerations that decisions know, by the core's names for them (src/history/generated/enums.ts). */
@@ -385,6 +398,7 @@ export const opaqueKinds: { readonly [kind: string]: readonly string[] } = {
   workerVersionCapabilities: ['temporal.api.common.v1.WorkerVersionCapabilities'],
   deploymentOptions: ['temporal.api.deployment.v1.WorkerDeploymentOptions'],
   link: ['temporal.api.common.v1.Link'],
+  callback: ['temporal.api.common.v1.Callback'],
   eventGroupMarker: ['temporal.api.sdk.v1.EventGroupMarker'],
   failure: ['temporal.api.failure.v1.Failure'],
 };

@@ -2,6 +2,7 @@
 import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from './dead-letter-settings.ts';
 import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
+import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from './callback-settings.ts';
 import { limitSettings } from './limits.ts';
 
 export const dynamicSettings: readonly Setting<unknown>[] = [
@@ -9,6 +10,9 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   captureSettings,
   letterSettings,
   deadLetterSettingsWithoutEffect,
+  callbackSettings,
+  callbackRequestSettings,
+  callbackRetrySettings,
 ].flatMap((group) => Object.values<Setting<unknown>>(group));
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));

@@ -128,9 +128,9 @@ describe('the keys', () => {
     expect(new Set(dynamicSettings.map(({ key }) => key.toLowerCase())).size).toBe(dynamicSettings.length);
     for (const setting of dynamicSettings) {
       expect(findSetting(setting.key.toUpperCase())).toBe(setting);
-      if (setting.default !== undefined && !setting.key.endsWith('Timeout')) {
-        expect(setting.read(setting.default)).toEqual({ value: setting.default });
-      }
+      // Durations stand in milliseconds, and are read as texts.
+      const written = setting.expected.startsWith('a duration') ? setting.defaultText : setting.default;
+      if (setting.default !== undefined) expect(setting.read(written), setting.key).toEqual({ value: setting.default });
     }
   });
 

@@ -27,7 +27,7 @@ const support = {
 
 /** The ports, and helpers of every room that stand on them alone. */
 const actorPorts = [
-  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then', 'loop-turns', 'release-turns'].map(
+  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then', 'loop-turns', 'release-turns', 'callback-deliveries'].map(
     (file) => `src/actors/${file}.ts`,
   ),
   'src/kernel/',
@@ -225,6 +225,13 @@ export const directions: readonly Direction[] = [
     mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
     wayOut: 'ask an actor, or take a port in the constructor and let src/composition.ts plug it in',
+  },
+  {
+    from: 'src/outbound/',
+    may: ['src/outbound/', 'src/actors/callback-deliveries.ts', 'src/wire/', 'src/kernel/', 'node:'],
+    mayTypes: ['src/actors/'],
+    reason: 'what leaves the cluster knows its port and nothing of the cores',
+    wayOut: 'carry what it needs through the port (src/actors/callback-deliveries.ts)',
   },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
   { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },

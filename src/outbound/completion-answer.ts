@@ -1,0 +1,114 @@
+/**
+ * What the answer to a completion callback means, as the Nexus specification has it.
+ *
+ *     2xx ─▶ delivered
+ *     3xx ─▶ refused: a redirect is never followed
+ *     a handler error, said in JSON or by the status ─▶ refused or failed, by its type; it may say itself whether to try again
+ *     any other status ─▶ failed
+ */
+
+export type Answer = {
+  readonly status: number;
+  readonly contentType: string;
+  /** `Nexus-Request-Retryable` */
+  readonly retryable: string;
+  /** Its beginning. */
+  readonly body: string;
+};
+
+/** `refused`: no further attempt is made. `failed`: the next one may succeed. */
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'refused' | 'failed'; readonly errorType: string; readonly message: string };
+
+const typeOfStatus: ReadonlyMap<number, string> = new Map([
+  [400, 'BAD_REQUEST'],
+  [401, 'UNAUTHENTICATED'],
+  [403, 'UNAUTHORIZED'],
+  [404, 'NOT_FOUND'],
+  [408, 'REQUEST_TIMEOUT'],
+  [409, 'CONFLICT'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [500, 'INTERNAL'],
+  [501, 'NOT_IMPLEMENTED'],
+  [503, 'UNAVAILABLE'],
+  [520, 'UPSTREAM_TIMEOUT'],
+]);
+
+const notRetryable: ReadonlySet<string> = new Set([
+  'BAD_REQUEST',
+  'UNAUTHENTICATED',
+  'UNAUTHORIZED',
+  'NOT_FOUND',
+  'NOT_IMPLEMENTED',
+  'CONFLICT',
+]);
+
+export function outcomeOf(answer: Answer): DeliveryOutcome {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status >= 300 && status < 400)
+    return { kind: 'refused', errorType: 'Redirect', message: `redirects are not followed: status ${status}` };
+  const failure = failureIn(answer);
+  if (failure?.handlerError !== undefined) {
+    const { type, retryable } = failure.handlerError;
+    return handlerError(type, failure.message, retryable);
+  }
+  const type = typeOfStatus.get(status);
+  if (type !== undefined) return handlerError(type, failure?.message ?? '', saidRetryable(answer.retryable));
+  const message = `unexpected response status: ${status}`;
+  return { kind: 'failed', errorType: 'UnexpectedResponse', message: failure === undefined ? message : `${message}: ${failure.message}` };
+}
+
+function handlerError(type: string, said: string, retryable: boolean | undefined): DeliveryOutcome {
+  const goesOn = retryable ?? !notRetryable.has(type);
+  const message = `handler error (${type})${said === '' ? '' : `: ${said}`}`;
+  return { kind: goesOn ? 'failed' : 'refused', errorType: `HandlerError ${type}`, message };
+}
+
+function saidRetryable(header: string): boolean | undefined {
+  const said = header.toLowerCase();
+  return said === 'true' || said === 'false' ? said === 'true' : undefined;
+}
+
+type SaidFailure = {
+  readonly message: string;
+  readonly handlerError: { readonly type: string; readonly retryable: boolean | undefined } | undefined;
+};
+
+/** A Nexus Failure. undefined: the body is none. */
+function failureIn({ contentType, body }: Answer): SaidFailure | undefined {
+  if (!/^application\/json\s*(;|$)/i.test(contentType.trim())) return undefined;
+  const failure = fieldsOf(parsed(body));
+  if (failure === undefined) return undefined;
+  const message = textOf(failure['message']);
+  if (fieldsOf(failure['metadata'])?.['type'] !== 'nexus.HandlerError') return { message, handlerError: undefined };
+  const details = fieldsOf(failure['details']) ?? {};
+  const { retryableOverride } = details;
+  const type = textOf(details['type']).slice(0, 100);
+  return {
+    message: message === '' ? textOf(fieldsOf(failure['cause'])?.['message']) : message,
+    handlerError: {
+      type: type === '' ? 'INTERNAL' : type,
+      retryable: typeof retryableOverride === 'boolean' ? retryableOverride : undefined,
+    },
+  };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+}
+
+const MESSAGE_CHARS_MAX = 1_000;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, MESSAGE_CHARS_MAX) : '';
+}

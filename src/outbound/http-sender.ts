@@ -1,0 +1,133 @@
+/**
+ * One POST to an address that somebody else has chosen. So nothing of it is trusted:
+ *
+ *     the address   public unless a rule says otherwise: looked at after its name is resolved, where the connection is made, so that no second
+ *                   look at the name may find another
+ *     the answer    16 KiB of headers, 64 KiB of a body; redirects are answers like others
+ *     its time      one deadline for all of it: resolving, connecting, sending, reading
+ *
+ * A connection is used once: the next request's address is looked at again. Proxies of the environment are not used.
+ */
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import type { CallbackUrl } from '../kernel/callback-address.ts';
+import { type DeliveryOutcome, outcomeOf } from './completion-answer.ts';
+import { Lookups } from './lookups.ts';
+import { isPublicAddress } from './public-addresses.ts';
+
+/** Not by `import`, which costs each start 20 ms: its module form reads every name, and two of them load Node's fetch. */
+const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
+const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule('node:https');
+
+const senderLimits = { answerHeaderBytesMax: 16 * 1024, answerBodyBytesMax: 64 * 1024 } as const;
+
+export type Post = {
+  readonly address: CallbackUrl;
+  /** Names in lower case; several values of one name are sent one by one. */
+  readonly headers: ReadonlyMap<string, string | readonly string[]>;
+  readonly body: Uint8Array;
+  readonly timeoutMs: number;
+  readonly allowPrivate: boolean;
+};
+
+class PrivateAddress extends Error {
+  override readonly name = 'PrivateAddress';
+}
+
+export class HttpSender {
+  readonly #lookups: Lookups;
+  readonly #agents = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) };
+
+  constructor(lookups = new Lookups()) {
+    this.#lookups = lookups;
+  }
+
+  /** Answers once, in a later turn; but not any more once it is told to give up, by what this returns. */
+  post(post: Post, answer: (outcome: DeliveryOutcome) => void): () => void {
+    const { address, body, timeoutMs } = post;
+    let request: ClientRequest | undefined;
+    const settle = (outcome: DeliveryOutcome | undefined): void => {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      request?.destroy();
+      if (outcome !== undefined) answer(outcome);
+    };
+    let timer: NodeJS.Timeout | undefined = setTimeout(
+      () => settle({ kind: 'failed', errorType: 'RequestTimeout', message: `no answer within ${timeoutMs} ms` }),
+      timeoutMs,
+    );
+    try {
+      request = address.isSecure ? httpsRequest(this.#options(post)) : httpRequest(this.#options(post));
+      request.on('response', (response) => readAnswer(response, settle));
+      request.on('error', (error) => settle(failed(error)));
+      request.on('close', () => settle(failed(new Error('the connection was closed without an answer'))));
+      request.end(body);
+    } catch (error) {
+      // A header that cannot be sent, an address that nobody may call.
+      setImmediate(() => settle(failed(error)));
+    }
+    return () => settle(undefined);
+  }
+
+  #options({ address, headers, body, allowPrivate }: Post): RequestOptions {
+    const { hostname, port, isSecure, url } = address;
+    const { pathname, search, username, password } = new URL(url);
+    // An address needs no resolving, so nobody else looks at it.
+    if (isIP(hostname) !== 0 && !allowPrivate && !isPublicAddress(hostname)) throw new PrivateAddress(notPublic(hostname));
+    return {
+      method: 'POST',
+      agent: isSecure ? this.#agents.https : this.#agents.http,
+      hostname,
+      port,
+      path: `${pathname}${search}`,
+      ...(username === '' && password === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
+      headers: { ...Object.fromEntries(headers), 'content-length': body.length },
+      lookup: this.#lookup(allowPrivate),
+      maxHeaderSize: senderLimits.answerHeaderBytesMax,
+    };
+  }
+
+  #lookup(allowPrivate: boolean): LookupFunction {
+    return (hostname, { all }, callback) => {
+      this.#lookups.addressesOf(hostname, (answer) => {
+        if ('error' in answer) return callback(answer.error, []);
+        const allowed = allowPrivate ? answer.addresses : answer.addresses.filter(({ address }) => isPublicAddress(address));
+        const [first] = allowed;
+        if (first === undefined) callback(new PrivateAddress(notPublic(hostname)), []);
+        else if (all === true) callback(null, [...allowed]);
+        else callback(null, first.address, first.family);
+      });
+    };
+  }
+}
+
+function notPublic(hostname: string): string {
+  return `${hostname} is no public address, and its rule does not say AllowPrivate`;
+}
+
+function readAnswer(response: IncomingMessage, settle: (outcome: DeliveryOutcome) => void): void {
+  const { statusCode: status = 0, headers } = response;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const answered = (): void => {
+    const contentType = headers['content-type'] ?? '';
+    const { 'nexus-request-retryable': retryable = '' } = headers;
+    settle(outcomeOf({ status, contentType, retryable: String(retryable), body: Buffer.concat(chunks).toString('utf8') }));
+  };
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= senderLimits.answerBodyBytesMax) chunks.push(chunk);
+    else answered();
+  });
+  // Its status says it all, whatever becomes of the rest.
+  response.on('error', answered);
+  response.on('end', answered);
+}
+
+function failed(thrown: unknown): DeliveryOutcome {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { kind: 'failed', errorType: code, message: error.message === '' ? code : error.message };
+}

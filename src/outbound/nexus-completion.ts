@@ -1,0 +1,169 @@
+/**
+ * The end of a workflow as the request that a completion callback makes (Nexus specification, "Callback URLs").
+ *
+ *     completed ─▶ Nexus-Operation-State: succeeded   body: the data of the first payload of the result, Content-Type by its encoding
+ *     canceled  ─▶                        canceled    body: a Nexus Failure in JSON
+ *     any other ─▶                        failed      likewise
+ *
+ * Temporal's server sends the same, so whoever takes completions from it takes these.
+ */
+import type { HistoryEvent } from '../wire/generated/lean/history.ts';
+import { EventType } from '../wire/generated/lean/enums.ts';
+import { type Callback, decodeCallback } from '../wire/generated/lean/callback.ts';
+import { decodePayload, decodePayloads } from '../wire/generated/lean/common.ts';
+import { decodeHistoryEvent } from '../wire/generated/lean/history.ts';
+import { Undecodable } from '../kernel/undecodable.ts';
+import { nexusFailure, type NexusFailure } from './nexus-failure.ts';
+
+/** Plain values: of the run that has closed, and of the request that brought the callback. */
+export type Completion = {
+  /** temporal.api.common.v1.Callback */
+  readonly callback: Uint8Array;
+  readonly namespace: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly startTimeMs: number;
+  /** That attached the callback to a run that was open; '': it came with the start. */
+  readonly attachedBy: string;
+  /** temporal.api.history.v1.HistoryEvent, with which the run closed. */
+  readonly closeEvent: Uint8Array;
+};
+
+export type CompletionRequest = {
+  readonly url: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Uint8Array;
+};
+
+const USER_AGENT = 'perdure';
+
+export async function completionRequest(completion: Completion): Promise<CompletionRequest> {
+  const { nexus }: Callback = decodeCallback(completion.callback);
+  if (nexus === undefined) throw new Undecodable('the callback is not one of Nexus');
+  const event = decodeHistoryEvent(completion.closeEvent);
+  const { state, contentHeaders, body } = await contentOf(event);
+  const headers = new Map([['user-agent', USER_AGENT]]);
+  headers.set('nexus-operation-start-time', new Date(completion.startTimeMs).toUTCString());
+  headers.set('nexus-operation-close-time', timestamp(event.eventTimeMs));
+  headers.set('nexus-link', startLink(completion));
+  headers.set('nexus-operation-state', state);
+  for (const [name, value] of contentHeaders) headers.set(name, value);
+  // What the caller wants to be sent goes last, so that it counts.
+  for (const [name, value] of nexus.header) if (!ownHeaders.has(name.toLowerCase())) headers.set(name.toLowerCase(), value);
+  return { url: nexus.url, headers, body };
+}
+
+/** What HTTP itself needs of a request is not the caller's to say. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+type Content = {
+  readonly state: 'succeeded' | 'failed' | 'canceled';
+  readonly contentHeaders: ReadonlyMap<string, string>;
+  readonly body: Uint8Array;
+};
+
+async function contentOf(event: HistoryEvent): Promise<Content> {
+  switch (event.eventType) {
+    case EventType.WORKFLOW_EXECUTION_COMPLETED:
+      return succeeded(event.workflowExecutionCompletedEventAttributes?.result);
+    case EventType.WORKFLOW_EXECUTION_FAILED: {
+      const failure = event.workflowExecutionFailedEventAttributes?.failure;
+      return unsuccessful('failed', await nexusFailure(failure ?? new Uint8Array()));
+    }
+    case EventType.WORKFLOW_EXECUTION_CANCELED: {
+      const details = event.workflowExecutionCanceledEventAttributes?.details;
+      return unsuccessful('canceled', ownFailure('operation canceled', { canceledFailureInfo: detailsOf(details) }));
+    }
+    case EventType.WORKFLOW_EXECUTION_TERMINATED:
+      return unsuccessful('failed', ownFailure('operation terminated', { terminatedFailureInfo: {} }));
+    case EventType.WORKFLOW_EXECUTION_TIMED_OUT:
+      return unsuccessful('failed', ownFailure('operation exceeded internal timeout', { timeoutFailureInfo: {} }));
+    default:
+      throw new Undecodable(`a workflow does not close with an event of type ${event.eventType}`);
+  }
+}
+
+function unsuccessful(state: 'failed' | 'canceled', failure: NexusFailure): Content {
+  const contentHeaders = new Map([['content-type', 'application/json']]);
+  return { state, contentHeaders, body: Buffer.from(JSON.stringify(failure)) };
+}
+
+function ownFailure(message: string, details: NexusFailure['details']): NexusFailure {
+  return { message, metadata: { type: 'temporal.api.failure.v1.Failure' }, details };
+}
+
+function detailsOf(payloads: Uint8Array | undefined): Readonly<Record<string, unknown>> {
+  if (payloads === undefined) return {};
+  const details = decodePayloads(payloads).payloads.map((payload) => {
+    const { metadata, data } = decodePayload(payload);
+    const names = [...metadata].map(([name, value]): [string, string] => [name, base64(value)]);
+    return { metadata: Object.fromEntries(names), ...(data.length === 0 ? {} : { data: base64(data) }) };
+  });
+  return { details: { payloads: details } };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** Of several results the first is told. */
+function succeeded(result: Uint8Array | undefined): Content {
+  const first = result === undefined ? undefined : decodePayloads(result).payloads[0];
+  if (first === undefined) return { state: 'succeeded', contentHeaders: new Map(), body: new Uint8Array() };
+  const { metadata, data } = decodePayload(first);
+  const contentHeaders = headersOf(metadata);
+  if (contentHeaders !== undefined) return { state: 'succeeded', contentHeaders, body: data };
+  return { state: 'succeeded', contentHeaders: new Map([['content-type', 'application/x-temporal-payload']]), body: first };
+}
+
+/** undefined: headers cannot say what it is, and the whole payload is sent. */
+function headersOf(metadata: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, string> | undefined {
+  const texts = new Map([...metadata].map(([name, value]): [string, string] => [name, Buffer.from(value).toString('utf8')]));
+  const encoding = texts.get('encoding') ?? '';
+  const messageType = texts.get('messageType') ?? '';
+  const ofType = (type: string, size: number): ReadonlyMap<string, string> | undefined =>
+    texts.size === size && (size === 1 || messageType !== '') ? new Map(type === '' ? [] : [['content-type', type]]) : undefined;
+  switch (encoding) {
+    case 'unknown/nexus-content':
+      return new Map([...texts].filter(([name]) => name !== 'encoding').map(([name, value]) => [`content-${name.toLowerCase()}`, value]));
+    case 'json/protobuf':
+      return ofType(`application/json; format=protobuf; message-type=${JSON.stringify(messageType)}`, 2);
+    case 'binary/protobuf':
+      return ofType(`application/x-protobuf; message-type=${JSON.stringify(messageType)}`, 2);
+    case 'json/plain':
+      return ofType('application/json', 1);
+    case 'binary/plain':
+      return ofType('application/octet-stream', 1);
+    case 'binary/null':
+      return ofType('', 1);
+    default:
+      return undefined;
+  }
+}
+
+/** RFC 3339, without a fraction that says nothing. */
+function timestamp(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace('.000Z', 'Z');
+}
+
+/** Points at the event that brought the callback, or, since that may have been buffered, at the request. */
+function startLink({ namespace, workflowId, runId, attachedBy }: Completion): string {
+  const path = [namespace, 'workflows', workflowId, runId].map(encodeURIComponent).join('/');
+  const query =
+    attachedBy === ''
+      ? 'eventID=1&eventType=WorkflowExecutionStarted&referenceType=EventReference'
+      : `eventType=WorkflowExecutionOptionsUpdated&referenceType=RequestIdReference&requestID=${encodeURIComponent(attachedBy)}`;
+  return `<temporal:///namespaces/${path}/history?${query}>; type="temporal.api.common.v1.Link.WorkflowEvent"`;
+}

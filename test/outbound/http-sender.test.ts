@@ -1,0 +1,161 @@
+import type { lookup } from 'node:dns';
+import { afterEach, describe, expect, test } from 'vitest';
+import { callbackUrl } from '../../src/kernel/callback-address.ts';
+import type { DeliveryOutcome } from '../../src/outbound/completion-answer.ts';
+import { HttpSender, type Post } from '../../src/outbound/http-sender.ts';
+import { Lookups } from '../../src/outbound/lookups.ts';
+import { type Answering, HttpTarget } from './http-target.ts';
+
+const targets: HttpTarget[] = [];
+afterEach(async () => {
+  for (const target of targets.splice(0)) await target.close();
+});
+
+async function target(answer?: Answering): Promise<HttpTarget> {
+  const opened = await HttpTarget.open(answer);
+  targets.push(opened);
+  return opened;
+}
+
+function post(url: string, more: Partial<Post> = {}, sender = new HttpSender()): Promise<DeliveryOutcome> {
+  const address = callbackUrl(url);
+  if (typeof address === 'string') throw new Error(address);
+  const headers = new Map([['x-token', 'abc']]);
+  return new Promise((resolve) => {
+    sender.post({ address, headers, body: Buffer.from('result'), timeoutMs: 5_000, allowPrivate: true, ...more }, resolve);
+  });
+}
+
+/** Names into addresses as `answer` says. */
+function resolver(answer: (hostname: string, times: number) => readonly string[]): Lookups {
+  let times = 0;
+  const resolve = (hostname: string, _options: unknown, callback: (error: null, addresses: readonly object[]) => void): void => {
+    const addresses = answer(hostname, ++times).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    setImmediate(() => callback(null, addresses));
+  };
+  return new Lookups(resolve as unknown as typeof lookup);
+}
+
+describe('a POST', () => {
+  test('arrives with its path, headers and body', async () => {
+    const { url, received } = await target().then((opened) => ({ url: opened.url('/a%20b?x=1'), received: opened.received }));
+    expect(await post(url)).toEqual({ kind: 'delivered' });
+    expect(received).toMatchObject([{ path: '/a%20b?x=1', headers: { 'x-token': 'abc', 'content-length': '6', connection: 'close' } }]);
+    expect(received[0]?.body.toString()).toBe('result');
+  });
+
+  test('bears what the URL says of who calls', async () => {
+    const opened = await target();
+    await post(opened.url().replace('http://', 'http://me:se%20cret@'));
+    expect(opened.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:se cret').toString('base64')}`);
+  });
+
+  test('follows no redirect', async () => {
+    const elsewhere = await target();
+    const opened = await target((response) => response.writeHead(307, { location: elsewhere.url() }).end());
+    expect(await post(opened.url())).toMatchObject({ kind: 'refused', errorType: 'Redirect' });
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  test('waits no longer than its time: for an answer, and for the rest of one', async () => {
+    const silent = await target(() => {});
+    expect(await post(silent.url(), { timeoutMs: 50 })).toMatchObject({ kind: 'failed', errorType: 'RequestTimeout' });
+    const slow = await target((response) => response.writeHead(400).write('{'));
+    expect(await post(slow.url(), { timeoutMs: 50 })).toMatchObject({ kind: 'failed', errorType: 'RequestTimeout' });
+  });
+
+  test('reads no more than 64 KiB of an answer', async () => {
+    const endless = await target((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384, 'x')));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    expect(await post(endless.url())).toMatchObject({ kind: 'refused', errorType: 'HandlerError BAD_REQUEST' });
+  });
+
+  test('reads no more than 16 KiB of headers', async () => {
+    const wordy = await target((response) => response.writeHead(200, { 'x-long': 'y'.repeat(20_000) }).end());
+    expect(await post(wordy.url())).toMatchObject({ kind: 'failed', errorType: 'HPE_HEADER_OVERFLOW' });
+  });
+
+  test('fails where nobody listens, where the connection breaks, and with a header that cannot be sent', async () => {
+    const opened = await target((response) => response.destroy());
+    expect(await post(opened.url())).toMatchObject({ kind: 'failed', errorType: 'ECONNRESET' });
+    const url = opened.url();
+    await opened.close();
+    expect(await post(url)).toMatchObject({ kind: 'failed', errorType: 'ECONNREFUSED' });
+    expect(await post(url, { headers: new Map([['x', 'a\r\nb']]) })).toMatchObject({ kind: 'failed', errorType: 'ERR_INVALID_CHAR' });
+  });
+
+  test('that is given up is heard of no more', async () => {
+    const opened = await target(() => {});
+    const address = callbackUrl(opened.url());
+    if (typeof address === 'string') throw new Error(address);
+    let outcomes = 0;
+    const giveUp = new HttpSender().post(
+      { address, headers: new Map(), body: new Uint8Array(), timeoutMs: 5_000, allowPrivate: true },
+      () => outcomes++,
+    );
+    await opened.requests(1);
+    giveUp();
+    await opened.close();
+    expect(outcomes).toBe(0);
+  });
+});
+
+describe('an address that is not public', () => {
+  const refused = { kind: 'refused', errorType: 'PrivateAddress' };
+
+  test.each([
+    'http://127.0.0.1',
+    'http://[::1]',
+    'http://2130706433',
+    'http://0177.1',
+    'http://[::ffff:127.0.0.1]',
+    'http://169.254.169.254',
+  ])('%s is not called', async (url) => {
+    expect(await post(`${url}:9/`, { allowPrivate: false })).toMatchObject(refused);
+  });
+
+  test('is not called by a name either', async () => {
+    const opened = await target();
+    const sender = new HttpSender(resolver(() => ['127.0.0.1', '10.0.0.1', '::1']));
+    expect(await post(`http://inside.example:${opened.port}/`, { allowPrivate: false }, sender)).toMatchObject(refused);
+    expect(opened.received).toEqual([]);
+  });
+
+  test('is looked at where it is connected to: nobody asks for the name twice, so no second answer can lead elsewhere', async () => {
+    const opened = await target();
+    let asked = 0;
+    const sender = new HttpSender(resolver((_, times) => ((asked = times) === 1 ? ['10.0.0.1', '127.0.0.1'] : ['127.0.0.1'])));
+    const url = `http://rebinding.example:${opened.port}/`;
+    expect(await post(url, { allowPrivate: false }, sender)).toMatchObject(refused);
+    expect({ asked, received: opened.received }).toEqual({ asked: 1, received: [] });
+  });
+
+  test('is called where the rule says so', async () => {
+    const opened = await target();
+    const sender = new HttpSender(resolver(() => ['127.0.0.1']));
+    expect(await post(`http://inside.example:${opened.port}/`, {}, sender)).toEqual({ kind: 'delivered' });
+    expect(opened.received[0]?.headers.host).toBe(`inside.example:${opened.port}`);
+  });
+});
+
+describe('names', () => {
+  test('two are looked up at a time, each once for all who ask', async () => {
+    const asked: string[] = [];
+    const pending: (() => void)[] = [];
+    const lookups = new Lookups(((hostname: string, _: unknown, callback: (error: null, addresses: readonly object[]) => void) => {
+      asked.push(hostname);
+      pending.push(() => callback(null, []));
+    }) as unknown as typeof lookup);
+    let answers = 0;
+    for (const name of ['a', 'a', 'b', 'c', 'a']) lookups.addressesOf(name, () => answers++);
+    expect(asked).toEqual(['a', 'b']);
+    pending.shift()?.();
+    expect({ answers, asked }).toEqual({ answers: 3, asked: ['a', 'b', 'c'] });
+  });
+});
