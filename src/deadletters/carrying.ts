@@ -11,9 +11,17 @@
 export class Carrying {
   /** Written since it began. Undefined: it has not. */
   #changed: Set<number> | undefined;
+  /** Purges whose letters stand before the cut. */
+  #purgesBefore = 0;
 
-  begin(): void {
+  begin(uncutPurges: number): void {
     this.#changed = new Set();
+    this.#purgesBefore = uncutPurges;
+  }
+
+  /** Of `uncutPurges`, those since it began: their letters may stand behind the cut. */
+  purgesSince(uncutPurges: number): number {
+    return uncutPurges - this.#purgesBefore;
   }
 
   get isUnderWay(): boolean {

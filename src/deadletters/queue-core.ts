@@ -56,7 +56,7 @@ export class QueueCore {
     this.#state = state;
   }
 
-  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut'> {
+  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges'> {
     return this.#state;
   }
 
@@ -92,7 +92,7 @@ export class QueueCore {
       case 'groupLetters':
         return readIndex(askId, command);
       case 'beginCarrying':
-        this.#staged = () => this.#carrying.begin();
+        this.#staged = () => this.#carrying.begin(this.#state.uncutPurges);
         return { kind: 'wait', barrier: true, effects: [{ kind: 'carried', cut: undefined }] };
       case 'carryLetters':
         return this.#carry(command, nowMs);
@@ -292,7 +292,8 @@ export class QueueCore {
       shard,
       recent: [...recent],
     }));
-    const head = { ...this.#state.headAfter([], timeMs), cut };
+    const uncutPurges = this.#carrying.purgesSince(this.#state.uncutPurges);
+    const head = { ...this.#state.headAfter([], timeMs), cut, ...(uncutPurges === 0 ? {} : { uncutPurges }) };
     return { kind: 'commit', before, record: head, reply: undefined, effects: [{ kind: 'carried', cut }] };
   }
 

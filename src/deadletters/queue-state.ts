@@ -13,6 +13,8 @@ export type QueueSnapshot = {
   readonly handOvers: ReadonlyMap<number, readonly HandedOver[]>;
   /** Of the last head. */
   readonly cut: number;
+  /** Letters that were purged, and can still be read in the journal. */
+  readonly uncutPurges: number;
 };
 
 export class QueueState {
@@ -22,6 +24,7 @@ export class QueueState {
   #lastTimeMs: number;
   /** As heads tell of it. */
   #cut: number;
+  #uncutPurges: number;
 
   /** Throws what no snapshot can be. */
   constructor(snapshot?: QueueSnapshot, lastTimeMs = 0) {
@@ -29,11 +32,17 @@ export class QueueState {
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
     this.#cut = snapshot?.cut ?? 0;
+    this.#uncutPurges = snapshot?.uncutPurges ?? 0;
   }
 
   /** Where the journal may begin. */
   get cut(): number {
     return this.#cut;
+  }
+
+  /** What was purged can be read until the journal begins behind it. */
+  get uncutPurges(): number {
+    return this.#uncutPurges;
   }
 
   get lastTimeMs(): number {
@@ -48,9 +57,11 @@ export class QueueState {
       case 'damaged':
         return this.#letter(record.messageId, record.state, record.handOver);
       case 'resolved':
+        if (record.how === 'purged') this.#uncutPurges += 1;
         this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
+        if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges ?? 0;
         this.#cut = Math.max(this.#cut, record.cut);
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
@@ -72,7 +83,7 @@ export class QueueState {
 
   snapshot(): QueueSnapshot {
     const handOvers = new Map([...this.handOvers.all].map(([shard, recent]) => [shard, [...recent]]));
-    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut };
+    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut, uncutPurges: this.#uncutPurges };
   }
 
   /** For tests: the same text for the same state. */

@@ -39,6 +39,8 @@ export type HeadRecord = {
   readonly lowestOpen: number;
   /** All that counts of what stands before this offset stands behind it once more: the journal may begin there. 0: nothing was carried yet. */
   readonly cut: number;
+  /** With a new cut: letters that were purged since it was begun, and can still be read behind it. Absent: none. */
+  readonly uncutPurges?: number;
 };
 
 export type HandedOverRecord = {

@@ -60,8 +60,6 @@ export class QueueCompaction {
   readonly #options: QueueCompactionOptions;
   readonly #timing: CompactionTiming;
   #step: Step = { kind: 'idle' };
-  /** Somebody purged since the last cut was made: what he purged stands in the journal still. */
-  #hasPurged = false;
   #start = 0;
   #end = 0;
   #next: { readonly isUrgent: boolean } | undefined;
@@ -87,7 +85,6 @@ export class QueueCompaction {
   committed(record: DeadLetterRecord, offset: number): void {
     this.#end = offset + 1;
     if (record.kind !== 'resolved') return;
-    if (record.how === 'purged') this.#hasPurged = true;
     this.#consider();
   }
 
@@ -112,8 +109,9 @@ export class QueueCompaction {
     const letters = core.state.ids.count('open') + core.state.ids.count('quarantined');
     const dead = this.#end - this.#start - letters;
     const isWorthwhile = dead >= DEAD_RECORDS_MIN && dead > letters;
-    if (this.#hasPurged && letters <= carryAtOnceMax()) this.#soon(true, this.#timing.quietMs);
-    else if (this.#hasPurged || isWorthwhile) this.#soon(false, this.#timing.backgroundMs);
+    const hasPurged = core.state.uncutPurges > 0;
+    if (hasPurged && letters <= carryAtOnceMax()) this.#soon(true, this.#timing.quietMs);
+    else if (hasPurged || isWorthwhile) this.#soon(false, this.#timing.backgroundMs);
   }
 
   /** What was carried is not cut: the log refused, or the owner before us has gone meanwhile. */
@@ -140,7 +138,6 @@ export class QueueCompaction {
     if (!tenure.active || this.#step.kind !== 'idle') return;
     if (this.#isUncut) return void this.#quietly(async () => await this.#cut(this.#options.core.state.cut));
     this.#step = { kind: 'claiming' };
-    this.#hasPurged = false;
     tenure.claimAnew((cut) => {
       this.#step = { kind: 'carrying', cut, afterMessageId: -1 };
       this.#submit({ kind: 'beginCarrying' });
@@ -208,7 +205,6 @@ export class QueueCompaction {
 
   #giveUp(reason: string): void {
     const { tenure, logger } = this.#options;
-    this.#hasPurged ||= this.#step.kind === 'claiming' || this.#step.kind === 'carrying';
     this.#step = { kind: 'idle' };
     if (!tenure.active) return;
     this.#failures += 1;

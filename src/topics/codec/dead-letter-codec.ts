@@ -31,8 +31,8 @@ function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string
     case 'resolved':
       return { ...plain(String(record.messageId), timeMs), isTombstone: true, headers: tombstoneHeaders(record) };
     case 'head': {
-      const { nextId, lowestOpen, cut } = record;
-      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut }) };
+      const { nextId, lowestOpen, cut, uncutPurges } = record;
+      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges }) };
     }
     case 'handedOver': {
       const recent = record.recent.map(({ sequence, messageId }) => [sequence, messageId]);
@@ -83,7 +83,9 @@ function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, o
     assert(recordSchema === schema, `this version reads records of schema ${schema}, found ${recordSchema}`);
     const body: unknown = JSON.parse(new TextDecoder().decode(value));
     if (key === HEAD_KEY) {
-      return { kind: 'head', timeMs, nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen'), cut: idIn(body, 'cut') };
+      const head = { nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen'), cut: idIn(body, 'cut') };
+      const uncut = valueIn(body, 'uncutPurges') === undefined ? {} : { uncutPurges: idIn(body, 'uncutPurges') };
+      return { kind: 'head', timeMs, ...head, ...uncut };
     }
     const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
     assert(shard !== undefined, 'there is no such control record');

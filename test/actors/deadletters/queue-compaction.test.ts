@@ -1,6 +1,7 @@
 /** The journal of a queue begins later: what was purged is gone from it, what is in the queue is not, with and without a database that outlives the process. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LogError } from '../../../src/actors/log.ts';
+import { turns } from '../../support/event-loop.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
 
 let queue: CheckpointedQueue;
@@ -52,6 +53,44 @@ describe('a purge', () => {
       });
     },
   );
+
+  test.each(['is killed', 'stops in good order', 'loses its database too'])(
+    'whose server %s before that is cut out by the next owner',
+    async (how) => {
+      await queue.handOver(1, 5);
+      await queue.purge([1, 2]);
+      await queue.checkpointed();
+      expect(readable()).toContain('2');
+      if (how === 'stops in good order') await queue.drainAndStart();
+      else {
+        if (how === 'loses its database too') queue.loseDatabase();
+        await queue.takeOver();
+      }
+      await queue.pass(5_000);
+      expect(readable()).toEqual(['0', '3', '4']);
+      const start = queue.journalStart;
+      await queue.takeOver();
+      await queue.pass(5_000);
+      expect(queue.journalStart, 'and once').toBe(start);
+    },
+  );
+
+  test('that comes while letters are carried is cut out as well, by the next owner too', async () => {
+    for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 100);
+    await queue.purge([0]);
+    let pages = 0;
+    queue.onRead = async (what) => {
+      if (what !== 'letters' || ++pages !== 3) return;
+      void queue.purge([2, 299]);
+      await turns(8);
+    };
+    while (queue.journalStart === 0) await queue.pass(100);
+    expect(readable().filter((key) => key === '2')).toEqual(['2']);
+    await queue.takeOver();
+    await queue.pass(5_000);
+    expect(readable()).toHaveLength(297);
+    expect(readable()).not.toContain('2');
+  });
 
   test('of more letters in pages than one page takes', async () => {
     for (let nth = 0; nth < 7; nth++) await queue.handOver(1, 100);

@@ -374,6 +374,7 @@ describe('other records', () => {
     resolved,
     { ...resolved, why: 'duplicates', how: 'purged' },
     { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12 },
+    { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12, uncutPurges: 3 },
     {
       kind: 'handedOver',
       timeMs: 1_000,

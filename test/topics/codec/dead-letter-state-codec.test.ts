@@ -49,14 +49,18 @@ describe('bytes that cannot be what was written', () => {
 test('where the journal may begin comes back too', () => {
   const state = full();
   state.evolve({ kind: 'head', timeMs: 2, nextId: 1, lowestOpen: 0, cut: 2 ** 40 });
-  expect(new QueueState(codec.decodeCounters(codec.encodeCounters(state.snapshot()))).cut).toBe(2 ** 40);
+  state.evolve({ kind: 'resolved', timeMs: 2, messageId: CHUNK_IDS, how: 'purged', who: '', why: '', jobId: '', generation: 0 });
+  const read = new QueueState(codec.decodeCounters(codec.encodeCounters(state.snapshot())));
+  expect([read.cut, read.uncutPurges]).toEqual([2 ** 40, 1]);
 });
 
 /** No file is ever written again: a new form gets files of its own. */
 test('counters of format 1 are still read, and mean what they meant', () => {
-  const golden = Uint8Array.from(
-    Buffer.from(readFileSync(new URL('golden/state-v1-dead-letters.hex', import.meta.url), 'utf8').trim(), 'hex'),
-  );
-  expect(new QueueState(codec.decodeCounters(golden)).canonical()).toBe(full().canonical());
-  expect(codec.encodeCounters(full().snapshot())).toEqual(golden);
+  const golden = (name: string): Uint8Array =>
+    Uint8Array.from(Buffer.from(readFileSync(new URL(`golden/${name}.hex`, import.meta.url), 'utf8').trim(), 'hex'));
+  for (const name of ['state-v1-dead-letters', 'state-v1-dead-letters-uncut']) {
+    expect(new QueueState(codec.decodeCounters(golden(name))).canonical(), name).toBe(full().canonical());
+  }
+  expect(codec.decodeCounters(golden('state-v1-dead-letters')).uncutPurges).toBe(0);
+  expect(codec.encodeCounters(full().snapshot())).toEqual(golden('state-v1-dead-letters-uncut'));
 });
