@@ -27,12 +27,13 @@ import {
   recordSchema,
   recordSchemaAtMatching,
   recordSchemaHandOver,
+  recordSchemaLaterTasks,
   recordSchemaRetiring,
   type RunChange,
 } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
-import type { Task } from './tasks.ts';
+import { isOfLaterKind, type Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 import { pascalCase } from '../kernel/pascal-case.ts';
 
@@ -49,6 +50,7 @@ const noBytes: readonly Uint8Array[] = [];
 const noChanges: readonly VolatileChange[] = [];
 const noQueries: readonly BufferedQuery[] = [];
 const noLetters: readonly EndedLetter[] = [];
+const noTasks: readonly { readonly task: Task }[] = [];
 
 /** What every decision of a shard has at hand. */
 export type ShardParts = {
@@ -247,9 +249,16 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
+    if (this.#hasLaterTasks) return recordSchemaLaterTasks;
     if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
     if (this.#atMatching !== undefined) return recordSchemaAtMatching;
     return this.#retired === undefined ? recordSchema : recordSchemaRetiring;
+  }
+
+  get #hasLaterTasks(): boolean {
+    if (this.#tasks.some((task) => task !== undefined && isOfLaterKind(task))) return true;
+    const whole = [...(this.#handedOver ?? noTasks), ...(this.#lettersBegun ?? noTasks)];
+    return whole.some(({ task }) => isOfLaterKind(task));
   }
 
   #typeOf(runs: readonly RunChange[]): string {

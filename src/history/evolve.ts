@@ -191,6 +191,11 @@ export function rememberTask(run: Run, task: Task): void {
     case 'notifyParent':
     case 'closeChild':
     case 'scheduleChildFirstTask':
+    case 'archiveExecution':
+    case 'archiveLetterCheck':
+    case 'invokeCallback':
+    case 'callbackBackoff':
+    case 'upsertVisibility':
       return;
     default:
       return unreachable(task);

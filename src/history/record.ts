@@ -13,12 +13,13 @@ import type { Task } from './tasks.ts';
 
 /**
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
- * `lettersAccepted` or the letters that are executed again. What has none of these is written as v1.
+ * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`). What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
 export const recordSchemaAtMatching = 3;
 export const recordSchemaHandOver = 4;
+export const recordSchemaLaterTasks = 5;
 
 export type HistoryRecord = {
   readonly schema: number;

@@ -11,6 +11,7 @@ import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withT
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { LetterMarks } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
+import { startOfDeleted } from './child/start-of-deleted.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryRecord } from './record.ts';
@@ -24,7 +25,7 @@ import {
   type UnreadTask,
 } from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
-import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
+import { isOfLaterKind, isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
 import { type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
 import { TransferTasks } from './transfer/transfer-tasks.ts';
 
@@ -33,6 +34,8 @@ export class Shard implements ShardView {
   timeMs = 0;
   handOvers: HandOverLines | undefined;
   letterMarks: LetterMarks | undefined;
+  /** Once true, for ever: what such a task has left in rows stays when it has ended. */
+  hasLaterTasks: true | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
@@ -199,6 +202,7 @@ export class Shard implements ShardView {
   /** Waits in its queue, or aside if its run does. */
   addTask(task: PendingTask): void {
     this.taskIdLast = Math.max(this.taskIdLast, task.taskId);
+    if (isOfLaterKind(task)) this.hasLaterTasks = true;
     if (this.#waitsAside(task)) this.#waitAside(task);
     else this.#wait(task);
     if (isOutbox(task)) this.#undeliveredYet(task);
@@ -225,6 +229,7 @@ export class Shard implements ShardView {
   /** It leaves its queue; one that is not in memory has a row. Until it is a letter, whoever sent it has not been heard. */
   handOver(handedOver: HandedOverTask): void {
     const { taskId } = handedOver.task;
+    if (isOfLaterKind(handedOver.task)) this.hasLaterTasks = true;
     const task = this.transfers.get(taskId) ?? this.#timers.get(taskId);
     if (task === undefined) this.#finishUnseen(taskId);
     else {
@@ -490,11 +495,4 @@ export class Shard implements ShardView {
   isRetired(runId: string): boolean {
     return this.#changes?.isRetired(runId) === true;
   }
-}
-
-/** Of a deleted child whose parent has not heard of its end: which start has made the chain that it was the last run of. */
-function startOfDeleted(task: PendingTask): { readonly startKey: string; readonly firstRunId: string } | undefined {
-  if (task.kind !== 'notifyParent' || task.sender === undefined) return undefined;
-  const { parent, firstRunId } = task.sender.start;
-  return parent === undefined ? undefined : { startKey: childStartKey(parent), firstRunId };
 }

@@ -49,6 +49,8 @@ export type ShardView = {
   readonly handOvers: HandOverLines | undefined;
   /** Letters that are executed again, or were and are not confirmed; undefined: there is none. */
   readonly letterMarks: LetterMarksView | undefined;
+  /** There are, or were, tasks that programs of state schema 3 do not know (`isOfLaterKind`); undefined: there was never one. */
+  readonly hasLaterTasks: true | undefined;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */

@@ -62,7 +62,11 @@ export type TransferTask =
   /** This run closed for good: tell its parent. */
   | OutboxOf<'notifyParent'>
   /** Parent close policy 1 TERMINATE or 3 REQUEST_CANCEL for one child. */
-  | (OutboxOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 });
+  | (OutboxOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 })
+  /** A completion callback of a closed run: one attempt to call it. `stamp`: which attempt; `destination`: whom it calls, `https://host:port`. */
+  | (TransferOf<'invokeCallback'> & { readonly callbackId: string; readonly stamp: number; readonly destination: string })
+  /** A database has refused the row of List. Never pending but for its letter: it comes into the line of its queue at once. */
+  | (TransferOf<'upsertVisibility'> & { readonly isClosed: boolean });
 
 type TimerOf<Kind extends string> = {
   readonly kind: Kind;
@@ -93,7 +97,13 @@ export type TimerTask =
   | TimerOf<'runTimeout'>
   | TimerOf<'executionTimeout'>
   /** Retention of a closed run is over: forget it. */
-  | TimerOf<'retention'>;
+  | TimerOf<'retention'>
+  /** The history of a closed run is to be archived; until then the run has no retention. */
+  | TimerOf<'archiveExecution'>
+  /** The run's retention would be over, but its archive task has become a letter: is that still in its queue? */
+  | TimerOf<'archiveLetterCheck'>
+  /** The pause after a failed attempt at a completion callback is over. `stamp`: the next attempt's. */
+  | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number });
 
 export type Task = TransferTask | TimerTask;
 
@@ -107,8 +117,11 @@ export type PendingTransfer =
 
 export type PendingTask = PendingTransfer | TimerTask;
 
-/** Another shard has to hear of it. The others are tasks for workers. */
-export type OutboxTask = Exclude<PendingTransfer, DispatchTask>;
+/** What takes I/O of unknown length, and tells its shard what has come of it by a command (src/actors/history/side-tasks). */
+export type SideTask = Extract<TransferTask, { readonly kind: 'invokeCallback' | 'upsertVisibility' }>;
+
+/** Another shard has to hear of it. */
+export type OutboxTask = Exclude<PendingTransfer, DispatchTask | SideTask>;
 
 /** A task for workers: matching is told of it. */
 export type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
@@ -118,7 +131,25 @@ export function isDispatch(task: Task): task is DispatchTask {
 }
 
 export function isOutbox(task: PendingTask): task is OutboxTask {
-  return !isTimer(task) && !isDispatch(task);
+  return !isTimer(task) && !isDispatch(task) && !isSide(task);
+}
+
+export function isSide(task: Task): task is SideTask {
+  return task.kind === 'invokeCallback' || task.kind === 'upsertVisibility';
+}
+
+/** Programs that read records up to schema 4, and state up to schema 3, do not know it. */
+export function isOfLaterKind(task: Task): boolean {
+  switch (task.kind) {
+    case 'archiveExecution':
+    case 'archiveLetterCheck':
+    case 'callbackBackoff':
+    case 'invokeCallback':
+    case 'upsertVisibility':
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** Its run is deleted. */

@@ -50,6 +50,9 @@ export function ownQueues(clusterName: string): readonly WantedQueue[] {
   return [
     { category: 'transfer', categoryId: 1, ...own },
     { category: 'timer', categoryId: 2, ...own },
+    { category: 'visibility', categoryId: 4, ...own },
+    { category: 'archival', categoryId: 5, ...own },
+    { category: 'outbound', categoryId: 7, ...own },
   ];
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { OutboxMessage, RunKey } from '../../src/history/commands.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import type { TransferTask } from '../../src/history/tasks.ts';
+import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
@@ -472,10 +472,10 @@ export class Program {
   }
 }
 
-type TaskForOthers = Exclude<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+type TaskForOthers = Exclude<TransferTask, DispatchTask | SideTask>;
 
 function isForOthers(task: TransferTask): task is TaskForOthers {
-  return task.kind !== 'workflowTask' && task.kind !== 'activityTask';
+  return !isDispatch(task) && !isSide(task);
 }
 
 function stampOf(shard: ShardUnderTest, reply: StartedWorkflowTask, stamp: number): number {

@@ -40,7 +40,7 @@ import type {
   StartedWorkflowTask,
 } from '../../src/history/replies.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import type { TransferTask } from '../../src/history/tasks.ts';
+import { isDispatch, isSide, type TransferTask } from '../../src/history/tasks.ts';
 import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
@@ -312,7 +312,7 @@ export class ShardUnderTest {
 
   /** False: the target is busy, the shell would try again later. */
   tryCarry(task: TransferTask): boolean {
-    if (task.kind === 'workflowTask' || task.kind === 'activityTask') throw new Error(`${task.kind} is for a worker`);
+    if (isDispatch(task) || isSide(task)) throw new Error(`${task.kind} is for no other shard`);
     const outbox = this.outboxMessage(task.taskId);
     const reply = outbox === undefined ? undefined : this.ask(outbox.command);
     const outcome = reply === undefined ? ({ kind: 'done' } as const) : outboxOutcome(task.kind, reply);

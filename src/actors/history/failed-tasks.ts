@@ -50,7 +50,13 @@ export type Again = { readonly kind: 'again'; readonly pauseMs: number };
 
 export type AfterFailure = { readonly kind: 'notYet' } | Again | { readonly kind: 'over' };
 
-const handlers: { readonly [category in TaskCategory]: string } = { transfer: 'TransferQueueProcessor', timer: 'TimerQueueProcessor' };
+const handlers: { readonly [category in TaskCategory]: string } = {
+  transfer: 'TransferQueueProcessor',
+  timer: 'TimerQueueProcessor',
+  visibility: 'VisibilityQueueProcessor',
+  archival: 'ArchivalQueueProcessor',
+  outbound: 'OutboundQueueProcessor',
+};
 
 export class FailedTasks implements CommitSubscriber<HistoryRecord> {
   readonly #options: FailedTasksOptions;

@@ -8,7 +8,7 @@ import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { CaptureSettings } from '../../deadletters/capture-settings.ts';
 import type { OwnHistoryCommand } from '../../history/commands.ts';
 import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
-import type { TaskCategory } from '../../history/hand-over/task-types.ts';
+import { taskCategories, type TaskCategory } from '../../history/hand-over/task-types.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
@@ -54,7 +54,6 @@ export type TaskCaptureOptions = {
 
 export type CapturedTasks = { readonly failed: FailedTasks; readonly handOvers: readonly TaskHandOver[] };
 
-const categories: readonly TaskCategory[] = ['transfer', 'timer'];
 const ANSWER_TIMEOUT_MS = 10_000;
 
 /** Where there are no dead letters. */
@@ -108,5 +107,5 @@ export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
       monoMs: () => clock.monoMs(),
       logger,
     });
-  return { failed, handOvers: options.capture === undefined ? [] : categories.map(handOverOf) };
+  return { failed, handOvers: options.capture === undefined ? [] : taskCategories.map(handOverOf) };
 }

@@ -23,7 +23,16 @@ import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
 import { executionKey } from '../../history/state.ts';
-import { type DispatchTask, isDispatch, isLastMessage, isTimer, type Task, type TransferTask } from '../../history/tasks.ts';
+import {
+  type DispatchTask,
+  isDispatch,
+  isLastMessage,
+  isSide,
+  isTimer,
+  type SideTask,
+  type Task,
+  type TransferTask,
+} from '../../history/tasks.ts';
 import type { MatchingRejected } from '../../matching/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
@@ -91,7 +100,7 @@ export type TransferQueueOptions = {
   readonly logger: Logger;
 };
 
-type OutboxTask = Exclude<TransferTask, DispatchTask>;
+type OutboxTask = Exclude<TransferTask, DispatchTask | SideTask>;
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 const RETRY_DELAY_MS = 100;
@@ -265,6 +274,9 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'notifyParent':
       case 'closeChild':
         return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
+      case 'invokeCallback':
+      case 'upsertVisibility':
+        throw new Error(`this version makes no ${task.kind}, and cannot run it`);
       default:
         return unreachable(task);
     }
@@ -334,7 +346,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   /** The message of a task is built. */
   deliver({ taskId, message, tries }: Deliver): void {
     const task = this.#options.shard.pendingTask(taskId);
-    if (!this.#tenure.active || task === undefined || task.kind === 'workflowTask' || task.kind === 'activityTask') return;
+    if (!this.#tenure.active || task === undefined || isDispatch(task) || isSide(task)) return;
     try {
       this.#deliver(task, message, tries);
     } catch (error) {

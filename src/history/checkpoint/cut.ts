@@ -12,7 +12,14 @@ import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
 import type { RunRow, ShardCheckpoint, TimerRow, TransferTaskRow, WaitingRow } from './rows.ts';
-import { stateSchema, stateSchemaBehind, stateSchemaHandOver, type StateWire, type WrittenCounters } from './state-wire.ts';
+import {
+  stateSchema,
+  stateSchemaBehind,
+  stateSchemaHandOver,
+  stateSchemaLaterTasks,
+  type StateWire,
+  type WrittenCounters,
+} from './state-wire.ts';
 
 export class Cut {
   readonly #shard: ShardView;
@@ -34,13 +41,14 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    const { taskIdLast, runCount: runs, handOvers, letterMarks } = shard;
+    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks } = shard;
     this.#counters = {
       taskIdLast,
       runs,
       runsBehind: behind.runs,
       ...(handOvers === undefined ? {} : { handOvers }),
       ...(letterMarks === undefined ? {} : { letterMarks: [...letterMarks.values()] }),
+      ...(hasLaterTasks === undefined ? {} : { laterTasks: hasLaterTasks }),
     };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
@@ -160,7 +168,8 @@ export class Cut {
   }
 }
 
-function schemaOf({ runsBehind, handOvers, letterMarks }: WrittenCounters): number {
+function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks }: WrittenCounters): number {
+  if (laterTasks === true) return stateSchemaLaterTasks;
   if (handOvers !== undefined || letterMarks !== undefined) return stateSchemaHandOver;
   return runsBehind.length === 0 ? stateSchema : stateSchemaBehind;
 }

@@ -7,10 +7,14 @@ import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
 
-/** Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over, or letters executed. The lowest that says all is written. What a later version has written is not read. */
+/**
+ * Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over, or letters executed.
+ * v4: there are, or were, tasks of later kinds (`isOfLaterKind`). The lowest that says all is written. What a later version has written is not read.
+ */
 export const stateSchema = 1;
 export const stateSchemaBehind = 2;
 export const stateSchemaHandOver = 3;
+export const stateSchemaLaterTasks = 4;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -42,6 +46,8 @@ export type WrittenCounters = {
   readonly handOvers?: HandOverLines;
   /** Absent: there are none. */
   readonly letterMarks?: readonly LetterMark[];
+  /** Rows of earlier checkpoints may hold tasks of later kinds, or what they leave in a run. Absent: none does. */
+  readonly laterTasks?: true;
 };
 
 export type EncodedRun = {

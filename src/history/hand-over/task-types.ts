@@ -1,7 +1,7 @@
 /** What Temporal calls the tasks of a shard: letters, metrics and logs name them so, whoever wrote the task. */
-import { isTimer, type Task } from '../tasks.ts';
+import type { Task } from '../tasks.ts';
 
-const transferTaskTypes = {
+const taskTypes = {
   workflowTask: 'TASK_TYPE_TRANSFER_WORKFLOW_TASK',
   activityTask: 'TASK_TYPE_TRANSFER_ACTIVITY_TASK',
   startChild: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION',
@@ -12,9 +12,6 @@ const transferTaskTypes = {
   // And these two are parts of one task.
   notifyParent: 'TASK_TYPE_TRANSFER_CLOSE_EXECUTION',
   closeChild: 'TASK_TYPE_TRANSFER_CLOSE_EXECUTION',
-} as const;
-
-const timerTaskTypes = {
   userTimer: 'TASK_TYPE_USER_TIMER',
   activityTimeout: 'TASK_TYPE_ACTIVITY_TIMEOUT',
   activityRetry: 'TASK_TYPE_ACTIVITY_RETRY_TIMER',
@@ -23,17 +20,50 @@ const timerTaskTypes = {
   runTimeout: 'TASK_TYPE_WORKFLOW_RUN_TIMEOUT',
   executionTimeout: 'TASK_TYPE_WORKFLOW_EXECUTION_TIMEOUT',
   retention: 'TASK_TYPE_DELETE_HISTORY_EVENT',
-} as const;
+  archiveExecution: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION',
+  // There the letter alone is kept, and its run waits for nobody.
+  archiveLetterCheck: 'TASK_TYPE_DELETE_HISTORY_EVENT',
+  invokeCallback: 'TASK_TYPE_STATE_MACHINE_OUTBOUND',
+  callbackBackoff: 'TASK_TYPE_STATE_MACHINE_TIMER',
+  upsertVisibility: 'TASK_TYPE_VISIBILITY_UPSERT_EXECUTION',
+} as const satisfies { readonly [kind in Task['kind']]: string };
+const closedRowType = 'TASK_TYPE_VISIBILITY_CLOSE_EXECUTION';
 
-export type TaskType = (typeof transferTaskTypes)[keyof typeof transferTaskTypes] | (typeof timerTaskTypes)[keyof typeof timerTaskTypes];
+export type TaskType = (typeof taskTypes)[Task['kind']] | typeof closedRowType;
 
 /** Which queue of dead letters takes it. */
-export type TaskCategory = 'transfer' | 'timer';
+export type TaskCategory = (typeof taskCategories)[number];
+
+export const taskCategories = ['transfer', 'timer', 'visibility', 'archival', 'outbound'] as const;
+
+const categories: { readonly [kind in Task['kind']]: TaskCategory } = {
+  workflowTask: 'transfer',
+  activityTask: 'transfer',
+  startChild: 'transfer',
+  scheduleChildFirstTask: 'transfer',
+  signalExternal: 'transfer',
+  cancelExternal: 'transfer',
+  notifyParent: 'transfer',
+  closeChild: 'transfer',
+  userTimer: 'timer',
+  activityTimeout: 'timer',
+  activityRetry: 'timer',
+  workflowTaskTimeout: 'timer',
+  firstWorkflowTask: 'timer',
+  runTimeout: 'timer',
+  executionTimeout: 'timer',
+  retention: 'timer',
+  archiveLetterCheck: 'timer',
+  callbackBackoff: 'timer',
+  upsertVisibility: 'visibility',
+  archiveExecution: 'archival',
+  invokeCallback: 'outbound',
+};
 
 export function taskTypeOf(task: Task): TaskType {
-  return isTimer(task) ? timerTaskTypes[task.kind] : transferTaskTypes[task.kind];
+  return task.kind === 'upsertVisibility' && task.isClosed ? closedRowType : taskTypes[task.kind];
 }
 
 export function taskCategoryOf(task: Task): TaskCategory {
-  return isTimer(task) ? 'timer' : 'transfer';
+  return categories[task.kind];
 }

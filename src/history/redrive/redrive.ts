@@ -13,7 +13,7 @@ import type { HistoryEvent } from '../events.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
-import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask } from '../tasks.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask, type TimerTask } from '../tasks.ts';
 import { type LetterMark, type LetterMarksView, type LetterOutcome, markKey } from './letter-marks.ts';
 import type { ConfirmLetter, ExecuteLetter, LetterName } from './redrive-commands.ts';
 
@@ -104,13 +104,17 @@ function overtakenBy({ shard }: Draft, task: PendingTask): string | undefined {
   if (isLastMessage(task)) return undefined;
   const run = findRun(shard, task.key);
   if (run === undefined) return 'the workflow is gone';
-  if (isTimer(task)) return isRunning(run) || task.kind === 'retention' ? undefined : closed;
+  if (isTimer(task)) return isRunning(run) || outlivesClose(task) ? undefined : closed;
   if (!isDispatch(task)) return undefined;
   if (!isRunning(run)) return closed;
   return isAwaited(run, task) ? undefined : `the ${task.kind === 'workflowTask' ? 'workflow task' : 'activity'} has started, or is over`;
 }
 
 const closed = 'the workflow is closed';
+
+function outlivesClose({ kind }: TimerTask): boolean {
+  return kind === 'retention' || kind === 'archiveExecution' || kind === 'archiveLetterCheck' || kind === 'callbackBackoff';
+}
 
 /** By a worker. */
 function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask): boolean {

@@ -42,6 +42,10 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
     }
     case 'retention':
       return fireRetention(draft, task);
+    case 'archiveExecution':
+    case 'archiveLetterCheck':
+    case 'callbackBackoff':
+      throw new Error(`this version makes no ${task.kind}, and cannot run it`);
     default:
       return unreachable(task);
   }

@@ -1,4 +1,4 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 to 4: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 5: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
@@ -7,7 +7,7 @@ import {
   type HistoryRecord,
   type PlacedFact,
   recordSchema,
-  recordSchemaHandOver,
+  recordSchemaLaterTasks,
   type RunChange,
 } from '../../history/record.ts';
 import { isTimer, type Task } from '../../history/tasks.ts';
@@ -52,8 +52,8 @@ export const historyCodec = {
   },
 
   decode(value, schema): HistoryRecord {
-    if (!(schema >= recordSchema && schema <= recordSchemaHandOver)) {
-      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaHandOver}, found ${schema}`);
+    if (!(schema >= recordSchema && schema <= recordSchemaLaterTasks)) {
+      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaLaterTasks}, found ${schema}`);
     }
     const wire = journal.decodeHistoryRecord(value, ownLimits);
     const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;

@@ -61,6 +61,12 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
         target: task.child,
         parentClosePolicy: task.policy,
       };
+    case 'invokeCallback': {
+      const { callbackId, stamp, destination } = task;
+      return { ...common, kind: transferKind.INVOKE_CALLBACK, callbackId, stamp, destination };
+    }
+    case 'upsertVisibility':
+      return { ...common, kind: transferKind.UPSERT_VISIBILITY, closed: task.isClosed };
     default:
       return unreachable(task);
   }
@@ -80,6 +86,10 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
     }
     case transferKind.NOTIFY_PARENT:
       return { ...common, kind: 'notifyParent' };
+    case transferKind.INVOKE_CALLBACK:
+      return { taskId, version, key, kind: 'invokeCallback', callbackId: wire.callbackId, stamp, destination: wire.destination };
+    case transferKind.UPSERT_VISIBILITY:
+      return { taskId, version, key, kind: 'upsertVisibility', isClosed: wire.closed };
   }
   const target = wire.target ?? targetIn(record, key.runId, eventId);
   if (target === undefined) throw new LogError('corrupt', `transfer task ${taskId} of kind ${wire.kind} names no target`);
@@ -166,6 +176,12 @@ export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerT
       return { ...common, kind: timerKind.EXECUTION_TIMEOUT };
     case 'retention':
       return { ...common, kind: timerKind.RETENTION };
+    case 'archiveExecution':
+      return { ...common, kind: timerKind.ARCHIVE_EXECUTION };
+    case 'archiveLetterCheck':
+      return { ...common, kind: timerKind.ARCHIVE_LETTER_CHECK };
+    case 'callbackBackoff':
+      return { ...common, kind: timerKind.CALLBACK_BACKOFF, callbackId: task.callbackId, stamp: task.stamp };
     default:
       return unreachable(task);
   }
@@ -194,6 +210,12 @@ export function fromWireTimer(wire: journal.TimerTask, record: TaskRecord): Time
       return { ...common, kind: 'executionTimeout' };
     case timerKind.RETENTION:
       return { ...common, kind: 'retention' };
+    case timerKind.ARCHIVE_EXECUTION:
+      return { ...common, kind: 'archiveExecution' };
+    case timerKind.ARCHIVE_LETTER_CHECK:
+      return { ...common, kind: 'archiveLetterCheck' };
+    case timerKind.CALLBACK_BACKOFF:
+      return { ...common, kind: 'callbackBackoff', callbackId: wire.callbackId, stamp };
     default:
       throw new LogError('corrupt', `timer task ${taskId} has the unknown kind ${wire.kind}`);
   }

@@ -9,7 +9,7 @@
  */
 import { type TaskCategory, taskCategoryOf, taskTypeOf } from '../../history/hand-over/task-types.ts';
 import { taskQueueKind, timeoutType } from '../../history/generated/enums.ts';
-import { isTimer, type PendingTask, type PendingTransfer, type TimerTask } from '../../history/tasks.ts';
+import type { PendingTask, PendingTransfer, SideTask, TimerTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { Undecodable } from '../../kernel/undecodable.ts';
@@ -23,12 +23,26 @@ export type TaskInfo = { readonly valueType: string; readonly value: Uint8Array 
 const valueTypes: { readonly [category in TaskCategory]: string } = {
   transfer: 'temporal.server.api.persistence.v1.TransferTaskInfo',
   timer: 'temporal.server.api.persistence.v1.TimerTaskInfo',
+  visibility: 'temporal.server.api.persistence.v1.VisibilityTaskInfo',
+  archival: 'temporal.server.api.persistence.v1.ArchivalTaskInfo',
+  outbound: 'temporal.server.api.persistence.v1.OutboundTaskInfo',
 };
 
 export function encodeTaskInfo(task: PendingTask): TaskInfo {
-  const valueType = valueTypes[taskCategoryOf(task)];
-  const value = isTimer(task) ? info.encodeTimerTaskInfo(timerInfo(task)) : info.encodeTransferTaskInfo(transferInfo(task));
-  return { valueType, value };
+  return { valueType: valueTypes[taskCategoryOf(task)], value: encodedInfo(task) };
+}
+
+function encodedInfo(task: PendingTask): Uint8Array {
+  switch (task.kind) {
+    case 'archiveExecution':
+      return info.encodeArchivalTaskInfo({ ...commonInfo(task), visibilityTimeMs: task.fireTimeMs });
+    case 'invokeCallback':
+      return info.encodeOutboundTaskInfo({ ...commonInfo(task), destination: task.destination });
+    case 'upsertVisibility':
+      return info.encodeVisibilityTaskInfo({ ...commonInfo(task), version: task.version });
+    default:
+      return 'fireTimeMs' in task ? info.encodeTimerTaskInfo(timerInfo(task)) : info.encodeTransferTaskInfo(transferInfo(task));
+  }
 }
 
 /** Throws Undecodable, with the reason, when the bytes are damaged, or say too little, and nothing else. */
@@ -36,6 +50,9 @@ export function decodeTaskInfo({ valueType, value }: TaskInfo): PendingTask {
   try {
     if (valueType === valueTypes.transfer) return transferOf(info.decodeTransferTaskInfo(value, ownLimits));
     if (valueType === valueTypes.timer) return timerOf(info.decodeTimerTaskInfo(value, ownLimits));
+    if (valueType === valueTypes.visibility) return rowOf(info.decodeVisibilityTaskInfo(value, ownLimits));
+    if (valueType === valueTypes.archival) return archiveOf(info.decodeArchivalTaskInfo(value, ownLimits));
+    if (valueType === valueTypes.outbound) return outboundOf(info.decodeOutboundTaskInfo(value, ownLimits));
   } catch (error) {
     throw new Undecodable(`the task of the letter cannot be read: ${errorText(error)}`, { cause: error });
   }
@@ -58,6 +75,10 @@ function typeNumber(task: PendingTask): number {
   return numbers[name];
 }
 
+function commonInfo(task: PendingTask) {
+  return { ...task.key, taskType: typeNumber(task), taskId: task.taskId, pendingTask: ownTask(task) };
+}
+
 const numbers: { readonly [name in ReturnType<typeof taskTypeOf>]: number } = {
   TASK_TYPE_TRANSFER_WORKFLOW_TASK: info.TaskType.TRANSFER_WORKFLOW_TASK,
   TASK_TYPE_TRANSFER_ACTIVITY_TASK: info.TaskType.TRANSFER_ACTIVITY_TASK,
@@ -73,11 +94,15 @@ const numbers: { readonly [name in ReturnType<typeof taskTypeOf>]: number } = {
   TASK_TYPE_WORKFLOW_RUN_TIMEOUT: info.TaskType.WORKFLOW_RUN_TIMEOUT,
   TASK_TYPE_WORKFLOW_EXECUTION_TIMEOUT: info.TaskType.WORKFLOW_EXECUTION_TIMEOUT,
   TASK_TYPE_DELETE_HISTORY_EVENT: info.TaskType.DELETE_HISTORY_EVENT,
+  TASK_TYPE_VISIBILITY_UPSERT_EXECUTION: info.TaskType.VISIBILITY_UPSERT_EXECUTION,
+  TASK_TYPE_VISIBILITY_CLOSE_EXECUTION: info.TaskType.VISIBILITY_CLOSE_EXECUTION,
+  TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION: info.TaskType.ARCHIVAL_ARCHIVE_EXECUTION,
+  TASK_TYPE_STATE_MACHINE_OUTBOUND: info.TaskType.STATE_MACHINE_OUTBOUND,
+  TASK_TYPE_STATE_MACHINE_TIMER: info.TaskType.STATE_MACHINE_TIMER,
 };
 
-function transferInfo(task: PendingTransfer): info.TransferTaskInfo {
-  const { taskId, version, key } = task;
-  const common = { ...noTransfer, ...key, taskType: typeNumber(task), version, taskId, pendingTask: ownTask(task) };
+function transferInfo(task: Exclude<PendingTransfer, SideTask>): info.TransferTaskInfo {
+  const common = { ...noTransfer, ...commonInfo(task), version: task.version };
   switch (task.kind) {
     case 'workflowTask':
     case 'activityTask':
@@ -101,9 +126,8 @@ function targetOf({ namespaceId, workflowId, runId }: PendingTask['key']) {
   return { targetNamespaceId: namespaceId, targetWorkflowId: workflowId, targetRunId: runId };
 }
 
-function timerInfo(task: TimerTask): info.TimerTaskInfo {
-  const { taskId, fireTimeMs, key } = task;
-  const common = { ...noTimer, ...key, taskType: typeNumber(task), taskId, visibilityTimeMs: fireTimeMs, pendingTask: ownTask(task) };
+function timerInfo(task: Exclude<TimerTask, { readonly kind: 'archiveExecution' }>): info.TimerTaskInfo {
+  const common = { ...noTimer, ...commonInfo(task), visibilityTimeMs: task.fireTimeMs };
   switch (task.kind) {
     case 'userTimer':
       return { ...common, eventId: task.startedEventId };
@@ -116,7 +140,10 @@ function timerInfo(task: TimerTask): info.TimerTaskInfo {
     case 'runTimeout':
     case 'executionTimeout':
     case 'retention':
+    case 'archiveLetterCheck':
       return common;
+    case 'callbackBackoff':
+      return { ...common, stamp: task.stamp };
     default:
       return unreachable(task);
   }
@@ -124,16 +151,39 @@ function timerInfo(task: TimerTask): info.TimerTaskInfo {
 
 // ── Our task of it ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function ownTaskOf(bytes: Uint8Array): PendingTask {
-  return taskFromMessage(state.decodePendingTask(bytes, ownLimits));
+/** undefined: another server has written it. */
+function ownTaskOf(bytes: Uint8Array, category: TaskCategory): PendingTask | undefined {
+  if (bytes.byteLength === 0) return undefined;
+  const task = taskFromMessage(state.decodePendingTask(bytes, ownLimits));
+  if (taskCategoryOf(task) !== category) throw new Undecodable(`it holds a task that is no ${category}`);
+  return task;
+}
+
+function rowOf(wire: info.VisibilityTaskInfo): PendingTask {
+  const own = ownTaskOf(wire.pendingTask, 'visibility');
+  if (own !== undefined) return own;
+  const { taskType, version } = wire;
+  const isClosed = taskType === info.TaskType.VISIBILITY_CLOSE_EXECUTION;
+  if (!isClosed && taskType !== info.TaskType.VISIBILITY_UPSERT_EXECUTION)
+    throw new Undecodable(`its task_type ${taskType} is none that a history shard has for a row`);
+  return { kind: 'upsertVisibility', taskId: present(wire.taskId, 'task_id'), version, key: keyOf(wire), isClosed };
+}
+
+function archiveOf(wire: info.ArchivalTaskInfo): PendingTask {
+  const own = ownTaskOf(wire.pendingTask, 'archival');
+  if (own !== undefined) return own;
+  return { kind: 'archiveExecution', taskId: present(wire.taskId, 'task_id'), fireTimeMs: wire.visibilityTimeMs, key: keyOf(wire) };
+}
+
+function outboundOf(wire: info.OutboundTaskInfo): PendingTask {
+  const own = ownTaskOf(wire.pendingTask, 'outbound');
+  if (own !== undefined) return own;
+  throw new Undecodable('a call that another server has written does not say which callback it is for');
 }
 
 function transferOf(wire: info.TransferTaskInfo): PendingTask {
-  if (wire.pendingTask.byteLength > 0) {
-    const task = ownTaskOf(wire.pendingTask);
-    if (isTimer(task)) throw new Undecodable('it holds a timer');
-    return task;
-  }
+  const own = ownTaskOf(wire.pendingTask, 'transfer');
+  if (own !== undefined) return own;
   const { taskId, version, stamp } = wire;
   const common = { taskId: present(taskId, 'task_id'), version, key: keyOf(wire) };
   switch (wire.taskType) {
@@ -157,11 +207,8 @@ function transferOf(wire: info.TransferTaskInfo): PendingTask {
 }
 
 function timerOf(wire: info.TimerTaskInfo): PendingTask {
-  if (wire.pendingTask.byteLength > 0) {
-    const task = ownTaskOf(wire.pendingTask);
-    if (!isTimer(task)) throw new Undecodable('it holds a task that is no timer');
-    return task;
-  }
+  const own = ownTaskOf(wire.pendingTask, 'timer');
+  if (own !== undefined) return own;
   const { taskId, stamp, visibilityTimeMs } = wire;
   const common = { taskId: present(taskId, 'task_id'), fireTimeMs: visibilityTimeMs, key: keyOf(wire) };
   switch (wire.taskType) {

@@ -3,19 +3,25 @@ import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
 import { QueueCore } from '../../../src/deadletters/queue-core.ts';
-import type { TaskCategory } from '../../../src/history/hand-over/task-types.ts';
+import { taskCategories, type TaskCategory } from '../../../src/history/hand-over/task-types.ts';
 import { encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
 
-const numbers: { readonly [category in TaskCategory]: number } = { transfer: 1, timer: 2 };
+const numbers: { readonly [category in TaskCategory]: number } = { transfer: 1, timer: 2, visibility: 3, archival: 4, outbound: 5 };
 
 export class LetterQueues {
   /** By category: the letters with their ids, each once. */
-  readonly letters: { readonly [category in TaskCategory]: Map<number, Letter> } = { transfer: new Map(), timer: new Map() };
+  readonly letters: { readonly [category in TaskCategory]: Map<number, Letter> } = {
+    transfer: new Map(),
+    timer: new Map(),
+    visibility: new Map(),
+    archival: new Map(),
+    outbound: new Map(),
+  };
   isOpen = true;
   readonly capture: TaskCapture;
 
   constructor(router: Router, failuresMax: number, now: () => number) {
-    for (const category of ['transfer', 'timer'] as const) {
+    for (const category of taskCategories) {
       const owner = new QueueCore();
       const sink = router.deadLetters.sink(numbers[category]);
       router.deadLetters.attach(numbers[category], {

@@ -62,7 +62,7 @@ async function list(request: Plain): Promise<readonly Listed[]> {
 
 test('the queues tell how many there are, and why', async () => {
   const { queues } = await client.call('ListDeadLetterQueues');
-  expect(queues).toMatchObject([
+  expect((queues as { readonly open?: number }[]).filter(({ open }) => open !== undefined)).toMatchObject([
     { name: { category: 'transfer', sourceCluster: 'active' }, categoryId: 1, open: 32, nextMessageId: 32 },
     { name: { category: 'timer' }, categoryId: 2, open: 8, nextMessageId: 8 },
   ]);

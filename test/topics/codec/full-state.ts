@@ -290,7 +290,17 @@ export const lastMessages: readonly PendingTask[] = [
   { kind: 'closeChild', ...transfer, child: target, initiatedEventId: 7, policy: 3, sender },
 ];
 
-/** Every kind, and each form that a kind has. */
+/** Of state schema 4 and record schema 5. */
+export const laterTasks = [
+  { kind: 'archiveExecution', ...timerTask },
+  { kind: 'archiveLetterCheck', ...timerTask },
+  { kind: 'callbackBackoff', ...timerTask, callbackId: 'request-0', stamp: 7 },
+  { kind: 'invokeCallback', ...transfer, callbackId: 'request-0', stamp: 7, destination: 'https://host:443' },
+  { kind: 'upsertVisibility', ...transfer, isClosed: false },
+  { kind: 'upsertVisibility', ...transfer, isClosed: true },
+] as const satisfies readonly PendingTask[];
+
+/** Every kind of state schema 1, and each form that a kind has. */
 export const fullTasks: readonly PendingTask[] = [
   { kind: 'workflowTask', ...worker },
   { kind: 'activityTask', ...worker },

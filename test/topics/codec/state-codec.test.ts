@@ -24,7 +24,18 @@ import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import * as state from '../../../src/wire/generated/state/history.ts';
 import { Program, programStep } from '../../history/random-program.ts';
 import { bytes, key, scheduleActivity, ShardUnderTest, startChild } from '../../history/shard-under-test.ts';
-import { aside, executedAgain, fullActivity, fullRun, fullTasks, handedOver, largeEvents, lastMessages, pendingOf } from './full-state.ts';
+import {
+  aside,
+  executedAgain,
+  fullActivity,
+  fullRun,
+  fullTasks,
+  handedOver,
+  largeEvents,
+  lastMessages,
+  laterTasks,
+  pendingOf,
+} from './full-state.ts';
 
 const corrupt = expect.objectContaining({ constructor: DatabaseError, code: 'corrupt' }) as unknown;
 
@@ -369,7 +380,7 @@ const decodeTask = (bytes: Uint8Array) => stateCodec.decodeTask(bytes);
 const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
   ['run', stateCodec.encodeRun(fullRun(), aside).state, decodeRun],
-  ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
+  ...[...fullTasks, ...laterTasks].map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
   ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41, runsBehind: [] }), decodeCounters],
   ['counters with tasks', stateCodec.encodeCounters(handedOver), decodeCounters],
   ['counters with letters', stateCodec.encodeCounters(executedAgain), decodeCounters],
@@ -493,6 +504,14 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(lastMessages.map((task) => stateCodec.encodeTask(task))).toEqual(rows);
   });
 
+  test('tasks of later kinds, and counters that tell of them', () => {
+    const rows = golden('state-v4-later-tasks');
+    const counters = { taskIdLast: 12, runs: 3, runsBehind: [], laterTasks: true } as const;
+    expect(rows.slice(1).map(decodeTask)).toEqual(laterTasks);
+    expect(decodeCounters(rows[0] ?? new Uint8Array(0))).toEqual(counters);
+    expect([stateCodec.encodeCounters(counters), ...laterTasks.map((task) => stateCodec.encodeTask(task))]).toEqual(rows);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -514,7 +533,7 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(defaultsIn(run, 'run')).toEqual(['run.buffered.0.eventId']);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
-    const kinds: { readonly [Kind in PendingTask['kind']]: true } = {
+    const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {
       workflowTask: true,
       activityTask: true,
       startChild: true,

@@ -1,13 +1,14 @@
 /** The value of a letter: Temporal's decoder reads what its tools show, and our task comes back exactly. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { taskCategoryOf, taskTypeOf } from '../../../src/history/hand-over/task-types.ts';
+import { type TaskCategory, taskCategoryOf, taskTypeOf } from '../../../src/history/hand-over/task-types.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
+import { pascalCase } from '../../../src/kernel/pascal-case.ts';
 import { Undecodable } from '../../../src/kernel/undecodable.ts';
 import { decodeTaskInfo, encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
 import * as info from '../../../src/wire/generated/letter/task_info.ts';
 import { temporal } from '../../../src/wire/generated/services.js';
-import { fullTasks, lastMessages } from './full-state.ts';
+import { fullTasks, lastMessages, laterTasks } from './full-state.ts';
 
 const { TransferTaskInfo, TimerTaskInfo } = temporal.server.api.persistence.v1;
 const transferType = 'temporal.server.api.persistence.v1.TransferTaskInfo';
@@ -18,7 +19,7 @@ const count = fc.maxSafeNat();
 const runKey = fc.record({ namespaceId: id, workflowId: id, runId: id }, { noNullPrototype: true });
 /** A task of each kind, with other ids and numbers. */
 const tasks: fc.Arbitrary<PendingTask> = fc
-  .tuple(fc.constantFrom(...fullTasks, ...lastMessages), runKey, count, count)
+  .tuple(fc.constantFrom<PendingTask[]>(...fullTasks, ...lastMessages, ...laterTasks), runKey, count, count)
   .map(([task, key, taskId, event]) => ({
     ...task,
     taskId,
@@ -28,7 +29,7 @@ const tasks: fc.Arbitrary<PendingTask> = fc
   }));
 
 test('every task comes back exactly', () => {
-  for (const task of [...fullTasks, ...lastMessages]) expect(decodeTaskInfo(encodeTaskInfo(task))).toStrictEqual(task);
+  for (const task of [...fullTasks, ...lastMessages, ...laterTasks]) expect(decodeTaskInfo(encodeTaskInfo(task))).toStrictEqual(task);
   fc.assert(
     fc.property(tasks, (task) => {
       expect(decodeTaskInfo(encodeTaskInfo(task))).toStrictEqual(task);
@@ -36,15 +37,22 @@ test('every task comes back exactly', () => {
   );
 });
 
-test.each(fullTasks)('Temporal reads of $kind what it is about', (task) => {
+const forms = { enums: String, longs: Number };
+const persistence = temporal.server.api.persistence.v1;
+const asTemporalReads: { readonly [category in TaskCategory]: (value: Uint8Array) => object } = {
+  transfer: (value) => TransferTaskInfo.toObject(TransferTaskInfo.decode(value), forms),
+  timer: (value) => TimerTaskInfo.toObject(TimerTaskInfo.decode(value), forms),
+  visibility: (value) => persistence.VisibilityTaskInfo.toObject(persistence.VisibilityTaskInfo.decode(value), forms),
+  archival: (value) => persistence.ArchivalTaskInfo.toObject(persistence.ArchivalTaskInfo.decode(value), forms),
+  outbound: (value) => persistence.OutboundTaskInfo.toObject(persistence.OutboundTaskInfo.decode(value), forms),
+};
+
+test.each<PendingTask>([...fullTasks, ...laterTasks])('Temporal reads of $kind what it is about', (task) => {
   const { valueType, value } = encodeTaskInfo(task);
-  const isTimer = taskCategoryOf(task) === 'timer';
-  expect(valueType).toBe(isTimer ? timerType : transferType);
-  const forms = { enums: String, longs: Number };
-  const read = isTimer
-    ? TimerTaskInfo.toObject(TimerTaskInfo.decode(value), forms)
-    : TransferTaskInfo.toObject(TransferTaskInfo.decode(value), forms);
-  expect(read).toMatchObject({
+  const category = taskCategoryOf(task);
+  expect(valueType).toBe(`temporal.server.api.persistence.v1.${pascalCase(category)}TaskInfo`);
+  expect(asTemporalReads[category](value)).toMatchObject({
+    ...('destination' in task ? { destination: task.destination } : {}),
     ...task.key,
     taskType: taskTypeOf(task),
     taskId: task.taskId,
