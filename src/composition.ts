@@ -300,7 +300,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       // The cluster's journal is never trimmed.
       ({ topic, partition }) => {
         if (topic === historyTopic(prefix)) return shards[partition]?.journalStartMax ?? 0;
-        return topic === matchingTopic(prefix) ? (hosts[partition]?.journalStartMax ?? 0) : 0;
+        if (topic === matchingTopic(prefix)) return hosts[partition]?.journalStartMax ?? 0;
+        return deadLetters?.journalStartMax(topic) ?? 0;
       },
     );
     return running({ host: options.host, metricsPort: scraped?.port, frontend, census, started, endWatch, endPolls, release });

@@ -3,7 +3,8 @@
  *
  *     serving ─▶ office: topic, number ─▶ QueueHost ─▶ router.deadLetters, under its number
  *
- * Nothing waits for them, and nothing else fails with them: tasks that fail for good wait in their shards meanwhile, and health says so.
+ * Nothing waits for them, and nothing else fails with them: tasks that fail for good wait in their shards meanwhile, and health says so. What is
+ * lost or has failed is tried again now and then (owner-revival.ts).
  */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts';
@@ -17,6 +18,7 @@ import type { GrowingLog, TopicSpec } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Router } from '../actors/asks/router.ts';
+import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
 import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
@@ -42,6 +44,7 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly storeKind: string;
   /** Of the server's database; absent: it has none. */
   readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
+  readonly revival?: Partial<RevivalTiming>;
 };
 
 /** The categories whose tasks come from this cluster, and may fail for good. */
@@ -66,6 +69,7 @@ type Served = {
   readonly host: QueueHost;
   readonly topic: string;
   readonly category: string;
+  readonly revival: OwnerRevival;
   status: PartitionStatus | undefined;
   servedMs: number;
 };
@@ -123,9 +127,15 @@ export class DeadLetterQueues {
     return [...closed, ...unserved.map(({ topic, status }) => concernOf(topic, whyUnserved(status)))];
   }
 
+  /** Where the journal of a queue may begin; undefined: it is none of these. */
+  journalStartMax(topic: string): number | undefined {
+    return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;
+  }
+
   /** They commit what they accepted, and let go. */
   async stop(): Promise<void> {
     this.#office.close();
+    for (const { revival } of this.#served) revival.stop();
     await Promise.all(this.#served.map(({ host }) => host.actor.drain()));
   }
 
@@ -143,6 +153,7 @@ export class DeadLetterQueues {
   #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec): void {
     const { metrics, ...given } = this.#options;
     const { prefix, router, clock, storeKind, settings } = given;
+    const revival = new OwnerRevival({ clock, start: () => host.actor.start(), timing: given.revival ?? {} });
     const host = new QueueHost({
       ...given,
       ...(metrics === undefined ? {} : { metrics: new QueueMetrics({ metrics, queue, storeKind, clock }) }),
@@ -156,9 +167,10 @@ export class DeadLetterQueues {
       onStatus: (status) => {
         if (status.state === 'active' || served.status?.state === 'active') served.servedMs = clock.monoMs();
         served.status = status;
+        revival.told(status);
       },
     });
-    const served: Served = { host, topic, category: queue.category, status: undefined, servedMs: clock.monoMs() };
+    const served: Served = { host, topic, category: queue.category, revival, status: undefined, servedMs: clock.monoMs() };
     this.#served.push(served);
     router.deadLetters.attach(queue.number, host);
     host.actor.start();

@@ -71,6 +71,21 @@ function topicWatch(brokers: readonly string[]): void {
     expect(lines.slice(looked).join('')).not.toContain('"lost"');
   });
 
+  test('a topic of dead letters, which came while the server served, is watched too', async () => {
+    const queue = `dlq.${prefix}.timer.active`;
+    const concernsOfQueue = async (): Promise<readonly (readonly string[])[]> => {
+      const [, { concerns = [] }] = await health();
+      return concerns.filter(({ subject }) => subject === queue).map(({ severity, message }) => [severity, message]);
+    };
+    await expect.poll(() => withAdmin(client, (admin) => admin.listTopics()), wait).toContain(queue);
+    await withAdmin(client, (admin) => setTopic(admin, queue, new Map([['retention.ms', '3600000']])));
+    await expect.poll(concernsOfQueue, wait).toEqual([['warning', expect.stringContaining('retention.ms=3600000, needed is -1')]]);
+    await withAdmin(client, (admin) => setTopic(admin, queue, new Map([['retention.ms', '-1']])));
+    await expect.poll(concernsOfQueue, wait).toEqual([]);
+    await withAdmin(client, (admin) => admin.deleteTopics({ topics: [queue] }));
+    await expect.poll(concernsOfQueue, wait).toContainEqual(['lost', expect.stringContaining('of its letters only their index is left')]);
+  });
+
   test('a topic is gone: a warning at first, for rights that are being changed hide topics too, then a loss', async () => {
     const gone = `${prefix}.matching`;
     await withAdmin(client, (admin) => admin.deleteTopics({ topics: [gone] }));

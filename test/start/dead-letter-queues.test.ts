@@ -12,7 +12,7 @@ import type { Database } from '../../src/actors/database.ts';
 import type { GrowingLog } from '../../src/actors/log.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
-import { DeadLetterQueues } from '../../src/start/dead-letter-queues.ts';
+import { DeadLetterQueues, type DeadLetterQueuesOptions } from '../../src/start/dead-letter-queues.ts';
 import { MetricsRegistry } from '../../src/observability/metrics/metrics.ts';
 import { type Logger, silentLogger } from '../../src/observability/logger.ts';
 import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
@@ -36,12 +36,19 @@ class Server {
   readonly errors: string[] = [];
   readonly cluster: ClusterHost;
   readonly queues: DeadLetterQueues;
+  readonly #options: DeadLetterQueuesOptions;
 
   static async start(file: string, refuses: Refusal): Promise<Server> {
     const log = await openEmbeddedLog({ filename: file, topics: [{ name: 'perdure.cluster', partitions: 1 }] });
     const server = new Server(log, openSqlite({ filename: `${file}-state` }), refuses);
     await until(() => server.cluster.actor.status().state === 'active');
     return server;
+  }
+
+  /** Of another process, as it were: it wants the same queue, on the same log and database. */
+  rival(): DeadLetterQueues {
+    const router = new Router(systemClock);
+    return new DeadLetterQueues({ ...this.#options, router, cluster: this.cluster, metrics: undefined });
   }
 
   private constructor(log: GrowingLog, database: Database, refuses: Refusal) {
@@ -79,7 +86,7 @@ class Server {
         await log.addTopic(topic);
       },
     };
-    this.queues = new DeadLetterQueues({
+    this.#options = {
       ...common,
       historyShards: 1,
       node: 'host:7233',
@@ -92,7 +99,9 @@ class Server {
       settings: () => ({ emitsMetrics: true, maxGeneration: 5, compactionMaxCarry: 10_000 }),
       metrics: this.metrics.of('history'),
       storeKind: 'embedded',
-    });
+      revival: { pauseMs: 50 },
+    };
+    this.queues = new DeadLetterQueues(this.#options);
   }
 
   /** Their numbers, once they serve. */
@@ -257,6 +266,20 @@ describe('dead letter queues', () => {
     expect(await server.open('timer')).toEqual([2]);
     expect(await server.ask(1, handOver)).toMatchObject({ kind: 'accepted' });
     expect(server.cluster.view.deadLetterQueues).toHaveLength(2);
+  });
+
+  test('that a rival takes are taken back once he is gone, with all that he wrote', async () => {
+    const server = await start();
+    await server.open('transfer');
+    await server.ask(1, handOver);
+    const rival = server.rival();
+    rival.open([wanted('transfer')]);
+    await until(() => server.queues.concerns.some(({ message }) => message.includes('it is unassigned (ownership lost')));
+    await rival.stop();
+    await until(() => server.queues.concerns.length === 0);
+    while ((await server.ask(1, count)).kind !== 'counted') await turns();
+    expect(await server.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
+    expect(await server.ask(1, count)).toMatchObject({ open: 3 });
   });
 
   test('whose topic cannot be made are tried again, the others are served, and people are told', async () => {

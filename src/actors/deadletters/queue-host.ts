@@ -72,6 +72,12 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
     return ids === undefined || this.actor.status().state !== 'active' ? undefined : ids.count('open') + ids.count('quarantined');
   }
 
+  /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
+  get journalStartMax(): number {
+    const { memory } = this.actor;
+    return memory === undefined || this.actor.status().state !== 'active' ? Infinity : memory.core.state.cut;
+  }
+
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
     if (request.kind !== 'acceptLetters') return this.actor.submit(askId, request);
     const unwritten = this.actor.memory?.checkpointer.unwrittenBytes ?? 0;

@@ -82,13 +82,18 @@ function partitionsOf({ name, partitions }: TopicSpec): readonly PartitionId[] {
 }
 
 /** `topics`: with the partitions that they have. */
-export type OpenKafkaLog = GrowingLog & { readonly topics: readonly TopicSpec[] };
+export type OpenKafkaLog = GrowingLog & {
+  readonly topics: readonly TopicSpec[];
+  /** Those that came while it was open. */
+  readonly addedTopics: readonly TopicSpec[];
+};
 
 type Settings = { readonly kafka: KafkaOptions; readonly logger: Logger; readonly requestTimeoutMs: number };
 
 class KafkaLog implements OpenKafkaLog {
   readonly exclusive = false;
   readonly topics: readonly TopicSpec[];
+  #addedTopics: readonly TopicSpec[] = [];
   readonly #plane: DataPlane;
   readonly #settings: Settings;
   readonly #lanes: BrokerLanes;
@@ -125,6 +130,11 @@ class KafkaLog implements OpenKafkaLog {
     for (const { partitions } of topics) checkPartitions(topic, partitions);
     await this.#plane.addTopic(topic.name);
     await Promise.all(topics.flatMap(partitionsOf).map((id) => this.end(id)));
+    this.#addedTopics = [...this.#addedTopics.filter(({ name }) => name !== topic.name), topic];
+  }
+
+  get addedTopics(): readonly TopicSpec[] {
+    return this.#addedTopics;
   }
 
   attach(partition: PartitionId, source: BatchSource): LogAttachment {

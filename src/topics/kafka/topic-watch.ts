@@ -16,8 +16,8 @@ import type { Concern } from '../../actors/ownership/census.ts';
 import type { PartitionId } from '../../actors/log.ts';
 
 export type TopicWatchOptions = AdminOptions & {
-  /** With the partitions that are served. */
-  readonly topics: readonly TopicSpec[];
+  /** As of now, with the partitions that are served. */
+  readonly topics: () => readonly TopicSpec[];
   /** What there is to worry about after each look; empty when all is well. */
   readonly onLook: (concerns: readonly Concern[]) => void;
   /** Where a journal may begin: what stands before that is in the database. */
@@ -73,7 +73,8 @@ class TopicWatch {
   }
 
   async #findConcerns(admin: Admin): Promise<readonly Concern[]> {
-    const { topics, kafka } = this.#options;
+    const { kafka } = this.#options;
+    const topics = this.#options.topics();
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !existing.has(name));
     const concerns = missing.map((topic) => missingTopic(topic, this.#missing.has(topic.name)));
@@ -105,11 +106,12 @@ class TopicWatch {
 
 type CutPartition = { readonly partition: number; readonly start: number };
 
-function missingTopic({ name, purpose }: TopicSpec, again: boolean): Concern {
+function missingTopic({ name, purpose, holdsLetters = false }: TopicSpec, again: boolean): Concern {
+  const left = holdsLetters ? 'of its letters only their index is left' : 'what stood there is only in the memory of this server';
   return {
     subject: name,
     severity: again ? 'lost' : 'warning',
-    message: `topic ${name} is gone (${purpose}), or this user may no longer see it: what stood there is only in the memory of this server`,
+    message: `topic ${name} is gone (${purpose}), or this user may no longer see it: ${left}`,
   };
 }
 
