@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Command, Flag } from '../src/cli/command.ts';
 import { rootCommand } from '../src/cli/commands.ts';
+import { globalFlags } from '../src/cli/global-flags.ts';
 import { connectionFlags } from '../src/cli/connection-flags.ts';
 import { flagHelp, flagLabel, usageLine } from '../src/cli/help.ts';
 import { commandWords } from '../src/cli/parse.ts';
@@ -48,6 +49,25 @@ ${table(
 ## Exit codes
 
 ${table(['code', 'means'], exitCodes)}
+## Flags of every command
+
+Before its words or behind them. A command that lists one of them means its own.
+
+${flagTable(globalFlags)}
+## Profiles
+
+What is said of a connection neither by a flag nor by a variable is read from a profile of the file that Temporal's command line has:
+
+    [profile.prod]
+    address = "temporal.example.com:7233"
+    api_key = "…"
+
+    [profile.prod.tls]
+    server_name = "temporal.example.com"
+
+\`address\`, \`api_key\`, \`grpc_meta\` and \`tls\` are used, \`namespace\` and \`codec\` are not: commands here ask for all namespaces, and print payloads as they are
+stored. A key means TLS, unless \`--no-tls\` or \`tls.disabled\` says otherwise.
+
 ## Connection flags
 
 Every command that has \`--address\` and calls the gRPC port has these too.
@@ -119,6 +139,8 @@ export function manualPage(): string {
     '.B perdure \\fICOMMAND\\fR [flags]',
     '.SH COMMANDS',
     ...sections,
+    '.SH FLAGS OF EVERY COMMAND',
+    ...globalFlags.flatMap((flag) => ['.TP', `.B ${roff(flagLabel(flag).trim())}`, roff(flagHelp(flag))]),
     '.SH CONNECTION FLAGS',
     ...connectionFlags.flatMap((flag) => ['.TP', `.B ${roff(flagLabel(flag).trim())}`, roff(flagHelp(flag))]),
     '.SH EXIT STATUS',

@@ -1,3 +1,4 @@
+import { plainLines } from './plain-text.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 
 /** What the user sees when a command cannot go on: what happened, why, and what to do next. */
@@ -16,7 +17,12 @@ export class CliError extends Error {
 
   /** One part per line; the first names the program, so that it can be found in the log of a build. */
   render(): string {
-    return [`perdure: ${this.message}`, this.why, this.next].filter((part) => part !== undefined).join('\n') + '\n';
+    return (
+      [`perdure: ${this.message}`, this.why, this.next]
+        .filter((part) => part !== undefined)
+        .map(plainLines)
+        .join('\n') + '\n'
+    );
   }
 }
 

@@ -14,13 +14,15 @@ export type Flag = {
   readonly many?: boolean;
   /** A switch that also has a `--no-` form. */
   readonly negatable?: boolean;
+  /** The values that there are; any other is refused. */
+  readonly choices?: readonly string[];
   readonly help: string;
   /** Shown as `(default …)`. */
   readonly defaultText?: string;
   readonly env?: string;
 };
 
-export type Argument = { readonly name: string; readonly help: string };
+export type Argument = { readonly name: string; readonly help: string; readonly isOptional?: boolean };
 
 export type Example = { readonly what: string; readonly line: string };
 
@@ -35,6 +37,8 @@ export type Command = {
   readonly details?: readonly string[];
   readonly args?: readonly Argument[];
   readonly flags?: readonly Flag[];
+  /** Of the root: what all commands take. */
+  readonly globalFlags?: readonly Flag[];
   readonly examples: readonly Example[];
   readonly subcommands?: readonly Command[];
   /** Words that are commands of another program, with what to say of them. */

@@ -1,6 +1,7 @@
 import { dlqCommand } from './admin/dlq/dlq-commands.ts';
 import type { Command, Flag } from './command.ts';
 import { addressFlag, connectionFlags } from './connection-flags.ts';
+import { globalFlags } from './global-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
 import { startFlags } from './server/start-flags.ts';
 
@@ -235,6 +236,18 @@ const admin: Command = {
   ],
 };
 
+const errors: Command = {
+  name: 'errors',
+  summary: 'Explain a code: of an error, of the end of a command, or of what became of a dead letter.',
+  args: [{ name: 'CODE', help: 'Such as NOT_FOUND, 3 or OutcomeUnknown; without it all are listed', isOptional: true }],
+  flags: [outputFlag],
+  examples: [
+    { what: 'What a merge tells', line: 'perdure errors OutcomeUnknown' },
+    { what: 'An exit code', line: 'perdure errors 3' },
+  ],
+  run: async (invocation) => (await import('./explained-errors.ts')).runErrors(invocation),
+};
+
 const completion: Command = {
   name: 'completion',
   summary: 'Print what a shell needs to complete command lines of perdure.',
@@ -261,10 +274,11 @@ export const rootCommand: Command = {
   name: 'perdure',
   summary: 'Perdure runs Temporal workers on the Kafka you already have.',
   flags: [{ name: 'version', short: 'v', help: 'Print the version' }],
+  globalFlags,
   examples: [
     { what: 'A development server on localhost:7233', line: 'perdure server start-dev' },
     { what: 'Help for one command', line: 'perdure server start-dev --help' },
   ],
-  subcommands: [server, config, admin, cluster, namespace, completion, version],
+  subcommands: [server, config, admin, cluster, namespace, errors, completion, version],
   elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
 };

@@ -40,7 +40,9 @@ async function completion(root: Command, words: readonly string[], io: Io): Prom
     return values === undefined ? { candidates: [], takesFiles: true } : begun(values.map((word) => ({ word, help: '' })));
   }
   if (typed.startsWith('-')) {
-    return begun([...(command.flags ?? []), helpFlag].map(({ name, help }) => ({ word: `--${name}`, help })));
+    const own = command.flags ?? [];
+    const others = (root.globalFlags ?? []).filter(({ name }) => own.every((flag) => flag.name !== name));
+    return begun([...own, ...others, helpFlag].map(({ name, help }) => ({ word: `--${name}`, help })));
   }
   if (command.subcommands !== undefined) return begun(command.subcommands.map(({ name, summary }) => ({ word: name, help: summary })));
   const [argument] = command.args ?? [];
@@ -66,14 +68,15 @@ function placeOf(root: Command, words: readonly string[]): { readonly command: C
 
 function allFlags(command: Command): ReadonlyMap<string, Flag> {
   const flags = new Map<string, Flag>((command.subcommands ?? []).flatMap((child) => [...allFlags(child)]));
-  for (const flag of command.flags ?? []) {
+  for (const flag of [...(command.globalFlags ?? []), ...(command.flags ?? [])]) {
     for (const name of [flag.name, flag.short ?? flag.name, ...(flag.aliases ?? [])]) flags.set(name, flag);
   }
   return flags;
 }
 
 /** Undefined: nobody can say. */
-async function valuesOf({ name, value, help }: Flag, words: readonly string[], io: Io): Promise<readonly string[] | undefined> {
+async function valuesOf({ name, value, help, choices }: Flag, words: readonly string[], io: Io): Promise<readonly string[] | undefined> {
+  if (choices !== undefined) return choices;
   switch (name) {
     case 'category':
     case 'cluster':

@@ -1,12 +1,12 @@
-/** How a command reaches a running server: flags, then the environment, as with Temporal's own command line. */
+/** How a command reaches a running server: flags, then the environment, then a profile, as with Temporal's own command line. */
 import { readFileSync } from 'node:fs';
 import { parseDurationMs } from '../config/duration.ts';
 import { isHostPort } from '../config/host-port.ts';
 import { errorMessage } from '../kernel/error-text.ts';
 import { usageError } from './cli-error.ts';
+import { ClientConfig, type Named } from './client-config.ts';
 import type { Invocation } from './command.ts';
 
-const addressVariable = 'TEMPORAL_ADDRESS';
 const defaultAddress = '127.0.0.1:7233';
 
 export type ConnectionSettings = {
@@ -23,24 +23,52 @@ export type TlsSettings = {
   readonly certificate: Buffer | undefined;
   readonly key: Buffer | undefined;
   readonly serverName: string | undefined;
+  /** The certificate of the server is not looked at. */
+  readonly trustsAnyone: boolean;
 };
 
-export function connectionSettings({ flags, io }: Invocation): ConnectionSettings {
-  const key = flags.one('api-key') ?? io.env['TEMPORAL_API_KEY'] ?? '';
+const names = {
+  address: { flag: 'address', variable: 'TEMPORAL_ADDRESS', key: 'address' },
+  apiKey: { flag: 'api-key', variable: 'TEMPORAL_API_KEY', key: 'api_key' },
+  // A profile says the opposite: `tls.disabled`.
+  tls: { flag: 'tls', variable: 'TEMPORAL_TLS', key: '' },
+  tlsDisabled: { flag: '', variable: '', key: 'tls.disabled' },
+  ca: { flag: 'tls-ca-path', variable: 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', key: 'tls.server_ca_cert_path' },
+  caData: { flag: 'tls-ca-data', variable: 'TEMPORAL_TLS_SERVER_CA_CERT_DATA', key: 'tls.server_ca_cert_data' },
+  certificate: { flag: 'tls-cert-path', variable: 'TEMPORAL_TLS_CLIENT_CERT_PATH', key: 'tls.client_cert_path' },
+  certificateData: { flag: 'tls-cert-data', variable: 'TEMPORAL_TLS_CLIENT_CERT_DATA', key: 'tls.client_cert_data' },
+  key: { flag: 'tls-key-path', variable: 'TEMPORAL_TLS_CLIENT_KEY_PATH', key: 'tls.client_key_path' },
+  keyData: { flag: 'tls-key-data', variable: 'TEMPORAL_TLS_CLIENT_KEY_DATA', key: 'tls.client_key_data' },
+  serverName: { flag: 'tls-server-name', variable: 'TEMPORAL_TLS_SERVER_NAME', key: 'tls.server_name' },
+  trustsAnyone: {
+    flag: 'tls-disable-host-verification',
+    variable: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION',
+    key: 'tls.disable_host_verification',
+  },
+} satisfies Readonly<Record<string, Named>>;
+
+export function connectionSettings(invocation: Invocation): ConnectionSettings {
+  const { flags } = invocation;
+  const config = new ClientConfig(invocation);
+  const key = config.text(names.apiKey)?.text ?? '';
+  const headers = new Map([...config.headers, ...flags.all('grpc-meta').map(header)]);
   return {
-    address: serverAddress(flags, io),
-    metadata: [...flags.all('grpc-meta').map(header), ...(key === '' ? [] : [['authorization', `Bearer ${key}`] as const])],
-    tls: tlsSettings(flags, io),
+    address: addressOf(config),
+    metadata: [...headers, ...(key === '' ? [] : [['authorization', `Bearer ${key}`] as const])].map(sendable),
+    tls: tlsSettings(config, key !== ''),
     commandTimeoutMs: duration(flags, 'command-timeout', 0),
     connectTimeoutMs: duration(flags, 'client-connect-timeout', 10_000) || 10_000,
   };
 }
 
-export function serverAddress(flags: Invocation['flags'], io: Invocation['io']): string {
-  const given = flags.one('address');
-  const address = given ?? (io.env[addressVariable] || defaultAddress);
-  if (isHostPort(address)) return address;
-  throw usageError(`${given === undefined ? addressVariable : '--address'}: expected host:port, IPv6 in brackets, got "${address}"`);
+export function serverAddress(invocation: Pick<Invocation, 'flags' | 'io'>): string {
+  return addressOf(new ClientConfig(invocation));
+}
+
+function addressOf(config: ClientConfig): string {
+  const { text, by } = config.text(names.address) ?? { text: defaultAddress, by: '' };
+  if (isHostPort(text)) return text;
+  throw usageError(`${by}: expected host:port, IPv6 in brackets, got "${text}"`);
 }
 
 function header(text: string): readonly [string, string] {
@@ -49,36 +77,44 @@ function header(text: string): readonly [string, string] {
   return [name.toLowerCase(), value];
 }
 
-/** A file or a name of TLS means TLS, unless --no-tls says otherwise. */
-function tlsSettings(flags: Invocation['flags'], io: Invocation['io']): TlsSettings | undefined {
-  const file = (flag: string, variable: string) => readPem(flag, flags.one(flag) ?? io.env[variable]);
-  const serverName = (flags.one('tls-server-name') ?? io.env['TEMPORAL_TLS_SERVER_NAME']) || undefined;
+/** A variable or a profile may hold anything. */
+function sendable([name, value]: readonly [string, string]): readonly [string, string] {
+  if (/^[a-z0-9._-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value)) return [name, value];
+  throw usageError(`the header ${name} can't be sent`, { why: 'It is to be printable ASCII, on one line.' });
+}
+
+/** Whatever is said of TLS means TLS, and so does a key, which is not for everybody on the way; unless somebody says otherwise. */
+function tlsSettings(config: ClientConfig, hasKey: boolean): TlsSettings | undefined {
   const settings = {
-    ca: file('tls-ca-path', 'TEMPORAL_TLS_SERVER_CA_CERT_PATH'),
-    certificate: file('tls-cert-path', 'TEMPORAL_TLS_CLIENT_CERT_PATH'),
-    key: file('tls-key-path', 'TEMPORAL_TLS_CLIENT_KEY_PATH'),
-    serverName,
+    ca: pem(config, names.ca, names.caData),
+    certificate: pem(config, names.certificate, names.certificateData),
+    key: pem(config, names.key, names.keyData),
+    serverName: config.text(names.serverName)?.text || undefined,
   };
-  const isImplied = Object.values(settings).some((value) => value !== undefined);
-  const wanted = flags.switched('tls') ?? (isTrue(io.env['TEMPORAL_TLS']) || isImplied);
-  if (!wanted) return undefined;
+  const trustsAnyone = config.isOn(names.trustsAnyone) === true;
+  const isImplied = hasKey || trustsAnyone || config.hasTable('tls') || Object.values(settings).some((value) => value !== undefined);
+  const isDisabled = config.isOn(names.tlsDisabled) === true;
+  if (!(config.isOn(names.tls) ?? (isImplied && !isDisabled))) return undefined;
   if ((settings.certificate === undefined) !== (settings.key === undefined)) {
-    throw usageError('--tls-cert-path and --tls-key-path go together');
+    throw usageError('a certificate of the client and its key go together: --tls-cert-path and --tls-key-path');
   }
-  return settings;
+  return { ...settings, trustsAnyone };
 }
 
-function readPem(flag: string, file: string | undefined): Buffer | undefined {
-  if (file === undefined || file === '') return undefined;
+/** From a file, or as it is. */
+function pem(config: ClientConfig, path: Named, data: Named): Buffer | undefined {
+  const file = config.text(path);
+  const given = config.text(data);
+  if (given !== undefined && given.text !== '') {
+    if (file !== undefined && file.text !== '') throw usageError(`${file.by} and ${given.by} are two for one thing`);
+    return Buffer.from(given.text);
+  }
+  if (file === undefined || file.text === '') return undefined;
   try {
-    return readFileSync(file);
+    return readFileSync(file.text);
   } catch (error) {
-    throw usageError(`--${flag}: can't read ${file}`, { why: errorMessage(error) });
+    throw usageError(`${file.by}: can't read ${file.text}`, { why: errorMessage(error) });
   }
-}
-
-function isTrue(text: string | undefined): boolean {
-  return text === '1' || text?.toLowerCase() === 'true';
 }
 
 function duration(flags: Invocation['flags'], name: string, otherwiseMs: number): number {

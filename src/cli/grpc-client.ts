@@ -14,6 +14,7 @@ import { CliError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
 import { connectionSettings, type ConnectionSettings, type TlsSettings } from './connection.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { plainText } from './plain-text.ts';
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const CALL_TIMEOUT_MS = 30_000;
@@ -155,7 +156,9 @@ class ServerClient implements GrpcClient {
 
 function credentialsOf(library: typeof grpc, tls: TlsSettings | undefined): grpc.ChannelCredentials {
   if (tls === undefined) return library.credentials.createInsecure();
-  return library.credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.certificate ?? null);
+  const { ca = null, key = null, certificate = null, trustsAnyone } = tls;
+  const anyone = { rejectUnauthorized: false, checkServerIdentity: () => undefined };
+  return library.credentials.createSsl(ca, key, certificate, trustsAnyone ? anyone : {});
 }
 
 /** Said by the library, not by a server. */
@@ -171,7 +174,9 @@ function unreachable(address: string, details: string): GrpcError {
   });
 }
 
-function grpcError({ status }: typeof grpc, address: string, code: grpc.status, details: string): GrpcError {
+function grpcError({ status }: typeof grpc, address: string, code: grpc.status, text: string): GrpcError {
+  // Names that others made up stand in it.
+  const details = plainText(text);
   const said = (exitCode: ExitCode, next?: string): GrpcError =>
     new GrpcError(code, details, exitCode, `${status[code] ?? code}: ${details}`, { next });
   if (isConnectionLost(details)) return unreachable(address, details);

@@ -17,7 +17,8 @@ export function renderHelp(path: readonly Command[]): string {
       'Examples',
       command.examples.flatMap((example) => [`# ${example.what}`, example.line]),
     ),
-    section('Flags', rows([...(command.flags ?? []), helpFlag].map((flag) => [flagLabel(flag), flagHelp(flag)]))),
+    flagSection('Flags', [...(command.flags ?? []), helpFlag]),
+    flagSection('Flags of every command', command.globalFlags ?? []),
   ];
   return sections.filter((text) => text !== '').join('\n\n') + '\n';
 }
@@ -25,9 +26,13 @@ export function renderHelp(path: readonly Command[]): string {
 export function usageLine(path: readonly Command[], command: Command): string {
   const parts = [commandWords(path)];
   if (command.subcommands !== undefined) parts.push('<command>');
-  for (const arg of command.args ?? []) parts.push(arg.name);
+  for (const { name, isOptional } of command.args ?? []) parts.push(isOptional === true ? `[${name}]` : name);
   parts.push('[flags]');
   return parts.join(' ');
+}
+
+function flagSection(title: string, flags: readonly Flag[]): string {
+  return section(title, rows(flags.map((flag) => [flagLabel(flag), flagHelp(flag)])));
 }
 
 function section(title: string, lines: readonly string[]): string {

@@ -24,7 +24,7 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
   const { tokens } = parseArgs({ args: [...argv], options: optionTable(root), strict: false, allowPositionals: true, tokens: true });
   const { path, args, unknown, further } = positionals(root, tokens);
   const command = path.at(-1) ?? root;
-  const known = optionsOf(command);
+  const known = optionsOf(command, root);
   const values = new Map<string, string[]>();
   const switches = new Map<string, boolean>();
 
@@ -154,17 +154,25 @@ function readSwitch(rawName: string, value: string | undefined, on: boolean): bo
 
 function readValue(rawName: string, value: string | undefined, inline: boolean, flag: Flag): string {
   const swallowedFlag = !inline && value !== undefined && value.length > 1 && value.startsWith('-');
-  if (value !== undefined && !swallowedFlag) return value;
+  if (value !== undefined && !swallowedFlag) return chosen(rawName, value, flag);
   throw usageError(`${rawName} needs a value (${flag.value})`, {
     why: swallowedFlag ? `What follows it, "${value}", looks like another flag.` : undefined,
     next: swallowedFlag ? `For a value that begins with a dash write --${flag.name}=${value}.` : undefined,
   });
 }
 
-/** Every name under which a flag of the command can be given. */
-function optionsOf(command: Command): ReadonlyMap<string, Option> {
+function chosen(rawName: string, value: string, { choices }: Flag): string {
+  if (choices === undefined || choices.includes(value)) return value;
+  const meant = suggest(value, choices);
+  throw usageError(`${rawName}: expected ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}, got "${value}"`, {
+    why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+  });
+}
+
+/** Every name under which a flag of the command can be given; its own flags go before those of all commands. */
+function optionsOf(command: Command, { globalFlags = [] }: Command): ReadonlyMap<string, Option> {
   const options = new Map<string, Option>();
-  for (const flag of [...(command.flags ?? []), helpFlag]) {
+  for (const flag of [...globalFlags, ...(command.flags ?? []), helpFlag]) {
     for (const name of [flag.name, ...(flag.aliases ?? []), ...(flag.short === undefined ? [] : [flag.short])])
       options.set(name, { flag, on: true });
     if (flag.negatable === true) options.set(`no-${flag.name}`, { flag, on: false });
@@ -175,7 +183,7 @@ function optionsOf(command: Command): ReadonlyMap<string, Option> {
 function optionTable(root: Command) {
   const table: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
   const visit = (command: Command): void => {
-    for (const [name, { flag }] of optionsOf(command)) {
+    for (const [name, { flag }] of optionsOf(command, root)) {
       if (name.length === 1) continue;
       const type = flag.value === undefined ? 'boolean' : 'string';
       table[name] = name === flag.name && flag.short !== undefined ? { type, short: flag.short } : { type };

@@ -6,8 +6,11 @@
  *     jsonl   {…}            one object a line
  *     text    A    B         a table, whose columns are as wide as the first page wants them
  */
+import { CliError } from './cli-error.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import type { ListFormat } from './output.ts';
+import { jsonText } from './plain-text.ts';
 import { cut, tableLine } from './table.ts';
 
 export type ListForms<Row> = {
@@ -53,9 +56,9 @@ export class PrintedList<Row> {
     this.#isBegun = true;
     switch (this.#format) {
       case 'json':
-        return (isFirst ? '[\n' : ',\n') + rows.map((row) => `  ${JSON.stringify(this.#forms.json(row))}`).join(',\n');
+        return (isFirst ? '[\n' : ',\n') + rows.map((row) => `  ${jsonText(this.#forms.json(row))}`).join(',\n');
       case 'jsonl':
-        return rows.map((row) => `${JSON.stringify(this.#forms.json(row))}\n`).join('');
+        return rows.map((row) => `${jsonText(this.#forms.json(row))}\n`).join('');
       case 'text':
         return this.#tableText(rows.map(this.#forms.cells), isFirst);
       case 'none':
@@ -85,6 +88,20 @@ export class PrintedList<Row> {
   }
 }
 
+/** While it is read: what was printed before a failure stays, and ends as a whole document. */
+export async function printWhole<Row>(io: Io, list: PrintedList<Row>, fill: () => Promise<void>): Promise<ExitCode> {
+  try {
+    await fill();
+  } catch (error) {
+    if (!list.isBegun || !(error instanceof CliError)) throw error;
+    list.end();
+    io.err(error.render());
+    return error.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.failed;
+  }
+  list.end();
+  return exitCodes.done;
+}
+
 /** All of a short list. */
 export async function printList<Row>(io: Io, format: ListFormat, forms: ListForms<Row>, rows: readonly Row[]): Promise<void> {
   const list = new PrintedList(io, format, forms);
@@ -97,7 +114,7 @@ export function printOne(io: Io, format: ListFormat, json: () => object, text: (
   switch (format) {
     case 'json':
     case 'jsonl':
-      io.out(`${JSON.stringify(json())}\n`);
+      io.out(`${jsonText(json())}\n`);
       return;
     case 'text':
       io.out(text());

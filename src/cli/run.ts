@@ -48,7 +48,8 @@ function checkArguments(path: readonly Command[], command: Command, args: readon
   const expected = command.args ?? [];
   const missing = expected[args.length];
   const next = `Run '${commandWords(path)} --help' for usage.`;
-  if (missing !== undefined) throw usageError(`${missing.name} is missing for "${commandWords(path)}"`, { next });
+  if (missing !== undefined && missing.isOptional !== true)
+    throw usageError(`${missing.name} is missing for "${commandWords(path)}"`, { next });
   const surplus = args[expected.length];
   if (surplus !== undefined) throw usageError(`unexpected argument "${surplus}" for "${commandWords(path)}"`, { next });
 }

@@ -13,12 +13,6 @@ export function tableLine(row: readonly string[], widths: readonly number[]): st
     .trimEnd();
 }
 
-/** What others wrote, on one line and without what a terminal would take for a command. */
-export function plainText(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
-}
-
 /** At most so many characters; `…` stands for what is cut. */
 export function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1))}…`;

@@ -341,7 +341,39 @@ describe('a server that refuses', () => {
   });
 
   test('gets the key and the headers of the command line', async () => {
-    await perdure('admin queue dlq count --category transfer --api-key secret --grpc-meta Team=payments');
+    await perdure('admin queue dlq count --category transfer --api-key secret --no-tls --grpc-meta Team=payments');
     expect(fake.asked[0]?.metadata).toMatchObject({ authorization: 'Bearer secret', team: 'payments' });
+  });
+});
+
+describe('what others wrote', () => {
+  const evil = 'pwned\u001b]0;title\u0007\u009b31m\u202eback';
+  // oxlint-disable-next-line no-control-regex
+  const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+
+  test('reaches no terminal as commands: in tables, in JSON, and in errors', async () => {
+    fake.letters.push(letter(1, { workflowId: evil, errorMessage: evil }), letter(2, { workflowId: evil, taskId: '1001' }));
+    const queue = '--category transfer';
+    for (const line of [
+      'read -o text',
+      'read',
+      'read -o jsonl',
+      'show --message-id 1',
+      'show --message-id 1 -o json',
+      'groups --by cause',
+    ]) {
+      const { out } = await perdure(`admin queue dlq ${line} ${queue}`);
+      expect(out, line).not.toBe('');
+      expect(out, line).not.toMatch(raw);
+    }
+    const [first] = JSON.parse((await perdure(`admin queue dlq read ${queue}`)).out) as readonly { readonly workflowId: string }[];
+    expect(first?.workflowId).toBe(evil);
+    const ambiguous = await perdure(`admin queue dlq purge ${queue} --task-id 1001`);
+    expect(ambiguous).toMatchObject({ code: 2, err: expect.stringContaining('pwned') });
+    expect(ambiguous.err).not.toMatch(raw);
+    fake.refuse = () => refusal(status.NOT_FOUND, `no such thing: ${evil}`);
+    const { err } = await perdure(`admin queue dlq count ${queue}`);
+    expect(err).toMatch(/^perdure: NOT_FOUND: no such thing: pwned/);
+    expect(err).not.toMatch(raw);
   });
 });

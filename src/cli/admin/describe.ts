@@ -7,7 +7,7 @@ import { withServer } from '../grpc-client.ts';
 import { listFormat } from '../output.ts';
 import { printOne } from '../printed-list.ts';
 import { rfc3339 } from '../printed-time.ts';
-import { plainText } from '../table.ts';
+import { plainText } from '../plain-text.ts';
 import { describeCluster, getShard } from './admin-service.ts';
 
 export async function runDescribeShard(invocation: Invocation): Promise<ExitCode> {
@@ -28,8 +28,7 @@ export async function runDescribeShard(invocation: Invocation): Promise<ExitCode
 }
 
 export async function runDescribeCluster(invocation: Invocation): Promise<ExitCode> {
-  const clusterName = invocation.flags.one('cluster') ?? '';
-  const answer = await withServer(invocation, async (client) => client.call(await describeCluster(), { clusterName }));
+  const answer = await withServer(invocation, async (client) => client.call(await describeCluster(), { clusterName: '' }));
   const { current } = answer.versionInfo ?? {};
   return printFields(invocation, {
     clusterName: answer.clusterName,

@@ -6,16 +6,18 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { outputFormat } from '../output.ts';
 import type { Invocation } from '../command.ts';
 import { serverAddress } from '../connection.ts';
+import { jsonText } from '../plain-text.ts';
 import { askServer, noServer } from './ask-server.ts';
 
 /** `refused`: why nothing was begun. */
 type ShardAnswer = { readonly shard: number; readonly refused?: string };
 
-export async function runRebuildVisibility({ flags, io }: Invocation): Promise<ExitCode> {
+export async function runRebuildVisibility(invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
   const format = outputFormat(flags.one('output'));
-  const address = serverAddress(flags, io);
+  const address = serverAddress(invocation);
   const shards = parsed(await askServer(address, 'POST', '/visibility/rebuild'), address);
-  io.out(format === 'json' ? `${JSON.stringify({ shards })}\n` : rendered(shards));
+  io.out(format === 'json' ? `${jsonText({ shards })}\n` : rendered(shards));
   return shards.some(({ refused }) => refused !== undefined) ? exitCodes.failed : exitCodes.done;
 }
 

@@ -7,6 +7,7 @@ import { outputFormat } from '../output.ts';
 import type { Invocation } from '../command.ts';
 import { table } from '../table.ts';
 import { serverAddress } from '../connection.ts';
+import { jsonText } from '../plain-text.ts';
 import { askServer, noServer } from './ask-server.ts';
 
 /** As much of the page as is printed; a server of another version may leave some out. */
@@ -51,11 +52,12 @@ type StatePage = {
   readonly matching?: readonly Matching[];
 };
 
-export async function runState({ flags, io }: Invocation): Promise<ExitCode> {
+export async function runState(invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
   const format = outputFormat(flags.one('output'));
-  const address = serverAddress(flags, io);
+  const address = serverAddress(invocation);
   const page = parsed(await askServer(address, 'GET', '/health/state'), address);
-  io.out(format === 'json' ? `${JSON.stringify(page)}\n` : rendered(page));
+  io.out(format === 'json' ? `${jsonText(page)}\n` : rendered(page));
   return exitCodes.done;
 }
 

@@ -17,8 +17,8 @@ import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { withServer, type GrpcClient, type GrpcMethod } from '../grpc-client.ts';
 import { listFormat } from '../output.ts';
-import { PrintedList, printOne } from '../printed-list.ts';
-import { plainText } from '../table.ts';
+import { PrintedList, printOne, printWhole } from '../printed-list.ts';
+import { plainText } from '../plain-text.ts';
 
 const path = (method: string): string => `/temporal.api.workflowservice.v1.WorkflowService/${method}`;
 
@@ -79,11 +79,11 @@ export async function runListNamespaces(invocation: Invocation): Promise<ExitCod
   const { flags, io } = invocation;
   const forms = { json, titles: ['NAME', 'ID', 'STATE', 'RETENTION', 'ACTIVE', 'CLUSTERS'], cells };
   const list = new PrintedList<DescribeNamespaceResponse>(io, listFormat(flags.one('output'), 'text'), forms);
-  await withServer(invocation, async (client) => {
-    for await (const namespaces of pages(client)) if (!(await list.add(namespaces))) return;
-  });
-  list.end();
-  return exitCodes.done;
+  return printWhole(io, list, () =>
+    withServer(invocation, async (client) => {
+      for await (const namespaces of pages(client)) if (!(await list.add(namespaces))) return;
+    }),
+  );
 }
 
 async function* pages(client: GrpcClient) {

@@ -8,7 +8,7 @@ import { withServer } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
 import { printList } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
-import { plainText } from '../../table.ts';
+import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { count } from './read.ts';
 import { selected } from './selected.ts';

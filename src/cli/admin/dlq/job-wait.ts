@@ -5,6 +5,7 @@ import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
+import { plainText } from '../../plain-text.ts';
 import { printOne } from '../../printed-list.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { JobProgress } from './job-progress.ts';
@@ -73,7 +74,7 @@ async function waitForEnd(kind: DlqKind, { flags, io }: Invocation, client: Grpc
         if (job.state === 'paused' && !told.has(job.jobId)) {
           told.add(job.jobId);
           progress.clear();
-          const why = job.stateReason === '' ? '' : ` (${job.stateReason})`;
+          const why = job.stateReason === '' ? '' : ` (${plainText(job.stateReason)})`;
           io.err(`perdure: job ${job.jobId} is paused${why}; it goes on with: perdure ${kind} job resume ${job.jobId}\n`);
         }
         const question = { jobId: job.jobId, unlessState: job.state, waitMs: progress.intervalMs };

@@ -5,9 +5,9 @@ import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
-import { PrintedList, printOne } from '../../printed-list.ts';
+import { PrintedList, printOne, printWhole } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
-import { plainText } from '../../table.ts';
+import { plainText } from '../../plain-text.ts';
 import { paceOf, reasonOf } from './change-options.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
@@ -25,15 +25,15 @@ export async function runListJobs(kind: DlqKind, invocation: Invocation): Promis
   const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time) };
   const list = new PrintedList<Job>(io, listFormat(flags.one('output'), 'text'), forms);
   let missing = count(flags, 'limit', limitDefault) || Infinity;
-  await withServer(invocation, async (client) => {
-    for await (const jobs of jobPages(client, flags.switched('active') === true)) {
-      const wanted = jobs.filter((job) => isWanted(kind, invocation, job)).slice(0, missing);
-      missing -= wanted.length;
-      if (!(await list.add(wanted)) || missing <= 0) return;
-    }
-  });
-  list.end();
-  return exitCodes.done;
+  return printWhole(io, list, () =>
+    withServer(invocation, async (client) => {
+      for await (const jobs of jobPages(client, flags.switched('active') === true)) {
+        const wanted = jobs.filter((job) => isWanted(kind, invocation, job)).slice(0, missing);
+        missing -= wanted.length;
+        if (!(await list.add(wanted)) || missing <= 0) return;
+      }
+    }),
+  );
 }
 
 async function* jobPages(client: GrpcClient, activeOnly: boolean) {

@@ -2,7 +2,7 @@
 import type { DeadLetter, Payload } from '../../../wire/generated/api/deadletter/service.ts';
 import type { ListForms } from '../../printed-list.ts';
 import { rfc3339, span } from '../../printed-time.ts';
-import { plainText } from '../../table.ts';
+import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { isOfOtherClusters, queueText } from './queue-names.ts';
 

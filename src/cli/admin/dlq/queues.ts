@@ -6,7 +6,7 @@ import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { printList } from '../../printed-list.ts';
-import { plainText } from '../../table.ts';
+import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { replicationCategories } from './queue-names.ts';
 import { listDeadLetterQueues } from './service.ts';

@@ -1,10 +1,10 @@
 /** `… dlq read` and `… dlq count`: the letters of a selection, and their number. */
-import { CliError, usageError } from '../../cli-error.ts';
+import { usageError } from '../../cli-error.ts';
 import type { FlagValues, Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
-import { PrintedList } from '../../printed-list.ts';
+import { PrintedList, printWhole } from '../../printed-list.ts';
 import type { DeadLetter } from '../../../wire/generated/api/deadletter/service.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { letterForms } from './letter-forms.ts';
@@ -24,20 +24,12 @@ export async function runRead(kind: DlqKind, invocation: Invocation): Promise<Ex
     pageSize: Math.min(count(flags, 'page-size', pageSizeMax) || pageSizeMax, pageSizeMax),
     withPayload: detail.withPayload,
   };
-  try {
-    await withServer(invocation, async (client) => {
+  return printWhole(io, list, () =>
+    withServer(invocation, async (client) => {
       const wanted = await selected(kind, flags, client);
       for await (const letters of pages(client, wanted, paging)) if (!(await list.add(letters))) return;
-    });
-  } catch (error) {
-    // What was printed stays; it ends as a whole document.
-    if (!list.isBegun || !(error instanceof CliError)) throw error;
-    list.end();
-    io.err(error.render());
-    return error.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.failed;
-  }
-  list.end();
-  return exitCodes.done;
+    }),
+  );
 }
 
 /** One in memory at a time. */

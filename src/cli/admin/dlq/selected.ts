@@ -5,6 +5,7 @@ import { CliError, usageError } from '../../cli-error.ts';
 import type { FlagValues } from '../../command.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
+import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { isOfOtherClusters, queueText, replicationCategories } from './queue-names.ts';
 import { allQueues } from './queues.ts';
@@ -128,6 +129,6 @@ async function checkUnambiguous(kind: DlqKind, flag: string, { queues, selection
 }
 
 function candidate({ queue, messageId, taskId, taskType, shardId, workflowId, runId }: DeadLetter): string {
-  const run = [workflowId, runId].filter((part) => part !== '').join('/');
-  return `  message ${messageId} of ${queueText(queue)}: task ${taskId}, ${taskType}, shard ${shardId}${run === '' ? '' : `, ${run}`}`;
+  const run = plainText([workflowId, runId].filter((part) => part !== '').join('/'));
+  return `  message ${messageId} of ${queueText(queue)}: task ${taskId}, ${plainText(taskType)}, shard ${shardId}${run === '' ? '' : `, ${run}`}`;
 }

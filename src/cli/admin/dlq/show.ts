@@ -7,7 +7,7 @@ import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
 import { printOne } from '../../printed-list.ts';
 import { rfc3339 } from '../../printed-time.ts';
-import { plainText } from '../../table.ts';
+import { jsonText, plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { letterJson, letterText, payloadJson } from './letter-forms.ts';
 import { selected } from './selected.ts';
@@ -72,7 +72,7 @@ function shownText(kind: DlqKind, found: GetDeadLetterResponse): string {
     ),
     // Of one that can be read they say nothing that does not stand above.
     lines('Headers', damage === '' ? [] : headers.map(({ name, value }) => plainText(`${name}: ${value}`))),
-    lines('Task', letter.payload === undefined ? [] : JSON.stringify(payloadJson(letter.payload), null, 2).split('\n')),
+    lines('Task', letter.payload === undefined ? [] : jsonText(payloadJson(letter.payload), 2).split('\n')),
   ];
   return `${parts
     .filter((part) => part.length > 0)

@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import type { Io } from '../../io.ts';
 import type { ListFormat } from '../../output.ts';
 import { printOne } from '../../printed-list.ts';
-import { plainText } from '../../table.ts';
+import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { digits } from './letter-forms.ts';
 import type { OperationName } from './operation.ts';

@@ -1,0 +1,127 @@
+/** `perdure errors CODE`: what an error says, and what to do. Of codes of calls, of exit codes, and of what becomes of dead letters. */
+import { suggest } from '../config/suggest.ts';
+import { failure } from './cli-error.ts';
+import type { Invocation } from './command.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { listFormat } from './output.ts';
+import { printList, printOne } from './printed-list.ts';
+
+type Explained = { readonly code: string; readonly means: string; readonly next: string };
+
+const explained: readonly Explained[] = [
+  ...([
+    [
+      'NOT_FOUND',
+      'What was named is not there: a queue, a letter, a job, a plan, a shard, a cluster or a namespace.',
+      'perdure admin queue dlq list shows the queues; a letter that was merged or purged is told as such.',
+    ],
+    [
+      'INVALID_ARGUMENT',
+      'The request is wrong in itself; nothing was changed.',
+      'The text names the field and what was expected. Asking again changes nothing.',
+    ],
+    [
+      'PERMISSION_DENIED',
+      'Whoever asks may not do that.',
+      'Log in as an administrator of the cluster: --api-key, TEMPORAL_API_KEY or a profile.',
+    ],
+    ['UNAUTHENTICATED', 'The key was not accepted.', 'Look at --api-key, TEMPORAL_API_KEY and the profile.'],
+    ['INTERNAL', 'A bug of the server, or data that it cannot read.', 'Its log has the reason at that time.'],
+    ['RESOURCE_EXHAUSTED', 'A limit of the server: the rate of calls, or the size of a request.', 'Ask later, or for less at a time.'],
+    [
+      'FAILED_PRECONDITION',
+      'What is there forbids it: another job holds the letter, a plan has expired, a job has ended, some of the tasks failed again.',
+      'The text names the job or the plan: perdure admin queue dlq job describe JOB.',
+    ],
+    ['ALREADY_EXISTS', 'It is there already.', 'Nothing was changed.'],
+    [
+      'UNAVAILABLE',
+      'Nobody serves that now: a queue or a shard is being taken over, or the log is away. Commands try again for some seconds.',
+      'Ask again in a moment; perdure admin state shows what is served.',
+    ],
+    [
+      'DEADLINE_EXCEEDED',
+      'No answer came in time. What was to be changed may have been changed.',
+      'Look before asking again; --command-timeout gives it longer.',
+    ],
+    [
+      'UNIMPLEMENTED',
+      'This server does not have that.',
+      'Compare perdure version with the version of the server: perdure admin cluster describe.',
+    ],
+    ['CANCELLED', 'The call was ended by its client.', 'Ask again.'],
+  ] as const),
+  ...([
+    ['0', 'Done; of a merge or a purge: nothing of the selection is left.', 'Nothing.'],
+    ['1', 'Failed; what was named is not there, or the job failed as a whole.', 'The text says why.'],
+    ['2', 'Wrong flags or values, bad configuration, or one task was named and several letters match.', 'The text says what was expected.'],
+    [
+      '3',
+      'The job has ended, and letters of its selection remain. Of a server: another one serves its log.',
+      'perdure admin queue dlq job describe JOB shows what failed and why.',
+    ],
+    ['4', 'No server answers there, or it does not serve.', 'Name the gRPC port of a running server: --address HOST:PORT.'],
+    ['5', 'Permission denied.', 'Log in as an administrator of the cluster.'],
+    ['130', 'Interrupted. A job that was waited for goes on.', 'perdure admin queue dlq job watch JOB waits again.'],
+  ] as const),
+  ...([
+    ['retries-exhausted', 'The task failed as often as tasks of its category may.', 'Mend the cause, then merge the letter.'],
+    ['permanent-error', 'The error of the task cannot go away by trying again.', 'Mend what it names, then merge; or purge.'],
+    ['namespace-deleted', 'The namespace that the task acts on is deleted.', 'Register one of that name and merge, or purge.'],
+    [
+      'OutcomeUnknown',
+      'A task that was merged has not been answered for in time. It may have had its effect.',
+      'Merge it again: the shard remembers what became of it.',
+    ],
+    ['UnknownCategory', 'This server cannot execute tasks of that category.', 'Merge it with a server that can, or purge it.'],
+    [
+      'loop-guard',
+      'The letter failed in so many merges that it is in quarantine.',
+      'Mend the cause, then merge with --override-loop-guard and --reason.',
+    ],
+    [
+      'failure-budget',
+      'More letters failed than --max-failures: the job is paused.',
+      'Look at its failures; then job resume, or job cancel.',
+    ],
+    ['undecodable', 'The task in the letter cannot be read.', 'perdure admin queue dlq show has its bytes; a purge removes it.'],
+    ['not-active', 'The namespace of the letter is active in another cluster.', 'Merge it there, or after a failover.'],
+  ] as const),
+].map(([code, means, next]) => ({ code, means, next }));
+
+export async function runErrors({ flags, args, io }: Invocation): Promise<ExitCode> {
+  const format = listFormat(flags.one('output'), 'text');
+  const [given] = args;
+  if (given === undefined) {
+    await printList(
+      io,
+      format,
+      { json: (each) => each, titles: ['CODE', 'MEANS'], cells: ({ code, means }) => [code, means], elastic: 1 },
+      explained,
+    );
+    return exitCodes.done;
+  }
+  const found = explained.find(({ code }) => sameCode(code) === sameCode(given));
+  if (found === undefined) {
+    const meant = suggest(
+      given.toUpperCase(),
+      explained.map(({ code }) => code),
+    );
+    throw failure(`nothing is known of the code "${given}"`, {
+      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+      next: 'perdure errors lists those that there are.',
+    });
+  }
+  printOne(
+    io,
+    format,
+    () => found,
+    () => `${found.code}\n${found.means}\n${found.next}\n`,
+  );
+  return exitCodes.done;
+}
+
+/** `NotFound`, `not-found` and `NOT_FOUND` are one. */
+function sameCode(code: string): string {
+  return code.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
+}
