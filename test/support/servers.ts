@@ -14,8 +14,13 @@ function programWith(hidden: HiddenOptions): readonly string[] | undefined {
 }
 
 /** `perdure server start-dev`; without a file it keeps its journals in memory. `flags` follow the others. */
-export async function embeddedServer(database?: string, flags: readonly string[] = [], hidden: HiddenOptions = {}): Promise<ServerProcess> {
-  const port = await freePort();
+export async function embeddedServer(
+  database?: string,
+  flags: readonly string[] = [],
+  hidden: HiddenOptions = {},
+  given?: number,
+): Promise<ServerProcess> {
+  const port = given ?? (await freePort());
   const where = database === undefined ? [] : ['--db-filename', database];
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error'];
   return new ServerProcess(port, [...args, ...where, ...flags], programWith(hidden));
