@@ -32,6 +32,7 @@ import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { LoopTurns } from '../loop-turns.ts';
 import { capturedTasks, type TaskCapture } from './task-capture.ts';
+import { type SideRunners, SideTasks } from './side-tasks/side-tasks.ts';
 import { TaskNamespaces } from './task-namespaces.ts';
 import { QueryDispatch } from './query-dispatch.ts';
 import { LogError } from '../log.ts';
@@ -56,6 +57,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly checkpoints?: HistoryCheckpointOptions;
   /** What becomes of tasks that fail for good; absent: there are no dead letters, and whatever fails is tried for ever. */
   readonly capture?: TaskCapture;
+  /** Of the process: what runs tasks beside their shards. */
+  readonly sideRunners?: SideRunners;
   /** While it is nearly full no workflow is started; absent: nobody watches it. */
   readonly heap?: { readonly nearlyFull: object | undefined };
 };
@@ -91,7 +94,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const captured = capturedTasks({ ...options, core, tenure, submit, offsetOf: (runId, eventId) => this.store.offsetOf(runId, eventId) });
     const { failed, handOvers } = captured;
     const namespaces = capture === undefined ? undefined : new TaskNamespaces({ registry, asker: router, clock });
-    const own = new OwnCommands({ core, tenure, failed, namespaces, clock, random });
+    const side = new SideTasks({
+      runners: options.sideRunners ?? {},
+      tenure,
+      isPending: (taskId) => core.transferTask(taskId) !== undefined || core.timerTask(taskId) !== undefined,
+    });
+    const own = new OwnCommands({ core, tenure, failed, side, namespaces, clock, random });
     const notes = new AtMatchingNotes({ tenure, submit });
     const transfers = new TransferQueue({
       shard: {
@@ -109,6 +117,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         submit: (command) => void submit(command),
       },
       failed,
+      side,
       namespaces,
       tenure,
       router,

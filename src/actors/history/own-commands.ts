@@ -3,6 +3,7 @@
  *
  *     alarm ─────────────────▶ fireTimer ────────────┐
  *     another shard's answer ─▶ finishOutboxTask ────┤
+ *     archiveExecution is due ─▶ SideTasks ─▶ archived
  *     a second later ────────▶ flushFinishedTasks ───┼─▶ decided
  *                                    ▲               │
  *                                  pause ◀───────────┴─ cannot be decided: a task (timer, message) has failed, and in the end it is a dead letter
@@ -21,6 +22,7 @@ import { errorText } from '../../kernel/error-text.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import type { FailedTasks } from './failed-tasks.ts';
+import type { ArchiveTask, SideTasks } from './side-tasks/side-tasks.ts';
 import { thrownByTask } from './task-failures.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
 import type { Clock, Random } from '../ports.ts';
@@ -32,6 +34,7 @@ export type OwnCommandsOptions = {
   readonly core: HistoryCore;
   readonly tenure: Tenure<HistoryCommand>;
   readonly failed: FailedTasks;
+  readonly side: SideTasks;
   /** undefined: nobody knows of any, and all are there. */
   readonly namespaces: TaskNamespaces | undefined;
   readonly clock: Clock;
@@ -49,6 +52,7 @@ export class OwnCommands {
   readonly #core: HistoryCore;
   readonly #tenure: Tenure<HistoryCommand>;
   readonly #failed: FailedTasks;
+  readonly #side: SideTasks;
   readonly #namespaces: TaskNamespaces | undefined;
   readonly #random: Random;
   readonly #attempts: FailedAttempts;
@@ -57,10 +61,11 @@ export class OwnCommands {
   /** A flush is to come, or waits to be decided. */
   #flushing = false;
 
-  constructor({ core, tenure, failed, namespaces, clock, random }: OwnCommandsOptions) {
+  constructor({ core, tenure, failed, side, namespaces, clock, random }: OwnCommandsOptions) {
     this.#core = core;
     this.#tenure = tenure;
     this.#failed = failed;
+    this.#side = side;
     this.#namespaces = namespaces;
     this.#random = random;
     this.#attempts = new FailedAttempts(clock);
@@ -105,6 +110,7 @@ export class OwnCommands {
     if (due === undefined) return;
     const task = this.#core.timerTask(due.taskId);
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
+    if (task?.kind === 'archiveExecution') return this.#runBeside(task);
     this.submit({ kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() });
   }
 
@@ -113,6 +119,15 @@ export class OwnCommands {
     const injected = this.#failed.injected(task);
     if (injected !== undefined) this.#timerFailed(task, injected);
     return injected === undefined && this.#hasNamespace(task);
+  }
+
+  /** It stays out of the way until its attempt is over, which the next ones do not wait for. */
+  #runBeside(task: ArchiveTask): void {
+    this.#postpone(task.taskId, Infinity);
+    this.#side.run(task, (answer) => {
+      if (answer.kind === 'failed') this.#timerFailed(task, answer.failure);
+      else this.submit(answer.command);
+    });
   }
 
   // ── Timers that fail ───────────────────────────────────────────────────────────────────────────────────────────────────────

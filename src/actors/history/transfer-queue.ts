@@ -6,6 +6,8 @@
  *                                    started or is obsolete, and a takeover offers it again, unless it was noted that it is stored there.
  *     the others (the outbox)    ──▶ runOutboxTask, in the mailbox: a message ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
+ *     invokeCallback             ──▶ an attempt beside the shard (side-tasks/side-tasks.ts), and the command that it answers.
+ *
  * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending: attempts that met nobody (a target that
  * moves, a log that does not answer) are no failures, however many they are. What cannot be built, or is refused because of what it is (its
  * target cannot decide or write it), has failed; after many failures, or one that no further attempt can mend, it becomes a dead letter
@@ -45,6 +47,7 @@ import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { FailedTasks } from './failed-tasks.ts';
+import type { CallbackTask, SideAnswer, SideTasks } from './side-tasks/side-tasks.ts';
 import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from './task-failures.ts';
 import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
@@ -89,6 +92,7 @@ export interface TransferShard {
 export type TransferQueueOptions = {
   readonly shard: TransferShard;
   readonly failed: FailedTasks;
+  readonly side: SideTasks;
   /** undefined: nobody knows of any, and all are there. */
   readonly namespaces: TaskNamespaces | undefined;
   /** When it ends, whoever takes over runs what is pending. */
@@ -275,11 +279,18 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'closeChild':
         return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
       case 'invokeCallback':
+        return this.#options.side.run(task, (answer) => this.#sideAnswered(task, tries, answer));
       case 'upsertVisibility':
         throw new Error(`this version makes no ${task.kind}, and cannot run it`);
       default:
         return unreachable(task);
     }
+  }
+
+  #sideAnswered(task: CallbackTask, tries: Tries, answer: SideAnswer): void {
+    if (answer.kind === 'failed') return this.#fails(task, tries, answer.failure);
+    if (tries.failures > 0) this.#options.failed.forget(task.taskId);
+    this.#options.shard.submit(answer.command);
   }
 
   #newRunId(): string {

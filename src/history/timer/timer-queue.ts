@@ -9,7 +9,8 @@
  * truth: the task keeps its fire time.
  *
  * Up to its horizon the queue holds all timers of the shard; of those beyond it some, the others are in a database alone (timer-window.ts).
- * Without a database it has no horizon. Ends of retention follow their runs into memory and out of it, whenever they are, and do not count here.
+ * Without a database it has no horizon. Ends of retention follow their runs into memory and out of it, whenever they are, and do not count here;
+ * nor do tasks that are run beside the shard, once they were due.
  */
 import type { TimerTask } from '../tasks.ts';
 
@@ -109,7 +110,9 @@ export class TimerQueue {
 
   /** Not before that time, whenever it was due. */
   postpone(taskId: number, untilMs: number): void {
-    if (!this.#tasks.has(taskId)) return;
+    const task = this.#tasks.get(taskId);
+    if (task === undefined) return;
+    if (task.kind === 'archiveExecution' && !this.#postponed.has(taskId)) this.#count(task, -1);
     this.#postponed.set(taskId, untilMs);
     this.#heap.push({ fireTimeMs: untilMs, taskId });
     this.#up(this.#heap.length - 1);
@@ -172,9 +175,14 @@ export class TimerQueue {
   }
 
   #count(task: TimerTask, by: 1 | -1): void {
-    if (task.kind === 'retention') return;
+    if (task.kind === 'retention' || this.#isBeside(task)) return;
     if (byFireTime(task, this.#horizon) > 0) this.#far += by;
     else this.#near += by;
+  }
+
+  /** It is being run, or was: however many do not get done, the window brings what comes behind them. */
+  #isBeside({ kind, taskId }: TimerTask): boolean {
+    return kind === 'archiveExecution' && this.#postponed.has(taskId);
   }
 
   #counts({ fireTimeMs, taskId }: NextTimer): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SideTasks } from '../../../src/actors/history/side-tasks/side-tasks.ts';
 import { FailedTasks, type FaultOf } from '../../../src/actors/history/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/task-namespaces.ts';
 import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
@@ -111,6 +112,7 @@ class Bench {
     this.queue = new TransferQueue({
       shard,
       failed,
+      side: new SideTasks({ runners: {}, tenure: this.tenure, isPending: () => true }),
       namespaces: new TaskNamespaces({ registry: this.#registry, asker: router, clock: this.clock }),
       tenure: this.tenure,
       router,

@@ -1,0 +1,93 @@
+/**
+ * Tasks of one shard that need a file or a stranger's server, and not the shard: they run beside it, at least once each.
+ *
+ *     OwnCommands, TransferQueue ── run ─▶ SideRoom ─ turn ─▶ attempt ─┬─ done: a command of the shard's own, whose record ends the task
+ *                ▲                        (of the process)             └─ failed ─▶ judged like any other (failed-tasks.ts)
+ *                └── after a takeover: whatever is pending still, from the beginning
+ *
+ * What an attempt has done and no record says is done once more, so it must bear that.
+ */
+import type { TaskFailure } from '../../../deadletters/task-failure.ts';
+import type { OwnHistoryCommand } from '../../../history/commands.ts';
+import type { TimerTask, TransferTask } from '../../../history/tasks.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import { thrownByTask } from '../task-failures.ts';
+import type { SideRoom } from './side-room.ts';
+
+/** What has come of an attempt. */
+export type SideAnswer =
+  /** The command's record ends the task, or says what is next. */
+  { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
+
+/** Of a process, for one kind of task. */
+export type SideRunner<Task extends ArchiveTask | CallbackTask> = {
+  readonly room: SideRoom;
+  readonly destinationOf: (task: Task) => string;
+  /** What it throws is a failure. */
+  readonly attempt: (task: Task) => Promise<SideAnswer>;
+};
+
+export type ArchiveTask = Extract<TimerTask, { readonly kind: 'archiveExecution' }>;
+export type CallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
+
+/** Absent: such tasks fail, as those that this server cannot run. */
+export type SideRunners = {
+  readonly archiveExecution?: SideRunner<ArchiveTask>;
+  readonly invokeCallback?: SideRunner<CallbackTask>;
+};
+
+export type SideTasksOptions = {
+  readonly runners: SideRunners;
+  readonly tenure: Pick<Tenure<never>, 'active'>;
+  /** False: it has ended, or waits aside. */
+  readonly isPending: (taskId: number) => boolean;
+};
+
+export class SideTasks {
+  readonly #options: SideTasksOptions;
+
+  constructor(options: SideTasksOptions) {
+    this.#options = options;
+  }
+
+  /** `answered`: in the same tenure, and of a task that is pending still; else never. */
+  run(task: ArchiveTask | CallbackTask, answered: (answer: SideAnswer) => void): void {
+    const { runners } = this.#options;
+    switch (task.kind) {
+      case 'archiveExecution':
+        return this.#enter(task, runners.archiveExecution, answered);
+      case 'invokeCallback':
+        return this.#enter(task, runners.invokeCallback, answered);
+      default:
+        return unreachable(task);
+    }
+  }
+
+  #enter<Task extends ArchiveTask | CallbackTask>(
+    task: Task,
+    runner: SideRunner<Task> | undefined,
+    answered: (answer: SideAnswer) => void,
+  ): void {
+    if (runner === undefined)
+      return answered({ kind: 'failed', failure: thrownByTask(new Error(`this server does not run ${task.kind}`)) });
+    runner.room.enter(runner.destinationOf(task), async () => {
+      if (!this.#isWanted(task)) return;
+      const answer = await attemptOf(task, runner);
+      if (this.#isWanted(task)) answered(answer);
+    });
+  }
+
+  #isWanted({ taskId }: ArchiveTask | CallbackTask): boolean {
+    const { tenure, isPending } = this.#options;
+    return tenure.active && isPending(taskId);
+  }
+}
+
+async function attemptOf<Task extends ArchiveTask | CallbackTask>(task: Task, { attempt }: SideRunner<Task>): Promise<SideAnswer> {
+  try {
+    return await attempt(task);
+  } catch (error) {
+    return { kind: 'failed', failure: thrownByTask(error) };
+  }
+}
