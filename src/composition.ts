@@ -288,6 +288,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       router,
       database,
       checkpoints,
+      startsWithAsks: options.log.kind === 'embedded' && options.log.filename === undefined,
       settings: () => dynamicConfig.values(letterSettings),
       metrics: metrics?.of('history'),
       storeKind: options.log.kind,

@@ -18,6 +18,7 @@ import type { GrowingLog, TopicSpec } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Router } from '../actors/asks/router.ts';
+import { StartedByAsk } from './started-by-ask.ts';
 import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
@@ -45,6 +46,8 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   /** Of the server's database; absent: it has none. */
   readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
   readonly revival?: Partial<RevivalTiming>;
+  /** The log began with this process, and so did its queues: an owner starts with the first ask, and so does the thread of its index. */
+  readonly startsWithAsks?: boolean;
 };
 
 /** The categories whose tasks come from this cluster, and may fail for good. */
@@ -70,6 +73,7 @@ type Served = {
   readonly topic: string;
   readonly category: string;
   readonly revival: OwnerRevival;
+  readonly hasStarted: () => boolean;
   status: PartitionStatus | undefined;
   servedMs: number;
 };
@@ -121,7 +125,8 @@ export class DeadLetterQueues {
   get concerns(): readonly Concern[] {
     const nowMs = this.#options.clock.monoMs();
     const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened (${reason})`));
-    const unserved = this.#served.filter(({ status, servedMs }) => {
+    const unserved = this.#served.filter(({ status, servedMs, hasStarted }) => {
+      if (!hasStarted()) return false;
       return isDown(status) || (status?.state !== 'active' && nowMs - servedMs >= TOLD_AFTER_MS);
     });
     return [...closed, ...unserved.map(({ topic, status }) => concernOf(topic, whyUnserved(status)))];
@@ -136,7 +141,7 @@ export class DeadLetterQueues {
   async stop(): Promise<void> {
     this.#office.close();
     for (const { revival } of this.#served) revival.stop();
-    await Promise.all(this.#served.map(({ host }) => host.actor.drain()));
+    await Promise.all(this.#served.filter(({ hasStarted }) => hasStarted()).map(({ host }) => host.actor.drain()));
   }
 
   /** Of a category that is not served now what was told last stands. */
@@ -144,9 +149,13 @@ export class DeadLetterQueues {
     const { metrics, settings } = this.#options;
     if (metrics === undefined || !settings().emitsMetrics) return;
     for (const category of new Set([...toldCategories, ...this.#served.map((served) => served.category)])) {
-      const counts = this.#served.filter((served) => served.category === category).map(({ host }) => host.letters);
-      const gauge = metrics.gauge('dlq_message_count', { task_category: category });
-      if (!counts.includes(undefined)) gauge.value = counts.reduce<number>((sum, letters) => sum + (letters ?? 0), 0);
+      const ofCategory = this.#served.filter((served) => served.category === category);
+      const counts = ofCategory.map(({ host, hasStarted }) => (hasStarted() ? host.letters : 0));
+      if (counts.includes(undefined)) continue;
+      metrics.gauge('dlq_message_count', { task_category: category }).value = counts.reduce<number>(
+        (sum, letters) => sum + (letters ?? 0),
+        0,
+      );
     }
   }
 
@@ -167,13 +176,21 @@ export class DeadLetterQueues {
       onStatus: (status) => {
         if (status.state === 'active' || served.status?.state === 'active') served.servedMs = clock.monoMs();
         served.status = status;
+        firstAsk?.told(status);
         revival.told(status);
       },
     });
-    const served: Served = { host, topic, category: queue.category, revival, status: undefined, servedMs: clock.monoMs() };
+    const start = (): void => {
+      served.servedMs = clock.monoMs();
+      host.actor.start();
+    };
+    const sink = router.deadLetters.sink(queue.number);
+    const firstAsk = given.startsWithAsks === true ? new StartedByAsk({ endpoint: host, sink, start }) : undefined;
+    const hasStarted = (): boolean => firstAsk?.hasStarted ?? true;
+    const served: Served = { host, topic, category: queue.category, revival, hasStarted, status: undefined, servedMs: clock.monoMs() };
     this.#served.push(served);
-    router.deadLetters.attach(queue.number, host);
-    host.actor.start();
+    router.deadLetters.attach(queue.number, firstAsk ?? host);
+    if (firstAsk === undefined) start();
   }
 }
 

@@ -34,13 +34,15 @@ class Server {
   readonly metrics = new MetricsRegistry();
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
+  /** By their numbers: queues whose owners have begun. */
+  readonly restored: number[] = [];
   readonly cluster: ClusterHost;
   readonly queues: DeadLetterQueues;
   readonly #options: DeadLetterQueuesOptions;
 
-  static async start(file: string, refuses: Refusal): Promise<Server> {
+  static async start(file: string, refuses: Refusal, more: Partial<DeadLetterQueuesOptions>): Promise<Server> {
     const log = await openEmbeddedLog({ filename: file, topics: [{ name: 'perdure.cluster', partitions: 1 }] });
-    const server = new Server(log, openSqlite({ filename: `${file}-state` }), refuses);
+    const server = new Server(log, openSqlite({ filename: `${file}-state` }), refuses, more);
     await until(() => server.cluster.actor.status().state === 'active');
     return server;
   }
@@ -51,7 +53,7 @@ class Server {
     return new DeadLetterQueues({ ...this.#options, router, cluster: this.cluster, metrics: undefined });
   }
 
-  private constructor(log: GrowingLog, database: Database, refuses: Refusal) {
+  private constructor(log: GrowingLog, database: Database, refuses: Refusal, more: Partial<DeadLetterQueuesOptions>) {
     this.log = log;
     this.database = database;
     const logger: Logger = {
@@ -94,12 +96,19 @@ class Server {
       prefix: 'perdure',
       cluster: this.cluster,
       router,
-      database,
+      database: {
+        ...database,
+        restore: (journal) => {
+          this.restored.push(journal.partition);
+          return database.restore(journal);
+        },
+      },
       checkpoints,
       settings: () => ({ emitsMetrics: true, maxGeneration: 5, compactionMaxCarry: 10_000 }),
       metrics: this.metrics.of('history'),
       storeKind: 'embedded',
       revival: { pauseMs: 50 },
+      ...more,
     };
     this.queues = new DeadLetterQueues(this.#options);
   }
@@ -157,8 +166,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function start(refuses: Refusal = () => false): Promise<Server> {
-  const server = await Server.start(join(folder, 'x.db'), refuses);
+async function start(refuses: Refusal = () => false, more: Partial<DeadLetterQueuesOptions> = {}): Promise<Server> {
+  const server = await Server.start(join(folder, 'x.db'), refuses, more);
   servers.push(server);
   return server;
 }
@@ -274,12 +283,31 @@ describe('dead letter queues', () => {
     await server.ask(1, handOver);
     const rival = server.rival();
     rival.open([wanted('transfer')]);
+    expect(server.scraped('perdure_dlq_letters')).toMatchObject({ 'perdure_dlq_letters transfer active open': 3 });
     await until(() => server.queues.concerns.some(({ message }) => message.includes('it is unassigned (ownership lost')));
+    expect(server.scraped('perdure_dlq'), 'whoever has it tells of it').toEqual({});
     await rival.stop();
     await until(() => server.queues.concerns.length === 0);
     while ((await server.ask(1, count)).kind !== 'counted') await turns();
     expect(await server.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
     expect(await server.ask(1, count)).toMatchObject({ open: 3 });
+  });
+
+  test('of a log that began with the server start with the first ask, which is answered, and until then they are empty', async () => {
+    const server = await start(undefined, { startsWithAsks: true });
+    server.queues.open([wanted('transfer'), wanted('timer')]);
+    await until(() => server.numberOf('timer') !== undefined);
+    await turns(20);
+    expect(server.restored).toEqual([]);
+    expect(server.scraped('dlq_message_count')).toMatchObject({ 'dlq_message_count transfer': 0, 'dlq_message_count timer': 0 });
+    expect(server.queues.concerns).toEqual([]);
+    const asked = [server.ask(1, handOver), server.ask(1, count)];
+    expect(await Promise.all(asked)).toMatchObject([
+      { kind: 'accepted', ids: [0, 1, 2] },
+      { kind: 'counted', open: 3 },
+    ]);
+    expect(server.restored).toEqual([1]);
+    expect(server.scraped('dlq_message_count')).toMatchObject({ 'dlq_message_count transfer': 3, 'dlq_message_count timer': 0 });
   });
 
   test('whose topic cannot be made are tried again, the others are served, and people are told', async () => {

@@ -68,14 +68,16 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
 
   /** Letters in the queue; undefined: it is not served. */
   get letters(): number | undefined {
-    const { ids } = this.actor.memory?.core.state ?? {};
-    return ids === undefined || this.actor.status().state !== 'active' ? undefined : ids.count('open') + ids.count('quarantined');
+    const { memory } = this.actor;
+    if (memory?.isServed !== true) return undefined;
+    const { ids } = memory.core.state;
+    return ids.count('open') + ids.count('quarantined');
   }
 
   /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
   get journalStartMax(): number {
     const { memory } = this.actor;
-    return memory === undefined || this.actor.status().state !== 'active' ? Infinity : memory.core.state.cut;
+    return memory?.isServed === true ? memory.core.state.cut : Infinity;
   }
 
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
@@ -115,6 +117,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   readonly readAhead: ReadAhead<DeadLetterRecord>;
   readonly checkpointer: Checkpointer;
   readonly #options: QueueHostOptions;
+  #isServed = false;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
     const { queue, checkpoints, sink, metrics, log } = options;
@@ -166,7 +169,14 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       index,
       compaction,
       logger,
-      onActivated: () => this.#gauged(tenure, state, index),
+      onActivated: () => {
+        this.#isServed = true;
+        this.#gauged(tenure, state, index);
+      },
+      onDeactivated: () => {
+        this.#isServed = false;
+        metrics?.deactivated();
+      },
     });
     this.subscribers = [
       execution,
@@ -183,6 +193,11 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     // A journal of a million letters is folded, and they are never all in memory.
     const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
     this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
+  }
+
+  /** In doubt too, and while its journal is claimed anew. */
+  get isServed(): boolean {
+    return this.#isServed;
   }
 
   /** What stood there was carried, as the head says, or is lost. */
@@ -259,6 +274,7 @@ type QueueShellOptions = {
   readonly compaction: QueueCompaction;
   readonly logger: Logger;
   readonly onActivated: () => void;
+  readonly onDeactivated: () => void;
 };
 
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
@@ -276,6 +292,7 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
   deactivated(): void {
     this.#options.checkpointer.stop();
     this.#options.index.close();
+    this.#options.onDeactivated();
   }
 
   accepted(_command: DeadLetterCommand | undefined, record: DeadLetterRecord | undefined): void {

@@ -36,6 +36,8 @@ type Gauged = {
 /** Of the gauges; they may be 15 s old. */
 export const GAUGES_EVERY_MS = 10_000;
 
+const gaugedStates = ['open', 'quarantined'] as const;
+
 export class QueueMetrics {
   readonly #options: QueueMetricsOptions;
   #gauged: Gauged | undefined;
@@ -55,6 +57,16 @@ export class QueueMetrics {
     this.#gauged = gauged;
     this.#gone.length = 0;
     void this.refresh();
+  }
+
+  /** Whoever has the queue now tells of it. */
+  deactivated(): void {
+    this.#gauged = undefined;
+    this.#oldest = undefined;
+    const { metrics, queue } = this.#options;
+    const tags = { task_category: queue.category, source_cluster: queue.sourceCluster };
+    for (const state of gaugedStates) metrics.endGauge('perdure_dlq_letters', { ...tags, state });
+    metrics.endGauge('perdure_dlq_oldest_age_seconds', tags);
   }
 
   committed(record: DeadLetterRecord, replayed: boolean): void {
@@ -116,7 +128,7 @@ export class QueueMetrics {
     if (this.#gauged === undefined) return;
     const { ids } = this.#gauged.state;
     const tags = { task_category: queue.category, source_cluster: queue.sourceCluster };
-    for (const state of ['open', 'quarantined'] as const) metrics.gauge('perdure_dlq_letters', { ...tags, state }).value = ids.count(state);
+    for (const state of gaugedStates) metrics.gauge('perdure_dlq_letters', { ...tags, state }).value = ids.count(state);
     const oldestMs = ids.firstLetter() === undefined ? undefined : this.#oldest?.timeMs;
     const ageMs = oldestMs === undefined ? 0 : Math.max(0, clock.wallMs() - oldestMs);
     metrics.gauge('perdure_dlq_oldest_age_seconds', tags).value = ageMs / 1_000;

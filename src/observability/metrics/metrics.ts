@@ -47,6 +47,8 @@ export interface Metrics {
   counter<Name extends CounterName>(name: Name, tags: TagsOf<Name>): Counter;
   gauge<Name extends GaugeName>(name: Name, tags: TagsOf<Name>): Gauge;
   timer<Name extends TimerName>(name: Name, tags: TagsOf<Name>): Timer;
+  /** Nobody here knows it any more: it has no series until somebody sets it again. */
+  endGauge<Name extends GaugeName>(name: Name, tags: TagsOf<Name>): void;
   /** Called before each scrape, to set gauges that nobody keeps. */
   beforeScrape(refresh: () => void): void;
 }
@@ -69,6 +71,7 @@ export class MetricsRegistry {
       counter: (name, tags) => this.#cell(role, name, tags, Counter, () => new Counter()),
       gauge: (name, tags) => this.#cell(role, name, tags, Gauge, () => new Gauge()),
       timer: (name, tags) => this.#cell(role, name, tags, Timer, () => new Timer(this.timerBoundsMs)),
+      endGauge: (name, tags) => void this.#series.get(name)?.delete(place(role, name, tags).key),
       beforeScrape: (refresh) => void this.#refreshes.push(refresh),
     };
   }
@@ -76,7 +79,8 @@ export class MetricsRegistry {
   /** As they are now. A metric without series is left out. */
   scraped(): ReadonlyMap<MetricName, Iterable<Series>> {
     for (const refresh of this.#refreshes) refresh();
-    return new Map([...this.#series].map(([name, series]) => [name, series.values()] as const));
+    const told = [...this.#series].filter(([, series]) => series.size > 0);
+    return new Map(told.map(([name, series]) => [name, series.values()] as const));
   }
 
   #cell<Cell extends Series['cell']>(
@@ -88,14 +92,20 @@ export class MetricsRegistry {
   ): Cell {
     let ofName = this.#series.get(name);
     if (ofName === undefined) this.#series.set(name, (ofName = new Map()));
-    const values = declarations[name].tags.map((tag) => [tag, tags[tag] ?? ''] as const);
-    const key = JSON.stringify([role, ...values.map(([, value]) => value)]);
+    const { key, values } = place(role, name, tags);
     const found = ofName.get(key)?.cell;
     if (found instanceof kind) return found;
     const cell = make();
     ofName.set(key, { tags: { service_name: role, service_role: role, ...Object.fromEntries(values) }, cell });
     return cell;
   }
+}
+
+type Place = { readonly key: string; readonly values: readonly (readonly [tag: string, value: string])[] };
+
+function place(role: Role, name: MetricName, tags: Readonly<Record<string, string>>): Place {
+  const values = declarations[name].tags.map((tag) => [tag, tags[tag] ?? ''] as const);
+  return { key: JSON.stringify([role, ...values.map(([, value]) => value)]), values };
 }
 
 /** 1, 2, 5 and so on, to 1,000,000. */
