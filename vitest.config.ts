@@ -8,6 +8,8 @@ const onPostgres = 'test/**/*.postgres.test.ts';
 /** Temporal's web UI in a browser, beside a server. */
 const webUi = 'test/**/*.web-ui.test.ts';
 const simulation = 'test/**/*.sim.test.ts';
+/** Temporal's tdbg, which is built while the others run: the last one of all. */
+const tdbg = 'test/tdbg/*.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
 
@@ -44,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz],
+          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz, tdbg],
           setupFiles: [properties],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -65,6 +67,16 @@ export default defineConfig({
       },
       { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
+      {
+        test: {
+          name: 'tdbg',
+          include: [tdbg],
+          setupFiles: [properties],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
       { test: { name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
       {
         test: {

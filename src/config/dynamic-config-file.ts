@@ -8,7 +8,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { asError } from '../kernel/error-text.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { DynamicConfig, DynamicEntries, Entry } from './dynamic-config.ts';
+import { checkDynamicConfigFile, type DynamicConfig, type DynamicEntries, type Entry } from './dynamic-config.ts';
 import { dynamicSettings } from './dynamic-settings.ts';
 import { shown } from './shown.ts';
 import type { DynamicConfigFileOptions } from './server-options.ts';
@@ -58,8 +58,9 @@ export class DynamicConfigFile {
   async #look(): Promise<void> {
     const { filename } = this.#parts.file;
     try {
-      const { mtimeMs, size, ino } = await stat(filename);
-      const stamp = `${mtimeMs} ${size} ${ino}`;
+      const stats = await stat(filename);
+      checkDynamicConfigFile(stats);
+      const stamp = `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
       if (stamp !== this.#stamp || this.#failure !== undefined) await this.#read(stamp);
     } catch (error) {
       this.#failed(asError(error).message);

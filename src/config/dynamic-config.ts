@@ -28,6 +28,15 @@ export type DynamicEntries = ReadonlyMap<string, readonly Entry[]>;
 
 export const noEntries: DynamicEntries = new Map();
 
+/** It is parsed while the server serves, in one turn. */
+const fileBytesMax = 256 * 1024;
+
+/** Throws for what is not to be read: a pipe would never end, and a large file would hold up everybody. */
+export function checkDynamicConfigFile(stats: { isFile(): boolean; readonly size: number }): void {
+  if (!stats.isFile()) throw new Error('it is no file');
+  if (stats.size > fileBytesMax) throw new Error(`it has ${stats.size} bytes, and may have ${fileBytesMax}`);
+}
+
 /** For what a value is asked. */
 export type SettingFilter = Constraints;
 

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { asError } from '../kernel/error-text.ts';
 import type { LogFormat, LogLevel } from '../observability/logger.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
+import { checkDynamicConfigFile } from './dynamic-config.ts';
 import { readDynamicConfig } from './dynamic-config-yaml.ts';
 import type { FileConfig } from './file-schema.ts';
 import { type Memory, memoryThereIs, stateLimitsBeside, whyItDoesNotFit, whyTheyDoNotFit } from './memory.ts';
@@ -99,6 +100,7 @@ function dynamicConfigFile(
 
 function readText(filename: string): string | Error {
   try {
+    checkDynamicConfigFile(statSync(filename));
     return readFileSync(filename, 'utf8');
   } catch (error) {
     return asError(error);

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
 import { asError } from '../kernel/error-text.ts';
 import type { Problem } from './problem.ts';
 
@@ -42,11 +42,18 @@ export function pathText(path: Path): string {
 
 /** What was left out has no place: then the nearest group around it is shown. */
 function locator(document: Document.Parsed, lines: LineCounter): Locate {
+  // A file may have thousands of keys, and as many problems.
+  const known = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+  const pairOf = (map: YAMLMap, key: string): Pair | undefined => {
+    const pairs = known.get(map) ?? pairsByKey(map);
+    known.set(map, pairs);
+    return pairs.get(key);
+  };
   return (path, what) => {
     let at: unknown = document.contents;
     let keyOffset = nodeOffset(at) ?? 0;
     for (const part of path) {
-      const pair = isMap(at) ? at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part)) : undefined;
+      const pair = isMap(at) ? pairOf(at, String(part)) : undefined;
       const item = isSeq(at) ? at.items[Number(part)] : undefined;
       if (pair === undefined && item === undefined) break;
       keyOffset = nodeOffset(pair?.key ?? item) ?? keyOffset;
@@ -56,6 +63,15 @@ function locator(document: Document.Parsed, lines: LineCounter): Locate {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
+}
+
+function pairsByKey({ items }: YAMLMap): ReadonlyMap<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const item of items) {
+    const key = isScalar(item.key) ? String(item.key.value) : undefined;
+    if (key !== undefined && !pairs.has(key)) pairs.set(key, item);
+  }
+  return pairs;
 }
 
 function nodeOffset(node: unknown): number | undefined {

@@ -1,4 +1,5 @@
 /** A file of dynamic configuration that changes while the server serves. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,4 +127,20 @@ test('a file that is a link is read where it leads to now, as volumes of Kuberne
     await look();
     expect(failuresMax()).toBe(count);
   }
+});
+
+test('what never ends, or is too large to be parsed while the server serves, is not read; what held before holds on', async () => {
+  const { failuresMax, look, logged, failing } = opened(attempts(20));
+  rmSync(filename);
+  execFileSync('mkfifo', [filename]);
+  await look();
+  expect(logged.at(-1)).toMatch(/ERROR .*not used; the values from before hold on .*error="it is no file"/);
+  rmSync(filename);
+  writeFileSync(filename, `${attempts(300)}# ${'x'.repeat(256 * 1024)}`);
+  await look();
+  expect(logged.at(-1)).toMatch(/ERROR .*error="it has \d+ bytes, and may have 262144"/);
+  expect([failuresMax(), failing]).toEqual([20, [true, true]]);
+  writeFileSync(filename, attempts(300));
+  await look();
+  expect([failuresMax(), failing.at(-1)]).toEqual([300, false]);
 });
