@@ -10,6 +10,10 @@ export class Claims {
     return this.#byJob.size;
   }
 
+  holders(): readonly string[] {
+    return [...this.#byJob.keys()];
+  }
+
   has(jobId: string): boolean {
     return this.#byJob.has(jobId);
   }

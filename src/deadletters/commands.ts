@@ -40,7 +40,7 @@ export type IdRange = { readonly from: number; readonly to: number };
  * overlap, too-many-jobs, invalid-argument. A takeover forgets claims.
  */
 export type ClaimLetters = { readonly kind: 'claimLetters'; readonly jobId: string; readonly ranges: readonly IdRange[] };
-/** Reply: done. */
+/** Reply: done. Rejected: being-merged, some of its letters are under way still. */
 export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: string };
 
 /** Whoever asked for the change, and why: what a tombstone tells. */
@@ -54,7 +54,7 @@ export type PurgeLetters = Authorship & {
 
 /**
  * The task of one letter is executed again, once; the shell does that (`executeLetter`), and comes back with `finishMerge`. Reply, then:
- * mergeEnded. Rejected: not-claimed, not-in-queue, being-merged.
+ * mergeEnded. Rejected: not-claimed, not-in-queue, being-merged, not-now. A job tries a letter once: asked again it is told how that ended.
  */
 export type MergeLetter = Authorship & {
   readonly kind: 'mergeLetter';
@@ -73,7 +73,9 @@ export type MergeOutcome =
   /** `letter`: as it is from now on. `isSameCause`: as it was in the queue for. */
   | { readonly kind: 'failed'; readonly letter: Letter; readonly isSameCause: boolean }
   /** It has not been executed, or nobody knows: that is told as a failure, and nothing is written. `letter`: as it is. */
-  | { readonly kind: 'unsettled'; readonly letter: Letter; readonly error: LetterError }
+  | { readonly kind: 'unsettled'; readonly letter: Letter; readonly error: LetterError; readonly isSameCause?: boolean }
+  /** It cannot be read now; nobody was asked. */
+  | { readonly kind: 'notBegun'; readonly message: string }
   /** It stays as it is. */
   | { readonly kind: 'skipped'; readonly reason: string };
 

@@ -17,7 +17,8 @@ export function failedOnceMore(letter: Letter, { failure, jobId, timeMs, maxGene
   const { failure: before, history } = letter;
   const generation = letter.generation + 1;
   const kind = letter.generation === 0 ? 'failure' : 'merge';
-  const earlier = { timeMs: before.lastFailureTimeMs, kind, errorType: before.errorType, jobId: letter.jobId };
+  const { errorType, fingerprint } = before;
+  const earlier = { timeMs: before.lastFailureTimeMs, kind, errorType, jobId: letter.jobId, fingerprint };
   const { attempts, firstFailureTimeMs } = before;
   return {
     ...letter,
@@ -32,4 +33,9 @@ export function failedOnceMore(letter: Letter, { failure, jobId, timeMs, maxGene
 /** Whatever it says: the letter was in the queue for that already. */
 export function isSameCause(letter: Letter, { fingerprint }: LetterFailure): boolean {
   return letter.failure.fingerprint === fingerprint;
+}
+
+/** Likewise of a letter whose last merge has failed, by what it keeps of the failure before that. */
+export function failedAsBefore({ history, failure }: Pick<Letter, 'history' | 'failure'>): boolean {
+  return history.at(-1)?.fingerprint === failure.fingerprint;
 }

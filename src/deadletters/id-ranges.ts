@@ -39,6 +39,14 @@ export function idsOverlap(some: readonly IdRange[], others: readonly IdRange[])
   return false;
 }
 
+/** Each of `some` is one of `others`. */
+export function idsAreAmong(some: readonly IdRange[], others: readonly IdRange[]): boolean {
+  return some.every(({ from, to }) => {
+    const range = others[firstEndingAt(others, from)];
+    return range !== undefined && range.from <= from && to <= range.to;
+  });
+}
+
 /** Whatever their order. */
 export function rangesOfIds(ids: Iterable<number>): readonly IdRange[] {
   const ranges: { from: number; to: number }[] = [];
@@ -47,7 +55,7 @@ export function rangesOfIds(ids: Iterable<number>): readonly IdRange[] {
 }
 
 /** `id` is no lower than the last one. */
-function addRising(ranges: { from: number; to: number }[], id: number): void {
+export function addRising(ranges: { from: number; to: number }[], id: number): void {
   const last = ranges.at(-1);
   if (last !== undefined && id <= last.to + 1) last.to = Math.max(last.to, id);
   else ranges.push({ from: id, to: id });

@@ -67,7 +67,14 @@ export type LetterFailure = LetterError & {
 };
 
 /** What happened to it before: failures, and merges that failed. */
-export type LetterEvent = { readonly timeMs: number; readonly kind: string; readonly errorType: string; readonly jobId: string };
+export type LetterEvent = {
+  readonly timeMs: number;
+  readonly kind: string;
+  readonly errorType: string;
+  readonly jobId: string;
+  /** Absent in old letters. */
+  readonly fingerprint?: string;
+};
 
 /** The journal record that holds the task. */
 export type LetterOrigin = { readonly topic: string; readonly partition: number; readonly offset: number; readonly group: string };

@@ -184,16 +184,21 @@ export class QueueCore {
       if (index > 0 && from <= (ranges[index - 1]?.to ?? 0)) return invalid('the ranges of a claim rise');
     }
     const other = this.#claims.overlapping(jobId, ranges);
-    if (other !== undefined) return rejected({ reason: 'overlap', message: `job ${other} works on some of these letters`, jobId: other });
+    if (other !== undefined)
+      return rejected({ reason: 'overlap', message: `job ${other} works on some of these letters`, holders: [other] });
     if (!this.#claims.has(jobId) && this.#claims.jobs >= activeJobsMax) {
-      return rejected({ reason: 'too-many-jobs', message: `${activeJobsMax} jobs work on this queue, its limit` });
+      const holders = this.#claims.holders();
+      return rejected({ reason: 'too-many-jobs', message: `${activeJobsMax} jobs work on this queue, its limit`, holders });
     }
     this.#staged = () => this.#claims.grant(jobId, ranges);
     return answer(done);
   }
 
-  /** What it has under way goes on; another job may claim the rest. */
+  /** Not before what it has under way is over: nobody else comes to a letter that is. */
   #release(jobId: string): QueueHandled {
+    for (const [messageId, { authorship }] of this.#merging) {
+      if (authorship.jobId === jobId) return rejected({ reason: 'being-merged', message: `message ${messageId} is being merged` });
+    }
     this.#staged = () => this.#claims.release(jobId);
     return answer(done);
   }
@@ -258,8 +263,16 @@ export class QueueCore {
         };
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended));
       }
+      case 'notBegun': {
+        const reply: DeadLetterReply = { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } };
+        return { kind: 'wait', barrier: true, effects: replyTo(askId, reply) };
+      }
       case 'unsettled':
-        return { kind: 'wait', barrier: true, effects: replyTo(askId, failedMerge(outcome.letter, outcome.error, false)) };
+        return {
+          kind: 'wait',
+          barrier: true,
+          effects: replyTo(askId, failedMerge(outcome.letter, outcome.error, outcome.isSameCause ?? false)),
+        };
       case 'skipped':
         return {
           kind: 'wait',

@@ -15,10 +15,12 @@ export type DeadLetterRejection = {
     /** NOT_FOUND */
     | 'not-in-queue'
     /** FAILED_PRECONDITION: it was asked for already, and is under way */
-    | 'being-merged';
+    | 'being-merged'
+    /** UNAVAILABLE: nothing has happened */
+    | 'not-now';
   readonly message: string;
-  /** `overlap`: of whom. */
-  readonly jobId?: string;
+  /** `overlap` and `too-many-jobs`: the jobs that have claims, or some of these letters. */
+  readonly holders?: readonly string[];
 };
 
 export type DeadLetterRejected = { readonly kind: 'rejected'; readonly rejection: DeadLetterRejection };

@@ -144,7 +144,9 @@ describe('a dead letter queue', () => {
     const queue = new Queue();
     queue.handOver(1, 9);
     expect(rejection(queue.claim('one', { from: 0, to: 2 }, { from: 5, to: 5 }))).toBe('done');
-    expect(queue.claim('two', { from: 3, to: 4 }, { from: 5, to: 8 })).toMatchObject({ rejection: { reason: 'overlap', jobId: 'one' } });
+    expect(queue.claim('two', { from: 3, to: 4 }, { from: 5, to: 8 })).toMatchObject({
+      rejection: { reason: 'overlap', holders: ['one'] },
+    });
     expect(rejection(queue.claim('two', { from: 3, to: 4 }, { from: 6, to: 8 }))).toBe('done');
     expect(rejection(queue.purge('two', 3, 5))).toBe('not-claimed');
     expect(queue.purge('two', 3, 8)).toEqual({ kind: 'purged', ids: [3, 8], gone: [] });
@@ -183,6 +185,18 @@ describe('a dead letter queue', () => {
     for (let job = 0; job < 16; job++) expect(rejection(queue.claim(`${job}`, { from: job, to: job }))).toBe('done');
     expect(rejection(queue.claim('16', { from: 16, to: 16 }))).toBe('too-many-jobs');
     expect(rejection(queue.claim('3', { from: 30, to: 31 }))).toBe('done');
+  });
+
+  test('a job keeps its letters until what it has under way is over', () => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    queue.claim('job', all);
+    queue.ask({ kind: 'mergeLetter', jobId: 'job', who: 'anna', why: '', messageId: 1, overridesLoopGuard: false });
+    expect(rejection(queue.ask({ kind: 'releaseClaim', jobId: 'job' }).reply)).toBe('being-merged');
+    expect(rejection(queue.claim('other', { from: 0, to: 0 }))).toBe('overlap');
+    queue.ask({ kind: 'finishMerge', messageId: 1, outcome: { kind: 'skipped', reason: 'undecodable' } });
+    expect(rejection(queue.ask({ kind: 'releaseClaim', jobId: 'job' }).reply)).toBe('done');
+    expect(rejection(queue.claim('other', { from: 0, to: 0 }))).toBe('done');
   });
 
   test('a purge tells what was gone, writes a tombstone for each letter, and touches no other', () => {

@@ -86,7 +86,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   }
 
   activated(): void {
-    for (const entry of this.#core.state.active()) this.#run(entry);
+    for (const entry of this.#core.state.active) this.#run(entry);
     this.#forgetOld();
   }
 
@@ -100,6 +100,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
 
   /** What a runner tells must be heard. */
   undecided(askId: number, command: JobsCommand): void {
+    if (command.kind === 'storePlan') return this.#options.sink.fail(command.askId, internalError('the plan could not be stored'));
     if (askId === NOBODY) this.#tenure.after(UNDECIDED_DELAY_MS, () => this.#tenure.submit(command));
   }
 

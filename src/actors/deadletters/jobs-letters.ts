@@ -3,6 +3,7 @@ import { nextId } from '../../deadletters/id-ranges.ts';
 import { deadLetterLimits } from '../../deadletters/commands.ts';
 import type { Job } from '../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
+import { failedAsBefore } from '../../deadletters/failed-merge.ts';
 import type { Whole } from '../../deadletters/letter.ts';
 import type { ListedLetter } from '../../deadletters/replies.ts';
 import type { AskFailure } from '../asks/asks.ts';
@@ -20,6 +21,10 @@ export type SeenLetter = {
   readonly errorMessage: string;
   /** The job that tried it last; '' = none, or nobody looked. */
   readonly jobId: string;
+  /** By then, it failed for what it had failed before. */
+  readonly sameCause: boolean;
+  /** It may have been asked for before. */
+  readonly isDoubtful: boolean;
 };
 
 export type LetterPage = {
@@ -34,14 +39,14 @@ export type PageRequest = {
   /** No further than that. */
   readonly to: number;
   readonly max: number;
-  /** Also who tried them last. */
-  readonly withJob: boolean;
+  /** They may have been asked for before: with who tried them last. */
+  readonly isDoubtful: boolean;
 };
 
 export function askPage(
   asker: Pick<Asker, 'askDeadLetters'>,
   job: Job,
-  { from, to, max, withJob }: PageRequest,
+  { from, to, max, isDoubtful }: PageRequest,
   deadlineMs: number,
   onPage: (page: LetterPage | AskFailure) => void,
 ): void {
@@ -58,9 +63,13 @@ export function askPage(
     });
     return;
   }
-  const request = { kind: 'listLetters', ...page, bytesMax: deadLetterLimits.listedBytesMax, withContent: withJob } as const;
+  const request = { kind: 'listLetters', ...page, bytesMax: deadLetterLimits.listedBytesMax, withContent: isDoubtful } as const;
   asker.askDeadLetters(number, request, deadlineMs, (answer) => {
-    if (answer.kind === 'letters') answered(answer.letters.map(listed), answer.isLast);
+    if (answer.kind === 'letters')
+      answered(
+        answer.letters.map((letter) => listed(letter, isDoubtful)),
+        answer.isLast,
+      );
     else onPage(failureOf(answer));
   });
 }
@@ -82,14 +91,16 @@ function failureOf(answer: AskFailure | { readonly kind: 'rejected'; readonly re
 }
 
 function found(letter: { readonly messageId: number; readonly generation: number }): SeenLetter {
-  return { ...letter, run: '', taskId: '', taskType: '', errorType: '', errorMessage: '', jobId: '' };
+  return { ...letter, run: '', taskId: '', taskType: '', errorType: '', errorMessage: '', jobId: '', sameCause: false, isDoubtful: false };
 }
 
-function listed({ row, content }: ListedLetter): SeenLetter {
+function listed({ row, content }: ListedLetter, isDoubtful: boolean): SeenLetter {
   const { messageId, generation, namespaceId, workflowId, runId, taskId, taskType, errorType, errorMessage } = row;
   const run = workflowId === '' ? `message ${messageId}` : JSON.stringify([namespaceId, workflowId, runId]);
-  const jobId = content?.letter?.jobId ?? '';
-  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId };
+  const letter = content?.letter;
+  const sameCause = letter !== undefined && failedAsBefore(letter);
+  const jobId = letter?.jobId ?? '';
+  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId, sameCause, isDoubtful };
 }
 
 function textOf(whole: Whole | undefined): string {

@@ -1,8 +1,8 @@
 /**
  * Carries out one job: claims its letters, looks which of them are there, and has them merged or purged by the queue's owner.
  *
- *     claim ─▶ look at a page ─▶ note the window ─▶ committed ─▶ merge, or purge, at its pace ─▶ … ─▶ release ─▶ end
- *       ▲                                                            │
+ *     claim ─▶ look at a page ─▶ note the window ─▶ committed ─▶ merge, or purge, at its pace ─▶ … ─▶ once more, whose ─▶ release ─▶ end
+ *       ▲                                                            │                                outcome is unknown
  *       └─────────────── look at the window again ◀──── an answer is lost, or the owner is another
  *
  * The queue's topic is the truth, and nobody else resolves letters of a job that is active. So what was seen and is not there any more when it is
@@ -14,16 +14,16 @@ import { unreachable } from '../../kernel/assert.ts';
 import { deadLetterLimits } from '../../deadletters/commands.ts';
 import { nextId } from '../../deadletters/id-ranges.ts';
 import { canaryLimit, jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import type { JobFailure } from '../../deadletters/jobs/job.ts';
 import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
 import { isOverBudget } from '../../deadletters/jobs/jobs-state.ts';
 import type { EndJob, HaltJob, NoteProgress } from '../../deadletters/jobs/own-commands.ts';
-import type { MergeEnded } from '../../deadletters/replies.ts';
 import { isAskFailure, type AskFailure } from '../asks/asks.ts';
-import type { Asker, DeadLetterAnswer } from '../asks/router.ts';
+import type { Asker } from '../asks/router.ts';
 import type { Clock, Timer } from '../ports.ts';
-import { askPage, type LetterPage, type SeenLetter } from './jobs-letters.ts';
+import { JobClaim } from './jobs-claim.ts';
+import { askPage, type LetterPage, type PageRequest, type SeenLetter } from './jobs-letters.ts';
 import { Pace } from './jobs-pace.ts';
+import { failedOutcome, type MergeAnswer, mergeResult } from './jobs-merge-answers.ts';
 import { JobTally } from './jobs-tally.ts';
 
 export type JobRunnerOptions = {
@@ -43,16 +43,16 @@ const BEING_MERGED_DELAY_MS = 500;
 const UNREACHABLE_MS_MAX = 300_000;
 const NOTE_INTERVAL_MS = 1_000;
 const NOTE_LETTERS = 1_000;
+/** An owner that does not answer has been taken over, or will be: that forgets claims. And whoever they hinder releases those of jobs that have ended. */
 const RELEASES_MAX = 3;
 /** The owner says by itself that the time of a task is over. */
 const ANSWER_GRACE_MS = 5_000;
-
-type MergeAnswer = DeadLetterAnswer<{ readonly kind: 'mergeLetter' } & Parameters<Asker['askDeadLetters']>[1]>;
 
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #jobId: string;
   readonly #tally: JobTally;
+  readonly #claim: JobClaim;
   readonly #pace: Pace;
   readonly #timers = new Set<Timer>();
   #entry: JobEntry;
@@ -60,11 +60,18 @@ export class JobRunner {
   /** A claim, a page or a release is on its way. */
   #isAsking = false;
   #isEnding = false;
+  /** Nothing of it is under way, and nobody else has its letters until its end is committed: what they are now is final. */
+  #isReleased = false;
   #isStopped = false;
   /** The next id of the selection to look at. */
   #cursor: number;
   /** What is there up to here may have been asked for before. */
   #doubtEnd: number;
+  /** Those of unknown outcome from here on are asked once more. */
+  #unknownCursor = 0;
+  /** Since when no other outcomes come. */
+  #unknownSinceMs: number | undefined;
+  #outlivingSinceMs: number | undefined;
   /** Seen, in the order of their ids: they wait for their window to be committed, then for their turn. */
   #seen: SeenLetter[] = [];
   #pending: SeenLetter[] = [];
@@ -87,6 +94,7 @@ export class JobRunner {
     this.#entry = entry;
     this.#jobId = job.jobId;
     this.#tally = new JobTally(entry);
+    this.#claim = new JobClaim(job, { ...options, deadlineMs: () => this.#deadlineMs() });
     this.#pace = new Pace(job.options.rps, options.clock.monoMs());
     this.#cursor = job.lastProcessedMessageId + 1;
     this.#doubtEnd = entry.window.end;
@@ -125,15 +133,18 @@ export class JobRunner {
       if (this.#underWay > 0 || this.#isAsking) return;
       this.#lookAgain();
     }
-    const { state } = this.#entry.job;
     if (this.#isDoubtful()) return this.#look();
+    const { state, counts } = this.#entry.job;
+    const isHandled = this.#tally.handled === counts.selected;
+    if (this.#isReleased) return this.#nextUnknown() === undefined ? this.#end() : this.#lookAtUnknown();
     const stops = state === 'cancelling' || this.#failedBecause !== undefined;
-    if (stops || this.#tally.handled === this.#entry.job.counts.selected) return this.#underWay === 0 ? this.#finish() : undefined;
+    if (stops || (isHandled && !this.#hasUnknown())) return this.#underWay === 0 ? this.#finish() : undefined;
     if (state !== 'running') return this.#underWay === 0 ? this.#note() : undefined;
-    if (!this.#isClaimed) return this.#claim();
+    if (!this.#isClaimed) return this.#getClaim();
     if (isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures)) return this.#noteFailures();
     this.#go();
-    this.#lookAhead();
+    if (!isHandled) this.#lookAhead();
+    else if (this.#pending.length === 0 && this.#underWay === 0) this.#lookAtUnknown();
   }
 
   #lookAgain(): void {
@@ -142,6 +153,7 @@ export class JobRunner {
     this.#seen = [];
     this.#pending = [];
     this.#cursor = this.#tally.lastProcessed + 1;
+    this.#unknownCursor = 0;
     this.#doubtEnd = this.#tally.windowEnd;
   }
 
@@ -164,34 +176,69 @@ export class JobRunner {
     if (from === undefined || this.#isAsking) return;
     const isDoubtful = from <= this.#doubtEnd;
     const to = isDoubtful ? this.#doubtEnd : (job.ids.at(-1)?.to ?? from);
-    const request = { from, to, max: jobLimits.windowIdsMax / 2, withJob: isDoubtful };
+    const request = { from, to, max: jobLimits.windowIdsMax / 2, isDoubtful };
+    this.#ask(request, (page) => this.#looked(from, page, isDoubtful));
+  }
+
+  #ask(request: PageRequest, looked: (page: LetterPage) => void): void {
     this.#isAsking = true;
-    askPage(this.#options.asker, job, request, this.#deadlineMs(), (page) => {
+    askPage(this.#options.asker, this.#entry.job, request, this.#deadlineMs(), (page) => {
       this.#isAsking = false;
       if (this.#isStopped) return;
       if (isAskFailure(page)) return this.#unreachable(page);
       this.#reached();
       // Whatever has become doubtful meanwhile is looked at then.
-      if (!this.#isInDoubt) this.#looked(from, page, isDoubtful);
+      if (!this.#isInDoubt) looked(page);
       this.#soon();
     });
   }
 
   #looked(from: number, { letters, end }: LetterPage, isDoubtful: boolean): void {
-    const { ids, operation } = this.#entry.job;
-    const seen = isDoubtful ? this.#pending : this.#seen;
+    const { ids } = this.#entry.job;
     for (let id: number | undefined = from; id !== undefined && id <= end; id = nextId(ids, id + 1)) {
       if (this.#tally.isSettled(id)) continue;
       const letter = letters.get(id);
-      if (letter === undefined && !isDoubtful) this.#tally.settle(id, { kind: 'gone' });
-      else if (letter === undefined) this.#tally.settle(id, operation === 'purge' ? { kind: 'purged' } : { kind: 'merged' });
-      else if (letter.jobId === this.#jobId) this.#failed(letter, letter, false);
-      else seen.push(letter);
+      if (isDoubtful) this.#seenAgain(id, letter);
+      else if (letter === undefined) this.#tally.settle(id, { kind: 'gone' });
+      else this.#seen.push(letter);
     }
     this.#cursor = end + 1;
     if (isDoubtful) return this.#noteSoon();
     this.#tally.extendWindow(end);
     this.#note();
+  }
+
+  /** It may have been asked for before. */
+  #seenAgain(id: number, letter: SeenLetter | undefined): void {
+    if (letter === undefined) this.#resolved(id);
+    else if (letter.jobId === this.#jobId) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
+    else this.#pending.push(letter);
+  }
+
+  /** By this job, though nobody has told it. */
+  #resolved(id: number): void {
+    this.#tally.settle(id, { kind: this.#entry.job.operation === 'purge' ? 'purged' : 'merged' });
+  }
+
+  /** All have been tried, and some are still to be asked for once more, or are. */
+  #hasUnknown(): boolean {
+    return this.#pending.length + this.#underWay > 0 || this.#nextUnknown() !== undefined;
+  }
+
+  #nextUnknown(): number | undefined {
+    return this.#tally.unknownFrom(this.#unknownCursor)[0];
+  }
+
+  /** What has come of them since is counted; the others wait for their turn once more. */
+  #lookAtUnknown(): void {
+    const unknown = this.#tally.unknownFrom(this.#unknownCursor);
+    const [from] = unknown;
+    if (from === undefined || this.#isAsking) return;
+    const to = unknown.at(-1) ?? from;
+    this.#ask({ from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true }, ({ letters, end }) => {
+      for (const id of unknown) if (id <= end) this.#seenAgain(id, letters.get(id));
+      this.#unknownCursor = end + 1;
+    });
   }
 
   // ── Merging and purging ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -251,54 +298,27 @@ export class JobRunner {
   }
 
   #merged(letter: SeenLetter, answer: MergeAnswer): void {
-    const { messageId } = letter;
-    if (answer.kind === 'mergeEnded') {
-      this.#reached();
-      return this.#mergeEnded(letter, answer);
-    }
-    if (answer.kind === 'rejected') {
-      const { reason, message } = answer.rejection;
-      if (reason === 'not-claimed') return this.#doubt();
-      if (reason === 'not-in-queue') return this.#tally.settle(messageId, { kind: 'gone' });
-      return this.#failed(letter, reason === 'being-merged' ? unknownOutcome : { errorType: 'InvalidArgument', errorMessage: message });
-    }
-    switch (answer.kind) {
-      case 'deadline':
-        return this.#failed(letter, unknownOutcome);
-      case 'unavailable':
-      case 'notHere':
-      case 'busy':
+    const result = mergeResult(letter, answer);
+    switch (result.kind) {
+      case 'settled':
+        if (answer.kind === 'mergeEnded') this.#reached();
+        this.#tally.settle(letter.messageId, result.outcome);
+        return this.#watchUnknown(result.outcome.kind === 'unknown');
+      case 'inDoubt':
         this.#doubt();
-        return this.#unreachable(answer);
+        return result.failure === undefined ? undefined : this.#unreachable(result.failure);
       default:
-        return this.#failed(letter, { errorType: answer.kind, errorMessage: answer.message });
+        return unreachable(result);
     }
   }
 
-  #mergeEnded(letter: SeenLetter, answer: MergeEnded): void {
-    const { messageId } = letter;
-    switch (answer.outcome) {
-      case 'merged':
-        return this.#tally.settle(messageId, { kind: 'merged' });
-      case 'merged-noop':
-        return this.#tally.settle(messageId, { kind: 'merged-noop', noop: { messageId, reason: answer.detail } });
-      case 'failed':
-        return this.#failed(letter, answer.error, answer.sameCause);
-      case 'skipped':
-        return this.#tally.settle(messageId, { kind: 'skipped', skip: { messageId, reason: answer.reason } });
-      default:
-        return unreachable(answer);
-    }
-  }
-
-  #failed(
-    letter: SeenLetter,
-    error: Pick<JobFailure, 'errorType' | 'errorMessage'>,
-    sameCause = letter.errorType === error.errorType,
-  ): void {
-    const { messageId, taskId, taskType } = letter;
-    const { errorType, errorMessage } = error;
-    this.#tally.settle(messageId, { kind: 'failed', failure: { messageId, taskId, taskType, errorType, errorMessage, sameCause } });
+  /** As long as nobody says of any letter what has come of it, a shard is away. */
+  #watchUnknown(isUnknown: boolean): void {
+    const nowMs = this.#options.clock.monoMs();
+    this.#unknownSinceMs = isUnknown ? (this.#unknownSinceMs ?? nowMs) : undefined;
+    if (nowMs - (this.#unknownSinceMs ?? nowMs) < UNREACHABLE_MS_MAX) return;
+    this.#unknownSinceMs = undefined;
+    this.#halt('no shard says what comes of its letters');
   }
 
   #goPurge(): void {
@@ -332,55 +352,71 @@ export class JobRunner {
 
   // ── The claim ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #claim(): void {
+  #getClaim(): void {
     if (this.#isAsking) return;
-    const { ids, queue } = this.#entry.job;
     this.#isAsking = true;
-    const request = { kind: 'claimLetters', jobId: this.#jobId, ranges: ids } as const;
-    this.#options.asker.askDeadLetters(queue.number, request, this.#deadlineMs(), (answer) => {
+    this.#claim.claim((claimed) => {
       this.#isAsking = false;
       if (this.#isStopped) return;
-      if (answer.kind === 'done') {
-        this.#reached();
-        this.#isClaimed = true;
-        return this.#soon();
+      switch (claimed.kind) {
+        case 'claimed':
+          this.#reached();
+          this.#isClaimed = true;
+          return this.#soon();
+        case 'never':
+          this.#failedBecause = claimed.reason;
+          return this.#soon();
+        case 'notNow':
+          return this.#unreachable(claimed.failure);
+        default:
+          return unreachable(claimed);
       }
-      if (isAskFailure(answer)) return this.#unreachable(answer);
-      const { reason, message, jobId } = answer.rejection;
-      if (reason === 'invalid-argument') {
-        this.#failedBecause = message;
-        return this.#soon();
-      }
-      // Of a job that has ended, whose release was lost.
-      if (jobId !== undefined && !this.#options.isActive(jobId)) this.#release(jobId, () => {});
-      this.#unreachable({ kind: 'busy', message });
     });
   }
 
-  #release(jobId: string, then: (isDone: boolean) => void): void {
-    const { number } = this.#entry.job.queue;
-    this.#options.asker.askDeadLetters(number, { kind: 'releaseClaim', jobId }, this.#deadlineMs(), (answer) => {
-      if (!this.#isStopped) then(answer.kind === 'done');
-    });
-  }
-
-  /** An owner that does not answer has been taken over, or will be: that forgets claims. */
   #finish(attempt = 1): void {
     this.#isEnding = true;
-    const end = (): void => {
-      const failedBecause = this.#failedBecause;
-      this.#options.tell({ kind: 'endJob', jobId: this.#jobId, progress: this.#tally.progress(), failedBecause });
-    };
-    this.#release(this.#jobId, (isDone) => {
-      if (isDone || attempt >= RELEASES_MAX) end();
-      else this.#after(backOffMs(attempt, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#finish(attempt + 1));
+    this.#claim.release((released) => {
+      if (this.#isStopped) return;
+      if (released === 'under-way' && this.#canOutlive()) return this.#after(BEING_MERGED_DELAY_MS, () => this.#outlive());
+      if (released === 'unreachable' && attempt < RELEASES_MAX) {
+        return this.#after(backOffMs(attempt, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#finish(attempt + 1));
+      }
+      this.#isReleased = true;
+      if (released !== 'released') return this.#end();
+      this.#isEnding = false;
+      this.#lookAgain();
+      this.#soon();
     });
+  }
+
+  #canOutlive(): boolean {
+    const nowMs = this.#options.clock.monoMs();
+    this.#outlivingSinceMs ??= nowMs;
+    return nowMs - this.#outlivingSinceMs < UNREACHABLE_MS_MAX;
+  }
+
+  /** Letters of it are under way, for an answer was lost: what comes of them is looked at then. */
+  #outlive(): void {
+    this.#isEnding = false;
+    this.#doubt();
+    this.#soon();
+  }
+
+  #end(): void {
+    this.#isEnding = true;
+    const failedBecause = this.#failedBecause;
+    this.#options.tell({ kind: 'endJob', jobId: this.#jobId, progress: this.#tally.progress(), failedBecause });
   }
 
   // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #doubt(): void {
     this.#isInDoubt = true;
+  }
+
+  #halt(reason: string): void {
+    this.#options.tell({ kind: 'haltJob', jobId: this.#jobId, reason });
   }
 
   #reached(): void {
@@ -394,7 +430,7 @@ export class JobRunner {
     this.#unreachableSinceMs ??= nowMs;
     if (nowMs - this.#unreachableSinceMs >= UNREACHABLE_MS_MAX && this.#entry.job.state === 'running') {
       this.#unreachableSinceMs = undefined;
-      this.#options.tell({ kind: 'haltJob', jobId: this.#jobId, reason: `the queue cannot be reached: ${message}` });
+      this.#halt(`the queue cannot be reached: ${message}`);
     }
     if (this.#isPausing) return;
     this.#isPausing = true;
@@ -443,5 +479,3 @@ export class JobRunner {
     this.#timers.add(timer);
   }
 }
-
-const unknownOutcome = { errorType: 'OutcomeUnknown', errorMessage: 'nothing was heard of it within the task timeout' } as const;

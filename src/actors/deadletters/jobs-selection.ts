@@ -1,11 +1,11 @@
 /** Which letters a plan is about: what fits by now, frozen into ids, with the causes of them. */
 import { deadLetterLimits } from '../../deadletters/commands.ts';
 import type { IdRange, DeadLetterRequest } from '../../deadletters/commands.ts';
-import { countIds, hasId, nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
+import { addRising, countIds, hasId, nextId } from '../../deadletters/id-ranges.ts';
 import type { LetterSelection, PlanLetters } from '../../deadletters/jobs/commands.ts';
 import type { CauseCount } from '../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import { hashedText, selectedLetters, withCause } from '../../deadletters/jobs/planned-letters.ts';
+import { hashedText, requestText, selectedLetters, withCause } from '../../deadletters/jobs/planned-letters.ts';
 import type { StorePlan } from '../../deadletters/jobs/own-commands.ts';
 import type { DeadLetterAnswer } from '../asks/router.ts';
 
@@ -31,18 +31,24 @@ export type Selecting = {
 /** Beyond the limits it is not looked further: the plan is refused. Throws SelectionFailure. */
 export async function selectLetters(request: PlanLetters, { planId, sha256, ask }: Selecting): Promise<StorePlan['plan']> {
   const { kind: _, selection, ...plan } = request;
-  const ids = rangesOfIds(await selectedIds(selection, ask));
+  const ids = await selectedIds(selection, ask);
   const causes = ids.length === 0 ? [] : await causesOf(selection, ids, ask);
-  return { ...plan, planId, hash: sha256(hashedText(request, ids)), ids, selected: countIds(ids), causes };
+  const hashes = { hash: sha256(hashedText(request, ids)), requestHash: sha256(requestText(request)) };
+  return { ...plan, planId, ...hashes, ids, selected: countIds(ids), causes };
 }
 
-async function selectedIds({ ids, condition }: LetterSelection, ask: AskQueue): Promise<readonly number[]> {
-  const selected: number[] = [];
+async function selectedIds({ ids, condition }: LetterSelection, ask: AskQueue): Promise<readonly IdRange[]> {
+  const selected: { from: number; to: number }[] = [];
+  let count = 0;
   let from = ids === undefined ? 0 : nextId(ids, 0);
-  while (from !== undefined && selected.length <= jobLimits.idsMax) {
+  while (from !== undefined && count <= jobLimits.idsMax && selected.length <= jobLimits.rangesMax) {
     const answer = await ask({ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax });
     if (answer.kind !== 'letterIds') throw new SelectionFailure(answer);
-    for (const { messageId } of answer.ids) if (ids === undefined || hasId(ids, messageId)) selected.push(messageId);
+    for (const { messageId } of answer.ids) {
+      if (ids !== undefined && !hasId(ids, messageId)) continue;
+      addRising(selected, messageId);
+      count += 1;
+    }
     const last = answer.ids.at(-1)?.messageId;
     if (answer.isLast || last === undefined) return selected;
     from = ids === undefined ? last + 1 : nextId(ids, last + 1);

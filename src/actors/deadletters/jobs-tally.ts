@@ -5,6 +5,7 @@
  *                       lastProcessed     window end
  */
 import { nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
+import type { IdRange } from '../../deadletters/commands.ts';
 import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
 import type { JobFailure, JobNoop, JobSkip } from '../../deadletters/jobs/job.ts';
 import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
@@ -19,6 +20,8 @@ export type LetterOutcome =
   /** Resolved by others before its turn. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly failure: JobFailure }
+  /** Told as a failure, unless it is asked once more before the job ends. */
+  | { readonly kind: 'unknown'; readonly failure: JobFailure }
   | { readonly kind: 'skipped'; readonly skip: JobSkip };
 
 export class JobTally {
@@ -28,6 +31,8 @@ export class JobTally {
   readonly #skips: JobSkip[];
   readonly #noops: JobNoop[];
   readonly #settled = new Set<number>();
+  /** Counted as failed, and perhaps merged. */
+  readonly #unknown = new Set<number>();
   #lastProcessed: number;
   #windowEnd: number;
 
@@ -40,7 +45,8 @@ export class JobTally {
     this.#noops = [...job.noops];
     this.#lastProcessed = job.lastProcessedMessageId;
     this.#windowEnd = window.end;
-    for (const { from, to } of window.settled) for (let id = from; id <= to; id++) this.#settled.add(id);
+    for (const id of idsOf(window.settled)) this.#settled.add(id);
+    for (const id of idsOf(window.unknown)) this.#unknown.add(id);
   }
 
   get handled(): number {
@@ -76,9 +82,18 @@ export class JobTally {
     return id <= this.#lastProcessed || this.#settled.has(id);
   }
 
+  /** From `from` on: of whom nobody has said what has come of them. They rise. */
+  unknownFrom(from: number): readonly number[] {
+    return [...this.#unknown].filter((id) => id >= from).sort((one, other) => one - other);
+  }
+
+  /** Once, and once more where it was unknown. */
   settle(id: number, outcome: LetterOutcome): void {
+    if (this.#unknown.delete(id)) this.#takeBack(id);
+    else if (this.isSettled(id)) return;
+    else this.#settled.add(id);
+    if (outcome.kind === 'unknown' && this.#unknown.size < jobLimits.unknownIdsMax) this.#unknown.add(id);
     this.#count(outcome);
-    this.#settled.add(id);
     for (let next = this.#next(); next !== undefined && this.#settled.delete(next); next = this.#next()) this.#lastProcessed = next;
   }
 
@@ -86,7 +101,7 @@ export class JobTally {
     return {
       counts: { ...this.#counts },
       lastProcessedMessageId: this.#lastProcessed,
-      window: { end: this.#windowEnd, settled: rangesOfIds(this.#settled) },
+      window: { end: this.#windowEnd, settled: rangesOfIds(this.#settled), unknown: rangesOfIds(this.#unknown) },
       failures: [...this.#failures],
       skips: [...this.#skips],
       noops: [...this.#noops],
@@ -95,6 +110,12 @@ export class JobTally {
 
   #next(): number | undefined {
     return nextId(this.#ids, this.#lastProcessed + 1);
+  }
+
+  #takeBack(id: number): void {
+    this.#counts.failed -= 1;
+    const index = this.#failures.findIndex(({ messageId }) => messageId === id);
+    if (index >= 0) this.#failures.splice(index, 1);
   }
 
   #count(outcome: LetterOutcome): void {
@@ -108,6 +129,7 @@ export class JobTally {
         if (this.#noops.length < jobLimits.noopsTold) this.#noops.push(outcome.noop);
         return;
       case 'failed':
+      case 'unknown':
         this.#counts.failed += 1;
         if (this.#failures.length < jobLimits.failuresTold) this.#failures.push(outcome.failure);
         return;
@@ -123,4 +145,8 @@ export class JobTally {
         return unreachable(outcome);
     }
   }
+}
+
+function* idsOf(ranges: readonly IdRange[]): Iterable<number> {
+  for (const { from, to } of ranges) for (let id = from; id <= to; id++) yield id;
 }

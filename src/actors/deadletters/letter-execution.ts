@@ -9,7 +9,7 @@
  * executed twice. The mark goes when the queue's own record is committed, never before. Whoever was taken over asks nobody any more, for its process
  * has lost its shards as well; when several processes serve, asks will have to carry the owner's epoch, or a late one could come behind that.
  */
-import { failedOnceMore, isSameCause } from '../../deadletters/failed-merge.ts';
+import { failedAsBefore, failedOnceMore, isSameCause } from '../../deadletters/failed-merge.ts';
 import type { DeadLetterCommand, MergeOutcome } from '../../deadletters/commands.ts';
 import type { ExecuteLetter } from '../../deadletters/effects.ts';
 import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
@@ -125,7 +125,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       else this.#decode(effect, read.letter);
     } catch (error) {
       // Nobody was asked: it may be merged again at once.
-      this.#finish(messageId, { kind: 'skipped', reason: `unreadable now: ${errorMessage(error)}` });
+      this.#finish(messageId, { kind: 'notBegun', message: `message ${messageId} cannot be read now: ${errorMessage(error)}` });
     }
   }
 
@@ -137,6 +137,12 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     if (!executable.has(queue.category)) {
       const error = { errorType: 'UnknownCategory', errorMessage: `this server executes no tasks of the category ${queue.category}` };
       return this.#finish(messageId, { kind: 'unsettled', error, letter });
+    }
+    // Its answer was lost: a job tries a letter once.
+    if (letter.jobId === jobId) {
+      const { errorType, errorMessage: said } = letter.failure;
+      const error = { errorType, errorMessage: said };
+      return this.#finish(messageId, { kind: 'unsettled', error, letter, isSameCause: failedAsBefore(letter) });
     }
     const task = decoded(letter, tasks);
     if (task === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });

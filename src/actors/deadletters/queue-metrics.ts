@@ -89,6 +89,7 @@ export class QueueMetrics {
 
   /** What came of a letter that was tried again. */
   merged(outcome: MergeOutcome, tookMs: number): void {
+    if (outcome.kind === 'notBegun') return;
     const { metrics, queue } = this.#options;
     // Nothing is written of one that is unsettled, and it counts as failed everywhere.
     const name = outcome.kind === 'merged' ? outcome.how : outcome.kind === 'unsettled' ? 'failed' : outcome.kind;

@@ -16,10 +16,16 @@ export type PlanLetters = JobAuthor & {
 };
 
 /**
- * Reply: job. While a job of the same actor with the same hash is active it is that one. Rejected: not-found, failed-precondition (expired,
- * another hash, applied before), overlap, too-many.
+ * Reply: job. While a job of the same actor over the same letters is active it is that one; so it is when the same was asked for and no other
+ * letters have come to it, or when it is asked for at once (`isDirect`: nobody has looked at the plan). Rejected: not-found, failed-precondition
+ * (expired, another hash, applied before), overlap, too-many.
  */
-export type ApplyPlan = { readonly kind: 'applyPlan'; readonly planId: string; readonly hash: string | undefined };
+export type ApplyPlan = {
+  readonly kind: 'applyPlan';
+  readonly planId: string;
+  readonly hash: string | undefined;
+  readonly isDirect?: boolean;
+};
 
 /** Reply: job. Rejected: not-found. */
 export type DescribeJob = { readonly kind: 'describeJob'; readonly jobId: string };

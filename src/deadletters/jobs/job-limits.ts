@@ -18,11 +18,15 @@ export const jobLimits = {
   planExpiryMs: 3_600_000,
   /** Until then whoever applies an expired one is told so. */
   planKeptMs: 7_200_000,
+  /** The oldest are forgotten; so with those that follow. */
   plansMax: 1_000,
   /** A job that has ended. */
   jobKeptMs: 30 * 24 * 3_600_000,
-  /** Of one queue; the oldest are forgotten. */
+  /** Of one queue. */
   endedJobsMax: 1_000,
+  /** Of all plans, and of all jobs that have ended: their ids and failures, in memory, roughly. */
+  plansBytesMax: 64 * 1024 * 1024,
+  endedJobsBytesMax: 64 * 1024 * 1024,
   /** Told of one job, each. */
   failuresTold: 100,
   skipsTold: 100,
@@ -32,6 +36,8 @@ export const jobLimits = {
   listedMax: 1_000,
   /** Ids that are asked for and not handled: what a takeover has to look at again. */
   windowIdsMax: 1_000,
+  /** Of letters of which nobody has said what has come of them: those that are asked once more. */
+  unknownIdsMax: 1_000,
 } as const;
 
 /** Letters that are tried before all outcomes so far are looked at; then the rest. */

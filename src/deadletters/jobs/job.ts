@@ -46,6 +46,8 @@ export type Plan = JobAuthor & {
   readonly planId: string;
   /** SHA-256 over operation, queue, ids and options, hex. */
   readonly hash: string;
+  /** Likewise over what was asked for, before anybody looked which letters that is; '' = not known. */
+  readonly requestHash: string;
   readonly operation: JobOperation;
   readonly queue: JobQueue;
   /** They rise and do not touch each other. */
@@ -89,6 +91,8 @@ export type JobSkip = { readonly messageId: number; readonly reason: string };
 export type Job = JobAuthor & {
   readonly jobId: string;
   readonly planHash: string;
+  /** Of its plan. */
+  readonly requestHash: string;
   readonly operation: JobOperation;
   readonly queue: JobQueue;
   readonly ids: readonly IdRange[];

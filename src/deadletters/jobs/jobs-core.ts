@@ -12,13 +12,13 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
-import { countIds, idsOverlap } from '../id-ranges.ts';
+import { countIds, idsAreAmong, idsOverlap } from '../id-ranges.ts';
 import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
 import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
 import { jobLimits } from './job-limits.ts';
 import type { Job, JobState, Plan } from './job.ts';
 import type { JobsEffect } from './jobs-effects.ts';
-import type { JobEntry, JobsRecord } from './jobs-records.ts';
+import { type JobEntry, type JobsRecord, noWindow } from './jobs-records.ts';
 import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
 import type { EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
 
@@ -38,7 +38,7 @@ export class JobsCore {
     this.#settings = settings;
   }
 
-  get state(): Pick<JobsState, 'active' | 'job' | 'canonical'> {
+  get state(): Pick<JobsState, 'active' | 'job' | 'canonical' | 'size'> {
     return this.#state;
   }
 
@@ -47,7 +47,7 @@ export class JobsCore {
       case 'planLetters':
         return plan(command, askId);
       case 'storePlan':
-        return storePlan(command, nowMs);
+        return this.#storePlan(command, nowMs);
       case 'applyPlan':
         return this.#apply(command, nowMs);
       case 'describeJob':
@@ -102,9 +102,21 @@ export class JobsCore {
     return { kind: 'wait', barrier: false, effects: [{ kind: 'giveUpSelection', askId }] };
   }
 
+  #storePlan({ askId, plan: selected }: StorePlan, timeMs: number): JobsHandled {
+    const { idsMax, rangesMax, planExpiryMs } = jobLimits;
+    if (selected.selected > idsMax || selected.ids.length > rangesMax) {
+      const message = `a plan has ${idsMax} letters and ${rangesMax} ranges of message ids at most: plan parts of it, by range or filter`;
+      return later(askId, { kind: 'rejected', rejection: { reason: 'too-many', message } });
+    }
+    const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
+    const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
+    const before = this.#forgotten(timeMs);
+    return { kind: 'commit', before, record: { kind: 'plan', timeMs, plan: stored }, reply: undefined, effects };
+  }
+
   // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #apply({ planId, hash }: ApplyPlan, timeMs: number): JobsHandled {
+  #apply({ planId, hash, isDirect = false }: ApplyPlan, timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before.job, hash);
     const found = this.#state.plan(planId);
@@ -114,8 +126,8 @@ export class JobsCore {
     if (this.#settings.requiresReason && found.reason === '') {
       return rejected({ reason: 'invalid-argument', message: 'this cluster requires a reason for changes: make a plan that has one' });
     }
-    const ofQueue = [...this.#state.active()].filter(({ job }) => job.queue.number === found.queue.number);
-    const same = ofQueue.find(({ job }) => job.planHash === found.hash && job.actor === found.actor);
+    const ofQueue = [...this.#state.active].filter(({ job }) => job.queue.number === found.queue.number);
+    const same = ofQueue.find(({ job }) => isSameRequest(job, found, isDirect));
     if (same !== undefined) return answer({ kind: 'job', job: same.job });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
     if (holder !== undefined) {
@@ -131,9 +143,11 @@ export class JobsCore {
 
   #list({ queue, activeOnly, afterJobId, max }: ListJobs): JobsHandled {
     if (!Number.isSafeInteger(max) || max < 1) return invalid('a page has one job at least');
-    const fitting = [...this.#state.jobs]
+    const fitting = [...this.#state.jobs()]
       .map(({ job }) => job)
-      .filter((job) => (queue === undefined || job.queue.number === queue) && (!activeOnly || isActive(job)) && isBehind(job, afterJobId))
+      .filter(
+        (job) => (queue === undefined || job.queue.number === queue) && (!activeOnly || isActive(job)) && isFurtherOn(job, afterJobId),
+      )
       .sort(newestFirst);
     const jobs = fitting.slice(0, Math.min(max, jobLimits.listedMax));
     return answer({ kind: 'jobs', jobs, isLast: jobs.length === fitting.length });
@@ -179,7 +193,7 @@ export class JobsCore {
 
   #note({ jobId, progress }: NoteProgress, timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
-    if (entry === undefined) return nothing;
+    if (entry === undefined || isBehind(progress, entry)) return nothing;
     const further = withProgress(entry, progress);
     const { job, forgivenFailures } = further;
     const stops = job.state === 'running' && isOverBudget(job, job.counts.failed, forgivenFailures);
@@ -194,11 +208,17 @@ export class JobsCore {
   #end({ jobId, progress, failedBecause }: EndJob, timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
     if (entry === undefined) return nothing;
-    return commit(ended(withProgress(entry, progress), timeMs, failedBecause), timeMs);
+    const before = this.#forgotten(timeMs);
+    return commit(ended(withProgress(entry, progress), timeMs, failedBecause), timeMs, undefined, before);
+  }
+
+  /** What is kept no longer. */
+  #forgotten(timeMs: number): readonly JobsRecord[] {
+    return this.#state.old(timeMs).map((id) => ({ kind: 'forgotten', timeMs, id }));
   }
 
   #forget(timeMs: number): JobsHandled {
-    const records = this.#state.old(timeMs).map((id): JobsRecord => ({ kind: 'forgotten', timeMs, id }));
+    const records = [...this.#forgotten(timeMs)];
     const record = records.pop();
     return record === undefined ? nothing : { kind: 'commit', before: records, record, reply: undefined, effects: [] };
   }
@@ -222,15 +242,11 @@ function plan(request: PlanLetters, askId: number): JobsHandled {
   return { kind: 'wait', barrier: true, effects: [{ kind: 'selectLetters', askId, request }] };
 }
 
-function storePlan({ askId, plan: selected }: StorePlan, timeMs: number): JobsHandled {
-  const { idsMax, rangesMax, planExpiryMs } = jobLimits;
-  if (selected.selected > idsMax || selected.ids.length > rangesMax) {
-    const message = `a plan has ${idsMax} letters and ${rangesMax} ranges of message ids at most: plan parts of it, by range or filter`;
-    return later(askId, { kind: 'rejected', rejection: { reason: 'too-many', message } });
-  }
-  const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
-  const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
-  return { kind: 'commit', record: { kind: 'plan', timeMs, plan: stored }, reply: undefined, effects };
+/** The same caller wants the same; no letters but those that the job has, unless he has not looked which. */
+function isSameRequest(job: Job, { actor, hash, requestHash, ids }: Plan, isDirect: boolean): boolean {
+  if (job.actor !== actor) return false;
+  if (job.planHash === hash) return true;
+  return requestHash !== '' && job.requestHash === requestHash && (isDirect || idsAreAmong(ids, job.ids));
 }
 
 /** The same request again, as long as its job is active. */
@@ -245,11 +261,15 @@ function otherHash(planId: string): JobsHandled {
 
 const noCounts = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0, notTried: 0 } as const;
 
-function newJob({ planId, hash, operation, queue, ids, options, actor, reason, query, groupId }: Plan, timeMs: number): JobEntry {
+function newJob(
+  { planId, hash, requestHash, operation, queue, ids, options, actor, reason, query, groupId }: Plan,
+  timeMs: number,
+): JobEntry {
   const job: Job = {
     ...{ actor, reason, query, groupId },
     jobId: planId,
     planHash: hash,
+    requestHash,
     ...{ operation, queue, ids, options },
     state: 'running',
     stateReason: '',
@@ -262,7 +282,7 @@ function newJob({ planId, hash, operation, queue, ids, options, actor, reason, q
     skips: [],
     noops: [],
   };
-  const entry: JobEntry = { job, window: { end: -1, settled: [] }, forgivenFailures: 0 };
+  const entry: JobEntry = { job, window: noWindow, forgivenFailures: 0 };
   return ids.length === 0 ? ended(entry, timeMs, undefined) : entry;
 }
 
@@ -292,6 +312,11 @@ function inState(entry: JobEntry, state: JobState, stateReason: string): JobEntr
   return { ...entry, job: { ...entry.job, state, stateReason } };
 }
 
+/** One that was told before comes behind one that was told later, which is committed: it is no news. */
+function isBehind({ counts, lastProcessedMessageId, window }: JobProgress, { job, window: known }: JobEntry): boolean {
+  return window.end < known.end || lastProcessedMessageId < job.lastProcessedMessageId || handled(counts) < handled(job.counts);
+}
+
 function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window, failures, skips, noops }: JobProgress): JobEntry {
   const { job } = entry;
   const { failuresTold, skipsTold, noopsTold } = jobLimits;
@@ -315,7 +340,7 @@ function ended(entry: JobEntry, timeMs: number, failedBecause: string | undefine
   const state = stateAtEnd(job, notTried, failedBecause);
   const counts = { ...job.counts, notTried };
   const stateReason = failedBecause ?? job.stateReason;
-  return { ...entry, window: { end: -1, settled: [] }, job: { ...job, counts, state, stateReason, endTimeMs: timeMs } };
+  return { ...entry, window: noWindow, job: { ...job, counts, state, stateReason, endTimeMs: timeMs } };
 }
 
 function stateAtEnd({ state, counts }: Job, notTried: number, failedBecause: string | undefined): JobState {
@@ -332,7 +357,7 @@ function newestFirst({ jobId: one }: Job, { jobId: other }: Job): number {
   return one > other ? -1 : 1;
 }
 
-function isBehind({ jobId }: Job, afterJobId: string | undefined): boolean {
+function isFurtherOn({ jobId }: Job, afterJobId: string | undefined): boolean {
   return afterJobId === undefined || jobId < afterJobId;
 }
 
@@ -340,8 +365,9 @@ function isBehind({ jobId }: Job, afterJobId: string | undefined): boolean {
 
 const nothing: JobsHandled = { kind: 'wait', barrier: false, effects: [] };
 
-function commit(entry: JobEntry, timeMs: number, reply?: (job: Job) => JobsReply): JobsHandled {
-  return { kind: 'commit', record: { kind: 'job', timeMs, entry }, reply: reply?.(entry.job), effects: [{ kind: 'jobChanged', entry }] };
+function commit(entry: JobEntry, timeMs: number, reply?: (job: Job) => JobsReply, before: readonly JobsRecord[] = []): JobsHandled {
+  const record: JobsRecord = { kind: 'job', timeMs, entry };
+  return { kind: 'commit', before, record, reply: reply?.(entry.job), effects: [{ kind: 'jobChanged', entry }] };
 }
 
 function answer(reply: JobsReply): JobsHandled {

@@ -13,7 +13,11 @@ export type JobWindow = {
   /** The last id that may have been asked for; -1: none. */
   readonly end: number;
   readonly settled: readonly IdRange[];
+  /** Counted as failed, for nobody has said what has come of them: before the job ends they are asked once more. */
+  readonly unknown: readonly IdRange[];
 };
+
+export const noWindow: JobWindow = { end: -1, settled: [], unknown: [] };
 
 export type JobEntry = {
   readonly job: Job;

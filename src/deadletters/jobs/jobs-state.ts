@@ -1,63 +1,74 @@
 /** What the journal of plans and jobs adds up to. */
 import { unreachable } from '../../kernel/assert.ts';
-import { jobLimits } from './job-limits.ts';
 import type { Job, JobCounts, JobState, Plan } from './job.ts';
+import { jobBytes, oldJobs, oldPlans, planBytes, type Sized } from './jobs-kept.ts';
 import type { JobEntry, JobsRecord } from './jobs-records.ts';
 
 export class JobsState {
   /** That nobody has applied; in the order in which they were made, as jobs are. */
-  readonly #plans = new Map<string, Plan>();
-  readonly #jobs = new Map<string, JobEntry>();
+  readonly #plans = new Map<string, Sized<Plan>>();
+  readonly #active = new Map<string, JobEntry>();
+  readonly #ended = new Map<string, Sized<JobEntry>>();
 
   plan(planId: string): Plan | undefined {
-    return this.#plans.get(planId);
+    return this.#plans.get(planId)?.item;
   }
 
   job(jobId: string): JobEntry | undefined {
-    return this.#jobs.get(jobId);
+    return this.#active.get(jobId) ?? this.#ended.get(jobId)?.item;
   }
 
-  /** The oldest first. */
-  get jobs(): Iterable<JobEntry> {
-    return this.#jobs.values();
+  *plans(): Iterable<Plan> {
+    for (const { item } of this.#plans.values()) yield item;
   }
 
-  *active(): Iterable<JobEntry> {
-    for (const entry of this.#jobs.values()) if (isActive(entry.job)) yield entry;
+  *jobs(): Iterable<JobEntry> {
+    yield* this.#active.values();
+    for (const { item } of this.#ended.values()) yield item;
+  }
+
+  /** They hold their letters. */
+  get active(): Iterable<JobEntry> {
+    return this.#active.values();
+  }
+
+  get size(): number {
+    return this.#plans.size + this.#active.size + this.#ended.size;
   }
 
   evolve(record: JobsRecord): void {
     switch (record.kind) {
       case 'plan':
-        return void this.#plans.set(record.plan.planId, record.plan);
+        return void this.#plans.set(record.plan.planId, { item: record.plan, bytes: planBytes(record.plan) });
       case 'job':
-        this.#plans.delete(record.entry.job.jobId);
-        return void this.#jobs.set(record.entry.job.jobId, record.entry);
+        return this.#becomes(record.entry);
       case 'forgotten':
         this.#plans.delete(record.id);
-        return void this.#jobs.delete(record.id);
+        this.#active.delete(record.id);
+        return void this.#ended.delete(record.id);
       default:
         return unreachable(record);
     }
   }
 
+  #becomes(entry: JobEntry): void {
+    const { jobId } = entry.job;
+    this.#plans.delete(jobId);
+    if (isActive(entry.job)) return void this.#active.set(jobId, entry);
+    this.#active.delete(jobId);
+    this.#ended.set(jobId, { item: entry, bytes: jobBytes(entry.job) });
+  }
+
   /** Ids of plans and jobs that are kept no longer at that time. */
   old(nowMs: number): readonly string[] {
-    const { planKeptMs, plansMax, jobKeptMs, endedJobsMax } = jobLimits;
-    const plans = [...this.#plans.values()];
-    const old = plans.filter(({ createdTimeMs }, index) => nowMs >= createdTimeMs + planKeptMs || index < plans.length - plansMax);
-    const ended = new Map<number, Job[]>();
-    for (const { job } of this.#jobs.values())
-      if (!isActive(job)) ended.set(job.queue.number, [...(ended.get(job.queue.number) ?? []), job]);
-    const oldJobs = [...ended.values()].flatMap((jobs) =>
-      jobs.filter(({ endTimeMs = nowMs }, index) => nowMs >= endTimeMs + jobKeptMs || index < jobs.length - endedJobsMax),
-    );
-    return [...old.map(({ planId }) => planId), ...oldJobs.map(({ jobId }) => jobId)];
+    const ended = [...this.#ended.values()].map(({ item, bytes }) => ({ item: item.job, bytes }));
+    return [...oldPlans(this.#plans.values(), nowMs), ...oldJobs(ended, nowMs)];
   }
 
   /** For tests: the same text for the same state. */
   canonical(): string {
-    return JSON.stringify([[...this.#plans.values()], [...this.#jobs.values()]]);
+    const byId = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number => (one < other ? -1 : 1);
+    return JSON.stringify([this.#plans, this.#active, this.#ended].map((items) => [...items].sort(byId)));
   }
 }
 

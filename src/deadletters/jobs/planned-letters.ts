@@ -2,6 +2,7 @@
 import type { Condition } from '../../filter/condition.ts';
 import type { IdRange } from '../commands.ts';
 import type { LetterSelection, PlanLetters } from './commands.ts';
+import type { JobOptions } from './job.ts';
 
 /** As selected, and of these ids. */
 export function selectedLetters({ condition }: LetterSelection, ids: readonly IdRange[]): Condition {
@@ -21,9 +22,18 @@ function between(low: number, high: number): Condition {
   return { kind: 'between', column: { name: 'MessageId', kind: 'int' }, not: false, low, high };
 }
 
+/** What was asked for: the same again while letters of it are handled is the same, though others of them are left. */
+export function requestText({ operation, queue, selection, options }: PlanLetters): string {
+  const { ids = null, condition = null } = selection;
+  const asked = [operation, queue.category, queue.sourceCluster, ids, condition, chosen(options)];
+  return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
+}
+
 /** Whoever applies a plan by its hash gets exactly this. */
 export function hashedText({ operation, queue, options }: PlanLetters, ids: readonly IdRange[]): string {
-  const { rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard } = options;
-  const chosen = [rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard];
-  return JSON.stringify([operation, queue.category, queue.sourceCluster, ids.map(({ from, to }) => [from, to]), chosen]);
+  return JSON.stringify([operation, queue.category, queue.sourceCluster, ids.map(({ from, to }) => [from, to]), chosen(options)]);
+}
+
+function chosen({ rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard }: JobOptions): readonly unknown[] {
+  return [rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard];
 }

@@ -70,7 +70,7 @@ export async function plannedAndApplied(
   const author = { actor: anonymous, reason, query: '', groupId: '' };
   const options = jobOptions(operation, undefined, settings, reason);
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
-  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
+  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash, isDirect: true });
   return job;
 }
 

@@ -100,6 +100,8 @@ export function deadLetterRejection(rejection: DeadLetterRejection): StatusError
     case 'not-claimed':
     case 'being-merged':
       return new StatusError(statusCode.failedPrecondition, rejection.message);
+    case 'not-now':
+      return unavailable(rejection.message);
     default:
       return unreachable(rejection.reason);
   }

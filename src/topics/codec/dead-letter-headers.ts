@@ -218,11 +218,12 @@ function chainText(chain: readonly LetterError[]): string {
 /** The last ones. */
 function historyText(history: readonly LetterEvent[]): string {
   const { historyMax, historyBytesMax, errorTypeBytesMax } = headerLimits;
-  const items = history.slice(-historyMax).map(({ timeMs, kind, errorType, jobId }) => ({
+  const items = history.slice(-historyMax).map(({ timeMs, kind, errorType, jobId, fingerprint }) => ({
     time: timeText(timeMs),
     kind,
     errorType: cut(errorType, errorTypeBytesMax),
     job: jobId,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
   }));
   while (utf8Bytes(JSON.stringify(items)) > historyBytesMax) items.shift();
   return items.length === 0 ? '' : JSON.stringify(items);
@@ -295,6 +296,7 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
       kind: field(item, 'kind'),
       errorType: field(item, 'errorType'),
       jobId: field(item, 'job'),
+      ...(field(item, 'fingerprint') === '' ? {} : { fingerprint: field(item, 'fingerprint') }),
     })),
     jobId: text(h.job),
   };

@@ -41,25 +41,25 @@ function json(value: unknown): Uint8Array {
 }
 
 function planValue(plan: Plan, prefix: string): object {
-  const { planId, hash, createdTimeMs, expireTimeMs, selected, causes } = plan;
+  const { planId, hash, requestHash, createdTimeMs, expireTimeMs, selected, causes } = plan;
   return {
     ...commonValue(plan, prefix),
-    ...{ jobId: planId, planHash: hash, state: 'planned', selected, causes },
+    ...{ jobId: planId, planHash: hash, requestHash, state: 'planned', selected, causes },
     createdTime: timeText(createdTimeMs),
     expireTime: timeText(expireTimeMs),
   };
 }
 
 function jobValue({ job, window, forgivenFailures }: JobEntry, prefix: string): object {
-  const { jobId, planHash, state, stateReason, createdTimeMs, startTimeMs, endTimeMs } = job;
+  const { jobId, planHash, requestHash, state, stateReason, createdTimeMs, startTimeMs, endTimeMs } = job;
   const { counts, lastProcessedMessageId, failures, skips, noops } = job;
   return {
     ...commonValue(job, prefix),
-    ...{ jobId, planHash, state, stateReason, counts, lastProcessedMessageId, failures, skips, noops, forgivenFailures },
+    ...{ jobId, planHash, requestHash, state, stateReason, counts, lastProcessedMessageId, failures, skips, noops, forgivenFailures },
     createdTime: timeText(createdTimeMs),
     startTime: timeText(startTimeMs),
     ...(endTimeMs === undefined ? {} : { endTime: timeText(endTimeMs) }),
-    window: { end: window.end, settled: pairsOf(window.settled) },
+    window: { end: window.end, settled: pairsOf(window.settled), unknown: pairsOf(window.unknown) },
   };
 }
 
@@ -104,6 +104,7 @@ function planOf(fields: Fields): Plan {
     ...common,
     planId: fields.text('jobId'),
     hash: fields.text('planHash'),
+    requestHash: requestHashOf(fields),
     selected: fields.number('selected'),
     causes: fields
       .list('causes')
@@ -122,6 +123,7 @@ function entryOf(fields: Fields): JobEntry {
     ...commonOf(fields),
     jobId: fields.text('jobId'),
     planHash: fields.text('planHash'),
+    requestHash: requestHashOf(fields),
     state: fields.oneOf('state', states),
     stateReason: fields.text('stateReason'),
     createdTimeMs: fields.time('createdTime'),
@@ -137,7 +139,13 @@ function entryOf(fields: Fields): JobEntry {
       : [],
   };
   const forgivenFailures = fields.number('forgivenFailures');
-  return { job, window: { end: window.number('end'), settled: window.ranges('settled') }, forgivenFailures };
+  const unknown = window.has('unknown') ? window.ranges('unknown') : [];
+  return { job, window: { end: window.number('end'), settled: window.ranges('settled'), unknown }, forgivenFailures };
+}
+
+/** Absent in old journals. */
+function requestHashOf(fields: Fields): string {
+  return fields.has('requestHash') ? fields.text('requestHash') : '';
 }
 
 function countsOf(fields: Fields): JobCounts {

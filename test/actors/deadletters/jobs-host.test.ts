@@ -1,5 +1,7 @@
 /** Jobs over dead letters, in their real loop: kills, lost answers, takeovers of the queue, and people who pause and cancel. */
 import { describe, expect, test } from 'vitest';
+import { failedOnceMore } from '../../../src/deadletters/failed-merge.ts';
+import { letterOf } from '../../deadletters/letters.ts';
 import { options } from '../../deadletters/jobs/plans.ts';
 import { failedOf, JobsWorld, sumOf } from './jobs-world.ts';
 
@@ -204,6 +206,106 @@ describe('whatever befalls', () => {
     world.queue.fault = () => undefined;
     await world.change('resumeJob', jobId);
     expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 100 } });
+  });
+
+  test.each([
+    ['merged', (): undefined => undefined, { merged: 20, failed: 0, gone: 0 }],
+    ['failed', (world: JobsWorld, id: number) => failedOf(world.queue, id), { merged: 0, failed: 20, gone: 0 }],
+  ] as const)(
+    'a job that is taken over while its letters are under way tries none twice: all are %s, and counted so',
+    async (_, outcomeOf, counts) => {
+      const world = await worldOf(20);
+      world.queue.mergeMs = 3_000;
+      world.queue.outcomeOf = (id) => outcomeOf(world, id);
+      const jobId = await world.begin({ options: unpaced });
+      await world.until(() => world.queue.executing.size === 8);
+      await world.start();
+      expect(await world.ended(jobId)).toMatchObject({ counts });
+      expect(world.queue.merges.map(({ messageId }) => messageId)).toEqual(Array.from({ length: 20 }, (_unused, id) => id));
+    },
+  );
+
+  test('a failure that was not heard of is told with whether its cause is the same', async () => {
+    const world = await worldOf(4);
+    world.queue.outcomeOf = (id) => {
+      const letter = letterOf(1, id + 1);
+      const failure = { ...letter.failure, fingerprint: id < 2 ? letter.failure.fingerprint : 'ffffffffffffffff' };
+      return { kind: 'failed', isSameCause: id < 2, letter: failedOnceMore(letter, { failure, jobId: '', timeMs: 0, maxGeneration: 5 }) };
+    };
+    const jobId = await world.begin({ options: unpaced });
+    await world.until(() => [...world.queue.letters.values()].every(({ generation }) => generation === 1));
+    await world.start();
+    const { failures } = await world.ended(jobId);
+    expect(failures.map(({ messageId, sameCause }) => [messageId, sameCause])).toEqual([
+      [0, true],
+      [1, true],
+      [2, false],
+      [3, false],
+    ]);
+  });
+
+  test('a job that is cancelled while letters of its former life are under way waits for what comes of them', async () => {
+    const world = await worldOf(20);
+    world.queue.mergeMs = 3_000;
+    const jobId = await world.begin({ options: unpaced });
+    await world.until(() => world.queue.executing.size === 8);
+    await world.start();
+    await world.change('cancelJob', jobId);
+    expect(await world.ended(jobId)).toMatchObject({ state: 'cancelled', counts: { merged: 8, notTried: 12 } });
+    expect(world.queue.resolved.length).toBe(8);
+  });
+
+  test('letters that cannot be read for a while are merged when they can', async () => {
+    const world = await worldOf(30);
+    let isAway = true;
+    world.queue.outcomeOf = () => (isAway ? { kind: 'notBegun', message: 'the database is away' } : undefined);
+    const jobId = await world.begin({ options: unpaced });
+    await world.pass(60_000);
+    expect((await world.job(jobId)).counts).toMatchObject({ merged: 0, failed: 0, skipped: 0 });
+    isAway = false;
+    expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 30 } });
+  });
+
+  test('claims whose release was lost hinder nobody', async () => {
+    const world = await worldOf(40);
+    world.queue.fault = (request) => (request.kind === 'releaseClaim' ? 'away' : undefined);
+    for (let id = 0; id < 16; id++) await world.ended(await world.begin({ options: unpaced }, [{ from: id, to: id }]));
+    world.queue.fault = () => undefined;
+    const job = await world.ended(await world.begin({ options: unpaced }, [{ from: 20, to: 29 }]));
+    expect(job).toMatchObject({ state: 'completed', counts: { merged: 10 } });
+  });
+
+  test('an outcome that comes after the task timeout counts', async () => {
+    const world = await worldOf(3);
+    world.queue.mergeMs = 20_000;
+    const job = await world.ended(await world.begin({ options: { ...unpaced, taskTimeoutMs: 1_000 } }));
+    expect(job).toMatchObject({ state: 'completed', counts: { merged: 3, failed: 0 }, failures: [] });
+    expect(world.queue.merges.length).toBe(3);
+  });
+
+  test('a letter of which its shard said nothing is asked for once more before its job ends, also after a kill', async () => {
+    const world = await worldOf(3);
+    world.queue.outcomeOf = (id) => {
+      const tries = world.queue.merges.filter(({ messageId }) => messageId === id).length;
+      const error = { errorType: 'OutcomeUnknown', errorMessage: 'its shard has not said' };
+      return tries < 2 ? { kind: 'unsettled', letter: letterOf(1, id + 1), error } : undefined;
+    };
+    const jobId = await world.begin({ options: { ...unpaced, concurrency: 1, rps: 1 } });
+    await world.until(() => world.queue.merges.length === 3);
+    await world.start();
+    expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 3, failed: 0 }, failures: [] });
+  });
+
+  test('a job none of whose letters is heard of for five minutes pauses, and says so', async () => {
+    const world = await worldOf(1_000);
+    world.queue.outcomeOf = (id) => {
+      const error = { errorType: 'OutcomeUnknown', errorMessage: 'its shard has not said' };
+      return { kind: 'unsettled', letter: letterOf(1, id + 1), error };
+    };
+    world.queue.mergeMs = 30_000;
+    const jobId = await world.begin({ options: unpaced });
+    await world.pass(340_000);
+    expect(await world.job(jobId)).toMatchObject({ state: 'paused', stateReason: expect.stringContaining('no shard says') });
   });
 
   test('an outcome that nobody hears of is told as such, and the letter stays', async () => {

@@ -7,6 +7,7 @@ import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs-host.ts';
 import type { DeadLetterRequest, IdRange, MergeOutcome } from '../../../src/deadletters/commands.ts';
+import { failedAsBefore } from '../../../src/deadletters/failed-merge.ts';
 import { countIds } from '../../../src/deadletters/id-ranges.ts';
 import type { JobsAsker } from '../../../src/grpc/ports.ts';
 import type { JobsReplyTo, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
@@ -115,6 +116,12 @@ export class TestQueue {
   #execute(messageId: number, jobId: string): void {
     const { executing } = this;
     const core = this.#core;
+    const letter = this.letters.get(messageId);
+    // As LetterExecution has it: a job tries a letter once.
+    if (letter?.jobId === jobId) {
+      const outcome: MergeOutcome = { kind: 'unsettled', letter, error: letter.failure, isSameCause: failedAsBefore(letter) };
+      return this.#handle(core.handle({ kind: 'finishMerge', messageId, outcome }, this.clock.wallMs(), 0));
+    }
     executing.add(messageId);
     this.mostExecuting = Math.max(this.mostExecuting, executing.size);
     this.merges.push({ messageId, atMs: this.clock.nowMs });

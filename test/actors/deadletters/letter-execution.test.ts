@@ -22,6 +22,8 @@ type Asked = { readonly askId: number; readonly request: HistoryRequest };
 type NamespaceState = 'registered' | 'deleted';
 
 /** A queue, and the shard of all workflows, which answers when it is told to. */
+type MergeOptions = { readonly jobId?: string; readonly overridesLoopGuard?: boolean; readonly taskTimeoutMs?: number };
+
 class MergingQueue extends CheckpointedQueue {
   /** By id: the name, and whether it is there. */
   readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
@@ -36,6 +38,7 @@ class MergingQueue extends CheckpointedQueue {
   readonly ended = new Map<number, MergeEnded>();
   /** What letters hold, of the start of a child that they hold elsewhere. */
   taskOf: (task: PendingTask) => PendingTask = (task) => task;
+  #jobId = 'job';
 
   protected override execution(router: Router): LetterExecutionParts {
     const sink = router.history.sink(1);
@@ -90,11 +93,14 @@ class MergingQueue extends CheckpointedQueue {
     for (let round = 0; round < 5; round++) await this.pass(0).then(() => turns(8));
   }
 
-  async merge(messageId: number, more: { readonly overridesLoopGuard?: boolean; readonly taskTimeoutMs?: number } = {}): Promise<void> {
-    await this.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 100 }] });
+  /** A job tries each letter once. */
+  async merge(messageId: number, { jobId = 'job', ...more }: MergeOptions = {}): Promise<void> {
+    if (jobId !== this.#jobId) await this.ask({ kind: 'releaseClaim', jobId: this.#jobId });
+    this.#jobId = jobId;
+    await this.ask({ kind: 'claimLetters', jobId, ranges: [{ from: 0, to: 100 }] });
     this.router.askDeadLetters(
       7,
-      { kind: 'mergeLetter', jobId: 'job', who: 'anna', why: 'fixed', messageId, overridesLoopGuard: false, ...more },
+      { kind: 'mergeLetter', jobId, who: 'anna', why: 'fixed', messageId, overridesLoopGuard: false, ...more },
       FAR_AWAY_MS,
       (answer) => void (answer.kind === 'mergeEnded' && this.ended.set(messageId, answer)),
     );
@@ -173,16 +179,28 @@ describe('a letter whose task fails again', () => {
     expect(queue.confirmed).toEqual(['0 0']);
   });
 
+  test('is not tried again by the same job: it is told how that ended', async () => {
+    const queue = await queueOf(1);
+    queue.answers = () => failed;
+    await queue.merge(0);
+    const { length } = queue.journal;
+    queue.ended.clear();
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', error: { errorType: 'TypeError' }, sameCause: true });
+    expect(queue.executed).toEqual(['0 0']);
+    expect(queue.journal.length).toBe(length);
+  });
+
   test('too often is in quarantine, and leaves it for who insists', async () => {
     const queue = await queueOf(1);
     queue.answers = () => failed;
     await queue.merge(0);
-    await queue.merge(0);
+    await queue.merge(0, { jobId: 'second' });
     expect(queue.ended.get(0)).toMatchObject({ outcome: 'failed', isQuarantined: true });
-    await queue.merge(0);
+    await queue.merge(0, { jobId: 'third' });
     expect(queue.ended.get(0)).toMatchObject({ outcome: 'skipped', reason: 'loop-guard' });
     queue.answers = () => applied;
-    await queue.merge(0, { overridesLoopGuard: true });
+    await queue.merge(0, { jobId: 'third', overridesLoopGuard: true });
     expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
     expect(queue.executed).toEqual(['0 0', '0 1', '0 2']);
   });

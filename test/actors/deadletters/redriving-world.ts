@@ -56,6 +56,9 @@ export class RedrivingWorld extends CheckpointedQueue {
   /** Whoever asks, whatever becomes of the shard. */
   #asking = new Set<() => void>();
   #underWay = new Set<number>();
+  /** By their letters. */
+  readonly #jobs = new Map<number, string>();
+  #tries = 0;
   readonly resolved = new Set<number>();
   /** What the shard answers arrives nowhere. */
   #isDeaf = false;
@@ -208,9 +211,13 @@ export class RedrivingWorld extends CheckpointedQueue {
 
   async #merge(messageId: number): Promise<void> {
     if (this.resolved.has(messageId) || this.#underWay.has(messageId)) return;
-    await this.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 9 }] });
+    // A job tries each letter once.
+    await this.ask({ kind: 'releaseClaim', jobId: this.#jobs.get(messageId) ?? '' });
+    const jobId = `job ${messageId} ${(this.#tries += 1)}`;
+    this.#jobs.set(messageId, jobId);
+    await this.ask({ kind: 'claimLetters', jobId, ranges: [{ from: messageId, to: messageId }] });
     this.#underWay.add(messageId);
-    const by = { jobId: 'job', who: 'anna', why: '', overridesLoopGuard: true, taskTimeoutMs: 5_000 } as const;
+    const by = { jobId, who: 'anna', why: '', overridesLoopGuard: true, taskTimeoutMs: 5_000 } as const;
     this.router.askDeadLetters(7, { kind: 'mergeLetter', ...by, messageId }, FAR_AWAY_MS, (answer) => {
       this.#underWay.delete(messageId);
       if (answer.kind === 'mergeEnded') this.#ended(messageId, answer);

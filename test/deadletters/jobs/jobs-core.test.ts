@@ -29,9 +29,10 @@ class Office {
     return { reply: handled.kind === 'wait' ? told?.reply : (handled.reply ?? told?.reply), effects: handled.effects };
   }
 
-  plan(ids: readonly IdRange[], more: Partial<PlanLetters> = {}): string {
+  plan(ids: readonly IdRange[], more: Partial<PlanLetters> = {}, request = { requestHash: '' }): string {
     const planId = `plan-${String((this.#plans += 1)).padStart(6, '0')}`;
-    expect(this.ask(selected(7, planId, ids, more)).reply?.kind).toBe('planned');
+    const { plan, ...store } = selected(7, planId, ids, more);
+    expect(this.ask({ ...store, plan: { ...plan, ...request } }).reply?.kind).toBe('planned');
     return planId;
   }
 
@@ -39,8 +40,8 @@ class Office {
     return said(this.ask({ kind: 'applyPlan', planId, hash }).reply);
   }
 
-  start(ids: readonly IdRange[], more: Partial<PlanLetters> = {}): string {
-    const planId = this.plan(ids, more);
+  start(ids: readonly IdRange[], more: Partial<PlanLetters> = {}, request = { requestHash: '' }): string {
+    const planId = this.plan(ids, more, request);
     expect(this.apply(planId)).toBe('running');
     return planId;
   }
@@ -52,7 +53,14 @@ class Office {
   progress(jobId: string, counts: Partial<JobProgress['counts']>): JobProgress {
     const none = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0 };
     const { lastProcessedMessageId } = this.job(jobId);
-    return { counts: { ...none, ...counts }, lastProcessedMessageId, window: { end: 9, settled: [] }, failures: [], skips: [], noops: [] };
+    return {
+      counts: { ...none, ...counts },
+      lastProcessedMessageId,
+      window: { end: 9, settled: [], unknown: [] },
+      failures: [],
+      skips: [],
+      noops: [],
+    };
   }
 
   end(jobId: string, counts: Partial<JobProgress['counts']>, failedBecause?: string): string {
@@ -115,6 +123,40 @@ describe('a plan', () => {
     expect(office.apply(office.plan(ten, { queue: elsewhere }))).toBe('running');
     office.end(first, { merged: 10 });
     expect(office.apply(other)).toBe('running');
+  });
+
+  test('that asks for the same while its job has handled some of it is that job, but for letters that have come since', () => {
+    const office = new Office();
+    const request = { requestHash: 'all of them' };
+    const job = office.start(ten, {}, request);
+    const again = (ids: readonly IdRange[], isDirect: boolean): unknown => {
+      const { reply } = office.ask({ kind: 'applyPlan', planId: office.plan(ids, {}, request), hash: undefined, isDirect });
+      return reply?.kind === 'job' ? reply.job.jobId : said(reply);
+    };
+    expect(again([{ from: 5, to: 9 }], false)).toBe(job);
+    expect(again([{ from: 5, to: 12 }], false)).toBe('overlap');
+    expect(again([{ from: 5, to: 12 }], true)).toBe(job);
+    const other = office.plan([{ from: 5, to: 9 }], { actor: 'carla' }, request);
+    expect(office.apply(other)).toBe('overlap');
+  });
+
+  test('of a thousand that nobody applies the oldest goes with the next, and large ones before', () => {
+    const office = new Office();
+    const first = office.plan(ten);
+    for (let nth = 0; nth < 1_001; nth++) {
+      office.nowMs += 1;
+      office.plan(ten);
+    }
+    expect(office.apply(first)).toBe('not-found');
+    const ranges = Array.from({ length: 10_000 }, (_, index) => ({ from: 3 * index, to: 3 * index }));
+    const large = office.plan(ranges);
+    for (let nth = 0; nth < 200; nth++) {
+      office.nowMs += 1;
+      office.plan(ranges);
+    }
+    expect(office.apply(large)).toBe('not-found');
+    expect(office.core.state.size).toBeLessThan(200);
+    expect(office.replayed().state.canonical()).toBe(office.core.state.canonical());
   });
 
   test('of nothing is a job that is completed', () => {
@@ -216,6 +258,14 @@ describe('a job', () => {
     expect(note(4)).toBe('paused failure-budget');
   });
 
+  test('goes by what was told last, though something that was told before comes later', () => {
+    const office = new Office();
+    const jobId = office.start(ten);
+    const [early, late] = [office.progress(jobId, { merged: 2 }), office.progress(jobId, { merged: 5 })];
+    for (const progress of [late, early]) office.ask({ kind: 'noteProgress', jobId, progress });
+    expect(office.job(jobId).counts.merged).toBe(5);
+  });
+
   test('is kept for 30 days, plans for two hours, and the newest come first', () => {
     const office = new Office();
     const first = office.start(ten);
@@ -290,7 +340,7 @@ describe('whatever is asked in whatever order', () => {
   function check(office: Office): void {
     const { core } = office;
     expect(office.replayed().state.canonical()).toBe(core.state.canonical());
-    const active = [...core.state.active()].map((entry) => entry.job);
+    const active = [...core.state.active].map((entry) => entry.job);
     for (let id = 0; id <= 40; id++) expect(active.filter((held) => hasId(held.ids, id)).length).toBeLessThanOrEqual(1);
     const { reply } = office.ask({ kind: 'listJobs', queue: undefined, activeOnly: false, afterJobId: undefined, max: 99 });
     const jobs = reply?.kind === 'jobs' ? reply.jobs : [];

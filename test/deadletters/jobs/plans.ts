@@ -24,5 +24,5 @@ export function planOf(more: Partial<PlanLetters> = {}): PlanLetters {
 export function selected(askId: number, planId: string, ids: readonly IdRange[], more: Partial<PlanLetters> = {}): StorePlan {
   const { kind: _, selection: __, ...plan } = planOf(more);
   const hash = JSON.stringify([plan.operation, plan.queue.number, ids, plan.options]);
-  return { kind: 'storePlan', askId, plan: { ...plan, planId, hash, ids, selected: countIds(ids), causes: [] } };
+  return { kind: 'storePlan', askId, plan: { ...plan, planId, hash, requestHash: '', ids, selected: countIds(ids), causes: [] } };
 }

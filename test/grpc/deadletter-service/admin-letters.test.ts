@@ -120,7 +120,7 @@ describe('jobs', () => {
         selection: { ids: [{ from: 0, to: Number.MAX_SAFE_INTEGER }], condition: undefined },
         options: { rps, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false },
       },
-      { kind: 'applyPlan', planId: 'plan-1', hash: 'h' },
+      { kind: 'applyPlan', planId: 'plan-1', hash: 'h', isDirect: true },
     ]);
     const range = { inclusiveMinTaskMetadata: { messageId: 3 }, inclusiveMaxTaskMetadata: { messageId: 5 } };
     await call(operation, { dlqKey: key, ...range });

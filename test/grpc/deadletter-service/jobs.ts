@@ -10,6 +10,7 @@ export const job: Job = {
   groupId: '',
   jobId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55',
   planHash: 'h',
+  requestHash: '',
   operation: 'merge',
   queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
   ids: [
@@ -35,7 +36,7 @@ export function jobsAre(owners: Pick<LetterOwners, 'jobs'>, of: (request: JobsRe
     if (request.kind === 'planLetters') {
       const { operation, queue, options, actor, reason, query, groupId } = request;
       const author = { actor, reason, query, groupId };
-      const plan = { ...author, planId: 'plan-1', hash: 'h', operation, queue, options, ids: [], selected: 0, causes: [] };
+      const plan = { ...author, planId: 'plan-1', hash: 'h', requestHash: '', operation, queue, options, ids: [], selected: 0, causes: [] };
       return { kind: 'planned', plan: { ...plan, createdTimeMs: 1, expireTimeMs: 2 } };
     }
     if (request.kind === 'cancelJob') return { kind: 'canceled', job: { ...job, ...of(request) }, wasActive: true };

@@ -84,6 +84,7 @@ describe('a plan', () => {
       ...anonymous,
       planId: 'p-1',
       hash: 'abc',
+      requestHash: '',
       operation: 'merge',
       queue,
       ids,
