@@ -11,6 +11,7 @@
  * One server on a log and a database that do as they are told: what is met is the death alone, and sometimes another one while it comes back.
  */
 import { describe, expect, test } from 'vitest';
+import { letterPlan } from './deadletters/plans.ts';
 import { type HistoryPlan, runHistorySeed } from './history/run-seed.ts';
 import { type MatchingPlan, runMatchingSeed } from './matching/run-seed.ts';
 import type { Death, SimOutcome } from './sim-run.ts';
@@ -40,6 +41,8 @@ const kinds: Readonly<
       readonly run: (deaths: readonly Death[]) => Promise<SimOutcome>;
       readonly points: readonly string[];
       readonly diesAtThemAlone?: boolean;
+      /** Of the deaths of others: each costs more than theirs, and one death is enough. */
+      readonly share?: number;
     }
   >
 > = {
@@ -78,6 +81,15 @@ const kinds: Readonly<
     points: ['noteRebuild', 'rewrite', 'runs', 'strayRows'],
     diesAtThemAlone: true,
   },
+  'a process with dead letters': {
+    run: (deaths) => {
+      const letters = { failShare: 0.4, purgeShare: 0.3, jobEveryMs: 30 };
+      const shard = { shards: 1, cacheBytesMax: 0, retentionMs: 60_000, journalRetentionMs: undefined };
+      return runHistorySeed(seed, (): HistoryPlan => ({ ...letterPlan(seed), ...steady, ...shard, seed, letters, deaths }));
+    },
+    points: ['append', 'letters', 'read', 'restore', 'write'],
+    share: 0.2,
+  },
   'a matching host': {
     run: (deaths) => {
       const windows = { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1, heldTasksPerQueueMax: 12 };
@@ -88,7 +100,7 @@ const kinds: Readonly<
   },
 };
 
-describe.each(Object.entries(kinds))('%s dies', (_name, { run, points, diesAtThemAlone = false }) => {
+describe.each(Object.entries(kinds))('%s dies', (_name, { run, points, diesAtThemAlone = false, share = 1 }) => {
   test(`at ${deathsMax} of the steps between it and what lasts`, { timeout: 600_000 }, async () => {
     const living = await run([]);
     expect(living.violation).toBeUndefined();
@@ -97,13 +109,15 @@ describe.each(Object.entries(kinds))('%s dies', (_name, { run, points, diesAtThe
       points.filter((point) => !found.has(point)),
       'a run comes by all of them',
     ).toEqual([]);
-    const deaths = deathsAt(living.points, (point) => !diesAtThemAlone || points.includes(point.split(' ')[0] ?? ''));
+    const deaths = deathsAt(living.points, deathsMax * share, (point) => !diesAtThemAlone || points.includes(point.split(' ')[0] ?? ''));
     for (const death of deaths) {
       const { reached, violation, lastTrace } = await run([death]);
       expect(violation, `${JSON.stringify(death)}\n${lastTrace.slice(-60).join('\n')}`).toBeUndefined();
       expect(reached, JSON.stringify(death)).toContain(`died at ${death.point}`);
     }
   });
+
+  if (share < 1) return;
 
   test('and once more while it comes back, at each step of that', { timeout: 600_000 }, async () => {
     const met = new Set<string>();
@@ -121,9 +135,9 @@ describe.each(Object.entries(kinds))('%s dies', (_name, { run, points, diesAtThe
 });
 
 /** Of each point some, from the first to the last, as evenly as can be. */
-function deathsAt(met: ReadonlyMap<string, number>, isWanted: (point: string) => boolean): readonly Death[] {
+function deathsAt(met: ReadonlyMap<string, number>, max: number, isWanted: (point: string) => boolean): readonly Death[] {
   const points = [...met].filter(([point]) => isWanted(point));
-  const each = Math.max(1, Math.floor(deathsMax / points.length));
+  const each = Math.max(1, Math.floor(max / points.length));
   return points.flatMap(([point, times]) => {
     const count = Math.min(each, times);
     return Array.from({ length: count }, (_, index) => ({ point, nth: 1 + Math.floor((index * times) / count) }));

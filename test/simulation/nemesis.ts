@@ -66,7 +66,7 @@ export class Nemesis {
   }
 
   takeOver(server: SimServer, delayMs: number): void {
-    for (const { partition } of this.#options.partitions) server.node.at(delayMs, () => server.start(partition));
+    for (const actor of this.#options.partitions.keys()) server.node.at(delayMs, () => server.start(actor));
   }
 
   /** A fenced process would exit; here a new one takes the partition over later, so that they go on contending. */

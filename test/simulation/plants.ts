@@ -20,6 +20,7 @@ export const seedsMax = {
   'seeds of history shards': 400,
   'seeds in which List is set back': 250,
   'seeds of matching hosts': 400,
+  'seeds of dead letters': 60,
 } as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
@@ -1034,6 +1035,65 @@ export const plants: readonly Plant[] = [
     replace: '',
     caughtBy: 'seeds of matching hosts',
     shows: ['I18'],
+  },
+  {
+    name: 'gives a task another letter when its hand-over is repeated',
+    file: 'src/deadletters/hand-overs.ts',
+    search: "return known === undefined ? { kind: 'forgotten' } : { kind: 'known', messageId: known.messageId };",
+    replace: "return known === undefined ? { kind: 'forgotten' } : { kind: 'next' };",
+    caughtBy: 'seeds of dead letters',
+    shows: ['I20'],
+  },
+  {
+    name: 'forgets which letters came of a hand-over when it restarts from rows',
+    file: 'src/deadletters/queue-state.ts',
+    search: 'for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);',
+    replace: '',
+    caughtBy: 'seeds of dead letters',
+  },
+  {
+    name: 'forgets at a restart what is on its way to a dead letter queue',
+    file: 'src/history/checkpoint/install.ts',
+    search: 'if (handOvers !== undefined) shard.installHandOvers(handOvers);',
+    replace: '',
+    caughtBy: 'seeds of dead letters',
+  },
+  {
+    name: 'forgets at a restart which letters it has executed again',
+    file: 'src/history/checkpoint/install.ts',
+    search: 'if (letterMarks !== undefined) shard.letterMarks = new LetterMarks(letterMarks);',
+    replace: '',
+    caughtBy: 'seeds of dead letters',
+  },
+  {
+    name: 'executes a letter as often as it is asked for',
+    file: 'src/history/redrive/redrive.ts',
+    search: 'mark.letter.generation >= letter.generation)',
+    replace: 'mark.letter.generation > letter.generation)',
+    caughtBy: 'seeds of dead letters',
+    shows: ['I20'],
+  },
+  {
+    name: 'leaves the generation of a letter as it is when its merge fails',
+    file: 'src/deadletters/failed-merge.ts',
+    search: 'const generation = letter.generation + 1;',
+    replace: 'const generation = letter.generation;',
+    caughtBy: 'seeds of dead letters',
+  },
+  {
+    name: 'tries a task on that is on its way to a dead letter queue',
+    file: 'src/history/shard.ts',
+    search: 'this.#changes?.taskGone(task);\n      this.#takeFromQueue(task);\n    }\n    this.handOvers',
+    replace: '}\n    this.handOvers',
+    caughtBy: 'seeds of dead letters',
+  },
+  {
+    name: 'takes the outcome of a letter for merged whatever it is',
+    file: 'src/actors/deadletters/letter-execution.ts',
+    search: 'return this.#failed(turn, outcome.failure);',
+    replace: "return { kind: 'merged', how: 'merged', generation };",
+    caughtBy: 'seeds of dead letters',
+    shows: ['I20'],
   },
 ];
 

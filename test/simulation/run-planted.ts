@@ -34,6 +34,11 @@ async function runner(kind: keyof typeof seedsMax): Promise<Runner> {
     const { listPlan, runHistorySeed } = await import('./history/run-seed.ts');
     return (seed) => runHistorySeed(seed, listPlan);
   }
+  if (kind === 'seeds of dead letters') {
+    const { runHistorySeed } = await import('./history/run-seed.ts');
+    const { letterPlan } = await import('./deadletters/plans.ts');
+    return (seed) => runHistorySeed(seed, letterPlan);
+  }
   if (kind === 'seeds of matching hosts') return (await import('./matching/run-seed.ts')).runMatchingSeed;
   const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
   const planned = kind === 'seeds' ? planOf : planWithDatabase;

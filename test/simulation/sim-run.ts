@@ -210,7 +210,7 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
     for (const server of this.cluster.servers) server.crash();
     for (const server of others) server.node.up = false;
     survivor!.restart();
-    for (const { partition } of this.cluster.partitionIds) {
+    for (const partition of this.cluster.partitionIds.keys()) {
       survivor!.start(partition);
       await this.comesTrue(
         'I7 no owner',

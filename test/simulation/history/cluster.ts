@@ -11,7 +11,7 @@ import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-sc
 import { ProcessVisibility } from '../../../src/actors/history/visibility/process-visibility.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
-import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
+import { type Asker, type DeadLetterAnswer, type HistoryAnswer, type JobsAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
 import { isDispatch } from '../../../src/history/tasks.ts';
@@ -21,15 +21,19 @@ import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.t
 import { jsonClaims } from '../../actors/ledger.ts';
 import { tasksLeave } from '../../support/shard-rows.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
+import { captureOf, jobsHost, letterPartitions, type LetterPlan, queueHost, queues, thereIs } from '../deadletters/actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
 import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
-import { SimServer } from '../sim-server.ts';
+import { type SimActor, SimServer } from '../sim-server.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
+import type { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
 import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import type { JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import type { HistoryCommand, HistoryRequest } from '../../../src/history/commands.ts';
 import type { HistoryEffect } from '../../../src/history/effects.ts';
@@ -59,6 +63,8 @@ export type HistoryClusterOptions = {
   readonly recordsMax: number;
   /** undefined: journals are never trimmed. */
   readonly journalRetentionMs: number | undefined;
+  /** Tasks fail, and become dead letters; with a database alone. Absent: what fails is tried for ever. */
+  readonly letters?: LetterPlan;
 };
 
 export function historyPartition(shard: number): PartitionId {
@@ -75,6 +81,9 @@ export function uuid(random: Prng): string {
 export class HistoryServer extends SimServer {
   readonly cluster: HistoryCluster;
   shards: HistoryShard[] = [];
+  /** By their numbers, from 0 on. */
+  queues: QueueHost[] = [];
+  #others: readonly SimActor[] = [];
   router: Router;
   database: SimDatabase | undefined;
 
@@ -85,8 +94,8 @@ export class HistoryServer extends SimServer {
     this.boot();
   }
 
-  get actors(): readonly HistoryActor[] {
-    return this.shards.map(({ actor }) => actor);
+  get actors(): readonly SimActor[] {
+    return [...this.shards.map(({ actor }) => actor), ...this.#others];
   }
 
   protected boot(): void {
@@ -104,7 +113,15 @@ export class HistoryServer extends SimServer {
       this.router.history.attach(shard, actor);
       this.shards.push(actor);
     }
+    this.#seatLetters(schedule);
     if (disk !== undefined) this.#evictNowAndThen(disk);
+  }
+
+  #seatLetters(schedule: CheckpointSchedule): void {
+    const { database, cluster } = this;
+    if (cluster.options.letters === undefined || database === undefined) return;
+    this.queues = queues.map((queue) => queueHost(this, queue, schedule, database));
+    this.#others = [...this.queues.map(({ actor }) => actor), jobsHost(this).actor];
   }
 
   /** As if memory were small: whatever may leave it leaves it. */
@@ -142,10 +159,14 @@ export class HistoryServer extends SimServer {
       claims: jsonClaims,
       wire: historyWire,
       limits: { ...defaultHistoryLimits, retentionMsDefault: options.retentionMs, retentionRecheckMs: 200 },
-      registry: { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
+      registry: {
+        isFolded: true,
+        view: { position: 0, namespaceById: options.letters === undefined ? () => undefined : thereIs, systemSearchAttributes },
+      },
+      ...(options.letters === undefined ? {} : { capture: captureOf(this) }),
       cacheBytesMax: options.cacheBytesMax,
       layout: { historyShards: options.shards, matchingPartitions: 1, taskQueuePartitions: 1 },
-      router: this.#asker(),
+      router: this.asker,
       sink: this.router.history.sink(shard),
       clock: busyClock(this.node.clock),
       random: { nonce: () => uuid(world.random), fraction: () => world.random.fraction() },
@@ -196,7 +217,7 @@ export class HistoryServer extends SimServer {
   }
 
   /** Another shard may be owned elsewhere. */
-  #asker(): Asker {
+  get asker(): Asker {
     const { router } = this;
     return {
       askHistory: (shard, request, deadlineMs, onReply) => {
@@ -207,7 +228,12 @@ export class HistoryServer extends SimServer {
       },
       askMatching: (partition, request, deadlineMs, onReply) => router.askMatching(partition, request, deadlineMs, onReply),
       askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
-      askDeadLetters: (queue, request, deadlineMs, onReply) => router.askDeadLetters(queue, request, deadlineMs, onReply),
+      askDeadLetters: (queue, request, deadlineMs, onReply) => {
+        const reply = this.node.replyTo();
+        const waitMs = Math.max(1, deadlineMs - this.node.clock.monoMs());
+        this.cluster.askQueue(queue, request, waitMs, (answer) => reply(this.cluster.broker.delayMs(), () => onReply(answer)));
+        return 0;
+      },
       cancel: (askId) => router.cancel(askId),
     };
   }
@@ -217,13 +243,16 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
   readonly options: HistoryClusterOptions;
   readonly servers: readonly HistoryServer[];
   readonly partitionIds: readonly PartitionId[];
+  /** Now and then, as the plan says. */
+  tasksFail = true;
   onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
   onBug: (invariant: string, message: string) => void = () => {};
 
   constructor(world: World, broker: SimBroker, options: HistoryClusterOptions) {
     super(world, broker, options.database);
     this.options = options;
-    this.partitionIds = Array.from({ length: options.shards }, (_, index) => historyPartition(index + 1));
+    const shards = Array.from({ length: options.shards }, (_, index) => historyPartition(index + 1));
+    this.partitionIds = options.letters === undefined ? shards : [...shards, ...letterPartitions];
     this.servers = Array.from({ length: options.servers }, (_, index) => new HistoryServer(this, `node${index}`));
   }
 
@@ -238,6 +267,32 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
       `${request.kind} of shard ${shard}`,
       waitMs,
       (server, deadlineMs, answered) => void server.router.askHistory(shard, request, deadlineMs, answered),
+      onAnswer,
+    );
+  }
+
+  /** By its number. */
+  askQueue<Request extends DeadLetterRequest>(
+    queue: number,
+    request: Request,
+    waitMs: number,
+    onAnswer: (answer: DeadLetterAnswer<Request>) => void,
+  ): void {
+    this.askOwner<DeadLetterAnswer<Request>>(
+      this.options.shards + queue - 1,
+      `${request.kind} of queue ${queue}`,
+      waitMs,
+      (server, deadlineMs, answered) => void server.router.askDeadLetters(queue, request, deadlineMs, answered),
+      onAnswer,
+    );
+  }
+
+  askJobs<Request extends JobsRequest>(request: Request, waitMs: number, onAnswer: (answer: JobsAnswer<Request>) => void): void {
+    this.askOwner<JobsAnswer<Request>>(
+      this.options.shards + queues.length,
+      request.kind,
+      waitMs,
+      (server, deadlineMs, answered) => void server.router.askJobs(request, deadlineMs, answered),
       onAnswer,
     );
   }

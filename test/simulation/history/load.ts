@@ -100,6 +100,11 @@ export class Load {
     this.#untilAnswered(this.#shardOf(key.workflowId), { kind: 'describeWorkflow', key }, () => {});
   }
 
+  /** What waits for what was purged waits for ever. */
+  terminateAll(keys: readonly RunKey[]): void {
+    for (const key of keys) this.#terminate(key);
+  }
+
   // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #start(done: () => void): void {

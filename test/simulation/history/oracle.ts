@@ -24,6 +24,7 @@ import type { VisibilityRow } from '../../../src/visibility/row.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
+import type { RunKey } from '../../../src/history/commands.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 
 /** What was acknowledged to clients and workers, and what they were given to read. */
@@ -64,8 +65,17 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
     for (const { runId } of record.runs) this.runIds.add(runId);
   }
 
+  /** In order. */
+  get records(): readonly HistoryRecord[] {
+    return this.effective().map(({ record }) => record);
+  }
+
   get hasOpenRuns(): boolean {
     return [...this.folded().runs.values()].some(isRunning);
+  }
+
+  get openKeys(): readonly RunKey[] {
+    return [...this.folded().runs.values()].filter(isRunning).map(({ key }) => key);
   }
 
   /** Each with its history, for people; but for those. */

@@ -8,6 +8,7 @@ import { Prng } from '../prng.ts';
 import { planWithDatabase, type Plan } from '../run-seed.ts';
 import type { SimDisk } from '../sim-database.ts';
 import { CALM_MS_MAX, SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
+import { DeadLetters } from '../deadletters/dead-letters.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
 import {
@@ -107,13 +108,15 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   /** Shards whose rows of List were set back. */
   readonly #setBack = new Set<number>();
   #rebuildsAsked = 0;
+  readonly #letters: DeadLetters | undefined;
 
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
     this.#load = new Load(this.cluster);
     this.cluster.onBug = (invariant, message) => this.broken(new Violation(invariant, message));
     this.#load.onBug = (message) => this.broken(new Violation('I17 internal error', message));
-    this.#journals = this.cluster.partitionIds.map((id) => new Journal(this.broker.records(id)));
+    this.#journals = this.cluster.partitionIds.slice(0, plan.shards).map((id) => new Journal(this.broker.records(id)));
+    if (plan.letters !== undefined) this.#letters = new DeadLetters(this.cluster, plan.letters, this.#journals);
     const { disk } = this.cluster;
     if (disk === undefined) return;
     disk.onWritten = (id) => this.#written(id);
@@ -125,6 +128,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
       for (let client = 0; client < this.plan.clients; client++) this.#load.client();
       const { listSetBackMs } = this.plan;
       if (listSetBackMs !== undefined) this.#strikeList(listSetBackMs);
+      this.#letters?.operate();
     });
     await this.faultsPass();
     await this.#calm();
@@ -145,7 +149,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   protected override statusChanged(server: HistoryServer, partition: number, { state, offset }: PartitionStatus): void {
     const name = `${server.node.name}/${partition}`;
     if (state === 'replaying') this.#folded.add(name);
-    if (state === 'active' && this.#folded.delete(name)) this.watched(() => this.#compareMemory(server, partition + 1, offset));
+    if (state === 'active' && this.#folded.delete(name) && partition < this.plan.shards)
+      this.watched(() => this.#compareMemory(server, partition + 1, offset));
   }
 
   #compareMemory(server: HistoryServer, shard: number, offset: number): void {
@@ -159,6 +164,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
 
   async #written(id: JournalId): Promise<void> {
     this.checkpoints += 1;
+    if (id.kind === 'deadLetters') return this.watched(() => this.#letters?.checkIndex(id));
     const { disk } = this.cluster;
     // What it had captured when its run was deleted comes back with it, and goes once more.
     if (disk !== undefined) this.#unlisted.look(disk, this.#journals);
@@ -242,7 +248,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     this.#load.calm();
     // Takeovers that had begun end, late batches land, idle owners look at the log.
     await this.until(15_000, () => false);
-    for (let shard = 1; shard <= this.plan.shards; shard++) await this.isServed(shard - 1);
+    for (const partition of this.cluster.partitionIds.keys()) await this.isServed(partition);
+    if (this.#letters !== undefined) await this.#lettersGo(this.#letters);
     await this.#allEnds();
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
@@ -266,6 +273,21 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     const mayWait = disk === undefined ? new Set<string>() : parentsOfSilenced(this.#journals, disk);
     const open = this.#journals.flatMap((journal) => journal.openRuns(mayWait));
     check(open.length === 0 && !isBusy, 'I7 stuck', () => `${open.join('; ')} in calm${isBusy ? ', and somebody waits' : ''}`);
+  }
+
+  /** Every letter is merged; and whoever waits for one that was purged is terminated. */
+  async #lettersGo(letters: DeadLetters): Promise<void> {
+    letters.calm();
+    const isOver = (): boolean => letters.isEmpty && !this.#load.isBusy && !this.#journals.some(({ hasOpenRuns }) => hasOpenRuns);
+    for (let tries = 1; tries <= 10 && !(await this.until(6_000, isOver)) && !this.isBroken; tries++) {
+      if (letters.hasPurged) this.#load.terminateAll(this.#journals.flatMap((journal) => journal.openKeys));
+    }
+    await this.comesTrue(
+      'I7 letters stay',
+      () => letters.isEmpty,
+      () => letters.report,
+    );
+    this.watched(() => letters.check(true));
   }
 
   #memories(): readonly HistoryMemory[] {
@@ -297,6 +319,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
       if (owner !== undefined) await this.#checkAtRest(owner, shard);
       await this.#checkRows(journalOf(shard));
     }
+    this.#letters?.check(true);
     checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
     this.world.trace(`${runs.size} runs, ${this.#load.told.length} answers`);
