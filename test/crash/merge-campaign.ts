@@ -110,7 +110,7 @@ async function worker(connection: Connection, signal: AbortSignal): Promise<void
       const poll = () => service.pollWorkflowTaskQueue({ namespace, taskQueue });
       const task = await connection.withDeadline(Date.now() + POLL_MS, () => connection.withAbortSignal(signal, poll));
       const { taskToken, history, workflowType, workflowExecution } = task;
-      if (taskToken.byteLength === 0) continue;
+      if (taskToken.length === 0) continue;
       const isDone = workflowType?.name === 'Child' || (history?.events ?? []).some(({ eventType }) => eventType === childCompleted);
       const isBegun = (history?.events ?? []).some(({ startChildWorkflowExecutionInitiatedEventAttributes: begun }) => begun !== null);
       const child = { namespace, workflowId: `child of ${workflowExecution?.workflowId}`, workflowType: { name: 'Child' }, taskQueue };

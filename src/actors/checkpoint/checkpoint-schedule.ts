@@ -42,6 +42,8 @@ export interface ScheduledJournal {
   readonly writeTrouble: CheckpointTrouble | undefined;
   /** Its turn: a checkpoint begins, and ends with `ended`. False: there is no reason any more, and the turn is over. */
   begin(): boolean;
+  /** It waits for a turn, and those who have theirs cannot write: its turn is not near. */
+  noTurn(reason: string): void;
 }
 
 /** Whoever waits longer for a turn is told of: usually it comes within a second. */
@@ -98,6 +100,11 @@ export class CheckpointSchedule {
     if (this.#underWay.has(journal)) return;
     this.#waiting.add(journal);
     this.#next();
+  }
+
+  /** One that has its turn cannot write now. */
+  stuck(reason: string): void {
+    for (const journal of this.#waiting) journal.noTurn(reason);
   }
 
   /** Durable, given up, or at rest for long: others may begin. */

@@ -175,6 +175,8 @@ export class Checkpointer implements ScheduledJournal {
     if (this.#committed === this.#recordsDurable) return;
     if (this.#pause !== undefined) throw new DatabaseError('unavailable', this.#trouble.now?.reason ?? '');
     if (this.#cut === undefined) this.#cutSoon();
+    const whyNoTurn = this.#wantsTurnSinceMs === undefined ? undefined : this.#options.schedule.whyNoTurn(0);
+    if (whyNoTurn !== undefined) throw new DatabaseError('unavailable', whyNoTurn);
     await this.#waits.until(this.#committed);
   }
 
@@ -291,6 +293,10 @@ export class Checkpointer implements ScheduledJournal {
     return true;
   }
 
+  noTurn(reason: string): void {
+    this.#waits.failed(reason);
+  }
+
   #cutNow(): void {
     this.#tick?.cancel();
     this.#tick = undefined;
@@ -374,7 +380,9 @@ export class Checkpointer implements ScheduledJournal {
       const outcome = await this.#attempt(checkpoint);
       if (outcome === 'written') return this.#durable(checkpoint);
       if (outcome === 'fenced' || outcome === 'closed') return this.#refusedForGood(outcome);
-      this.#waits.failed(this.#trouble.now?.reason ?? '');
+      const reason = this.#trouble.now?.reason ?? '';
+      this.#waits.failed(reason);
+      schedule.stuck(reason);
       // Whatever is wrong with this one is not wrong with the others.
       if (outcome.again === 'later') schedule.ended(this);
       const delayMs = backOffMs(attempt, limits.retryDelayMs, limits.retryDelayMsMax);

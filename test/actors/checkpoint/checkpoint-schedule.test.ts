@@ -31,6 +31,8 @@ class Journal implements ScheduledJournal {
     return this;
   }
 
+  noTurn(): void {}
+
   begin(): boolean {
     if (!this.begins) return false;
     this.began += 1;

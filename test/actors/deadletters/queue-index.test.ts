@@ -1,5 +1,7 @@
 /** What the owner of a queue answers of its letters: right after they came and went, and while its database is away. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { DeadLetterAnswer } from '../../../src/actors/asks/router.ts';
+import type { CheckpointTrouble, ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { DatabaseError } from '../../../src/actors/database.ts';
 import type { GroupLetters, ListLetters } from '../../../src/deadletters/commands.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
@@ -148,6 +150,32 @@ describe('while the database is away', () => {
     queue.mend();
     await queue.checkpointed();
     expect(await listed()).toEqual([1, 2, 3]);
+  });
+
+  test('whoever waits behind partitions that cannot write either is told as well, also when he waits already', async () => {
+    const others = { trouble: undefined as CheckpointTrouble | undefined };
+    const journals = Array.from({ length: 2 }, (): ScheduledJournal => {
+      return {
+        ...{ tailRecords: 1, unwrittenBytes: 0, begin: () => true, noTurn: () => {} },
+        get writeTrouble() {
+          return others.trouble;
+        },
+      };
+    });
+    for (const journal of journals) queue.schedule.wants(journal);
+    await queue.handOver(1, 2);
+    let early: DeadLetterAnswer<ListLetters> | undefined;
+    queue.askWith(list, (answer) => (early = answer));
+    await turns(8);
+    expect(early, 'they may only be slow').toBeUndefined();
+    others.trouble = { sinceMs: 0, reason: 'connection refused' };
+    queue.schedule.stuck('connection refused');
+    await turns(8);
+    expect(early).toEqual({ kind: 'unavailable', message: 'connection refused' });
+    expect(await queue.ask(list)).toEqual({ kind: 'unavailable', message: 'connection refused' });
+    for (const journal of journals) queue.schedule.ended(journal);
+    await queue.checkpointed();
+    expect(await listed()).toEqual([0, 1]);
   });
 
   test('what was written can be asked for where it can be read, and not where it cannot', async () => {

@@ -176,6 +176,7 @@ test('a shard that waits for its turn behind partitions whose database hangs say
     unwrittenBytes: 0,
     writeTrouble: undefined,
     begin: () => true,
+    noTurn: () => {},
   };
   world.schedule.wants(matching);
   await world.signal('before');
