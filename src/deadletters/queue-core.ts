@@ -32,6 +32,7 @@ import {
   type ReadLetter,
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
+import { idRangesProblem } from './id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
@@ -179,10 +180,8 @@ export class QueueCore {
     if (ranges.length === 0 || ranges.length > rangesMax) {
       return invalid(`a claim has 1 to ${rangesMax} ranges of ids, this one ${ranges.length}`);
     }
-    for (const [index, { from, to }] of ranges.entries()) {
-      if (!isId(from) || !isId(to) || from > to) return invalid(`no range of message ids: ${from} to ${to}`);
-      if (index > 0 && from <= (ranges[index - 1]?.to ?? 0)) return invalid('the ranges of a claim rise');
-    }
+    const problem = idRangesProblem(ranges);
+    if (problem !== undefined) return invalid(problem);
     const other = this.#claims.overlapping(jobId, ranges);
     if (other !== undefined)
       return rejected({ reason: 'overlap', message: `job ${other} works on some of these letters`, holders: [other] });

@@ -144,7 +144,7 @@ describe('a dead letter queue', () => {
     const queue = new Queue();
     queue.handOver(1, 9);
     expect(rejection(queue.claim('one', { from: 0, to: 2 }, { from: 5, to: 5 }))).toBe('done');
-    expect(queue.claim('two', { from: 3, to: 4 }, { from: 5, to: 8 })).toMatchObject({
+    expect(queue.claim('two', { from: 3, to: 3 }, { from: 5, to: 8 })).toMatchObject({
       rejection: { reason: 'overlap', holders: ['one'] },
     });
     expect(rejection(queue.claim('two', { from: 3, to: 4 }, { from: 6, to: 8 }))).toBe('done');
@@ -175,7 +175,14 @@ describe('a dead letter queue', () => {
         { from: 5, to: 6 },
       ],
     ],
-    ['too many ranges', Array.from({ length: 10_001 }, (_, index) => ({ from: index, to: index }))],
+    [
+      'ranges that are one',
+      [
+        { from: 1, to: 5 },
+        { from: 6, to: 6 },
+      ],
+    ],
+    ['too many ranges', Array.from({ length: 10_001 }, (_, index) => ({ from: 2 * index, to: 2 * index }))],
   ])('a claim with %s is refused', (_, ranges) => {
     expect(rejection(new Queue().claim('job', ...ranges))).toBe('invalid-argument');
   });

@@ -171,6 +171,8 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       logger,
       onActivated: () => {
         this.#isServed = true;
+        const { ids } = core.state;
+        index.activated(ids.count('open') + ids.count('quarantined'));
         this.#gauged(tenure, state, index);
       },
       onDeactivated: () => {
@@ -184,6 +186,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);
+          index.committed(record);
           checkpointer.committed(recordBytes(record), position, replayed);
           compaction.committed(record, position.offset);
           metrics?.committed(record, replayed);

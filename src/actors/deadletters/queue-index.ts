@@ -8,7 +8,7 @@
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
-import { deadLetterLimits, type IndexRequest, type ListLetters, type ReadLetter } from '../../deadletters/commands.ts';
+import { deadLetterLimits, type GroupLetters, type IndexRequest, type ListLetters, type ReadLetter } from '../../deadletters/commands.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
 import type { DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -17,6 +17,8 @@ import type { ReplySink } from '../asks/switchboard.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { type Database, DatabaseError, type Fenced, type JournalId } from '../database.ts';
 import { LogError } from '../log.ts';
+import type { DeadLetterRecord } from '../../deadletters/records.ts';
+import { KEPT_GROUPS_MAX, KeptGroups } from './kept-groups.ts';
 import type { QueueMetrics } from './queue-metrics.ts';
 import type { QueueCheckpoints } from './queue-checkpoints.ts';
 import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
@@ -37,6 +39,10 @@ export type QueueIndexOptions = LetterContentsOptions & {
 const READS_MAX = 2;
 /** Beyond, whoever asks is told so at once: he would wait for longer than he can. */
 const WAITING_MAX = 1_000;
+/** Fewer letters are counted at once. */
+const COUNTED_AHEAD_MIN = 10_000;
+/** What `groups` and the list of queues show. */
+const countedAhead = ['fingerprint', 'errorType'] as const;
 /** A letter that is written again while it is read. */
 const ATTEMPTS_MAX = 3;
 
@@ -52,6 +58,7 @@ export class QueueIndex {
   /** By their asks, in the order in which they came. */
   readonly #waiting = new Map<number, IndexRequest>();
   readonly #reading = new Map<number, Reading>();
+  readonly #keptGroups = new KeptGroups();
 
   constructor(options: QueueIndexOptions) {
     this.#options = options;
@@ -63,6 +70,19 @@ export class QueueIndex {
     }
     this.#waiting.set(askId, request);
     this.#next();
+  }
+
+  committed(record: DeadLetterRecord): void {
+    this.#keptGroups.committed(record);
+  }
+
+  /** What the first who ask want to know is counted before, where there is much to count: behind a restart nothing of it is in memory. */
+  activated(letters: number): void {
+    if (letters < COUNTED_AHEAD_MIN) return;
+    for (const by of countedAhead) {
+      // Whoever asks hears of what is wrong.
+      this.#groups({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, noReading()).catch(() => {});
+    }
   }
 
   /** For the owner itself: with what its record holds. Rejects as the database and the log do. */
@@ -132,6 +152,25 @@ export class QueueIndex {
   }
 
   async #read(request: IndexRequest, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
+    return request.kind === 'groupLetters' ? await this.#groups(request, reading) : await this.#written(request, reading);
+  }
+
+  /** Of all letters they are kept, as many as most ask for. */
+  async #groups(request: GroupLetters, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
+    const { condition, by } = request;
+    const max = Math.min(request.max, deadLetterLimits.groupsMax);
+    if (condition !== undefined) return await this.#written({ ...request, max }, reading);
+    const kept = this.#keptGroups.of(by, max);
+    if (kept !== undefined) return { kind: 'groups', groups: kept };
+    const { changes } = this.#keptGroups;
+    const asked = Math.max(max, KEPT_GROUPS_MAX);
+    const found = await this.#written({ ...request, max: asked }, reading);
+    if (found.kind !== 'groups') return found;
+    this.#keptGroups.keep(changes, by, asked, found.groups);
+    return { kind: 'groups', groups: found.groups.slice(0, max) };
+  }
+
+  async #written(request: IndexRequest, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       await this.#options.checkpointer.writtenNow();
       if (reading.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
@@ -149,7 +188,7 @@ export class QueueIndex {
 
   async #readOnce(request: IndexRequest, { asked }: Reading): Promise<IndexReply | DeadLetterRejected | 'moved'> {
     const { database, journal } = this.#options;
-    const { foundMax, groupsMax } = deadLetterLimits;
+    const { foundMax } = deadLetterLimits;
     switch (request.kind) {
       case 'listLetters':
         return await this.#list(request, asked);
@@ -161,10 +200,8 @@ export class QueueIndex {
       }
       case 'countMatching':
         return { kind: 'matched', count: await this.#ours(database.countLetters(journal, request.condition, asked)) };
-      case 'groupLetters': {
-        const max = Math.min(request.max, groupsMax);
-        return { kind: 'groups', groups: await this.#ours(database.letterGroups(journal, { ...request, max, asked })) };
-      }
+      case 'groupLetters':
+        return { kind: 'groups', groups: await this.#ours(database.letterGroups(journal, { ...request, asked })) };
       default:
         return unreachable(request);
     }

@@ -1,4 +1,6 @@
 /** What letters have in common, the most letters first. */
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { Column, Condition } from '../../filter/condition.ts';
 import type { LetterGrouping } from '../../deadletters/commands.ts';
 import type { LetterGroup as Group } from '../../deadletters/replies.ts';
 import {
@@ -15,6 +17,7 @@ import { askLetters } from './letter-asks.ts';
 import { letterLimits } from './letter-limits.ts';
 import { letterMethod } from './letter-method.ts';
 import { chosen } from './letters.ts';
+import { allOf } from './selection.ts';
 
 const groupings: ReadonlyMap<string, LetterGrouping> = new Map([
   ['fingerprint', 'fingerprint'],
@@ -27,8 +30,20 @@ const groupings: ReadonlyMap<string, LetterGrouping> = new Map([
   ['build', 'build'],
   ['source-cluster', 'sourceCluster'],
 ]);
-/** Of one queue, where several are added up: a group that is small in each may be large in all. */
+/** Of one queue, where several are added up. */
 const groupsOfQueueMax = 1_000;
+/** As filters name what letters are grouped by. */
+const groupedFields: Readonly<Record<LetterGrouping, string>> = {
+  fingerprint: 'Fingerprint',
+  cause: 'Cause',
+  errorType: 'ErrorType',
+  taskType: 'TaskType',
+  namespace: 'Namespace',
+  workflowType: 'WorkflowType',
+  node: 'node',
+  build: 'Build',
+  sourceCluster: 'SourceCluster',
+};
 
 export function groupMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -45,9 +60,16 @@ async function grouped(context: HandlerContext, call: Call, request: GroupDeadLe
   const { groupsMax } = letterLimits;
   const max = request.maxGroups === 0 ? groupsMax : Math.min(request.maxGroups, groupsMax);
   const { queues, condition } = await chosen(context, call, request);
-  const ofQueue = { kind: 'groupLetters', condition, by, max: queues.length > 1 ? groupsOfQueueMax : max } as const;
-  const all = await Promise.all(queues.map(({ number }) => askLetters(context, call, number, ofQueue)));
-  const groups = addedUp(all.flatMap((each) => each.groups)).slice(0, max);
+  const ask = async (queue: number, asked: Condition | undefined, groupsMax: number): Promise<readonly Group[]> =>
+    (await askLetters(context, call, queue, { kind: 'groupLetters', condition: asked, by, max: groupsMax })).groups;
+  const [only] = queues;
+  const groups =
+    queues.length === 1 && only !== undefined
+      ? await ask(only.number, condition, max)
+      : (await ofSeveral(queues, (queue, asked, groupsMax) => ask(queue, allOf([condition, asked].filter(isSaid)), groupsMax), by)).slice(
+          0,
+          max,
+        );
   return {
     groups: groups.map(({ key, count, lowestId, oldestMs, newestMs, errorType, errorMessage }) => ({
       key,
@@ -59,6 +81,41 @@ async function grouped(context: HandlerContext, call: Call, request: GroupDeadLe
       errorMessage,
     })),
   };
+}
+
+/**
+ * A group that is small in one queue may be large in all: those that a queue has left out are asked for by name, so that what is counted is right.
+ * Only one that is beyond the first thousand of every queue may be missing.
+ */
+async function ofSeveral(
+  queues: readonly KnownDeadLetterQueue[],
+  ask: (queue: number, condition: Condition | undefined, max: number) => Promise<readonly Group[]>,
+  by: LetterGrouping,
+): Promise<readonly Group[]> {
+  const first = await Promise.all(queues.map(({ number }) => ask(number, undefined, groupsOfQueueMax)));
+  const largest = addedUp(first.flat()).slice(0, groupsOfQueueMax);
+  const all = await Promise.all(
+    queues.map(async ({ number }, at) => {
+      const told = first[at] ?? [];
+      const known = new Set(told.map(({ key }) => key));
+      const leftOut = told.length < groupsOfQueueMax ? [] : largest.map(({ key }) => key).filter((key) => !known.has(key));
+      return leftOut.length === 0 ? told : [...told, ...(await ask(number, isAnyOf(by, leftOut), leftOut.length))];
+    }),
+  );
+  return addedUp(all.flat());
+}
+
+function isAnyOf(by: LetterGrouping, keys: readonly string[]): Condition {
+  const column: Column = { name: groupedFields[by], kind: 'keyword' };
+  const named = keys.filter((key) => key !== '');
+  const conditions: Condition[] = named.length === 0 ? [] : [{ kind: 'in', column, not: false, operands: named }];
+  // What is not known of a letter is '' in its group.
+  if (named.length < keys.length) conditions.push({ kind: 'isNull', column, not: false });
+  return { kind: 'or', conditions };
+}
+
+function isSaid(condition: Condition | undefined): condition is Condition {
+  return condition !== undefined;
 }
 
 /** Groups of the same letters from several queues are one; its lowest id is of the queue that was named first. */

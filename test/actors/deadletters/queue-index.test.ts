@@ -111,6 +111,48 @@ describe('the index of a dead letter queue', () => {
   });
 });
 
+describe('groups of all letters', () => {
+  const groups = (max: number): GroupLetters => ({ kind: 'groupLetters', condition: undefined, by: 'cause', max });
+  const counted = (count: number) => ({ kind: 'groups', groups: [{ key: 'retries-exhausted', count }] });
+
+  test('are counted once, as long as nothing changes', async () => {
+    const reads: string[] = [];
+    queue.onRead = (what) => void reads.push(what);
+    await queue.handOver(1, 3);
+    for (const max of [10, 1, 100]) expect(await queue.ask(groups(max))).toMatchObject(counted(3));
+    expect(reads.filter((what) => what === 'letterGroups')).toHaveLength(1);
+    await queue.handOver(1, 1);
+    expect(await queue.ask(groups(10))).toMatchObject(counted(4));
+    await queue.purge([0, 1]);
+    expect(await queue.ask(groups(10))).toMatchObject(counted(2));
+    await queue.takeOver();
+    expect(await queue.ask(groups(10))).toMatchObject(counted(2));
+  });
+
+  test('are not kept where letters come while they are counted', async () => {
+    await queue.handOver(1, 3);
+    queue.onRead = async (what) => {
+      if (what !== 'letterGroups') return;
+      queue.onRead = () => {};
+      await queue.handOver(1, 1);
+    };
+    await queue.ask(groups(10));
+    expect(await queue.ask(groups(10))).toMatchObject(counted(4));
+  });
+
+  test('are not kept where a checkpoint that was waited for leaves letters out', async () => {
+    await queue.handOver(1, 3);
+    queue.fault = 'hangs';
+    const first = queue.ask(groups(10));
+    await turns(8);
+    await queue.handOver(1, 1);
+    queue.mend();
+    await first;
+    await queue.quiet();
+    expect(await queue.ask(groups(10))).toMatchObject(counted(4));
+  });
+});
+
 describe('whoever goes away', () => {
   test('gives up what is walked over for him, and his place: others have it at once', async () => {
     await queue.handOver(1, 2);

@@ -142,6 +142,15 @@ describe('a list', () => {
   });
 });
 
+test('a group that is the thousandth and first of one queue, and large in another, is counted whole', async () => {
+  const ofType = (errorType: string) => (letter: Letter) => ({ ...letter, failure: { ...letter.failure, errorType } });
+  fill(1, 1_001, (letter, id) => ofType(id === 1_000 ? 'Common' : `Rare${id}`)(letter));
+  fill(2, 5, (letter, id) => ofType(id < 3 ? 'Common' : '')(letter));
+  expect(await client.call('GroupDeadLetters', { ...both, by: 'error-type', maxGroups: 2 })).toMatchObject({
+    groups: [{ key: 'Common', count: 4 }, { count: 2 }],
+  });
+});
+
 describe('whoever goes away', () => {
   test('ends what is asked of each queue for him', async () => {
     bench.stub.answers.deadLetters = () => 'never';
