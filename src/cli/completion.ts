@@ -4,8 +4,9 @@
  *     __complete admin dl       ▶  dlq<TAB>Dead letters …      one candidate a line
  *                                  :4                          4: no files; 0: what the shell likes
  */
-import type { Command, Flag, FlagValues, Invocation } from './command.ts';
+import type { Command, Flag, FlagValues } from './command.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
+import type { GrpcClient } from './grpc-client.ts';
 import type { Io } from './io.ts';
 import { helpFlag } from './parse.ts';
 
@@ -14,6 +15,7 @@ type Completion = { readonly candidates: readonly Candidate[]; readonly takesFil
 
 /** A shell waits. */
 const SERVER_WAIT = '400ms';
+const jobsOffered = 20;
 
 export function isCompletionWord(word: string | undefined): boolean {
   return word === '__complete' || word === '__completeNoDesc';
@@ -46,9 +48,14 @@ async function completion(root: Command, words: readonly string[], io: Io): Prom
   }
   if (command.subcommands !== undefined) return begun(command.subcommands.map(({ name, summary }) => ({ word: name, help: summary })));
   const [argument] = command.args ?? [];
-  return argument?.name === 'SHELL'
-    ? begun(shells.map((word) => ({ word, help: '' })))
-    : { candidates: [], takesFiles: argument !== undefined };
+  switch (argument?.name) {
+    case 'SHELL':
+      return begun(shells.map((word) => ({ word, help: '' })));
+    case 'JOB':
+      return begun((await fromServer(before, io, jobIds)).map((word) => ({ word, help: '' })));
+    default:
+      return { candidates: [], takesFiles: argument?.name === 'FILE' };
+  }
 }
 
 /** Which command was named so far, and the flag that waits for its value. */
@@ -79,13 +86,15 @@ async function valuesOf({ name, value, help, choices }: Flag, words: readonly st
   if (choices !== undefined) return choices;
   switch (name) {
     case 'category':
+      return fromServer(words, io, async (client) => (await queueNamesOf(client)).map(({ category }) => category));
     case 'cluster':
-      return queueNames(name, words, io);
     case 'clusters':
     case 'active-cluster':
-      return queueNames('cluster', words, io);
+      return fromServer(words, io, async (client) => (await queueNamesOf(client)).map(({ sourceCluster }) => sourceCluster));
     case 'namespace':
-      return [];
+      return fromServer(words, io, async (client) => (await import('./namespace/namespaces.ts')).namespaceNames(client));
+    case 'job':
+      return fromServer(words, io, jobIds);
     default:
       if (value === 'FILE') return undefined;
       return name === 'output' || name === 'time-format' || name === 'by' || name === 'dlq-type' || name === 'log-level'
@@ -100,21 +109,34 @@ function choicesOf(help: string): readonly string[] {
   return list.split(/, | or /).filter((word) => word !== '');
 }
 
-/** From the server, if it answers while the shell waits. */
-async function queueNames(which: 'category' | 'cluster', words: readonly string[], io: Io): Promise<readonly string[]> {
+async function queueNamesOf(client: GrpcClient) {
+  const { allQueues } = await import('./admin/dlq/queues.ts');
+  return (await allQueues(client)).flatMap(({ name }) => name ?? []);
+}
+
+/** The newest. */
+async function jobIds(client: GrpcClient): Promise<readonly string[]> {
+  const { listJobs } = await import('./admin/dlq/service.ts');
+  const request = { queue: undefined, activeOnly: false, pageSize: jobsOffered, nextPageToken: new Uint8Array(0) };
+  return (await client.call(listJobs, request)).jobs.map(({ jobId }) => jobId);
+}
+
+/** If it answers while the shell waits. What a shell would take for several words, or for more than words, is not offered. */
+async function fromServer(
+  words: readonly string[],
+  io: Io,
+  ask: (client: GrpcClient) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   const given = (name: string): string | undefined => {
     const at = words.lastIndexOf(`--${name}`);
     return at < 0 ? undefined : words[at + 1];
   };
   const timeouts: Readonly<Record<string, string>> = { 'command-timeout': SERVER_WAIT, 'client-connect-timeout': SERVER_WAIT };
   const flags: FlagValues = { one: (name) => timeouts[name] ?? given(name), all: () => [], switched: () => undefined };
-  const invocation: Invocation = { flags, args: [], io };
   try {
     const { withServer } = await import('./grpc-client.ts');
-    const { allQueues } = await import('./admin/dlq/queues.ts');
-    const queues = await withServer(invocation, allQueues);
-    const names = queues.map(({ name }) => (which === 'category' ? name?.category : name?.sourceCluster) ?? '');
-    return [...new Set(names)].filter((name) => name !== '').toSorted();
+    const names = await withServer({ flags, args: [], io }, ask);
+    return [...new Set(names)].filter((name) => /^[\w.:@/+-]+$/.test(name)).toSorted();
   } catch {
     // Nobody to ask: nothing to offer.
     return [];

@@ -167,7 +167,7 @@ function isConnectionLost(details: string): boolean {
 }
 
 function unreachable(address: string, details: string): GrpcError {
-  const why = details.replace(/\.? Resolution note: $/, '');
+  const why = details.replace(/\.? Resolution note: ?$/, '');
   return new GrpcError(14, details, exitCodes.unreachable, `no server answers at ${address}`, {
     why,
     next: 'Name the gRPC port of a running server: --address HOST:PORT.',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { cliPage, manualPage } from '../../scripts/cli-page.ts';
+import { emptyJob } from '../../src/wire/generated/api/deadletter/service.ts';
 import { freePort } from '../support/server-process.ts';
 import { run } from './capture.ts';
 import { Child } from './child.ts';
@@ -64,6 +65,7 @@ describe('completion', () => {
     [['server', 'start', '--config', ''], [':0']],
     [['config', 'validate', ''], [':0']],
     [['nonsense', 'x'], [':4']],
+    [['errors', ''], [':4']],
   ])('of %j', async (words, expected) => expect(await complete(words)).toEqual(expected));
 
   test('with what each is', async () => {
@@ -78,6 +80,8 @@ describe('completion', () => {
     const words = ['admin', 'queue', 'dlq', 'read', '--category', 't'];
     expect(await complete(words, { TEMPORAL_ADDRESS: fake.address })).toEqual(['timer', 'transfer', ':4']);
     expect(await complete(['admin', 'dlq', 'read', '--address', fake.address, '--cluster', ''])).toEqual(['active', ':4']);
+    fake.jobs.push({ ...emptyJob(), jobId: 'job-1' }, { ...emptyJob(), jobId: 'job\n2' });
+    expect(await complete(['admin', '--address', fake.address, 'dlq', 'job', 'watch', ''])).toEqual(['job-1', ':4']);
     fake.close();
     expect(await complete(words, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` })).toEqual([':4']);
   });

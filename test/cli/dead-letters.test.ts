@@ -328,7 +328,7 @@ describe('a server that refuses', () => {
     expect(ran).toMatchObject({ code: 4, out: '' });
     expect(ran.err).toMatch(
       new RegExp(
-        `^perdure: no server answers at ${nobody}\n.*ECONNREFUSED.*\nName the gRPC port of a running server: --address HOST:PORT\\.\n$`,
+        `^perdure: no server answers at ${nobody}\n.*ECONNREFUSED [\\d.:]+\nName the gRPC port of a running server: --address HOST:PORT\\.\n$`,
       ),
     );
   });
@@ -348,11 +348,12 @@ describe('a server that refuses', () => {
 
 describe('what others wrote', () => {
   const evil = 'pwned\u001b]0;title\u0007\u009b31m\u202eback';
+  const long = evil + 'k'.repeat(900);
   // oxlint-disable-next-line no-control-regex
   const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
 
   test('reaches no terminal as commands: in tables, in JSON, and in errors', async () => {
-    fake.letters.push(letter(1, { workflowId: evil, errorMessage: evil }), letter(2, { workflowId: evil, taskId: '1001' }));
+    fake.letters.push(letter(1, { workflowId: long, errorMessage: evil }), letter(2, { workflowId: long, taskId: '1001' }));
     const queue = '--category transfer';
     for (const line of [
       'read -o text',
@@ -367,7 +368,9 @@ describe('what others wrote', () => {
       expect(out, line).not.toMatch(raw);
     }
     const [first] = JSON.parse((await perdure(`admin queue dlq read ${queue}`)).out) as readonly { readonly workflowId: string }[];
-    expect(first?.workflowId).toBe(evil);
+    expect(first?.workflowId).toBe(long);
+    const table = (await perdure(`admin queue dlq read -o text ${queue}`)).out;
+    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThan(300);
     const ambiguous = await perdure(`admin queue dlq purge ${queue} --task-id 1001`);
     expect(ambiguous).toMatchObject({ code: 2, err: expect.stringContaining('pwned') });
     expect(ambiguous.err).not.toMatch(raw);

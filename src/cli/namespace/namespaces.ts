@@ -86,7 +86,13 @@ export async function runListNamespaces(invocation: Invocation): Promise<ExitCod
   );
 }
 
-async function* pages(client: GrpcClient) {
+/** Of the first page. */
+export async function namespaceNames(client: GrpcClient): Promise<readonly string[]> {
+  const { value: first = [] } = await pages(client).next();
+  return first.map(({ namespaceInfo }) => namespaceInfo?.name ?? '');
+}
+
+async function* pages(client: GrpcClient): AsyncGenerator<readonly DescribeNamespaceResponse[], undefined> {
   let nextPageToken: Uint8Array = new Uint8Array(0);
   do {
     const page = await client.call(listNamespaces, { pageSize: 100, nextPageToken, namespaceFilter: { includeDeleted: false } });

@@ -3,6 +3,7 @@ import type { DeadLetter, Payload } from '../../../wire/generated/api/deadletter
 import type { ListForms } from '../../printed-list.ts';
 import { rfc3339, span } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
+import { cut } from '../../table.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { isOfOtherClusters, queueText } from './queue-names.ts';
 
@@ -82,6 +83,9 @@ const titles: readonly string[] = [
   '',
 ];
 
+/** An id may have a thousand; all of them are in JSON. */
+export const workflowCharsMax = 60;
+
 function cells(letter: DeadLetter): readonly string[] {
   const { messageId, taskId, taskType, namespace, namespaceId, workflowId, shardId, attempts, generation, errorType, errorMessage } =
     letter;
@@ -90,7 +94,7 @@ function cells(letter: DeadLetter): readonly string[] {
     taskId === '' ? '-' : taskId,
     shortTaskType(taskType),
     plainText(namespace || namespaceId) || '-',
-    plainText(workflowId) || '-',
+    cut(plainText(workflowId), workflowCharsMax) || '-',
     shardId === 0 ? '-' : String(shardId),
     String(attempts),
     String(generation),

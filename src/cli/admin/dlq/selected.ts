@@ -6,7 +6,9 @@ import type { FlagValues } from '../../command.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
 import { plainText } from '../../plain-text.ts';
+import { cut } from '../../table.ts';
 import type { DlqKind } from './dlq-kind.ts';
+import { workflowCharsMax } from './letter-forms.ts';
 import { isOfOtherClusters, queueText, replicationCategories } from './queue-names.ts';
 import { allQueues } from './queues.ts';
 import { listDeadLetters } from './service.ts';
@@ -129,6 +131,6 @@ async function checkUnambiguous(kind: DlqKind, flag: string, { queues, selection
 }
 
 function candidate({ queue, messageId, taskId, taskType, shardId, workflowId, runId }: DeadLetter): string {
-  const run = plainText([workflowId, runId].filter((part) => part !== '').join('/'));
+  const run = plainText([cut(workflowId, workflowCharsMax), runId].filter((part) => part !== '').join('/'));
   return `  message ${messageId} of ${queueText(queue)}: task ${taskId}, ${plainText(taskType)}, shard ${shardId}${run === '' ? '' : `, ${run}`}`;
 }
