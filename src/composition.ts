@@ -37,6 +37,7 @@ import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
 import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
+import { DeadLetterAudit } from './start/dead-letter-audit.ts';
 import { DeadLetterJobs } from './start/dead-letter-jobs.ts';
 import { DeadLetterQueues, ownQueues } from './start/dead-letter-queues.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
@@ -108,6 +109,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       ...[concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
       ...(deadLetters?.concerns ?? []),
       ...(jobs?.concerns ?? []),
+      ...(audit?.concerns ?? []),
     ],
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
@@ -206,12 +208,14 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   let scraped: ScrapeListener | undefined;
   let deadLetters: DeadLetterQueues | undefined;
   let jobs: DeadLetterJobs | undefined;
+  let audit: DeadLetterAudit | undefined;
   const release = async (): Promise<void> => {
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
     await jobs?.stop();
     await Promise.all([deadLetters?.stop(), ...actors.map((actor) => actor.drain())]);
+    await audit?.stop();
     router.close();
     await database.close();
     await log.close();
@@ -248,6 +252,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         asker: router,
         jobs: router,
+        audit: router,
         visibility,
         historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
         matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
@@ -278,6 +283,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       bytes: census.bytesRead,
     };
     census.serving();
+    audit = new DeadLetterAudit({ ...common, log, prefix, router });
+    audit.open();
     deadLetters = new DeadLetterQueues({
       ...common,
       historyShards: layout.historyShards,

@@ -1,6 +1,7 @@
 /** What the owner of a queue is asked. Ids are whole numbers from 0 up; bounds are included. */
 import type { Condition } from '../filter/condition.ts';
 import type { Letter, LetterError } from './letter.ts';
+import type { Authorship } from './records.ts';
 
 export const deadLetterLimits = {
   /** Ids of one command: each may become a record of the same append. */
@@ -42,9 +43,6 @@ export type IdRange = { readonly from: number; readonly to: number };
 export type ClaimLetters = { readonly kind: 'claimLetters'; readonly jobId: string; readonly ranges: readonly IdRange[] };
 /** Reply: done. Rejected: being-merged, some of its letters are under way still. */
 export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: string };
-
-/** Whoever asked for the change, and why: what a tombstone tells. */
-export type Authorship = { readonly jobId: string; readonly who: string; readonly why: string };
 
 /** Reply: purged. Rejected: not-claimed, invalid-argument. What is resolved already, or being merged, is told and left. */
 export type PurgeLetters = Authorship & {

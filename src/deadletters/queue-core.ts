@@ -19,7 +19,6 @@ import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
 import {
   type AcceptLetters,
-  type Authorship,
   type CarryLetters,
   type ClaimLetters,
   type DeadLetterCommand,
@@ -36,7 +35,7 @@ import { idRangesProblem } from './id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
-import type { DeadLetterRecord, HandedOverRecord, LetterRecord, ResolvedRecord } from './records.ts';
+import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './records.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
 
 export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetterEffect>;
@@ -260,7 +259,8 @@ export class QueueCore {
           this.#merging.delete(messageId);
           this.#carrying.wrote(messageId);
         };
-        return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended));
+        const act = { kind: 'mergeFailed', ...authorship } as const;
+        return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended), act);
       }
       case 'notBegun': {
         const reply: DeadLetterReply = { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } };
@@ -291,7 +291,7 @@ export class QueueCore {
     const staying = letters.filter(({ messageId }) => this.#state.ids.isLetter(messageId) && this.#carrying.isAsRead(messageId));
     if (staying.length === 0) return { kind: 'wait', barrier: true, effects: [carried] };
     const records = staying.map(({ messageId, letter }): LetterRecord => ({ kind: 'letter', timeMs, messageId, letter }));
-    return this.#commit(records, timeMs, undefined, [carried]);
+    return this.#commit(records, timeMs, undefined, [carried], { kind: 'carried' });
   }
 
   /** With all that letters do not tell: what came from each shard, and which ids were given. */
@@ -345,8 +345,10 @@ export class QueueCore {
     timeMs: number,
     reply: DeadLetterReply | undefined,
     effects: readonly DeadLetterEffect[] = [],
+    act?: LettersAct,
   ): QueueHandled {
-    return { kind: 'commit', before: records, record: this.#state.headAfter(records, timeMs), reply, effects };
+    const head = this.#state.headAfter(records, timeMs);
+    return { kind: 'commit', before: records, record: act === undefined ? head : { ...head, act }, reply, effects };
   }
 }
 

@@ -9,6 +9,9 @@
 import type { HandedOver } from './hand-overs.ts';
 import type { HandOver, Letter, LetterState } from './letter.ts';
 
+/** Whoever asked for the change, and why: what a tombstone tells. */
+export type Authorship = { readonly jobId: string; readonly who: string; readonly why: string };
+
 export type LetterRecord = {
   readonly kind: 'letter';
   /** Of writing; a task's own times are in the letter. */
@@ -41,7 +44,12 @@ export type HeadRecord = {
   readonly cut: number;
   /** With a new cut: letters that were purged since it was begun, and can still be read behind it. Absent: none. */
   readonly uncutPurges?: number;
+  /** Why the letters in front of it were written. Undefined: they are new, or there are none. */
+  readonly act?: LettersAct;
 };
+
+/** `carried`: as they were, behind a cut. */
+export type LettersAct = { readonly kind: 'carried' } | (Authorship & { readonly kind: 'mergeFailed' | 'restored' });
 
 export type HandedOverRecord = {
   readonly kind: 'handedOver';

@@ -8,7 +8,7 @@ import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { AskFailure } from '../actors/asks/asks.ts';
-import type { Asker } from '../actors/asks/router.ts';
+import type { Asker, AuditAsker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../deadletters/jobs/commands.ts';
 import type { LetterSettings } from '../deadletters/letter-settings.ts';
@@ -41,6 +41,8 @@ export interface FrontendPorts {
   readonly asker: Asker;
   /** Absent: nobody carries out jobs over dead letters. */
   readonly jobs?: JobsAsker;
+  /** Absent: nobody audits. */
+  readonly audit?: AuditAsker;
   /** The topic of a queue. */
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** As of now. */

@@ -9,7 +9,7 @@ import { TopicOpener } from '../actors/deadletters/topic-opener.ts';
 import type { GrowingLog } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
-import { dlqJobsTopic } from '../topics/catalogue.ts';
+import { deadLetterTopic, dlqJobsTopic } from '../topics/catalogue.ts';
 import { dlqJobsCodec } from '../topics/codec/dlq-jobs-codec.ts';
 
 type OfEveryActor = Pick<JobsHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns' | 'settings'>;
@@ -64,10 +64,11 @@ export class DeadLetterJobs {
       codec: dlqJobsCodec(prefix),
       sink: router.jobs.sink(JOBS_ACTOR),
       asker: router,
+      audit: { asker: router, queueTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster) },
       sha256: (text) => createHash('sha256').update(text).digest('hex'),
       onStatus: (status) => (this.#status = status),
     });
-    router.jobs.attach(JOBS_ACTOR, this.#host.actor);
+    router.jobs.attach(JOBS_ACTOR, this.#host);
     this.#host.actor.start();
   }
 }

@@ -173,6 +173,7 @@ export class DeadLetterQueues {
       sink: router.deadLetters.sink(queue.number),
       checkpoints: this.#checkpoints,
       execution: this.#execution,
+      audit: router,
       onStatus: (status) => {
         if (status.state === 'active' || served.status?.state === 'active') served.servedMs = clock.monoMs();
         served.status = status;

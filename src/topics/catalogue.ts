@@ -6,6 +6,7 @@
  *     <prefix>.cluster    1 partition                          namespaces, search attributes
  *     dlq.<prefix>.<category>.<source cluster>   1 partition   dead letters; added while the server serves (actors/deadletters)
  *     <prefix>.dlq-jobs   1 partition                          plans and jobs over them; likewise
+ *     <prefix>.audit      1 partition                          who did what to which letters; likewise
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
@@ -21,6 +22,7 @@ export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
 export const dlqJobsTopic = (prefix: string): string => `${prefix}.dlq-jobs`;
+export const auditTopic = (prefix: string): string => `${prefix}.audit`;
 
 /**
  * Letters of one kind of tasks from one cluster. Everything that begins so is a queue, and nothing else may: the category has no dot, the name of

@@ -8,6 +8,7 @@ import type { ClusterCommand } from '../../cluster/commands.ts';
 import type { ClusterRejected, ClusterReplyTo } from '../../cluster/replies.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
+import type { AuditRejected, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import type { HistoryRequest } from '../../history/commands.ts';
 import type { HistoryReplyTo, Rejected, StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
@@ -24,6 +25,8 @@ export type ClusterAnswer<Request extends ClusterCommand> = AnswerTo<ClusterRepl
 
 export type DeadLetterAnswer<Request extends DeadLetterRequest> = AnswerTo<DeadLetterReplyTo, DeadLetterRejected, Request['kind']>;
 export type JobsAnswer<Request extends JobsRequest> = AnswerTo<JobsReplyTo, JobsRejected, Request['kind']>;
+
+export type AuditAnswer<Request extends AuditRequest> = AnswerTo<AuditReplyTo, AuditRejected, Request['kind']>;
 
 /** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite. */
 export interface Asker {
@@ -57,9 +60,15 @@ export interface Asker {
   cancel(askId: number): void;
 }
 
-/** There is one, and one of jobs. */
+/** Of the audit of dead letters, likewise. */
+export interface AuditAsker {
+  askAudit<Request extends AuditRequest>(request: Request, deadlineMs: number, onReply: (answer: AuditAnswer<Request>) => void): number;
+}
+
+/** There is one, one of jobs, and one of the audit. */
 export const CLUSTER_ACTOR = 0;
 export const JOBS_ACTOR = 0;
+export const AUDIT_ACTOR = 0;
 
 const historyReplies: ReplyKinds<HistoryReplyTo> = {
   startWorkflow: { started: true },
@@ -138,12 +147,19 @@ const jobsReplies: ReplyKinds<JobsReplyTo> = {
   updateJob: { job: true },
 };
 
-export class Router implements Asker {
+const auditReplies: ReplyKinds<AuditReplyTo> = {
+  tellAudit: { auditTold: true },
+  describeAudit: { auditTold: true },
+  readAudit: { auditEntries: true },
+};
+
+export class Router implements Asker, AuditAsker {
   readonly history: Switchboard<HistoryReplyTo, HistoryRequest, Rejected>;
   readonly matching: Switchboard<MatchingReplyTo<StartedTask>, MatchingRequest, MatchingRejected>;
   readonly cluster: Switchboard<ClusterReplyTo, ClusterCommand, ClusterRejected>;
   readonly deadLetters: Switchboard<DeadLetterReplyTo, DeadLetterRequest, DeadLetterRejected>;
   readonly jobs: Switchboard<JobsReplyTo, JobsRequest, JobsRejected>;
+  readonly audit: Switchboard<AuditReplyTo, AuditRequest, AuditRejected>;
 
   /** `callbackFailed`: a caller threw out of its `onReply`. Default: loud, later. */
   constructor(clock: Clock, callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error))) {
@@ -154,6 +170,7 @@ export class Router implements Asker {
     this.cluster = new Switchboard(options, clusterReplies, () => 'the cluster actor');
     this.deadLetters = new Switchboard(options, deadLetterReplies, (queue) => `dead letter queue ${queue}`);
     this.jobs = new Switchboard(options, jobsReplies, () => 'the actor of jobs over dead letters');
+    this.audit = new Switchboard(options, auditReplies, () => 'the audit of dead letters');
   }
 
   askHistory<Request extends HistoryRequest>(
@@ -195,7 +212,12 @@ export class Router implements Asker {
     return this.jobs.ask(JOBS_ACTOR, request, deadlineMs, onReply);
   }
 
+  askAudit<Request extends AuditRequest>(request: Request, deadlineMs: number, onReply: (answer: AuditAnswer<Request>) => void): number {
+    return this.audit.ask(AUDIT_ACTOR, request, deadlineMs, onReply);
+  }
+
   cancel(askId: number): void {
+    this.audit.cancel(askId);
     this.jobs.cancel(askId);
     this.deadLetters.cancel(askId);
     this.history.cancel(askId);
@@ -205,6 +227,7 @@ export class Router implements Asker {
 
   /** No deadline fires afterwards. */
   close(): void {
+    this.audit.close();
     this.jobs.close();
     this.deadLetters.close();
     this.history.close();

@@ -8,18 +8,21 @@
 import { unreachable } from '../../kernel/assert.ts';
 import { asError } from '../../kernel/error-text.ts';
 import { uuidAt } from '../../kernel/uuid.ts';
+import { JobsStory } from '../../deadletters/audit/jobs-story.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
-import type { JobsReply } from '../../deadletters/jobs/commands.ts';
+import type { JobsReply, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import { JobsCore, type JobsSettings } from '../../deadletters/jobs/jobs-core.ts';
 import type { JobsEffect, SelectLetters } from '../../deadletters/jobs/jobs-effects.ts';
 import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
 import { isActive } from '../../deadletters/jobs/jobs-state.ts';
 import type { JobsCommand } from '../../deadletters/jobs/own-commands.ts';
-import { internalError, isAskFailure, NOBODY } from '../asks/asks.ts';
-import type { Asker, DeadLetterAnswer } from '../asks/router.ts';
+import { type AskFailure, internalError, isAskFailure, NOBODY } from '../asks/asks.ts';
+import type { Asker, AuditAsker, DeadLetterAnswer } from '../asks/router.ts';
+import type { Endpoint } from '../asks/switchboard.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import { AuditTeller } from './audit-teller.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { type AskQueue, SelectionFailure, selectLetters } from './jobs-selection.ts';
 
@@ -29,15 +32,21 @@ export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly sha256: (text: string) => string;
   /** As operators set them by now. */
   readonly settings: () => JobsSettings & { readonly lettersPerStepMax: number };
+  /** Absent: nobody audits. */
+  readonly audit?: { readonly asker: AuditAsker; readonly queueTopic: (category: string, sourceCluster: string) => string };
 };
+
+type Teller = Pick<AuditTeller<JobsRecord>, 'activated' | 'toldAll' | 'trouble'>;
 
 type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>;
 
 const COMMAND_BYTES = 4_096;
 const RANGE_BYTES = 16;
 
-export class JobsHost {
+export class JobsHost implements Endpoint<JobsRequest> {
   readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, Memory>;
+
+  #teller: Teller | undefined;
 
   constructor(options: JobsHostOptions) {
     this.actor = new PartitionActor(options, {
@@ -49,11 +58,43 @@ export class JobsHost {
             return options.settings().requiresReason;
           },
         });
-        return { core, shell: new JobsShell(options, core, tenure), subscribers: [] };
+        const teller = tellerOf(options, tenure);
+        this.#teller = teller;
+        return { core, shell: new JobsShell(options, core, tenure, teller), subscribers: teller === undefined ? [] : [teller] };
       },
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
   }
+
+  /** What changes letters has to be in the audit. What stops a job is never refused for that: it is told of later. */
+  submit(askId: number, request: JobsRequest): AskFailure | undefined {
+    const reason = changesLetters[request.kind] ? (this.#teller?.trouble ?? '') : '';
+    if (reason === '') return this.actor.submit(askId, request);
+    const message = `changes of dead letters are refused while the audit cannot be written: ${reason}. Nothing has happened`;
+    return { kind: 'unavailable', message };
+  }
+
+  cancel(askId: number): void {
+    this.actor.cancel(askId);
+  }
+}
+
+const changesLetters: Readonly<Record<JobsRequest['kind'], boolean>> = {
+  planLetters: false,
+  applyPlan: true,
+  describeJob: false,
+  listJobs: false,
+  pauseJob: false,
+  resumeJob: true,
+  cancelJob: false,
+  updateJob: true,
+};
+
+function tellerOf(options: JobsHostOptions, tenure: Tenure<JobsCommand>): AuditTeller<JobsRecord> | undefined {
+  const { audit, topic } = options;
+  if (audit === undefined) return undefined;
+  const story = (): JobsStory => new JobsStory({ source: topic, queueTopic: audit.queueTopic });
+  return new AuditTeller({ ...options, partition: { topic, partition: 0 }, audit: audit.asker, story, tenure });
 }
 
 function commandBytes(command: JobsCommand): number {
@@ -75,24 +116,30 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   readonly #options: JobsHostOptions;
   readonly #core: JobsCore;
   readonly #tenure: Tenure<JobsCommand>;
+  readonly #teller: Teller | undefined;
   readonly #runners = new Map<string, JobRunner>();
+  /** That begin once the audit knows of them, as they are by now. */
+  readonly #untold = new Map<string, JobEntry>();
   /** By their asks. */
   readonly #selections = new Set<number>();
 
-  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>) {
+  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>, teller: Teller | undefined) {
     this.#options = options;
     this.#core = core;
     this.#tenure = tenure;
+    this.#teller = teller;
   }
 
   activated(): void {
-    for (const entry of this.#core.state.active) this.#run(entry);
+    this.#teller?.activated();
+    for (const entry of this.#core.state.active) this.#begin(entry);
     this.#forgetOld();
   }
 
   deactivated(): void {
     for (const runner of this.#runners.values()) runner.stop();
     this.#runners.clear();
+    this.#untold.clear();
     this.#selections.clear();
   }
 
@@ -130,6 +177,24 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
 
   // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Who ordered it is in the audit before any letter is touched. */
+  #begin(entry: JobEntry): void {
+    const { jobId } = entry.job;
+    // Nothing of one that is cancelled was begun.
+    if (this.#teller === undefined || entry.job.state === 'cancelling') {
+      this.#untold.delete(jobId);
+      return this.#run(entry);
+    }
+    const isWaiting = this.#untold.has(jobId);
+    this.#untold.set(jobId, entry);
+    if (isWaiting) return;
+    void this.#teller.toldAll().then(() => {
+      const told = this.#untold.get(jobId);
+      this.#untold.delete(jobId);
+      if (told !== undefined) this.#run(told);
+    });
+  }
+
   #run(entry: JobEntry): void {
     const { asker, clock, settings } = this.#options;
     const runner = new JobRunner(entry, {
@@ -149,10 +214,11 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
     const { jobId } = entry.job;
     const runner = this.#runners.get(jobId);
     if (isActive(entry.job)) {
-      if (runner === undefined) this.#run(entry);
+      if (runner === undefined) this.#begin(entry);
       else runner.changed(entry);
       return;
     }
+    this.#untold.delete(jobId);
     runner?.stop();
     this.#runners.delete(jobId);
   }

@@ -30,6 +30,8 @@ export type QueueCompactionOptions = {
   readonly checkpointer: Pick<Checkpointer, 'writtenNow'>;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit' | 'claimAnew'>;
   readonly logger: Logger;
+  /** Resolves once the audit was told of all that stands before that offset; absent: nobody audits. */
+  readonly audited?: (offset: number) => Promise<void>;
   /** Letters that a purge may have carried at once; beyond it waits for the hour. */
   readonly carryAtOnceMax: () => number;
   readonly timing?: Partial<CompactionTiming>;
@@ -179,8 +181,9 @@ export class QueueCompaction {
 
   /** Whoever restores from the rows begins behind it. */
   async #cut(cut: number): Promise<void> {
-    const { log, partition, checkpointer, logger } = this.#options;
+    const { log, partition, checkpointer, logger, audited } = this.#options;
     this.#step = { kind: 'cutting' };
+    await audited?.(cut);
     await checkpointer.writtenNow();
     await log.truncate(partition, cut);
     logger.info('the journal of a dead letter queue begins later', { offset: cut, records: cut - this.#start });

@@ -24,6 +24,9 @@ import type { Log } from '../log.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import { QueueStory } from '../../deadletters/audit/queue-story.ts';
+import type { AuditAsker } from '../asks/router.ts';
+import { AuditTeller } from './audit-teller.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueIndex } from './queue-index.ts';
 import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
@@ -41,6 +44,8 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   readonly metrics?: QueueMetrics;
   /** What executes their tasks again. */
   readonly execution: LetterExecutionParts;
+  /** Absent: nobody audits. */
+  readonly audit?: AuditAsker;
 };
 
 const CARRY_AT_ONCE_MAX = 10_000;
@@ -140,8 +145,12 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       metrics === undefined
         ? (...given) => log.truncate(...given)
         : (...given) => metrics.timed('PersistenceRangeDeleteMessagesFromDLQ', () => log.truncate(...given));
+    const { audit } = options;
+    const story = (): QueueStory => new QueueStory(options.topic);
+    const teller = audit === undefined ? undefined : new AuditTeller({ ...options, logger, partition, audit, story, tenure });
     const compaction = new QueueCompaction({
       ...options,
+      ...(teller === undefined ? {} : { audited: (offset) => teller.toldUpTo(offset) }),
       log: { read: (...given) => log.read(...given), bounds: (id) => log.bounds(id), truncate },
       core,
       partition,
@@ -173,6 +182,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
         this.#isServed = true;
         const { ids } = core.state;
         index.activated(ids.count('open') + ids.count('quarantined'));
+        teller?.activated();
         this.#gauged(tenure, state, index);
       },
       onDeactivated: () => {
@@ -183,6 +193,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     this.subscribers = [
       execution,
       ahead,
+      ...(teller === undefined ? [] : [teller]),
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);

@@ -1,5 +1,6 @@
 /** What the actor of jobs is asked. */
 import type { Condition } from '../../filter/condition.ts';
+import type { Caller } from '../audit/audit-entry.ts';
 import type { IdRange } from '../commands.ts';
 import type { Job, JobAuthor, JobOperation, JobOptions, JobQueue, Plan } from './job.ts';
 
@@ -25,6 +26,8 @@ export type ApplyPlan = {
   readonly planId: string;
   readonly hash: string | undefined;
   readonly isDirect?: boolean;
+  /** Absent: who made the plan. */
+  readonly by?: { readonly actor: string; readonly caller: Caller };
 };
 
 /** Reply: job. Rejected: not-found. */
@@ -41,17 +44,17 @@ export type ListJobs = {
   readonly max: number;
 };
 
+/** Who wants something of which job, and why. */
+type JobOrder = { readonly jobId: string; readonly actor: string; readonly caller?: Caller; readonly reason: string };
+
 /** Reply: job. Rejected: not-found, failed-precondition. */
-export type PauseJob = { readonly kind: 'pauseJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
-export type ResumeJob = { readonly kind: 'resumeJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
+export type PauseJob = JobOrder & { readonly kind: 'pauseJob' };
+export type ResumeJob = JobOrder & { readonly kind: 'resumeJob' };
 /** Reply: canceled; of one that has ended it says so. Rejected: not-found. */
-export type CancelJob = { readonly kind: 'cancelJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
+export type CancelJob = JobOrder & { readonly kind: 'cancelJob' };
 /** Undefined: as it is. */
-export type UpdateJob = {
+export type UpdateJob = JobOrder & {
   readonly kind: 'updateJob';
-  readonly jobId: string;
-  readonly actor: string;
-  readonly reason: string;
   readonly rps: number | undefined;
   readonly concurrency: number | undefined;
 };

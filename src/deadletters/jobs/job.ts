@@ -6,6 +6,7 @@
  *                     ▼                      ▼        ▼
  *                  expired          completed, completed-with-failures, failed
  */
+import type { Caller } from '../audit/audit-entry.ts';
 import type { IdRange } from '../commands.ts';
 
 export type JobOperation = 'merge' | 'purge' | 'restore';
@@ -32,6 +33,8 @@ export type JobOptions = {
 /** Who asked, in which words, and why. */
 export type JobAuthor = {
   readonly actor: string;
+  /** Absent: nothing else is known of him. */
+  readonly caller?: Caller;
   /** '' = none given. */
   readonly reason: string;
   /** The filter as it was written; '' = none. */

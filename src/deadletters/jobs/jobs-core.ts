@@ -18,7 +18,7 @@ import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
 import { jobLimits } from './job-limits.ts';
 import type { Job, JobState, Plan } from './job.ts';
 import type { JobsEffect } from './jobs-effects.ts';
-import { type JobEntry, type JobsRecord, noWindow } from './jobs-records.ts';
+import { type JobAct, type JobEntry, type JobsRecord, noWindow } from './jobs-records.ts';
 import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
 import type { EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
 
@@ -55,11 +55,11 @@ export class JobsCore {
       case 'listJobs':
         return this.#list(command);
       case 'pauseJob':
-        return this.#change(command, nowMs, pauseJob);
+        return this.#change(command, 'pause', nowMs, pauseJob);
       case 'resumeJob':
-        return this.#change(command, nowMs, resumeJob);
+        return this.#change(command, 'resume', nowMs, resumeJob);
       case 'updateJob':
-        return this.#change(command, nowMs, (entry) => updateJob(entry, command));
+        return this.#change(command, 'update', nowMs, (entry) => updateJob(entry, command));
       case 'cancelJob':
         return this.#cancel(command, nowMs);
       case 'noteProgress':
@@ -111,12 +111,13 @@ export class JobsCore {
     const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
     const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
     const before = this.#forgotten(timeMs);
-    return { kind: 'commit', before, record: { kind: 'plan', timeMs, plan: stored }, reply: undefined, effects };
+    const act: JobAct = { action: 'plan', ...whoOf(stored), reason: stored.reason };
+    return { kind: 'commit', before, record: { kind: 'plan', timeMs, plan: stored, act }, reply: undefined, effects };
   }
 
   // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #apply({ planId, hash, isDirect = false }: ApplyPlan, timeMs: number): JobsHandled {
+  #apply({ planId, hash, by, isDirect = false }: ApplyPlan, timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before.job, hash);
     const found = this.#state.plan(planId);
@@ -136,7 +137,8 @@ export class JobsCore {
     if (ofQueue.length >= jobLimits.activeJobsMax) {
       return rejected({ reason: 'too-many', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });
     }
-    return commit(newJob(found, timeMs), timeMs, (job) => ({ kind: 'job', job }));
+    const act: JobAct = { action: 'apply', ...(by ?? whoOf(found)), reason: found.reason };
+    return commit(newJob(found, timeMs), timeMs, act, (job) => ({ kind: 'job', job }));
   }
 
   // ── What people ask of a job ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,6 +157,7 @@ export class JobsCore {
 
   #change(
     command: PauseJob | ResumeJob | UpdateJob,
+    action: JobAct['action'],
     timeMs: number,
     change: (entry: JobEntry, reason: string) => JobEntry | string,
   ): JobsHandled {
@@ -168,11 +171,12 @@ export class JobsCore {
       const changed = change(entry, command.reason);
       if (typeof changed === 'string') return refused(changed);
       if (changed === entry) return answer({ kind: 'job', job: entry.job });
-      return commit(changed, timeMs, (job) => ({ kind: 'job', job }));
+      return commit(changed, timeMs, { action, ...whoOf(command), reason: command.reason }, (job) => ({ kind: 'job', job }));
     });
   }
 
-  #cancel({ jobId, reason }: CancelJob, timeMs: number): JobsHandled {
+  #cancel(command: CancelJob, timeMs: number): JobsHandled {
+    const { jobId, reason } = command;
     const problem = this.#reasonProblem(reason);
     if (problem !== undefined) return invalid(problem);
     return this.#of(jobId, (entry) => {
@@ -180,7 +184,8 @@ export class JobsCore {
       if (job.state !== 'running' && job.state !== 'paused') {
         return answer({ kind: 'canceled', job, wasActive: isActive(job) });
       }
-      return commit(inState(entry, 'cancelling', reason), timeMs, (changed) => ({ kind: 'canceled', job: changed, wasActive: true }));
+      const act: JobAct = { action: 'cancel', ...whoOf(command), reason };
+      return commit(inState(entry, 'cancelling', reason), timeMs, act, (changed) => ({ kind: 'canceled', job: changed, wasActive: true }));
     });
   }
 
@@ -197,19 +202,19 @@ export class JobsCore {
     const further = withProgress(entry, progress);
     const { job, forgivenFailures } = further;
     const stops = job.state === 'running' && isOverBudget(job, job.counts.failed, forgivenFailures);
-    return commit(stops ? inState(further, 'paused', 'failure-budget') : further, timeMs);
+    return stops ? commit(inState(further, 'paused', 'failure-budget'), timeMs, byItself('pause')) : commit(further, timeMs);
   }
 
   #halt({ jobId, reason }: HaltJob, timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
-    return entry?.job.state === 'running' ? commit(inState(entry, 'paused', reason), timeMs) : nothing;
+    return entry?.job.state === 'running' ? commit(inState(entry, 'paused', reason), timeMs, byItself('pause')) : nothing;
   }
 
   #end({ jobId, progress, failedBecause }: EndJob, timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
     if (entry === undefined) return nothing;
     const before = this.#forgotten(timeMs);
-    return commit(ended(withProgress(entry, progress), timeMs, failedBecause), timeMs, undefined, before);
+    return commit(ended(withProgress(entry, progress), timeMs, failedBecause), timeMs, byItself('finish'), undefined, before);
   }
 
   /** What is kept no longer. */
@@ -261,12 +266,11 @@ function otherHash(planId: string): JobsHandled {
 
 const noCounts = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0, notTried: 0 } as const;
 
-function newJob(
-  { planId, hash, requestHash, operation, queue, ids, options, actor, reason, query, groupId }: Plan,
-  timeMs: number,
-): JobEntry {
+function newJob(plan: Plan, timeMs: number): JobEntry {
+  const { planId, hash, requestHash, operation, queue, ids, options, reason, query, groupId } = plan;
   const job: Job = {
-    ...{ actor, reason, query, groupId },
+    ...whoOf(plan),
+    ...{ reason, query, groupId },
     jobId: planId,
     planHash: hash,
     requestHash,
@@ -365,9 +369,24 @@ function isFurtherOn({ jobId }: Job, afterJobId: string | undefined): boolean {
 
 const nothing: JobsHandled = { kind: 'wait', barrier: false, effects: [] };
 
-function commit(entry: JobEntry, timeMs: number, reply?: (job: Job) => JobsReply, before: readonly JobsRecord[] = []): JobsHandled {
-  const record: JobsRecord = { kind: 'job', timeMs, entry };
+function commit(
+  entry: JobEntry,
+  timeMs: number,
+  act?: JobAct,
+  reply?: (job: Job) => JobsReply,
+  before: readonly JobsRecord[] = [],
+): JobsHandled {
+  const record: JobsRecord = { kind: 'job', timeMs, entry, ...(act === undefined ? {} : { act }) };
   return { kind: 'commit', before, record, reply: reply?.(entry.job), effects: [{ kind: 'jobChanged', entry }] };
+}
+
+function whoOf({ actor, caller }: Pick<JobAct, 'actor' | 'caller'>): Pick<JobAct, 'actor' | 'caller'> {
+  return caller === undefined ? { actor } : { actor, caller };
+}
+
+/** Nobody asked for it. */
+function byItself(action: JobAct['action']): JobAct {
+  return { action, actor: 'system:jobs', reason: '' };
 }
 
 function answer(reply: JobsReply): JobsHandled {

@@ -2,6 +2,7 @@
  * The journal of plans and jobs. A record is all of one plan or job as it is from then on, under its id, so the last one of each id is the state;
  * a job has the id of the plan that it carries out.
  */
+import type { AuditAction, Caller } from '../audit/audit-entry.ts';
 import type { IdRange } from '../commands.ts';
 import type { Job, Plan } from './job.ts';
 
@@ -26,8 +27,17 @@ export type JobEntry = {
   readonly forgivenFailures: number;
 };
 
-export type PlanRecord = { readonly kind: 'plan'; readonly timeMs: number; readonly plan: Plan };
-export type JobRecord = { readonly kind: 'job'; readonly timeMs: number; readonly entry: JobEntry };
+/** What somebody did to a plan or job, for the audit. */
+export type JobAct = {
+  readonly action: Extract<AuditAction, 'plan' | 'apply' | 'pause' | 'resume' | 'cancel' | 'update' | 'finish'>;
+  readonly actor: string;
+  readonly caller?: Caller;
+  readonly reason: string;
+};
+
+/** `act` absent: nobody did anything, it goes on or is written again. */
+export type PlanRecord = { readonly kind: 'plan'; readonly timeMs: number; readonly plan: Plan; readonly act?: JobAct };
+export type JobRecord = { readonly kind: 'job'; readonly timeMs: number; readonly entry: JobEntry; readonly act?: JobAct };
 /** A tombstone: kept no longer. */
 export type ForgottenRecord = { readonly kind: 'forgotten'; readonly timeMs: number; readonly id: string };
 

@@ -7,7 +7,8 @@ import { unreachable } from '../../kernel/assert.ts';
 import { int64, timestamp, type ServiceMessages } from '../../wire/services.ts';
 import { checkedReason, jobOptions } from '../deadletter-service/job-options.ts';
 import { askJobs } from '../deadletter-service/letter-asks.ts';
-import { anonymous, reasonAsked } from '../deadletter-service/plans.ts';
+import { whoCalls } from '../deadletter-service/callers.ts';
+import { reasonAsked } from '../deadletter-service/plans.ts';
 import { categoryId } from '../deadletter-service/queues.ts';
 import { notFound } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
@@ -44,7 +45,7 @@ export function deadLetterJobMethods(admin: AdminContext): readonly NamedMethod[
     operation('CancelDLQJob', api.CancelDLQJobRequest, api.CancelDLQJobResponse, async ({ jobToken, reason: given }, call) => {
       const reason = checkedReason(given);
       const { jobId } = await jobOfToken(admin, call, jobToken);
-      const { wasActive } = await askJobs(context, call, { kind: 'cancelJob', jobId, actor: anonymous, reason });
+      const { wasActive } = await askJobs(context, call, { kind: 'cancelJob', jobId, ...whoCalls(call), reason });
       return { canceled: wasActive };
     }),
   ];
@@ -67,10 +68,11 @@ export async function plannedAndApplied(
 ): Promise<Job> {
   const settings = context.ports.letterSettings();
   const reason = reasonAsked('', settings);
-  const author = { actor: anonymous, reason, query: '', groupId: '' };
+  const author = { ...whoCalls(call), reason, query: '', groupId: '' };
   const options = jobOptions(operation, undefined, settings, reason);
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
-  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash, isDirect: true });
+  const by = whoCalls(call);
+  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash, isDirect: true, by });
   return job;
 }
 

@@ -1,5 +1,6 @@
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
+import { auditMethods } from './audit.ts';
 import { groupMethods } from './groups.ts';
 import { jobMethods } from './jobs.ts';
 import { letterMethods } from './letters.ts';
@@ -14,5 +15,6 @@ export function deadLetterServiceMethods(context: HandlerContext): readonly Name
     ...groupMethods(context),
     ...planMethods(context),
     ...jobMethods(context),
+    ...auditMethods(context),
   ];
 }

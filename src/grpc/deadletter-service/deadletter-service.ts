@@ -8,6 +8,7 @@ const built = [
   ...['ListDeadLetterQueues', 'ListDeadLetters', 'CountDeadLetters', 'GetDeadLetter', 'GroupDeadLetters'],
   ...['PlanDeadLetters', 'ApplyPlan'],
   ...['DescribeJob', 'ListJobs', 'PauseJob', 'ResumeJob', 'CancelJob', 'UpdateJob'],
+  'ListAuditEntries',
 ];
 
 /** For operators, and for the commands `perdure admin … dlq`. No start needs it: all of it is loaded by the first call. */

@@ -24,13 +24,13 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { whoCalls } from './callers.ts';
 import { jobMessage } from './job-message.ts';
 import { checkedConcurrency, checkedReason, checkedRps } from './job-options.ts';
 import { askJobs } from './letter-asks.ts';
 import { letterLimits } from './letter-limits.ts';
 import { letterMethod } from './letter-method.ts';
 import { lastPage, LetterPages } from './letter-pages.ts';
-import { anonymous } from './plans.ts';
 import { queueNamed } from './queues.ts';
 
 export const LOOK_AGAIN_MS = 200;
@@ -42,29 +42,29 @@ export function jobMethods(context: HandlerContext): readonly NamedMethod[] {
     })),
     letterMethod('ListJobs', decodeListJobsRequest, encodeListJobsResponse, (request, call) => listed(context, call, request)),
     letterMethod('PauseJob', decodePauseJobRequest, encodePauseJobResponse, async (request, call) => {
-      const { job } = await askJobs(context, call, { kind: 'pauseJob', ...order(request) });
+      const { job } = await askJobs(context, call, { kind: 'pauseJob', ...order(request, call) });
       return { job: jobMessage(job) };
     }),
     letterMethod('ResumeJob', decodeResumeJobRequest, encodeResumeJobResponse, async (request, call) => {
-      const { job } = await askJobs(context, call, { kind: 'resumeJob', ...order(request) });
+      const { job } = await askJobs(context, call, { kind: 'resumeJob', ...order(request, call) });
       return { job: jobMessage(job) };
     }),
     letterMethod('CancelJob', decodeCancelJobRequest, encodeCancelJobResponse, async (request, call) => {
-      const { job, wasActive } = await askJobs(context, call, { kind: 'cancelJob', ...order(request) });
+      const { job, wasActive } = await askJobs(context, call, { kind: 'cancelJob', ...order(request, call) });
       return { job: jobMessage(job), canceled: wasActive };
     }),
     letterMethod('UpdateJob', decodeUpdateJobRequest, encodeUpdateJobResponse, async (request, call) => {
       const pace = { rps: checkedRps(request.rps), concurrency: checkedConcurrency(request.concurrency) };
       if (pace.rps === undefined && pace.concurrency === undefined) throw invalidArgument('neither rps nor concurrency is set');
-      const { job } = await askJobs(context, call, { kind: 'updateJob', ...order(request), ...pace });
+      const { job } = await askJobs(context, call, { kind: 'updateJob', ...order(request, call), ...pace });
       return { job: jobMessage(job) };
     }),
   ];
 }
 
 /** Who wants what of which job. */
-function order({ jobId, reason }: { readonly jobId: string; readonly reason: string }) {
-  return { jobId: named(jobId), actor: anonymous, reason: checkedReason(reason) };
+function order({ jobId, reason }: { readonly jobId: string; readonly reason: string }, call: Call) {
+  return { jobId: named(jobId), ...whoCalls(call), reason: checkedReason(reason) };
 }
 
 function named(jobId: string): string {

@@ -2,8 +2,10 @@
 import { isAskFailure } from '../../actors/asks/asks.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
+import type { AuditRejected, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import { unavailable } from '../errors/details.ts';
+import { invalidArgument } from '../errors/status-error.ts';
 import { askFailure, deadLetterRejection, jobsRejection } from '../errors/rejections.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -62,10 +64,30 @@ export function askJobs<Request extends JobsRequest>(
   });
 }
 
+export function askAudit<Request extends AuditRequest>(
+  context: HandlerContext,
+  call: Call,
+  request: Request,
+): Promise<AuditReplyTo[Request['kind']]> {
+  const { audit } = context.ports;
+  if (audit === undefined) throw unavailable('what happens to dead letters is not audited here');
+  return new Promise((resolve, reject) => {
+    audit.askAudit(request, context.askDeadlineMs(call), (answer) => {
+      if (isAuditRejected(answer)) reject(invalidArgument(answer.rejection.message));
+      else if (isAskFailure(answer)) reject(askFailure(answer));
+      else resolve(answer);
+    });
+  });
+}
+
 function isLetterRejected(answer: { readonly kind: string }): answer is DeadLetterRejected {
   return answer.kind === 'rejected';
 }
 
 function isJobsRejected(answer: { readonly kind: string }): answer is JobsRejected {
+  return answer.kind === 'rejected';
+}
+
+function isAuditRejected(answer: { readonly kind: string }): answer is AuditRejected {
   return answer.kind === 'rejected';
 }

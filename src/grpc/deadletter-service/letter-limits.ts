@@ -6,6 +6,7 @@ export const letterLimits = {
   pageBytesMax: 3 * 1024 * 1024,
   pageQueuesMax: 1_000,
   pageJobsMax: 100,
+  pageEntriesMax: 1_000,
   groupsMax: 100,
   messageIdsMax: 10_000,
   reasonCharsMax: 500,

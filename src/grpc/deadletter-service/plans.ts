@@ -14,6 +14,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { JobSettings } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
+import { whoCalls } from './callers.ts';
 import { checkedReason, jobOptions } from './job-options.ts';
 import { jobMessage, operationOf, optionsMessage } from './job-message.ts';
 import { askJobs, askLetters } from './letter-asks.ts';
@@ -31,7 +32,7 @@ export function planMethods(context: HandlerContext): readonly NamedMethod[] {
     })),
     letterMethod('ApplyPlan', decodeApplyPlanRequest, encodeApplyPlanResponse, async ({ planId, hash }, call) => {
       if (planId === '') throw invalidArgument('plan_id is not set');
-      const { job } = await askJobs(context, call, { kind: 'applyPlan', planId, hash: hash === '' ? undefined : hash });
+      const { job } = await askJobs(context, call, { kind: 'applyPlan', planId, hash: hash === '' ? undefined : hash, by: whoCalls(call) });
       return { job: jobMessage(job) };
     }),
   ];
@@ -50,7 +51,7 @@ async function planned(context: HandlerContext, call: Call, request: PlanDeadLet
   const messageId = onlyId(given);
   // Throws what became of it.
   if (messageId !== undefined) await askLetters(context, call, queue.number, { kind: 'readLetter', messageId });
-  const author = { actor: anonymous, reason, query: given?.query ?? '', groupId };
+  const author = { ...whoCalls(call), reason, query: given?.query ?? '', groupId };
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
   return plan;
 }
@@ -60,9 +61,6 @@ export function reasonAsked(reason: string, { requiresReason }: JobSettings): st
   if (requiresReason && reason === '') throw invalidArgument('reason is not set: this cluster requires one');
   return checkedReason(reason);
 }
-
-/** Until callers are known by their names. */
-export const anonymous = 'anonymous';
 
 function operationAsked(operation: number): JobOperation {
   switch (operation) {

@@ -10,6 +10,8 @@ export interface Call {
   readonly path: string;
   readonly service: string;
   readonly method: string;
+  /** Address and port of who called; of a proxy, where there is one. */
+  readonly peer: string;
   /** By `performance.now`, which never jumps; Infinity when the client set none. */
   readonly deadlineMs: number;
   /** The client went away, or its deadline passed: an answer would reach nobody. */

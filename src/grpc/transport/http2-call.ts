@@ -70,6 +70,11 @@ export class Http2Call implements Call {
     return value === undefined ? '' : typeof value === 'string' ? value : value.join(',');
   }
 
+  get peer(): string {
+    const { remoteAddress = '', remotePort = 0 } = this.#session?.socket ?? {};
+    return remoteAddress.includes(':') ? `[${remoteAddress}]:${remotePort}` : `${remoteAddress}:${remotePort}`;
+  }
+
   /** Answered, refused, or given up. */
   get ended(): boolean {
     return this.#ended;

@@ -5,7 +5,7 @@
 import { LogError, type LogRecord, type StoredRecord } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { DeadLetterQueue } from '../../deadletters/letter.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
+import type { DeadLetterRecord, LettersAct } from '../../deadletters/records.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { letterHeaders, letterOfHeaders, readableOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';
@@ -31,8 +31,8 @@ function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string
     case 'resolved':
       return { ...plain(String(record.messageId), timeMs), isTombstone: true, headers: tombstoneHeaders(record) };
     case 'head': {
-      const { nextId, lowestOpen, cut, uncutPurges } = record;
-      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges }) };
+      const { nextId, lowestOpen, cut, uncutPurges, act } = record;
+      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges, act }) };
     }
     case 'handedOver': {
       const recent = record.recent.map(({ sequence, messageId }) => [sequence, messageId]);
@@ -85,7 +85,7 @@ function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, o
     if (key === HEAD_KEY) {
       const head = { nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen'), cut: idIn(body, 'cut') };
       const uncut = valueIn(body, 'uncutPurges') === undefined ? {} : { uncutPurges: idIn(body, 'uncutPurges') };
-      return { kind: 'head', timeMs, ...head, ...uncut };
+      return { kind: 'head', timeMs, ...head, ...uncut, ...actIn(valueIn(body, 'act')) };
     }
     const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
     assert(shard !== undefined, 'there is no such control record');
@@ -94,6 +94,15 @@ function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, o
   } catch (error) {
     throw new LogError('corrupt', `the control record "${key}" at offset ${offset} cannot be read: ${errorText(error)}`, { cause: error });
   }
+}
+
+/** Only the audit asks for it: what cannot be read is as if it were not there. */
+function actIn(act: unknown): { readonly act?: LettersAct } {
+  const kind = valueIn(act, 'kind');
+  if (kind === 'carried') return { act: { kind } };
+  const [jobId, who, why] = [valueIn(act, 'jobId'), valueIn(act, 'who'), valueIn(act, 'why')];
+  const isWhole = typeof jobId === 'string' && typeof who === 'string' && typeof why === 'string';
+  return isWhole && (kind === 'mergeFailed' || kind === 'restored') ? { act: { kind, jobId, who, why } } : {};
 }
 
 function valueIn(body: unknown, name: string | number): unknown {

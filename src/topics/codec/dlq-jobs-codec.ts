@@ -6,7 +6,8 @@ import { LogError, type StoredRecord } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { IdRange } from '../../deadletters/commands.ts';
 import type { CauseCount, Job, JobCounts, JobFailure, JobNoop, JobOptions, JobSkip, JobState, Plan } from '../../deadletters/jobs/job.ts';
-import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
+import type { JobAct, JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
+import type { Caller } from '../../deadletters/audit/audit-entry.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { deadLetterTopic } from '../catalogue.ts';
@@ -22,9 +23,15 @@ function encode(record: JobsRecord, prefix: string): EncodedRecord {
   const { timeMs } = record;
   switch (record.kind) {
     case 'plan':
-      return { ...plain(record.plan.planId, 'DeadLetterPlan', timeMs), value: json(planValue(record.plan, prefix)) };
+      return {
+        ...plain(record.plan.planId, 'DeadLetterPlan', timeMs),
+        value: json({ ...planValue(record.plan, prefix), act: record.act }),
+      };
     case 'job':
-      return { ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs), value: json(jobValue(record.entry, prefix)) };
+      return {
+        ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs),
+        value: json({ ...jobValue(record.entry, prefix), act: record.act }),
+      };
     case 'forgotten':
       return { ...plain(record.id, '', timeMs), isTombstone: true };
     default:
@@ -63,14 +70,15 @@ function jobValue({ job, window, forgivenFailures }: JobEntry, prefix: string): 
   };
 }
 
-type Common = 'operation' | 'queue' | 'ids' | 'options' | 'actor' | 'reason' | 'query' | 'groupId';
+type Common = 'operation' | 'queue' | 'ids' | 'options' | 'actor' | 'caller' | 'reason' | 'query' | 'groupId';
 
-function commonValue({ operation, queue, ids, options, actor, reason, query, groupId }: Pick<Plan, Common>, prefix: string): object {
+function commonValue({ operation, queue, ids, options, ...author }: Pick<Plan, Common>, prefix: string): object {
+  const { actor, caller, reason, query, groupId } = author;
   const { number, category, sourceCluster } = queue;
   const { taskTimeoutMs, ...others } = options;
   return {
     ...{ operation, queue: deadLetterTopic(prefix, category, sourceCluster), queueNumber: number, category, sourceCluster },
-    ...{ actor, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1 },
+    ...{ actor, caller, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1 },
     ...others,
     taskTimeout: `${taskTimeoutMs / 1_000}s`,
   };
@@ -91,8 +99,9 @@ function decode(value: Uint8Array, recordSchema: number, { key, timeMs, offset, 
   try {
     if (recordSchema !== schema) throw new Error(`this version reads schema ${schema}, found ${recordSchema}`);
     const fields = new Fields(JSON.parse(new TextDecoder().decode(value)));
-    if (fields.text('state') === 'planned') return { kind: 'plan', timeMs, plan: planOf(fields) };
-    return { kind: 'job', timeMs, entry: entryOf(fields) };
+    const act = fields.has('act') ? { act: actOf(fields.object('act')) } : {};
+    if (fields.text('state') === 'planned') return { kind: 'plan', timeMs, plan: planOf(fields), ...act };
+    return { kind: 'job', timeMs, entry: entryOf(fields), ...act };
   } catch (error) {
     throw new LogError('corrupt', `the job "${key}" at offset ${offset} cannot be read: ${errorText(error)}`, { cause: error });
   }
@@ -172,10 +181,25 @@ function commonOf(fields: Fields): Pick<Plan, Common> {
     ids: fields.ranges('ids'),
     options: optionsOf(fields),
     actor: fields.text('actor'),
+    ...callerOf(fields),
     reason: fields.text('reason'),
     query: fields.text('filter'),
     groupId: fields.text('groupId'),
   };
+}
+
+const actions = ['plan', 'apply', 'pause', 'resume', 'cancel', 'update', 'finish'] as const;
+
+function actOf(fields: Fields): JobAct {
+  const known = { action: fields.oneOf('action', actions), actor: fields.text('actor'), reason: fields.text('reason') };
+  return { ...known, ...callerOf(fields) };
+}
+
+function callerOf(fields: Fields): { readonly caller?: Caller } {
+  if (!fields.has('caller')) return {};
+  const caller = fields.object('caller');
+  const [authType, peer] = [caller.text('authType'), caller.text('peer')];
+  return { caller: { authType, peer, client: caller.text('client'), requestId: caller.text('requestId') } };
 }
 
 function optionsOf(fields: Fields): JobOptions {

@@ -1,8 +1,10 @@
 /** One dead letter queue that is killed and started again, over one log and one database. Shards hand letters over, somebody purges them. */
 import assert from 'node:assert/strict';
-import type { DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
+import { AUDIT_ACTOR, type DeadLetterAnswer, type Router } from '../../../src/actors/asks/router.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import { effective } from '../../../src/actors/ownership/effective.ts';
 import type { Database, JournalId } from '../../../src/actors/database.ts';
+import { AuditHost } from '../../../src/actors/deadletters/audit-host.ts';
 import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
@@ -10,6 +12,8 @@ import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
+import type { AuditEntry } from '../../../src/deadletters/audit/audit-entry.ts';
+import { auditCodec } from '../../../src/topics/codec/audit-codec.ts';
 import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
 import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
@@ -26,6 +30,10 @@ const topic = 'dlq.test.transfer.active';
 export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   readonly #limits: Partial<CheckpointLimits>;
   readonly codec = deadLetterCodec(queue, 'test');
+  /** It tells an audit, of the same process. */
+  isAudited = false;
+  /** No audit is there, from now on. */
+  isAuditAway = false;
   /** Of each shard: what it has handed over and knows the ids of. */
   readonly #handedOver = new Map<number, number>();
 
@@ -71,6 +79,14 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     await this.ask({ kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters });
   }
 
+  /** Of the audit topic: those that count. */
+  audited(): readonly AuditEntry[] {
+    const cursor = { epoch: 0, sequence: 0, offset: 0 };
+    const all = this.log.records({ topic: 'test.audit', partition: 0 });
+    const records = all.filter((record) => effective(cursor, record, jsonClaims) === 'record');
+    return records.map((stored) => auditCodec.decode(stored.value, stored.schema, stored).entry);
+  }
+
   /** As where there is none, and rows stood in the memory of the process before. */
   loseDatabase(): void {
     const rows = this.tables.journal(journal);
@@ -114,6 +130,14 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     return { state, rows };
   }
 
+  startAudit(router: Router): void {
+    const options = { owner: 'test', log: this.log, claims: jsonClaims, clock: this.clock, random: this.random, logger: this.logger };
+    const sink = router.audit.sink(AUDIT_ACTOR);
+    const audit = new AuditHost({ ...options, topic: 'test.audit', codec: auditCodec, sink, onStatus: () => {} });
+    router.audit.attach(AUDIT_ACTOR, audit.actor);
+    audit.actor.start();
+  }
+
   /** Whose task it is, a letter of these tells with its value: the workflow `order-7`. */
   protected execution(router: Router): LetterExecutionParts {
     return {
@@ -128,6 +152,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   }
 
   protected open(router: Router, database: Database): QueueHost {
+    if (this.isAudited && !this.isAuditAway) this.startAudit(router);
     const host = new QueueHost({
       queue,
       topic,
@@ -141,6 +166,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
       logger: this.logger,
       onStatus: () => {},
       execution: this.execution(router),
+      ...(this.isAudited ? { audit: router } : {}),
       checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },
     });
     router.deadLetters.attach(queue.number, host);

@@ -6,7 +6,7 @@ import { loadServiceMessages, type ServiceMessages } from '../../../src/wire/ser
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import type { Plain } from './letter-client.ts';
-import { job, jobsAre } from './jobs.ts';
+import { job, jobsAre, theCaller } from './jobs.ts';
 import { LetterOwners } from './letter-owners.ts';
 
 const service = 'temporal.server.api.adminservice.v1.AdminService';
@@ -112,6 +112,7 @@ describe('jobs', () => {
       {
         kind: 'planLetters',
         actor: 'anonymous',
+        caller: theCaller,
         reason: '',
         query: '',
         groupId: '',
@@ -120,7 +121,7 @@ describe('jobs', () => {
         selection: { ids: [{ from: 0, to: Number.MAX_SAFE_INTEGER }], condition: undefined },
         options: { rps, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false },
       },
-      { kind: 'applyPlan', planId: 'plan-1', hash: 'h', isDirect: true },
+      { kind: 'applyPlan', planId: 'plan-1', hash: 'h', isDirect: true, by: { actor: 'anonymous', caller: theCaller } },
     ]);
     const range = { inclusiveMinTaskMetadata: { messageId: 3 }, inclusiveMaxTaskMetadata: { messageId: 5 } };
     await call(operation, { dlqKey: key, ...range });
@@ -158,7 +159,13 @@ describe('jobs', () => {
   test('are cancelled with a reason', async () => {
     jobsAre(owners, () => ({}));
     expect(await call('CancelDLQJob', { jobToken: jobToken(), reason: 'enough' })).toEqual({ canceled: true });
-    expect(owners.jobsRequests.at(-1)).toEqual({ kind: 'cancelJob', jobId: job.jobId, actor: 'anonymous', reason: 'enough' });
+    expect(owners.jobsRequests.at(-1)).toEqual({
+      kind: 'cancelJob',
+      jobId: job.jobId,
+      actor: 'anonymous',
+      caller: theCaller,
+      reason: 'enough',
+    });
   });
 
   test.each(['DescribeDLQJob', 'CancelDLQJob'])('%s of one that is not there, or is of another queue, is NOT_FOUND', async (operation) => {

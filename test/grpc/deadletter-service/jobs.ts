@@ -1,7 +1,12 @@
 /** A job, and an actor of jobs that has no other. */
+import { expect } from 'vitest';
+import type { Caller } from '../../../src/deadletters/audit/audit-entry.ts';
 import type { Job } from '../../../src/deadletters/jobs/job.ts';
 import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
 import type { LetterOwners } from './letter-owners.ts';
+
+/** How whoever calls is told of, beside his name. */
+export const theCaller: Caller = expect.objectContaining({ peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
 
 export const job: Job = {
   actor: 'anonymous',

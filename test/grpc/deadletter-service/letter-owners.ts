@@ -6,13 +6,15 @@ import type { Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
 import type { DeadLetterReply, LetterContent, ListedLetter } from '../../../src/deadletters/replies.ts';
+import type { AuditAsker } from '../../../src/actors/asks/router.ts';
+import type { AuditRequest } from '../../../src/deadletters/audit/audit-requests.ts';
 import type { JobsAsker } from '../../../src/grpc/ports.ts';
 import type { StubServer } from '../stub-ports.ts';
 import { letterGroups, letterIdPage, letterPage, lettersThat } from '../../support/letter-oracle.ts';
 
 type Stored = { readonly row: LetterRow; readonly content: LetterContent };
 
-export class LetterOwners implements JobsAsker {
+export class LetterOwners implements JobsAsker, AuditAsker {
   #queues: KnownDeadLetterQueue[] = [];
   readonly jobsRequests: JobsRequest[] = [];
   readonly #letters = new Map<number, Map<number, Stored>>();
@@ -52,6 +54,12 @@ export class LetterOwners implements JobsAsker {
     this.jobsRequests.push(request);
     queueMicrotask(() => onReply(this.jobs(request) as never));
     return this.jobsRequests.length;
+  }
+
+  /** Nothing has happened. */
+  askAudit<Request extends AuditRequest>(_request: Request, _deadlineMs: number, onReply: (answer: never) => void): number {
+    queueMicrotask(() => onReply({ kind: 'auditEntries', entries: [], before: undefined } as never));
+    return 1;
   }
 
   #of(queue: number): Map<number, Stored> {

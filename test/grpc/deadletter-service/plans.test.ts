@@ -5,7 +5,7 @@ import type { JobState } from '../../../src/deadletters/jobs/job.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
-import { job, jobsAre } from './jobs.ts';
+import { job, jobsAre, theCaller } from './jobs.ts';
 import { bytesOfAnswer, LetterClient, type Plain } from './letter-client.ts';
 import { LetterOwners } from './letter-owners.ts';
 
@@ -13,7 +13,8 @@ const transfer = { category: 'transfer', sourceCluster: 'active' };
 const queue = { number: 1, ...transfer };
 const merge = { operation: 'OPERATION_MERGE', queue: { category: 'transfer' } };
 const standard = { rps: 100, concurrency: 8, taskTimeoutMs: 30_000, canary: false, maxFailures: 0, overridesLoopGuard: false };
-const anonymous = { actor: 'anonymous', reason: '', query: '', groupId: '' };
+const by = { actor: 'anonymous', caller: theCaller };
+const anonymous = { actor: 'anonymous', caller: theCaller, reason: '', query: '', groupId: '' };
 
 let owners: LetterOwners;
 let bench: Bench;
@@ -113,8 +114,8 @@ describe('a plan', () => {
     await client.call('ApplyPlan', { planId: 'p-1', hash: 'abc' });
     await client.call('ApplyPlan', { planId: 'p-1' });
     expect(owners.jobsRequests.slice(1)).toEqual([
-      { kind: 'applyPlan', planId: 'p-1', hash: 'abc' },
-      { kind: 'applyPlan', planId: 'p-1', hash: undefined },
+      { kind: 'applyPlan', planId: 'p-1', hash: 'abc', by },
+      { kind: 'applyPlan', planId: 'p-1', hash: undefined, by },
     ]);
   });
 
@@ -187,7 +188,7 @@ describe('a job', () => {
     await client.call('ResumeJob', why);
     await client.call('UpdateJob', { ...why, rps: 0.5 });
     expect(await client.call('CancelJob', why)).toMatchObject({ canceled: true });
-    const order = { jobId: job.jobId, actor: 'anonymous', reason: 'lunch' };
+    const order = { jobId: job.jobId, actor: 'anonymous', caller: theCaller, reason: 'lunch' };
     expect(owners.jobsRequests).toEqual([
       { kind: 'pauseJob', ...order },
       { kind: 'resumeJob', ...order },

@@ -16,7 +16,7 @@ let bench: Bench;
 let client: LetterClient;
 beforeEach(async () => {
   owners = new LetterOwners();
-  bench = await openBench({ jobs: owners });
+  bench = await openBench({ jobs: owners, audit: owners });
   owners.serveOn(bench.stub);
   client = new LetterClient(bench.address);
   owners.addQueue('transfer', 'active');

@@ -164,7 +164,7 @@ test('a second start and a busy limit are told by what the client was told', () 
   const interceptor = serviceMetrics(registry.of('frontend'), new Map([[service, new Set(['StartWorkflowExecution'])]]));
   const method = 'StartWorkflowExecution';
   const notes = { namespace: 'default', oversized: '', waitsForEvents: false };
-  const call = { path: `/${service}/${method}`, service, method, notes, deadlineMs: Infinity, cancelled: false };
+  const call = { path: `/${service}/${method}`, service, method, notes, peer: '127.0.0.1:4711', deadlineMs: Infinity, cancelled: false };
   const errors = [
     alreadyStarted('started', { startRequestId: 'a', runId: 'b', firstExecutionRunId: 'b' }),
     resourceExhausted('busy', exhaustedCause.busyWorkflow, exhaustedScope.namespace),

@@ -24,7 +24,7 @@ export function dlqCommand(kind: DlqKind): Command {
     ],
     subcommands: [
       ...[list, read, count, show, groups].map((command) => command(kind)),
-      ...[merge, purge, plan, apply, job, restore].map((command) => command(kind)),
+      ...[merge, purge, plan, apply, job, restore, audit].map((command) => command(kind)),
     ],
   };
 }
@@ -215,6 +215,24 @@ function restore(kind: DlqKind): Command {
       { what: 'Undo a purge', line: `perdure ${kind} restore --job 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` },
     ],
     run: async (invocation) => (await import('./restore.ts')).runRestore(kind, invocation),
+  };
+}
+
+function audit(kind: DlqKind): Command {
+  return {
+    name: 'audit',
+    summary: 'Show who did what to which letters, when and why. The newest first.',
+    details: ['The same stands in the topic <prefix>.audit, as JSON, for any tool for Kafka.'],
+    flags: [
+      ...queueFlags(kind),
+      { name: 'job', value: 'JOB', help: 'What this job did, or was done to it' },
+      { name: 'message-id', value: 'ID', help: 'What befell one letter' },
+      { name: 'limit', value: 'N', help: 'At most so many; 0: all', defaultText: '100' },
+      ...outputFlags,
+      ...callFlags,
+    ],
+    examples: examples(kind, 'audit', ['What befell one letter', '--message-id 41']),
+    run: async (invocation) => (await import('./audit.ts')).runAudit(kind, invocation),
   };
 }
 

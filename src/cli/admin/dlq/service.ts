@@ -74,3 +74,8 @@ export const restoreDeadLetters: GrpcMethod<wire.RestoreDeadLettersRequest, wire
   encode: wire.encodeRestoreDeadLettersRequest,
   decode: wire.decodeRestoreDeadLettersResponse,
 };
+export const listAuditEntries: GrpcMethod<wire.ListAuditEntriesRequest, wire.ListAuditEntriesResponse> = {
+  path: path('ListAuditEntries'),
+  encode: wire.encodeListAuditEntriesRequest,
+  decode: wire.decodeListAuditEntriesResponse,
+};

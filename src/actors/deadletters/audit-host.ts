@@ -1,0 +1,144 @@
+/**
+ * The audit: the actor around AuditCore, owner of the one partition of `<prefix>.audit`. What is in it is never changed, and never cut.
+ *
+ *     owners of queues, jobs ─ tellAudit ─▶ AuditCore ─▶ entries ─▶ committed
+ *     people ─ readAudit ─▶ barrier ─▶ the log, backwards from its end
+ */
+import { asError, errorMessage } from '../../kernel/error-text.ts';
+import { AuditCore } from '../../deadletters/audit/audit-core.ts';
+import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
+import { type AuditEntries, type AuditEffect, type AuditFilter, auditLimits } from '../../deadletters/audit/audit-requests.ts';
+import type { AuditRecord, AuditReply, AuditRequest, ReadAudit, ReadEntries } from '../../deadletters/audit/audit-requests.ts';
+import { hasId } from '../../deadletters/id-ranges.ts';
+import { internalError } from '../asks/asks.ts';
+import { LogError, type StoredRecord } from '../log.ts';
+import { type ActorOptions, PartitionActor } from '../partition/partition-actor.ts';
+import type { PartitionMemory } from '../partition/partition-core.ts';
+
+type Memory = PartitionMemory<AuditRequest, AuditReply, AuditRecord, AuditEffect>;
+export type AuditHostOptions = ActorOptions<AuditReply, AuditRecord>;
+
+const COMMAND_BYTES = 256;
+const ENTRY_BYTES = 1_024;
+const ID_BYTES = 8;
+/** Read at once, going backwards. */
+const STRETCH_RECORDS = 500;
+const READ_BYTES = 1024 * 1024;
+/** Of one page, roughly; one entry always fits. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+export class AuditHost {
+  readonly actor: PartitionActor<AuditRequest, AuditReply, AuditRecord, AuditEffect, Memory>;
+  readonly #options: AuditHostOptions;
+
+  constructor(options: AuditHostOptions) {
+    this.#options = options;
+    this.actor = new PartitionActor(options, {
+      partition: 0,
+      logFields: {},
+      create: () => this.#memory(),
+      scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'tellAudit' },
+    });
+  }
+
+  #memory(): Memory {
+    const { sink } = this.#options;
+    const counted = new CountedOffsets();
+    return {
+      core: new AuditCore(),
+      shell: {
+        activated: () => {},
+        deactivated: () => {},
+        accepted: () => {},
+        undecided: () => {},
+        answer: (askId, reply) => void sink.answer(askId, reply),
+        act: (effect) => void this.#answer(effect, counted),
+      },
+      subscribers: [{ committed: (_record, { offset }) => counted.add(offset) }],
+    };
+  }
+
+  async #answer({ askId, request }: ReadEntries, counted: CountedOffsets): Promise<void> {
+    const { sink, logger } = this.#options;
+    try {
+      sink.answer(askId, await this.#read(request, counted));
+    } catch (error) {
+      if (error instanceof LogError && error.recoverable) return sink.fail(askId, { kind: 'unavailable', message: error.message });
+      logger.error('the audit could not be read', { error: asError(error) });
+      sink.fail(askId, internalError(errorMessage(error)));
+    }
+  }
+
+  /** Backwards, as far as one page may look. */
+  async #read({ filter, before, max }: ReadAudit, counted: CountedOffsets): Promise<AuditEntries> {
+    const { log, topic } = this.#options;
+    const { start, end } = await log.bounds({ topic, partition: 0 });
+    const { entriesPerPageMax, recordsPerPageMax } = auditLimits;
+    const entries: AuditEntry[] = [];
+    const most = Math.min(max, entriesPerPageMax);
+    const last = Math.min(before ?? end, end);
+    let bytes = 0;
+    for (let to = last; to > start;) {
+      const from = Math.max(start, to - STRETCH_RECORDS);
+      for (const stored of (await this.#stretch(from, to)).toReversed()) {
+        const entry = counted.has(stored.offset) ? this.#entryOf(stored) : undefined;
+        if (entry !== undefined && fits(entry, filter)) {
+          bytes += entryBytes(entry);
+          if (entries.length > 0 && bytes > PAGE_BYTES) return { kind: 'auditEntries', entries, before: stored.offset + 1 };
+          entries.push(entry);
+        }
+        if (entries.length === most) return { kind: 'auditEntries', entries, before: stored.offset > start ? stored.offset : undefined };
+      }
+      to = from;
+      if (to > start && last - to >= recordsPerPageMax) return { kind: 'auditEntries', entries, before: to };
+    }
+    return { kind: 'auditEntries', entries, before: undefined };
+  }
+
+  async #stretch(from: number, to: number): Promise<readonly StoredRecord[]> {
+    const { log, topic } = this.#options;
+    const stretch: StoredRecord[] = [];
+    for (let next = from; next < to;) {
+      const records = await log.read({ topic, partition: 0 }, next, READ_BYTES);
+      const last = records.at(-1);
+      if (last === undefined) throw new LogError('unavailable', `the audit does not show record ${next} yet`);
+      stretch.push(...records.filter(({ offset }) => offset < to));
+      next = last.offset + 1;
+    }
+    return stretch;
+  }
+
+  #entryOf(stored: StoredRecord): AuditEntry {
+    return this.#options.codec.decode(stored.value, stored.schema, stored).entry;
+  }
+}
+
+/** Which records count: all but claims, and what fenced owners or others wrote. A range for each owner, or little more. */
+class CountedOffsets {
+  readonly #ranges: { from: number; to: number }[] = [];
+
+  add(offset: number): void {
+    const last = this.#ranges.at(-1);
+    if (last !== undefined && offset === last.to + 1) last.to = offset;
+    else this.#ranges.push({ from: offset, to: offset });
+  }
+
+  has(offset: number): boolean {
+    return hasId(this.#ranges, offset);
+  }
+}
+
+function fits(entry: AuditEntry, { queue, jobId, messageId }: AuditFilter): boolean {
+  if (queue !== undefined && entry.queue !== queue) return false;
+  if (jobId !== undefined && entry.jobId !== jobId) return false;
+  return messageId === undefined || entry.messageIds.includes(messageId);
+}
+
+function entryBytes({ messageIds, filter, reason }: AuditEntry): number {
+  return ENTRY_BYTES + ID_BYTES * messageIds.length + filter.length + reason.length;
+}
+
+function commandBytes(command: AuditRequest): number {
+  if (command.kind !== 'tellAudit') return COMMAND_BYTES;
+  return command.entries.reduce((bytes, entry) => bytes + entryBytes(entry), COMMAND_BYTES);
+}

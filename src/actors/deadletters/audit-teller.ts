@@ -1,0 +1,188 @@
+/**
+ * Tells the audit what stands in a journal of dead letters, or of the jobs over them: one for each memory of its owner.
+ *
+ *     journal   … 17 │ 18  19  20  21  22 │ committed
+ *              told ─┘   └─ read, judged, made into entries ─▶ tellAudit ─▶ told: 22
+ *
+ * It reads what is committed from the log, always: what was missed before a crash and what was written just now go the same way. So no act is left
+ * out and none is told twice, whoever dies when; and a journal may be cut up to where it was told of, no further (`toldUpTo`).
+ */
+import { backOffMs } from '../../kernel/back-off.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
+import type { AuditRequest, AuditTold } from '../../deadletters/audit/audit-requests.ts';
+import type { AuditStory } from '../../deadletters/audit/audit-story.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { isAskFailure } from '../asks/asks.ts';
+import type { AuditAsker } from '../asks/router.ts';
+import type { RecordPosition } from '../log.ts';
+import { NowAndThen } from '../now-and-then.ts';
+import { JournalReader, type JournalReaderOptions } from '../partition/journal-reader.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import type { Clock } from '../ports.ts';
+
+export type AuditTellerOptions<Record> = JournalReaderOptions<Record> & {
+  readonly audit: AuditAsker;
+  /** A new one, for what stands behind the last that was told. */
+  readonly story: () => AuditStory<Record>;
+  readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  readonly clock: Pick<Clock, 'monoMs'>;
+  readonly logger: Logger;
+};
+
+/** What is written meanwhile is told together. */
+const GATHER_MS = 20;
+const ENTRIES_PER_TELL = 100;
+const ASK_TIMEOUT_MS = 10_000;
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MS_MAX = 10_000;
+const WARN_INTERVAL_MS = 60_000;
+/** A takeover of the audit is nobody's business. */
+const TROUBLE_AFTER_MS = 5_000;
+
+type Telling<Record> = { readonly journal: JournalReader<Record>; readonly story: AuditStory<Record>; isAnew: boolean };
+type Waiting = { readonly offset: number; readonly told: () => void };
+
+export class AuditTeller<Record> implements CommitSubscriber<Record> {
+  readonly #options: AuditTellerOptions<Record>;
+  readonly #warnings: NowAndThen;
+  /** Behind the last record that is committed. */
+  #end = 0;
+  /** Undefined: the audit has to say first how far it was told. */
+  #telling: Telling<Record> | undefined;
+  /** All that stands before it. Before the audit has said how far it was told: nothing is known. */
+  #told = 0;
+  #isUnderWay = false;
+  #isDue = false;
+  #failures = 0;
+  #failingSinceMs: number | undefined;
+  #reason = '';
+  #waiting: Waiting[] = [];
+
+  constructor(options: AuditTellerOptions<Record>) {
+    this.#options = options;
+    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+  }
+
+  activated(): void {
+    this.#soon(0);
+  }
+
+  committed(_record: Record, { offset }: Pick<RecordPosition, 'offset'>): void {
+    this.#end = offset + 1;
+    this.#soon(GATHER_MS);
+  }
+
+  /** Why the audit was told nothing for a while; '' = it hears what there is. */
+  get trouble(): string {
+    const sinceMs = this.#failingSinceMs;
+    return sinceMs === undefined || this.#options.clock.monoMs() - sinceMs < TROUBLE_AFTER_MS ? '' : this.#reason;
+  }
+
+  /** Of all that stands before that offset; at the earliest once it is committed. Never, if the tenure ends before. */
+  toldUpTo(offset: number): Promise<void> {
+    if (offset <= this.#told) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push({ offset, told: resolve });
+      this.#soon(0);
+    });
+  }
+
+  /** Of all that is committed by now. */
+  async toldAll(): Promise<void> {
+    // A claim stands there at least, and then the end is known.
+    await this.toldUpTo(1);
+    await this.toldUpTo(this.#end);
+  }
+
+  #soon(delayMs: number): void {
+    if (this.#isDue || this.#isUnderWay) return;
+    this.#isDue = true;
+    this.#options.tenure.after(delayMs, () => {
+      this.#isDue = false;
+      void this.#run();
+    });
+    // Before its tenure nothing is due: `activated` begins.
+    if (!this.#options.tenure.active) this.#isDue = false;
+  }
+
+  async #run(): Promise<void> {
+    this.#isUnderWay = true;
+    let delayMs: number | undefined;
+    try {
+      await this.#tell();
+      this.#failures = 0;
+      this.#failingSinceMs = undefined;
+    } catch (error) {
+      delayMs = this.#failed(error);
+    }
+    this.#isUnderWay = false;
+    if (delayMs !== undefined) this.#soon(delayMs);
+    else if (this.#telling !== undefined && this.#telling.journal.offset < this.#end) this.#soon(GATHER_MS);
+  }
+
+  async #tell(): Promise<void> {
+    const { tenure } = this.#options;
+    this.#telling ??= await this.#begin();
+    while (tenure.active && this.#telling.journal.offset < this.#end) {
+      const { journal, story } = this.#telling;
+      await journal.read(this.#end, (record, offset) => story.tell(record, offset));
+      const entries = story.take();
+      for (let first = 0; first < entries.length; first += ENTRIES_PER_TELL) {
+        if (!tenure.active) return;
+        await this.#send(this.#telling, entries.slice(first, first + ENTRIES_PER_TELL));
+      }
+      this.#told = this.#telling.journal.offset;
+      this.#letGo();
+    }
+    this.#told = this.#telling.journal.offset;
+    this.#letGo();
+  }
+
+  /** Those who wait for what is told by now. */
+  #letGo(): void {
+    for (const waiting of this.#waiting) if (waiting.offset <= this.#told) waiting.told();
+    this.#waiting = this.#waiting.filter((waiting) => waiting.offset > this.#told);
+  }
+
+  async #begin(): Promise<Telling<Record>> {
+    const { log, partition, story } = this.#options;
+    const told = await this.#ask({ kind: 'describeAudit', source: partition.topic });
+    const { end } = await log.bounds(partition);
+    // Of what a checkpoint brought nobody was told in the fold.
+    this.#end = Math.max(this.#end, end);
+    const isAnew = told.offset >= end;
+    return { journal: await JournalReader.behind(this.#options, isAnew ? -1 : told.offset), story: story(), isAnew };
+  }
+
+  async #send(telling: Telling<Record>, entries: readonly AuditEntry[]): Promise<void> {
+    const { topic } = this.#options.partition;
+    await this.#ask({ kind: 'tellAudit', source: topic, isAnew: telling.isAnew, entries });
+    telling.isAnew = false;
+  }
+
+  #ask(request: Exclude<AuditRequest, { kind: 'readAudit' }>): Promise<AuditTold> {
+    const { audit, clock } = this.#options;
+    return new Promise((resolve, reject) => {
+      audit.askAudit(request, clock.monoMs() + ASK_TIMEOUT_MS, (answer) => {
+        if (answer.kind === 'auditTold') resolve(answer);
+        else reject(new Error(isAskFailure(answer) ? answer.message : answer.rejection.message));
+      });
+    });
+  }
+
+  /** What was told before is told again, and left out there. */
+  #failed(error: unknown): number {
+    const { tenure, clock, logger, partition } = this.#options;
+    this.#telling = undefined;
+    this.#failures += 1;
+    this.#failingSinceMs ??= clock.monoMs();
+    this.#reason = errorText(error);
+    if (tenure.active && this.trouble !== '' && this.#warnings.now()) {
+      const what = 'the audit is not told of dead letters: that is made up for, and until then their journal is not cut';
+      logger.warn(what, { topic: partition.topic, reason: this.#reason });
+    }
+    return backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
+  }
+}

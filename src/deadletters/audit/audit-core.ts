@@ -1,0 +1,78 @@
+/**
+ * The pure core of the audit: which records of which journals were told of. Whoever tells begins again behind the last one after a crash; what was
+ * told already is left out, so each act is one entry.
+ *
+ *     queue owner, jobs ─ tellAudit: entries behind 17 ─▶ [18, 21, 25] ─▶ records ─▶ committed ─▶ told
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import type { AuditEffect, AuditRecord, AuditReply, AuditRequest, ReadAudit, TellAudit } from './audit-requests.ts';
+import { auditLimits } from './audit-requests.ts';
+
+export type AuditHandled = Handled<AuditRecord, AuditReply, AuditEffect>;
+
+export class AuditCore {
+  /** By source: the offset of the last record told of. */
+  readonly #told = new Map<string, number>();
+
+  handle(command: AuditRequest, nowMs: number, askId: number): AuditHandled {
+    switch (command.kind) {
+      case 'tellAudit':
+        return this.#tell(command, nowMs);
+      case 'describeAudit':
+        return { kind: 'answer', reply: { kind: 'auditTold', offset: this.#told.get(command.source) ?? -1 }, effects: [] };
+      case 'readAudit':
+        return read(command, askId);
+      default:
+        return unreachable(command);
+    }
+  }
+
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  idsOf(command: AuditRequest): CommandIds {
+    return { command: command.kind, ...('source' in command ? { source: command.source } : {}) };
+  }
+
+  accept(handled: AuditHandled): void {
+    if (handled.kind !== 'commit') return;
+    for (const record of handled.before ?? []) this.evolve(record);
+    this.evolve(handled.record);
+  }
+
+  evolve({ entry }: AuditRecord): void {
+    this.#told.set(entry.source, entry.offset);
+  }
+
+  cancel(): AuditHandled {
+    return { kind: 'wait', barrier: false, effects: [] };
+  }
+
+  /** `isAnew`: the source has lost its journal, and counts from 0 again. */
+  #tell({ source, entries, isAnew }: TellAudit, timeMs: number): AuditHandled {
+    let last = isAnew ? -1 : (this.#told.get(source) ?? -1);
+    if (entries.length > auditLimits.entriesPerTellMax) return invalid(`${auditLimits.entriesPerTellMax} entries are told at once at most`);
+    const records: AuditRecord[] = [];
+    for (const entry of entries) {
+      if (entry.source !== source) return invalid(`an entry of ${entry.source} is told by ${source}`);
+      if (entry.offset <= last) continue;
+      last = entry.offset;
+      records.push({ kind: 'entry', timeMs, entry });
+    }
+    const record = records.pop();
+    const reply: AuditReply = { kind: 'auditTold', offset: last };
+    if (record === undefined) return { kind: 'answer', reply, effects: [] };
+    return { kind: 'commit', before: records, record, reply, effects: [] };
+  }
+}
+
+function read(command: ReadAudit, askId: number): AuditHandled {
+  if (!(command.max >= 1)) return invalid('a page has one entry at least');
+  return { kind: 'wait', barrier: true, effects: [{ kind: 'readEntries', askId, request: command }] };
+}
+
+function invalid(message: string): AuditHandled {
+  return { kind: 'answer', reply: { kind: 'rejected', rejection: { reason: 'invalid-argument', message } }, effects: [] };
+}

@@ -1,0 +1,71 @@
+/** What the journal of plans and jobs tells: what people asked of them, and how each job has ended. How far a job is, its queue tells. */
+import { countIds } from '../id-ranges.ts';
+import type { IdRange } from '../commands.ts';
+import type { Job, Plan } from '../jobs/job.ts';
+import type { JobAct, JobsRecord } from '../jobs/jobs-records.ts';
+import { AUDIT_IDS_MAX, type AuditEntry, noDetails, nobodyKnown } from './audit-entry.ts';
+import type { AuditStory } from './audit-story.ts';
+
+export type JobsStoryTopics = {
+  /** Of plans and jobs. */
+  readonly source: string;
+  readonly queueTopic: (category: string, sourceCluster: string) => string;
+};
+
+export class JobsStory implements AuditStory<JobsRecord> {
+  readonly #topics: JobsStoryTopics;
+  readonly #entries: AuditEntry[] = [];
+
+  constructor(topics: JobsStoryTopics) {
+    this.#topics = topics;
+  }
+
+  tell(record: JobsRecord, offset: number): void {
+    // Without an act it is what was, once more.
+    if (record.kind === 'forgotten' || record.act === undefined) return;
+    const about = { timeMs: record.timeMs, offset, source: this.#topics.source };
+    if (record.kind === 'plan') {
+      const { plan, act } = record;
+      this.#entries.push({ ...about, ...this.#of(plan, act), jobId: plan.planId, planHash: plan.hash, outcome: plan.operation });
+    } else {
+      const { act, entry } = record;
+      const { job } = entry;
+      this.#entries.push({ ...about, ...this.#of(job, act), jobId: job.jobId, planHash: job.planHash, outcome: outcomeOf(job, act) });
+    }
+  }
+
+  take(): readonly AuditEntry[] {
+    return this.#entries.splice(0);
+  }
+
+  #of({ queue, query, ids }: Plan | Job, { action, actor, caller = nobodyKnown, reason }: JobAct) {
+    const letters = countIds(ids);
+    const topic = this.#topics.queueTopic(queue.category, queue.sourceCluster);
+    const messageIds = letters <= AUDIT_IDS_MAX ? ids.flatMap(idsIn) : [];
+    return { ...noDetails, queue: topic, action, subject: actor, caller, reason, filter: query, messageIds, letters };
+  }
+}
+
+function idsIn({ from, to }: IdRange): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+}
+
+function outcomeOf({ operation, state, counts, options, stateReason }: Job, { action }: JobAct): string {
+  switch (action) {
+    case 'apply':
+      return operation;
+    case 'update':
+      return `${options.rps === 0 ? 'no limit' : `${options.rps} letters a second`}, ${options.concurrency} at a time`;
+    case 'pause':
+      return stateReason === '' ? state : `${state}: ${stateReason}`;
+    case 'finish': {
+      const told = ['merged', 'purged', 'restored', 'failed', 'skipped', 'gone', 'notTried'] as const;
+      const some = told.filter((name) => counts[name] > 0).map((name) => `${name} ${counts[name]}`);
+      return some.length === 0 ? state : `${state}: ${some.join(', ')}`;
+    }
+    case 'plan':
+    case 'resume':
+    case 'cancel':
+      return state;
+  }
+}

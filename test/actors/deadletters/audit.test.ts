@@ -1,0 +1,99 @@
+/** The audit beside a queue in its real loop: whoever dies when, each act is told once, and nothing is cut that was not told. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AuditEntry } from '../../../src/deadletters/audit/audit-entry.ts';
+import type { LetterStatus } from '../../../src/deadletters/letter-ids.ts';
+import { CheckpointedQueue } from './checkpointed-queue.ts';
+
+async function auditedQueue(): Promise<CheckpointedQueue> {
+  const queue = new CheckpointedQueue();
+  queue.isAudited = true;
+  await queue.start();
+  return queue;
+}
+
+/** What a reader of the audit alone knows of each letter. */
+function rebuilt(entries: readonly AuditEntry[]): ReadonlyMap<number, LetterStatus> {
+  const statuses = new Map<number, LetterStatus>();
+  for (const { action, messageIds, outcome } of entries) {
+    for (const id of messageIds) {
+      if (action === 'dead-letter') expect(statuses.has(id), `message ${id} is told of once`).toBe(false);
+      if (action === 'dead-letter' || action === 'restore') statuses.set(id, 'open');
+      else if (action === 'quarantine') statuses.set(id, 'quarantined');
+      else if (action === 'purge') {
+        expect(statuses.get(id), `message ${id} is purged once`).toBe('open');
+        statuses.set(id, 'purged');
+      } else if (action === 'merge-outcome' && outcome !== 'failed') statuses.set(id, 'merged');
+    }
+  }
+  return statuses;
+}
+
+function checkStory(queue: CheckpointedQueue): void {
+  const entries = queue.audited();
+  const ids = queue.host.actor.memory?.core.state.ids;
+  const real = new Map(Array.from({ length: ids?.nextId ?? 0 }, (_, id) => [id, ids?.statusOf(id)] as const));
+  expect(new Map([...rebuilt(entries)].toSorted(([one], [other]) => one - other))).toEqual(real);
+  const places = entries.map(({ source, offset }) => `${source} ${offset}`);
+  expect(new Set(places).size).toBe(places.length);
+}
+
+test('letters that come and go are told, also when they are written again for a cut', async () => {
+  const queue = await auditedQueue();
+  await queue.handOver(1, 5);
+  await queue.purge([1, 3]);
+  await queue.pass(5_000);
+  expect(queue.journalStart).toBeGreaterThan(0);
+  await queue.handOver(1, 2);
+  await queue.pass(1_000);
+  checkStory(queue);
+  expect(queue.audited().filter(({ action }) => action === 'purge')).toMatchObject([{ messageIds: [1, 3], subject: 'anna', jobId: 'job' }]);
+});
+
+test('while no audit is there letters come and go, nothing is cut, and all of it is told once it is', async () => {
+  const queue = await auditedQueue();
+  queue.isAuditAway = true;
+  await queue.takeOver();
+  await queue.handOver(1, 5);
+  await queue.purge([0]);
+  await queue.pass(20_000);
+  expect(queue.journalStart).toBe(0);
+  expect(queue.lines.join()).toMatch(/audit is not told/);
+  queue.startAudit(queue.router);
+  await queue.pass(120_000, 1_000);
+  checkStory(queue);
+  expect(queue.journalStart).toBeGreaterThan(0);
+});
+
+test('whoever dies when, the audit tells what the queue holds', { timeout: 60_000 }, async () => {
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('handOver' as const), count: fc.integer({ min: 1, max: 5 }) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('purge' as const), id: fc.nat(20) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(10, 50, 3_000) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('kill' as const, 'loseDatabase' as const, 'auditAway' as const) }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const queue = await auditedQueue();
+      for (const given of steps) {
+        if (given.kind === 'handOver') await queue.handOver(1, given.count);
+        else if (given.kind === 'purge') await queue.purge([given.id]);
+        else if (given.kind === 'pass') await queue.pass(given.ms, 10);
+        else {
+          if (given.kind === 'loseDatabase') {
+            queue.anotherProcess();
+            queue.loseDatabase();
+          }
+          queue.isAuditAway = given.kind === 'auditAway';
+          await queue.takeOver();
+        }
+      }
+      queue.isAuditAway = false;
+      await queue.takeOver();
+      await queue.pass(3_000, 10);
+      checkStory(queue);
+      queue.checkMemory();
+    }),
+    { numRuns: 60 },
+  );
+});

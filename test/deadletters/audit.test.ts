@@ -1,0 +1,110 @@
+/** What the audit says of the records of a queue and of jobs, and in which form. */
+import { expect, test } from 'vitest';
+import { AuditCore } from '../../src/deadletters/audit/audit-core.ts';
+import type { AuditEntry } from '../../src/deadletters/audit/audit-entry.ts';
+import { QueueStory } from '../../src/deadletters/audit/queue-story.ts';
+import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
+import { auditCodec } from '../../src/topics/codec/audit-codec.ts';
+import { letterOf } from './letters.ts';
+
+const queue = 'dlq.test.transfer.active';
+const by = { jobId: 'job-1', who: 'anna', why: 'duplicates' } as const;
+
+function letter(messageId: number, more: Parameters<typeof letterOf>[2] = {}): DeadLetterRecord {
+  return { kind: 'letter', timeMs: 1_000, messageId, letter: letterOf(1, messageId + 1, more) };
+}
+
+function head(nextId: number, act?: Extract<DeadLetterRecord, { kind: 'head' }>['act']): DeadLetterRecord {
+  return { kind: 'head', timeMs: 1_000, nextId, lowestOpen: 0, cut: 0, ...(act === undefined ? {} : { act }) };
+}
+
+function purged(messageId: number, how: 'purged' | 'merged' = 'purged'): DeadLetterRecord {
+  return { kind: 'resolved', timeMs: 2_000, messageId, how, ...by, generation: 0 };
+}
+
+function told(...records: readonly DeadLetterRecord[]): readonly AuditEntry[] {
+  const story = new QueueStory(queue);
+  for (const [offset, record] of records.entries()) story.tell(record, offset);
+  return story.take();
+}
+
+test('letters of a hand-over are one entry; so is what one job purges, and what it merges is another', () => {
+  const entries = told(letter(0), letter(1), letter(2), head(3), purged(0), head(3), purged(2), head(3), purged(1, 'merged'), head(3));
+  expect(entries).toMatchObject([
+    { action: 'dead-letter', messageIds: [0, 1, 2], letters: 3, offset: 2, subject: 'system:history', outcome: 'retries-exhausted' },
+    { action: 'purge', messageIds: [0, 2], offset: 6, subject: 'anna', reason: 'duplicates', jobId: 'job-1', outcome: 'purged' },
+    { action: 'merge-outcome', messageIds: [1], outcome: 'merged', jobId: 'job-1' },
+  ]);
+});
+
+test('a merge that fails, a quarantine and a letter that comes back are told with who asked; one that is carried is not told', () => {
+  const entries = told(
+    ...[letter(4, { generation: 1 }), head(9, { kind: 'mergeFailed', ...by })],
+    ...[letter(5, { generation: 5, state: 'quarantined' }), head(9, { kind: 'mergeFailed', ...by })],
+    ...[letter(8, { generation: 1 }), letter(7), head(9, { kind: 'carried' })],
+    ...[letter(6), head(9, { kind: 'restored', ...by })],
+  );
+  expect(entries).toMatchObject([
+    { action: 'merge-outcome', outcome: 'failed', errorType: 'Unavailable', messageIds: [4], generation: 1, subject: 'anna' },
+    { action: 'quarantine', outcome: 'failed', messageIds: [5], generation: 5 },
+    { action: 'restore', messageIds: [6], reason: 'duplicates' },
+  ]);
+});
+
+test('letters whose head is not there yet are told with it', () => {
+  const story = new QueueStory(queue);
+  story.tell(letter(0), 0);
+  expect(story.take()).toEqual([]);
+  story.tell(head(1), 1);
+  expect(story.take()).toMatchObject([{ action: 'dead-letter', messageIds: [0] }]);
+});
+
+function entry(offset: number, more: Partial<AuditEntry> = {}): AuditEntry {
+  const [told0] = told(purged(7));
+  if (told0 === undefined) throw new Error('a purge is told');
+  return { ...told0, offset, ...more };
+}
+
+test('what was told of before is left out, source by source; a source that was lost counts anew', () => {
+  const core = new AuditCore();
+  const tell = (entries: readonly AuditEntry[], source = queue, isAnew = false) => {
+    const handled = core.handle({ kind: 'tellAudit', source, isAnew, entries }, 5_000, 1);
+    core.accept(handled);
+    return handled.kind === 'commit' ? [...(handled.before ?? []), handled.record].map((record) => record.entry.offset) : handled;
+  };
+  expect(tell([entry(3), entry(5)])).toEqual([3, 5]);
+  expect(tell([entry(3), entry(5), entry(6)])).toEqual([6]);
+  expect(tell([entry(6)])).toMatchObject({ kind: 'answer', reply: { kind: 'auditTold', offset: 6 } });
+  expect(tell([entry(1, { source: 'test.dlq-jobs' })], 'test.dlq-jobs')).toEqual([1]);
+  expect(tell([entry(0)], queue, true)).toEqual([0]);
+  expect(core.handle({ kind: 'describeAudit', source: queue }, 0, 1)).toMatchObject({ reply: { offset: 0 } });
+  expect(tell([entry(9)], 'another')).toMatchObject({ reply: { kind: 'rejected' } });
+});
+
+test('an entry is JSON under the topic of the letters, and is read again as it was', () => {
+  const caller = { authType: 'mtls', peer: '10.0.0.7:50122', client: 'perdure-cli 0.1.0', requestId: 'r-1' };
+  const given = entry(41, { caller, planHash: '00ff', filter: "ErrorType = 'Internal'", errorType: 'Internal' });
+  const encoded = auditCodec.encode({ kind: 'entry', timeMs: 9_000, entry: given });
+  expect(encoded).toMatchObject({ key: queue, type: 'DeadLetterAudit', timeMs: 9_000 });
+  expect(JSON.parse(new TextDecoder().decode(encoded.value))).toEqual({
+    time: '1970-01-01T00:00:02.000Z',
+    queue,
+    action: 'purge',
+    source: queue,
+    offset: 41,
+    actor: { subject: 'anna', authType: 'mtls', peer: '10.0.0.7:50122' },
+    client: 'perdure-cli 0.1.0',
+    requestId: 'r-1',
+    reason: 'duplicates',
+    jobId: 'job-1',
+    planHash: '00ff',
+    filter: "ErrorType = 'Internal'",
+    messageIds: [7],
+    letters: 1,
+    outcome: 'purged',
+    errorType: 'Internal',
+    generation: 0,
+  });
+  const stored = { ...encoded, epoch: 1, sequence: 1, offset: 0 };
+  expect(auditCodec.decode(encoded.value, encoded.schema, stored).entry).toEqual(given);
+});
