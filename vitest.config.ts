@@ -8,7 +8,7 @@ const onPostgres = 'test/**/*.postgres.test.ts';
 /** Temporal's web UI in a browser, beside a server. */
 const webUi = 'test/**/*.web-ui.test.ts';
 const simulation = 'test/**/*.sim.test.ts';
-/** Temporal's tdbg, which is built while the others run: the last one of all. */
+/** Temporal's tdbg, which .ci/run has built while the others run. */
 const tdbg = 'test/tdbg/*.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
@@ -74,7 +74,6 @@ export default defineConfig({
           setupFiles: [properties],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          sequence: { groupOrder: 1 },
         },
       },
       { test: { name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
