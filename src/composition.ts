@@ -301,7 +301,14 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       storeKind: options.log.kind,
     });
     deadLetters.open(ownQueues(identity.clusterName));
-    jobs = new DeadLetterJobs({ ...common, log, prefix, router, settings: () => dynamicConfig.values(letterSettings) });
+    jobs = new DeadLetterJobs({
+      ...common,
+      log,
+      prefix,
+      router,
+      settings: () => dynamicConfig.values(letterSettings),
+      metrics: metrics?.of('worker'),
+    });
     jobs.open();
     const endWatch = watch(
       (concerns) => census.concerned(concerns),
@@ -309,7 +316,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       ({ topic, partition }) => {
         if (topic === historyTopic(prefix)) return shards[partition]?.journalStartMax ?? 0;
         if (topic === matchingTopic(prefix)) return hosts[partition]?.journalStartMax ?? 0;
-        return deadLetters?.journalStartMax(topic) ?? 0;
+        return deadLetters?.journalStartMax(topic) ?? jobs?.journalStartMax(topic) ?? 0;
       },
     );
     return running({ host: options.host, metricsPort: scraped?.port, frontend, census, started, endWatch, endPolls, release });

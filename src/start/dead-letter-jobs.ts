@@ -5,6 +5,9 @@
 import { createHash } from 'node:crypto';
 import { JOBS_ACTOR, type Router } from '../actors/asks/router.ts';
 import { JobsHost, type JobsHostOptions } from '../actors/deadletters/jobs-host.ts';
+import { tellJobs } from '../actors/deadletters/jobs-metrics.ts';
+import type { Metrics } from '../observability/metrics/metrics.ts';
+import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
 import { TopicOpener } from '../actors/deadletters/topic-opener.ts';
 import type { GrowingLog } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
@@ -18,6 +21,9 @@ export type DeadLetterJobsOptions = OfEveryActor & {
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly router: Router;
+  /** Absent: nobody counts. */
+  readonly metrics?: Metrics | undefined;
+  readonly revival?: Partial<RevivalTiming>;
 };
 
 export class DeadLetterJobs {
@@ -26,11 +32,16 @@ export class DeadLetterJobs {
   readonly #opener: TopicOpener;
   #host: JobsHost | undefined;
   #status: PartitionStatus | undefined;
+  readonly #revival: OwnerRevival;
 
   constructor(options: DeadLetterJobsOptions) {
     this.#options = options;
     this.#topic = dlqJobsTopic(options.prefix);
     this.#opener = new TopicOpener(options);
+    const start = (): void => this.#host?.actor.start();
+    this.#revival = new OwnerRevival({ clock: options.clock, start, timing: options.revival ?? {} });
+    const { metrics } = options;
+    metrics?.beforeScrape(() => tellJobs(metrics, this.#host?.jobs));
   }
 
   /** Idempotent. */
@@ -53,7 +64,13 @@ export class DeadLetterJobs {
   /** Jobs that run go on with the next start. */
   async stop(): Promise<void> {
     this.#opener.close();
+    this.#revival.stop();
     await this.#host?.actor.drain();
+  }
+
+  /** Where its journal may begin; undefined: it is another topic. */
+  journalStartMax(topic: string): number | undefined {
+    return topic === this.#topic ? this.#host?.journalStartMax : undefined;
   }
 
   #serve(): void {
@@ -66,7 +83,10 @@ export class DeadLetterJobs {
       asker: router,
       audit: { asker: router, queueTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster) },
       sha256: (text) => createHash('sha256').update(text).digest('hex'),
-      onStatus: (status) => (this.#status = status),
+      onStatus: (status) => {
+        this.#status = status;
+        this.#revival.told(status);
+      },
     });
     router.jobs.attach(JOBS_ACTOR, this.#host);
     this.#host.actor.start();

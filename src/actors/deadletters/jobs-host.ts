@@ -6,11 +6,12 @@
  *                                     └──────────── how far it is ─────────────────────┘
  */
 import { unreachable } from '../../kernel/assert.ts';
-import { asError } from '../../kernel/error-text.ts';
+import { asError, errorText } from '../../kernel/error-text.ts';
 import { uuidAt } from '../../kernel/uuid.ts';
 import { JobsStory } from '../../deadletters/audit/jobs-story.ts';
 import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { JobsReply, JobsRequest } from '../../deadletters/jobs/commands.ts';
+import type { Job } from '../../deadletters/jobs/job.ts';
 import { JobsCore, type JobsSettings } from '../../deadletters/jobs/jobs-core.ts';
 import type { JobsEffect, SelectLetters } from '../../deadletters/jobs/jobs-effects.ts';
 import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
@@ -20,9 +21,10 @@ import { type AskFailure, internalError, isAskFailure, NOBODY } from '../asks/as
 import type { Asker, AuditAsker, DeadLetterAnswer } from '../asks/router.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
-import type { PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
+import type { CommitSubscriber, PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { AuditTeller } from './audit-teller.ts';
+import { JobsCompaction } from './jobs-compaction.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { type AskQueue, SelectionFailure, selectLetters } from './jobs-selection.ts';
 
@@ -38,7 +40,7 @@ export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
 
 type Teller = Pick<AuditTeller<JobsRecord>, 'activated' | 'toldAll' | 'trouble'>;
 
-type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>;
+type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect> & { readonly core: JobsCore };
 
 const COMMAND_BYTES = 4_096;
 const RANGE_BYTES = 16;
@@ -60,8 +62,18 @@ export class JobsHost implements Endpoint<JobsRequest> {
         });
         const teller = tellerOf(options, tenure);
         this.#teller = teller;
-        return { core, shell: new JobsShell(options, core, tenure, teller), subscribers: teller === undefined ? [] : [teller] };
+        const partition = { topic: options.topic, partition: 0 };
+        const audited = teller === undefined ? {} : { audited: (offset: number) => teller.toldUpTo(offset) };
+        const compaction = new JobsCompaction({ ...options, core, partition, tenure, ...audited });
+        const committed: CommitSubscriber<JobsRecord>['committed'] = (record, { offset }) => compaction.committed(record, offset);
+        return {
+          core,
+          shell: new JobsShell(options, core, tenure, teller, compaction),
+          subscribers: [...(teller === undefined ? [] : [teller]), { committed }],
+          missingBefore: (start) => missingBefore(core.state.cut, start),
+        };
       },
+      beginsLater: true,
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
   }
@@ -76,6 +88,21 @@ export class JobsHost implements Endpoint<JobsRequest> {
 
   cancel(askId: number): void {
     this.actor.cancel(askId);
+  }
+
+  /** Undefined: they are not served. */
+  get jobs(): readonly Job[] | undefined {
+    const { core } = this.actor.memory ?? {};
+    return core === undefined || !this.#isServed ? undefined : [...core.state.jobs()].map(({ job }) => job);
+  }
+
+  /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
+  get journalStartMax(): number {
+    return this.#isServed ? (this.actor.memory?.core.state.cut ?? Infinity) : Infinity;
+  }
+
+  get #isServed(): boolean {
+    return this.actor.status().state === 'active';
   }
 }
 
@@ -95,6 +122,12 @@ function tellerOf(options: JobsHostOptions, tenure: Tenure<JobsCommand>): AuditT
   if (audit === undefined) return undefined;
   const story = (): JobsStory => new JobsStory({ source: topic, queueTopic: audit.queueTopic });
   return new AuditTeller({ ...options, partition: { topic, partition: 0 }, audit: audit.asker, story, tenure });
+}
+
+/** What stood there was written again, as the head says, or is lost. */
+function missingBefore(cut: number, start: number): string | undefined {
+  if (cut >= start) return undefined;
+  return `the journal of jobs begins at offset ${start}, and what stood before was written again behind ${cut} alone: were records deleted?`;
 }
 
 function commandBytes(command: JobsCommand): number {
@@ -117,13 +150,21 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   readonly #core: JobsCore;
   readonly #tenure: Tenure<JobsCommand>;
   readonly #teller: Teller | undefined;
+  readonly #compaction: JobsCompaction;
   readonly #runners = new Map<string, JobRunner>();
   /** That begin once the audit knows of them, as they are by now. */
   readonly #untold = new Map<string, JobEntry>();
   /** By their asks. */
   readonly #selections = new Set<number>();
 
-  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>, teller: Teller | undefined) {
+  constructor(
+    options: JobsHostOptions,
+    core: JobsCore,
+    tenure: Tenure<JobsCommand>,
+    teller: Teller | undefined,
+    compaction: JobsCompaction,
+  ) {
+    this.#compaction = compaction;
     this.#options = options;
     this.#core = core;
     this.#tenure = tenure;
@@ -134,6 +175,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
     this.#teller?.activated();
     for (const entry of this.#core.state.active) this.#begin(entry);
     this.#forgetOld();
+    this.#compaction.activated();
   }
 
   deactivated(): void {
@@ -146,7 +188,8 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   accepted(): void {}
 
   /** What a runner tells must be heard. */
-  undecided(askId: number, command: JobsCommand): void {
+  undecided(askId: number, command: JobsCommand, error: unknown): void {
+    if (command.kind === 'carryJobs') return this.#compaction.failed(errorText(error));
     if (command.kind === 'storePlan') return this.#options.sink.fail(command.askId, internalError('the plan could not be stored'));
     if (askId === NOBODY) this.#tenure.after(UNDECIDED_DELAY_MS, () => this.#tenure.submit(command));
   }
@@ -165,6 +208,8 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
         return void this.#selections.delete(effect.askId);
       case 'jobChanged':
         return this.#changed(effect.entry);
+      case 'carried':
+        return this.#compaction.carried(effect.cut, effect.isAll);
       default:
         return unreachable(effect);
     }

@@ -22,7 +22,7 @@ export class JobsStory implements AuditStory<JobsRecord> {
 
   tell(record: JobsRecord, offset: number): void {
     // Without an act it is what was, once more.
-    if (record.kind === 'forgotten' || record.act === undefined) return;
+    if (record.kind === 'forgotten' || record.kind === 'carried' || record.act === undefined) return;
     const about = { timeMs: record.timeMs, offset, source: this.#topics.source };
     if (record.kind === 'plan') {
       const { plan, act } = record;

@@ -32,6 +32,9 @@ export const jobLimits = {
   skipsTold: 100,
   noopsTold: 100,
   causesTold: 1_000,
+  /** Plans and jobs that are written again at once, and their bytes, roughly; one always is. */
+  carriedMax: 100,
+  carriedBytesMax: 1024 * 1024,
   /** Of one list. */
   listedMax: 1_000,
   /** Ids that are asked for and not handled: what a takeover has to look at again. */

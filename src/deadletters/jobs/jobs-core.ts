@@ -20,7 +20,7 @@ import type { Job, JobState, Plan } from './job.ts';
 import type { JobsEffect } from './jobs-effects.ts';
 import { type JobAct, type JobEntry, type JobsRecord, noWindow } from './jobs-records.ts';
 import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
-import type { EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
+import type { CarryJobs, EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
 
 export type JobsHandled = Handled<JobsRecord, JobsReply, JobsEffect>;
 
@@ -33,16 +33,21 @@ export type JobsSettings = {
 export class JobsCore {
   readonly #state = new JobsState();
   readonly #settings: JobsSettings;
+  /** Written since the journal is to begin later; undefined: it is not. */
+  #carried: Set<string> | undefined;
+  /** What the command that was decided last changes beside its records. */
+  #staged: (() => void) | undefined;
 
   constructor(settings: JobsSettings) {
     this.#settings = settings;
   }
 
-  get state(): Pick<JobsState, 'active' | 'job' | 'canonical' | 'size'> {
+  get state(): Pick<JobsState, 'active' | 'job' | 'jobs' | 'canonical' | 'size' | 'cut'> {
     return this.#state;
   }
 
   handle(command: JobsCommand, nowMs: number, askId: number): JobsHandled {
+    this.#staged = undefined;
     switch (command.kind) {
       case 'planLetters':
         return plan(command, askId);
@@ -70,6 +75,8 @@ export class JobsCore {
         return this.#end(command, nowMs);
       case 'forgetOldJobs':
         return this.#forget(nowMs);
+      case 'carryJobs':
+        return this.#carry(command, nowMs);
       default:
         return unreachable(command);
     }
@@ -89,6 +96,8 @@ export class JobsCore {
   }
 
   accept(decided: JobsHandled): void {
+    this.#staged?.();
+    this.#staged = undefined;
     if (decided.kind !== 'commit') return;
     for (const record of decided.before ?? []) this.evolve(record);
     this.evolve(decided.record);
@@ -96,6 +105,8 @@ export class JobsCore {
 
   evolve(record: JobsRecord): void {
     this.#state.evolve(record);
+    if (record.kind === 'plan') this.#carried?.add(record.plan.planId);
+    else if (record.kind === 'job') this.#carried?.add(record.entry.job.jobId);
   }
 
   cancel(askId: number): JobsHandled {
@@ -226,6 +237,17 @@ export class JobsCore {
     const records = [...this.#forgotten(timeMs)];
     const record = records.pop();
     return record === undefined ? nothing : { kind: 'commit', before: records, record, reply: undefined, effects: [] };
+  }
+
+  // ── The journal begins later ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #carry({ cut, isFirst }: CarryJobs, timeMs: number): JobsHandled {
+    const written = isFirst ? new Set<string>() : (this.#carried ?? new Set());
+    const records = [...this.#state.toCarry(written, timeMs)];
+    const isAll = records.length === 0;
+    this.#staged = () => (this.#carried = isAll ? undefined : written);
+    const record = records.pop() ?? { kind: 'carried', timeMs, cut };
+    return { kind: 'commit', before: records, record, reply: undefined, effects: [{ kind: 'carried', cut, isAll }] };
   }
 
   #active(jobId: string): JobEntry | undefined {

@@ -9,4 +9,7 @@ export type GiveUpSelection = { readonly kind: 'giveUpSelection'; readonly askId
 /** A job is made, changed, or further than it was, and that is committed. */
 export type JobChanged = { readonly kind: 'jobChanged'; readonly entry: JobEntry };
 
-export type JobsEffect = SelectLetters | GiveUpSelection | JobChanged | ReplyEffect<JobsReply>;
+/** What was to be carried is committed. `isAll`: the journal may begin at the cut. */
+export type JobsCarried = { readonly kind: 'carried'; readonly cut: number; readonly isAll: boolean };
+
+export type JobsEffect = SelectLetters | GiveUpSelection | JobChanged | JobsCarried | ReplyEffect<JobsReply>;

@@ -41,4 +41,7 @@ export type JobRecord = { readonly kind: 'job'; readonly timeMs: number; readonl
 /** A tombstone: kept no longer. */
 export type ForgottenRecord = { readonly kind: 'forgotten'; readonly timeMs: number; readonly id: string };
 
-export type JobsRecord = PlanRecord | JobRecord | ForgottenRecord;
+/** All that counts and stood before that offset stands behind it as well: a journal may begin there. */
+export type CarriedRecord = { readonly kind: 'carried'; readonly timeMs: number; readonly cut: number };
+
+export type JobsRecord = PlanRecord | JobRecord | ForgottenRecord | CarriedRecord;

@@ -1,14 +1,16 @@
 /** What the journal of plans and jobs adds up to. */
 import { unreachable } from '../../kernel/assert.ts';
+import { jobLimits } from './job-limits.ts';
 import type { Job, JobCounts, JobState, Plan } from './job.ts';
 import { jobBytes, oldJobs, oldPlans, planBytes, type Sized } from './jobs-kept.ts';
-import type { JobEntry, JobsRecord } from './jobs-records.ts';
+import type { JobEntry, JobRecord, JobsRecord, PlanRecord } from './jobs-records.ts';
 
 export class JobsState {
   /** That nobody has applied; in the order in which they were made, as jobs are. */
   readonly #plans = new Map<string, Sized<Plan>>();
   readonly #active = new Map<string, JobEntry>();
   readonly #ended = new Map<string, Sized<JobEntry>>();
+  #cut = 0;
 
   plan(planId: string): Plan | undefined {
     return this.#plans.get(planId)?.item;
@@ -32,6 +34,11 @@ export class JobsState {
     return this.#active.values();
   }
 
+  /** What counts and stood before it stands behind it as well. */
+  get cut(): number {
+    return this.#cut;
+  }
+
   get size(): number {
     return this.#plans.size + this.#active.size + this.#ended.size;
   }
@@ -46,9 +53,31 @@ export class JobsState {
         this.#plans.delete(record.id);
         this.#active.delete(record.id);
         return void this.#ended.delete(record.id);
+      case 'carried':
+        this.#cut = record.cut;
+        return;
       default:
         return unreachable(record);
     }
+  }
+
+  /** Some of what is not among `written`, as it is; empty: there is nothing else. */
+  toCarry(written: ReadonlySet<string>, timeMs: number): readonly JobsRecord[] {
+    const { carriedMax, carriedBytesMax } = jobLimits;
+    const records: JobsRecord[] = [];
+    let bytes = 0;
+    for (const record of this.#records(written, timeMs)) {
+      bytes += record.kind === 'plan' ? planBytes(record.plan) : jobBytes(record.entry.job);
+      if (records.length > 0 && bytes > carriedBytesMax) return records;
+      records.push(record);
+      if (records.length === carriedMax) return records;
+    }
+    return records;
+  }
+
+  *#records(written: ReadonlySet<string>, timeMs: number): Iterable<PlanRecord | JobRecord> {
+    for (const plan of this.plans()) if (!written.has(plan.planId)) yield { kind: 'plan', timeMs, plan };
+    for (const entry of this.jobs()) if (!written.has(entry.job.jobId)) yield { kind: 'job', timeMs, entry };
   }
 
   #becomes(entry: JobEntry): void {

@@ -37,5 +37,8 @@ export type EndJob = {
 /** What is kept no longer goes. */
 export type ForgetOldJobs = { readonly kind: 'forgetOldJobs' };
 
-export type JobsOwnCommand = StorePlan | NoteProgress | HaltJob | EndJob | ForgetOldJobs;
+/** Some more of what stands before the cut is written again, or that was all of it. `isFirst`: what was written until now stands before it. */
+export type CarryJobs = { readonly kind: 'carryJobs'; readonly cut: number; readonly isFirst: boolean };
+
+export type JobsOwnCommand = StorePlan | NoteProgress | HaltJob | EndJob | ForgetOldJobs | CarryJobs;
 export type JobsCommand = JobsRequest | JobsOwnCommand;

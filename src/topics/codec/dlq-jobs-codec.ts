@@ -14,6 +14,8 @@ import { deadLetterTopic } from '../catalogue.ts';
 
 const schema = 1;
 const nothing = new Uint8Array();
+/** As in queues: it is no job's. */
+const headKey = '@head';
 
 export function dlqJobsCodec(prefix: string): RecordCodec<JobsRecord> {
   return { encode: (record) => encode(record, prefix), decode };
@@ -34,6 +36,8 @@ function encode(record: JobsRecord, prefix: string): EncodedRecord {
       };
     case 'forgotten':
       return { ...plain(record.id, '', timeMs), isTombstone: true };
+    case 'carried':
+      return { ...plain(headKey, 'DeadLetterJobsHead', timeMs), value: json({ cut: record.cut }) };
     default:
       return unreachable(record);
   }
@@ -99,6 +103,7 @@ function decode(value: Uint8Array, recordSchema: number, { key, timeMs, offset, 
   try {
     if (recordSchema !== schema) throw new Error(`this version reads schema ${schema}, found ${recordSchema}`);
     const fields = new Fields(JSON.parse(new TextDecoder().decode(value)));
+    if (key === headKey) return { kind: 'carried', timeMs, cut: fields.number('cut') };
     const act = fields.has('act') ? { act: actOf(fields.object('act')) } : {};
     if (fields.text('state') === 'planned') return { kind: 'plan', timeMs, plan: planOf(fields), ...act };
     return { kind: 'job', timeMs, entry: entryOf(fields), ...act };

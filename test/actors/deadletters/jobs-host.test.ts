@@ -137,6 +137,34 @@ describe('a job', () => {
   });
 });
 
+describe('the journal of jobs', () => {
+  test('does not grow with what jobs do; a takeover goes on from where it begins', async () => {
+    const world = await worldOf(100);
+    const ended = await world.begin({ operation: 'purge' }, [{ from: 0, to: 9 }]);
+    await world.ended(ended);
+    const jobId = await world.begin({ options: { ...unpaced, rps: 0.1 } });
+    for (let round = 0; round < 700; round++) {
+      await world.change('pauseJob', jobId);
+      await world.change('resumeJob', jobId);
+    }
+    await world.pass(1_000);
+    const { start, end } = await world.bounds();
+    expect(start).toBeGreaterThan(0);
+    expect(end - start).toBeLessThan(1_100);
+    await world.start();
+    expect(await world.job(ended)).toMatchObject({ state: 'completed', counts: { purged: 10 } });
+    await world.ask({ kind: 'updateJob', jobId, actor: 'bert', reason: '', rps: 0, concurrency: undefined });
+    expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 90 } });
+  });
+
+  test('that somebody cut elsewhere is not served', async () => {
+    const world = await worldOf(10);
+    await world.ended(await world.begin({}));
+    await world.cutElsewhere();
+    await expect(world.start()).rejects.toThrow('records deleted');
+  });
+});
+
 describe('whatever befalls', () => {
   test.each(['purge', 'merge'] as const)(
     'a %s of ten thousand letters that is killed again and again, it ends by itself and counts right',

@@ -29,6 +29,7 @@ import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 
 const HAND_OVER = 100;
+const jobsPartition = { topic: 'test.dlq-jobs', partition: 0 } as const;
 
 export class TestQueue {
   readonly clock: HandClock;
@@ -197,12 +198,24 @@ export class JobsWorld {
     });
     router.jobs.attach(JOBS_ACTOR, host.actor);
     host.actor.start();
-    while (host.actor.status().state !== 'active') await this.pass(10);
+    for (let { state, reason } = host.actor.status(); state !== 'active'; { state, reason } = host.actor.status()) {
+      if (state === 'failed') throw new Error(reason);
+      await this.pass(10);
+    }
+  }
+
+  async bounds(): Promise<{ readonly start: number; readonly end: number }> {
+    return await this.log.bounds(jobsPartition);
+  }
+
+  /** Somebody deletes records. */
+  async cutElsewhere(): Promise<void> {
+    await this.log.truncate(jobsPartition, (await this.bounds()).end - 1);
   }
 
   /** As the log has it. */
   windowEnd(): number {
-    const records = this.log.records({ topic: 'test.dlq-jobs', partition: 0 }).filter(({ type }) => type === 'DeadLetterJob');
+    const records = this.log.records(jobsPartition).filter(({ type }) => type === 'DeadLetterJob');
     const last = records.at(-1);
     const record = last && dlqJobsCodec('test').decode(last.value, last.schema, last);
     return record?.kind === 'job' ? record.entry.window.end : -1;

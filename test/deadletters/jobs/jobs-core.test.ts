@@ -299,6 +299,29 @@ describe('a job', () => {
   });
 });
 
+describe('the journal', () => {
+  test('may begin at a claim once all that stands before it is written again, whatever happens meanwhile', () => {
+    const office = new Office();
+    const [ended, running] = [office.start(ten), office.start([{ from: 100, to: 199 }])];
+    office.end(ended, { merged: 10 });
+    for (let nth = 0; nth < 250; nth++) office.plan([{ from: 1_000 + nth, to: 1_000 + nth }]);
+    office.journal.length = 0;
+    const carry = (isFirst: boolean): boolean => {
+      const [effect] = office.ask({ kind: 'carryJobs', cut: 77, isFirst }).effects;
+      return effect?.kind === 'carried' && effect.isAll;
+    };
+    expect(carry(true)).toBe(false);
+    office.on('pauseJob', running, 'lunch');
+    office.start([{ from: 300, to: 309 }]);
+    office.nowMs += 2 * HOUR_MS;
+    office.ask({ kind: 'forgetOldJobs' });
+    for (let pages = 0; !carry(false); pages++) expect(pages).toBeLessThan(10);
+    expect(office.replayed().state.canonical()).toBe(office.core.state.canonical());
+    expect(office.replayed().state.cut).toBe(77);
+    expect(office.job(running).state).toBe('paused');
+  });
+});
+
 describe('whatever is asked in whatever order', () => {
   const ids = fc.uniqueArray(fc.nat(40), { minLength: 1, maxLength: 12 }).map(rangesOfIds);
   const job = fc.nat(6);

@@ -77,6 +77,7 @@ describe('a record of plans and jobs', () => {
     ['a job', job],
     ['a job that has ended', { ...job, entry: { ...job.entry, job: { ...job.entry.job, state: 'completed', endTimeMs: timeMs } } }],
     ['one that is forgotten', { kind: 'forgotten', timeMs, id: 'job-1' }],
+    ['where a journal may begin', { kind: 'carried', timeMs, cut: 17 }],
   ] satisfies readonly (readonly [string, JobsRecord])[])('%s is read as it was written', (_, record) => {
     expect(read(stored(record))).toEqual(record);
   });
