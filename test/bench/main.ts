@@ -7,6 +7,7 @@ import { medians } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { Pace } from './pace.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
+import { deadLettersRound } from './scenario-dead-letters.ts';
 import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
 import { closedRound, scaleRound } from './scenario-scale.ts';
@@ -30,8 +31,10 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
              Several servers are measured alternately, round by round, and compared with the last one.
   --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
+             dead-letters, named: --letters of them come, are listed, merged and purged, and workflows beside them; our server in memory or on a file
              visibility, named alone: List and Count where --rows workflows are shown, in --databases sqlite,postgres, without a server
   --open 200000  --wakes 1000  (workflows; signals a second)
+  --letters 10000              (dead-letters)
   --closed 3000000             (scale, instead of open ones: workflows that have ended)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
@@ -58,6 +61,7 @@ const { values } = parseArgs({
     open: { type: 'string', default: '200000' },
     wakes: { type: 'string', default: '1000' },
     closed: { type: 'string', default: '0' },
+    letters: { type: 'string', default: '10000' },
     rows: { type: 'string', default: '100000' },
     databases: { type: 'string', default: 'sqlite,postgres' },
     users: { type: 'string', default: '16' },
@@ -118,6 +122,12 @@ async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
     const run = ({ command }: Contender): Promise<readonly Figure[]> =>
       command === undefined ? Promise.resolve([]) : round(command, values.namespace, pace, scale);
     keep(await alternate('scale', pace.rounds, run));
+  }
+  if (wanted?.includes('dead-letters') === true) {
+    const { namespace, users, letters } = values;
+    const run = ({ name, command }: Contender): Promise<readonly Figure[]> =>
+      command === undefined ? Promise.resolve([]) : deadLettersRound(command, { name, namespace }, Number(users), pace, Number(letters));
+    keep(await alternate('dead-letters', pace.rounds, run));
   }
   for (const scenario of scenarios) {
     if (!(wanted?.includes(scenario.name) ?? true)) continue;
