@@ -42,7 +42,7 @@ export class DeadLetterAudit {
     const isDown = state === 'failed' || state === 'unassigned';
     const why = isDown ? `it is ${state} (${reason})` : this.#opener.closed.at(0)?.reason;
     if (why === undefined) return [];
-    const message = `what happens to dead letters is not audited: ${why}. Changes of letters are refused until it is; all else goes on`;
+    const message = `what happens to dead letters is not audited, and changes of them are refused until it is; all else goes on: ${why}`;
     return [{ subject: this.#topic, severity: 'warning', message }];
   }
 

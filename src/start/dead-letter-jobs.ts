@@ -57,7 +57,7 @@ export class DeadLetterJobs {
     const isDown = state === 'failed' || state === 'unassigned';
     const why = isDown ? `it is ${state} (${reason})` : this.#opener.closed.at(0)?.reason;
     if (why === undefined) return [];
-    const message = `jobs over dead letters are not carried out: ${why}. Nothing else is concerned`;
+    const message = `jobs over dead letters are not carried out, and nothing else is concerned: ${why}`;
     return [{ subject: this.#topic, severity: 'warning', message }];
   }
 

@@ -124,7 +124,7 @@ export class DeadLetterQueues {
   /** For health. */
   get concerns(): readonly Concern[] {
     const nowMs = this.#options.clock.monoMs();
-    const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened (${reason})`));
+    const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened: ${reason}`));
     const unserved = this.#served.filter(({ status, servedMs, hasStarted }) => {
       if (!hasStarted()) return false;
       return isDown(status) || (status?.state !== 'active' && nowMs - servedMs >= TOLD_AFTER_MS);
@@ -204,6 +204,7 @@ function whyUnserved(status: PartitionStatus | undefined): string {
 }
 
 function concernOf(topic: string, why: string): Concern {
-  const message = `the dead letters of ${topic} are not served: ${why}. Its tasks that fail for good wait in their shards; all else goes on`;
+  // What mends it is the end, for people copy it.
+  const message = `the dead letters of ${topic} are not served; tasks that fail for good wait in their shards, all else goes on: ${why}`;
   return { subject: topic, severity: 'warning', message };
 }

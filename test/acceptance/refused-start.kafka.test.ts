@@ -8,12 +8,17 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
+import { perdureAt } from '../cli/perdure-process.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
-import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
-import { obeyAll, refusedStart, startsAndStops } from './kafka-start.ts';
+import { healthPageOf } from '../support/health-page.ts';
+import { withClient } from '../support/with-client.ts';
+import { deleteTopic, kafkaClient, obey, setTopic, withAdmin } from './kafka-admin.ts';
+import { commandsIn, obeyAll, refusedStart, startsAndStops, whileServing } from './kafka-start.ts';
 import type { Admin, Kafka } from 'kafkajs';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { StartSettings as Settings } from './kafka-start.ts';
+
+const patience = { timeout: 90_000, interval: 250 };
 
 const topicNames = ['history', 'matching', 'cluster'] as const;
 
@@ -148,6 +153,23 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
     await startsAndStops(login);
   });
 
+  test('serves workflows without topics for dead letters, and says how they are made; then it has them', async () => {
+    await whileServing(login, async (server) => {
+      await serves(server.address);
+      const concernsOf = async () => (await healthPageOf(server.address))[1].concerns ?? [];
+      const ofTransfer = async () => (await concernsOf()).find(({ subject }) => subject === 'dlq.guarded.transfer.active')?.message ?? '';
+      await expect.poll(ofTransfer, patience).toContain('this user may neither create topics nor, should they exist, see them');
+      expect((await healthPageOf(server.address))[1].status).toBe('SERVING');
+      const commands = (await concernsOf()).flatMap(({ message }) => commandsIn(message));
+      await withAdmin(asOperator, async (admin) => {
+        for (const command of commands) await obey(admin, command);
+        await allow(admin, ['READ', 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'DELETE'], 'dlq.guarded.');
+      });
+      await expect.poll(concernsOf, patience).toEqual([]);
+      expect(await perdureAt(server.address, 'admin queue dlq purge --category transfer')).toMatchObject({ code: 0, out: 'purged 0\n' });
+    });
+  });
+
   test('is told which rights it lacks, once the topics are there', async () => {
     await withAdmin(asOperator, async (admin) => {
       await admin.createTopics({
@@ -204,6 +226,10 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
     });
   }
 });
+
+async function serves(address: string): Promise<void> {
+  await withClient(address, ({ workflow }) => workflow.start('Order', { taskQueue: 'orders', workflowId: 'served' }));
+}
 
 /** Who comes without a login may do everything; who logs in may do what it was allowed. */
 function guardedSettings(operator: number, sasl: number, controller: number): Readonly<Record<string, string>> {
