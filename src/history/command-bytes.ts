@@ -77,6 +77,9 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'flushFinishedTasks':
     case 'putAside':
     case 'confirmLetter':
+    case 'rowRefused':
+    case 'writeRow':
+    case 'finishRow':
       return overheadBytes;
     default:
       return unreachable(command);

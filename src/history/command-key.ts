@@ -24,6 +24,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'getHistoryPosition':
     case 'putAside':
     case 'executeLetter':
+    case 'rowRefused':
       return command.key;
     case 'completeWorkflowTask':
     case 'failWorkflowTask':
@@ -43,6 +44,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
       return shard.timers.get(command.taskId)?.key;
     case 'runOutboxTask':
     case 'finishOutboxTask':
+    case 'writeRow':
       return shard.transfers.get(command.taskId)?.key;
     case 'flushFinishedTasks':
     case 'noteAtMatching':
@@ -50,6 +52,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'noteLetters':
     case 'retireRuns':
     case 'confirmLetter':
+    case 'finishRow':
       return undefined;
     default:
       return unreachable(command);

@@ -5,7 +5,8 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
-import type { HandOverTask, NoteLetters } from './hand-over/hand-over-commands.ts';
+import type { RowCommand } from './execution/row-commands.ts';
+import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { RedriveRequest } from './redrive/redrive-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
@@ -490,10 +491,10 @@ export type OwnHistoryCommand =
   | FinishQueryDispatch
   | FlushFinishedTasks
   | NoteAtMatching
-  | HandOverTask
-  | NoteLetters
+  | HandOverCommand
   | RetireRuns
-  | PutAside;
+  | PutAside
+  | RowCommand;
 
 /** What the core decides. */
 export type HistoryCommand = Exclude<DecidedRequest, Start> | (Start & RoomForRuns) | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

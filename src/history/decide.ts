@@ -14,6 +14,7 @@ import type { Draft } from './draft.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
 import { putAside } from './execution/put-aside.ts';
+import { finishRow, rowRefused, writeRow } from './execution/refused-row.ts';
 import { retireRuns } from './execution/retire.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow } from './query/query.ts';
@@ -100,6 +101,12 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return executeLetter(draft, command);
     case 'confirmLetter':
       return confirmLetter(draft, command);
+    case 'rowRefused':
+      return rowRefused(draft, command);
+    case 'writeRow':
+      return writeRow(draft, command);
+    case 'finishRow':
+      return finishRow(draft, command);
     default:
       return unreachable(command);
   }

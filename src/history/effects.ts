@@ -1,6 +1,10 @@
 /** What the shell does once the records that an effect rests on are committed. */
 import type { ReplyEffect } from '../kernel/handled.ts';
 import type { Deliver, DirectQuery } from './commands.ts';
+import type { WriteRow } from './execution/row-commands.ts';
 import type { HistoryReply } from './replies.ts';
 
-export type HistoryEffect = ReplyEffect<HistoryReply> | DirectQuery | Deliver;
+/** Its run is in memory: its row of List is to be written as it is. */
+export type RowToWrite = Pick<WriteRow, 'taskId' | 'tries'> & { readonly kind: 'rowToWrite' };
+
+export type HistoryEffect = ReplyEffect<HistoryReply> | DirectQuery | Deliver | RowToWrite;

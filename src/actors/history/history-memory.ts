@@ -10,7 +10,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { HistoryCommand, OwnHistoryCommand } from '../../history/commands.ts';
+import type { HistoryCommand, OwnHistoryCommand, RunKey } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';
@@ -40,6 +40,7 @@ import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue, type TransferRoom } from './transfer-queue.ts';
 import type { ProcessVisibility } from './visibility/process-visibility.ts';
+import { rowAnswer } from './visibility/refused-rows.ts';
 import { VisibilityRows } from './visibility/visibility-rows.ts';
 
 export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
@@ -114,6 +115,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         },
         room: this.#roomFor(core),
         retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
+        writeRow: async ({ taskId, key }) => rowAnswer(taskId, (await flusher?.write(key.runId)) ?? { kind: 'written' }),
         submit: (command) => void submit(command),
       },
       failed,
@@ -161,7 +163,9 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             tenure,
             turns,
           });
-    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows);
+    // Where there are no dead letters it would be tried for ever, for nothing.
+    const rowRefused = capture === undefined ? undefined : (key: RunKey): void => void submit({ kind: 'rowRefused', key });
+    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows, rowRefused);
     this.durable = durable;
     this.checkpointer = durable?.checkpointer;
     this.prefetch = durable?.coldLoads;

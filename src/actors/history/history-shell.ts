@@ -70,7 +70,9 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   undecided(askId: number, command: HistoryCommand, error: unknown): void {
     if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'internal', message: errorText(error) });
-    else if (command.kind === 'runOutboxTask') this.#parts.transfers.undecided(command, error);
+    else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#parts.transfers.undecided(command, error);
+    // A row of List is not worth a workflow that is put aside: it is told of once more when it changes.
+    else if (command.kind === 'rowRefused') return;
     else if (command.kind === 'finishOutboxTask') this.#parts.transfers.unfinished(command.taskId, error);
     else if (askId === NOBODY) this.#own.undecided(command, error);
     else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
@@ -79,7 +81,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   /** One of the shard's own, whose workflow is out of reach. */
   notLoaded(command: HistoryCommand, reason: string): void {
     if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'unavailable', message: reason });
-    else if (command.kind === 'runOutboxTask') this.#parts.transfers.notLoaded(command, reason);
+    else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#parts.transfers.notLoaded(command, reason);
     else this.#own.notLoaded(command);
   }
 
@@ -98,6 +100,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
         return this.#parts.queries.send(effect);
       case 'deliver':
         return this.#parts.transfers.deliver(effect);
+      case 'rowToWrite':
+        return this.#parts.transfers.writeRow(effect);
       default:
         return unreachable(effect);
     }

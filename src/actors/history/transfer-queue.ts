@@ -21,6 +21,8 @@ import { NowAndThen } from '../now-and-then.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, OwnHistoryCommand, RunOutboxTask } from '../../history/commands.ts';
+import type { RowToWrite } from '../../history/effects.ts';
+import type { WriteRow } from '../../history/execution/row-commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
@@ -47,7 +49,7 @@ import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { FailedTasks } from './failed-tasks.ts';
-import type { CallbackTask, SideAnswer, SideTasks } from './side-tasks/side-tasks.ts';
+import type { SideAnswer, SideTasks } from './side-tasks/side-tasks.ts';
 import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from './task-failures.ts';
 import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
@@ -85,6 +87,8 @@ export interface TransferShard {
   readonly room: TransferRoom | undefined;
   /** How long closed runs of a namespace are kept; undefined: not known here and now. */
   retentionMsOf(namespaceId: string): number | undefined;
+  /** The row of List of a run in memory, as it is. Never rejects. */
+  writeRow(task: SideTask): Promise<SideAnswer>;
   /** A command of the shard's own: nobody waits for its answer. */
   submit(command: OwnHistoryCommand): void;
 }
@@ -281,13 +285,20 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'invokeCallback':
         return this.#options.side.run(task, (answer) => this.#sideAnswered(task, tries, answer));
       case 'upsertVisibility':
-        throw new Error(`this version makes no ${task.kind}, and cannot run it`);
+        return this.#options.shard.submit({ kind: 'writeRow', taskId: task.taskId, tries });
       default:
         return unreachable(task);
     }
   }
 
-  #sideAnswered(task: CallbackTask, tries: Tries, answer: SideAnswer): void {
+  /** Its run is in memory. */
+  writeRow({ taskId, tries }: RowToWrite): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task?.kind === 'upsertVisibility')
+      void this.#options.shard.writeRow(task).then((answer) => this.#sideAnswered(task, tries, answer));
+  }
+
+  #sideAnswered(task: SideTask, tries: Tries, answer: SideAnswer): void {
     if (answer.kind === 'failed') return this.#fails(task, tries, answer.failure);
     if (tries.failures > 0) this.#options.failed.forget(task.taskId);
     this.#options.shard.submit(answer.command);
@@ -366,7 +377,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   /** It cannot be built. It has been logged. */
-  undecided({ taskId, tries }: RunOutboxTask, error: unknown): void {
+  undecided({ taskId, tries }: RunOutboxTask | WriteRow, error: unknown): void {
     const task = this.#options.shard.pendingTask(taskId);
     if (task !== undefined) this.#fails(task, tries, thrownByTask(error));
   }
@@ -378,7 +389,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   /** Its run is out of reach, which is no fault of the task. */
-  notLoaded({ taskId, tries }: RunOutboxTask, reason: string): void {
+  notLoaded({ taskId, tries }: RunOutboxTask | WriteRow, reason: string): void {
     const task = this.#options.shard.pendingTask(taskId);
     if (task !== undefined) this.#retry(task, tries, reason);
   }

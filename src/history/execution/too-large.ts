@@ -39,6 +39,9 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'confirmLetter':
     case 'runOutboxTask':
     case 'putAside':
+    case 'rowRefused':
+    case 'writeRow':
+    case 'finishRow':
       return undefined;
     case 'startWorkflowTask':
     case 'completeWorkflowTask':

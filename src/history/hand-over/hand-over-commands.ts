@@ -44,6 +44,8 @@ export type HandOverTask = {
 /** The first of those, up to that sequence, are letters with these ids. No reply. */
 export type NoteLetters = AcceptedLetters & { readonly kind: 'noteLetters' };
 
+export type HandOverCommand = HandOverTask | NoteLetters;
+
 /** In memory and in a row, roughly. */
 export function failureBytes({ errorMessage, errorStack, errorChain }: TaskFailure): number {
   return errorChain.reduce((bytes, error) => bytes + error.errorMessage.length, errorMessage.length + errorStack.length);

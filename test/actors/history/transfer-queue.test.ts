@@ -55,6 +55,7 @@ class Bench {
       stored: () => {},
       room: undefined,
       retentionMsOf: () => undefined,
+      writeRow: () => expect.unreachable('no row was refused'),
       submit: (command) => {
         if (command.kind === 'finishOutboxTask') this.finished.push(command.taskId);
         if (command.kind !== 'runOutboxTask') return;

@@ -11,6 +11,7 @@
  * Else the database may be one in memory that dies with its thread, at any moment and without a word. Its fences die with it: that is how it
  * is noticed, and the shards write everything again.
  */
+import type { RunKey } from '../../../history/commands.ts';
 import { DatabaseError } from '../../database.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../../visibility/row.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -51,19 +52,25 @@ export class ProcessVisibility {
   }
 
   /** For a new memory of that shard. `durable`: its rows stand beside its state, in this database; absent: they are this process's alone. */
-  flusher(journal: JournalId, rows: VisibilityRows, durable?: RowsTable): VisibilityFlusher {
-    if (durable !== undefined) return this.#flusherOf(durable, journal, rows);
+  flusher(journal: JournalId, rows: VisibilityRows, durable?: RowsTable, onRefused?: (key: RunKey) => void): VisibilityFlusher {
+    if (durable !== undefined) return this.#flusherOf(durable, journal, rows, onRefused);
     const own = new OwnRows({ journal, database: this.#options.database, onLost: () => this.#lost() });
-    const flusher = this.#flusherOf(own, journal, rows);
+    const flusher = this.#flusherOf(own, journal, rows, onRefused);
     this.#ownRows.set(flusher, own);
     return flusher;
   }
 
-  #flusherOf(table: RowsTable, { partition }: JournalId, rows: VisibilityRows): VisibilityFlusher {
+  #flusherOf(
+    table: RowsTable,
+    { partition }: JournalId,
+    rows: VisibilityRows,
+    onRefused: ((key: RunKey) => void) | undefined,
+  ): VisibilityFlusher {
     const { clock, logger } = this.#options;
     const flusher = new VisibilityFlusher({
       rows,
       table,
+      onRefused,
       pace: this.#pace,
       clock,
       logger: logger.with({ 'shard-id': partition + 1 }),

@@ -10,13 +10,15 @@
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import { isOutage, type HeldJournal } from '../../database.ts';
+import { type DatabaseError, isOutage, type HeldJournal } from '../../database.ts';
 import { NowAndThen } from '../../now-and-then.ts';
+import type { RunKey } from '../../../history/commands.ts';
+import type { VisibilityRow } from '../../../visibility/row.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import { BUSY_ROWS_PER_S, type FlushPace } from './flush-pace.ts';
-import { isRefusal, writeOneByOne } from './refused-rows.ts';
+import { isRefusal, type RowWritten, writeOneByOne } from './refused-rows.ts';
 import type { RowsTable } from './rows-table.ts';
 import type { RecordPosition } from '../../log.ts';
 import type { Clock, Timer } from '../../ports.ts';
@@ -30,6 +32,8 @@ export type VisibilityFlusherOptions = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onClosed: () => void;
+  /** Once, until a row of that run is written again; while the shard serves. */
+  readonly onRefused?: ((key: RunKey) => void) | undefined;
 };
 
 const DELAY_MS = 50;
@@ -41,6 +45,8 @@ const BATCH = { rowsMax: 50, bytesMax: 1024 * 1024 };
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 10_000;
 const WARN_INTERVAL_MS = 10_000;
+/** Past it the oldest are forgotten: they are told of anew. */
+const REFUSED_KEPT = 10_000;
 /** Without a pause between them. */
 const FENCED_AT_ONCE_MAX = 3;
 
@@ -55,6 +61,8 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   /** Up to this mark the database may lack what it had to have from the beginning; undefined: that is not known yet. */
   #filledAt: number | undefined;
   readonly #waiters = new Set<Waiter>();
+  /** By run: whose row was refused when it was written last. */
+  readonly #refused = new Map<string, { readonly key: RunKey; readonly error: DatabaseError }>();
   #timer: Timer | undefined;
   #isActive = false;
   #isRunning = false;
@@ -99,6 +107,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   activated(): void {
     this.#isActive = true;
     this.#filledAt = this.#rows.mark;
+    for (const { key } of this.#refused.values()) this.#options.onRefused?.(key);
     if (this.#isWaiting) this.#arm(BUSY_DELAY_MS);
   }
 
@@ -109,6 +118,16 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     this.#runNow();
     // A run that fails ends as well: the database itself says what is wrong with it.
     return this.#until(() => this.#rows.isWritten(mark) || !this.#isRunning);
+  }
+
+  /** The row of a run in memory, as it is committed by now. */
+  async write(runId: string): Promise<RowWritten> {
+    if (!this.#rows.show(runId)) return { kind: 'notNow' };
+    const { mark } = this.#rows;
+    await this.flushed();
+    if (this.#isClosed || !this.#rows.isWritten(mark)) return { kind: 'notNow' };
+    const refused = this.#refused.get(runId);
+    return refused === undefined ? { kind: 'written' } : { kind: 'refused', error: refused.error };
   }
 
   /** The database has rows of all runs, or they could not be written: `isFilled` tells. */
@@ -227,7 +246,9 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   async #flush({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
     try {
-      return await this.#options.table.flush(rows, retired);
+      const outcome = await this.#options.table.flush(rows, retired);
+      if (outcome === 'flushed' && this.#refused.size > 0) for (const { runId } of [...rows, ...retired]) this.#refused.delete(runId);
+      return outcome;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return await this.#flushOneByOne({ rows, retired });
@@ -237,8 +258,22 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   /** One row must not keep the others from being shown. */
   async #flushOneByOne({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
     const { table, logger } = this.#options;
-    const outcome = await writeOneByOne(rows, (row) => table.flush([row], []), logger);
+    const write = async (row: VisibilityRow): ReturnType<RowsTable['flush']> => {
+      const wrote = await table.flush([row], []);
+      if (wrote === 'flushed') this.#refused.delete(row.runId);
+      return wrote;
+    };
+    const outcome = await writeOneByOne(rows, write, logger, (row, error) => this.#refuses(row, error));
     return outcome === 'flushed' ? await table.flush([], retired) : outcome;
+  }
+
+  #refuses({ namespaceId, workflowId, runId }: VisibilityRow, error: DatabaseError): void {
+    const isKnown = this.#refused.has(runId);
+    const key = { namespaceId, workflowId, runId };
+    this.#refused.set(runId, { key, error });
+    if (!isKnown && this.#isActive) this.#options.onRefused?.(key);
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > REFUSED_KEPT && oldest !== undefined) this.#refused.delete(oldest);
   }
 
   #wrote(): void {

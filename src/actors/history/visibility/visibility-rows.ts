@@ -250,10 +250,11 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     return changes;
   }
 
-  /** What is committed of it was not shown as it came. */
-  show(runId: string): void {
+  /** What is committed of it was not shown as it came. False: it is not in memory. */
+  show(runId: string): boolean {
     const summary = this.#options.core.summaryOf(runId);
     if (summary !== undefined) this.#change(summary);
+    return summary !== undefined;
   }
 
   // ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
