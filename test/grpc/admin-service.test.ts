@@ -355,9 +355,9 @@ describe('a namespace', () => {
 });
 
 describe('dead letters', () => {
-  // Nothing that this server does fails for good in that category.
-  const key = { taskCategory: 7, sourceCluster: 'active', targetCluster: 'active' };
-  const missing = notFound('queue not found: type = 2 and name = 7_active_active_B8jqXXpO');
+  // Nothing comes from another cluster.
+  const key = { taskCategory: 3, sourceCluster: 'active', targetCluster: 'active' };
+  const missing = notFound('queue not found: type = 2 and name = 3_active_active_B8jqXXpO');
   const last = { inclusiveMaxTaskMetadata: { messageId: 7 } };
 
   test('only queues of history tasks are listed', async () => {
