@@ -38,8 +38,8 @@ function load(): Promise<Loaded> {
 
 // Their numbers of 64 bits are objects, their times messages.
 
-export function int64(value: number): Long {
-  return Long.fromNumber(value);
+export function int64(value: number | bigint): Long {
+  return typeof value === 'number' ? Long.fromNumber(value) : Long.fromString(String(value));
 }
 
 type Parts = { readonly seconds: Long; readonly nanos: number };

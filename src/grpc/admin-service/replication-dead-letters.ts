@@ -5,10 +5,11 @@
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { ListedLetter } from '../../deadletters/replies.ts';
 import type { Condition } from '../../filter/condition.ts';
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { int64, type ServiceMessages, timestamp } from '../../wire/services.ts';
 import { askLetters } from '../deadletter-service/letter-asks.ts';
 import { letterLimits } from '../deadletter-service/letter-limits.ts';
-import { lastPage, LetterPages } from '../deadletter-service/letter-pages.ts';
+import { lastPage, LetterPages, type PagePlace } from '../deadletter-service/letter-pages.ts';
 import { countOf, shardThatIsThere } from '../deadletter-service/letters.ts';
 import { checkCluster } from '../deadletter-service/queues.ts';
 import { allOf, equals, letterColumn } from '../deadletter-service/selection.ts';
@@ -83,28 +84,49 @@ async function read(admin: AdminContext, call: Call, request: ReadRequest): Prom
   const place = pages.placeOf(nextPageToken);
   const counts = await Promise.all(queues.map(({ number }) => countOf(context, call, number, condition)));
 
-  const letters: Found[] = [];
-  let token: Uint8Array = lastPage;
-  let after = place.afterMessageId;
-  for (const [at, queue] of queues.entries()) {
-    if (at < place.queue) continue;
-    const room = { max: max - letters.length, bytesMax: letterLimits.pageBytesMax };
-    const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: true } as const;
-    const page = await askLetters(context, call, queue.number, question);
-    letters.push(...page.letters.map((letter) => ({ queue, letter })));
-    after = page.isLast ? -1 : (page.letters.at(-1)?.row.messageId ?? after);
-    const isEnd = page.isLast && at === queues.length - 1;
-    if (page.isLast && !isEnd && letters.length < max) continue;
-    if (!isEnd) token = pages.token({ queue: page.isLast ? at + 1 : at, afterMessageId: after });
-    break;
-  }
+  const { letters, next } = await pageOf(admin, call, { queues, condition, place, max });
   return {
     type,
-    nextPageToken: token,
+    nextPageToken: next === undefined ? lastPage : pages.token(next),
     totalCount: int64(counts.reduce((all, each) => all + each, 0)),
     dlqMessages: letters.map(dlqMessage),
     ...asTasks(admin, letters),
   };
+}
+
+type Wanted = Chosen & { readonly place: PagePlace; readonly max: number };
+
+/** From a place on, through the queues; `next`: where the rest begins. */
+async function pageOf({ context }: AdminContext, call: Call, { queues, condition, place, max }: Wanted) {
+  const { pageBytesMax } = letterLimits;
+  const letters: Found[] = [];
+  let bytes = 0;
+  let after = place.afterMessageId;
+  for (let at = place.queue; at < queues.length; at += 1) {
+    const queue = queues[at] as KnownDeadLetterQueue;
+    const next = (): Partial<PagePlace> => ({ queue: at, afterMessageId: after });
+    if (letters.length === max || bytes >= pageBytesMax) return { letters, next: next() };
+    const room = { max: max - letters.length, bytesMax: pageBytesMax - bytes };
+    const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: true } as const;
+    const page = await askLetters(context, call, queue.number, question);
+    for (const letter of page.letters) {
+      bytes += answerBytes(letter);
+      if (bytes > pageBytesMax && letters.length > 0) return { letters, next: next() };
+      letters.push({ queue, letter });
+      after = letter.row.messageId;
+    }
+    if (!page.isLast) return { letters, next: next() };
+    after = -1;
+  }
+  return { letters, next: undefined };
+}
+
+/** Tags, lengths, times and numbers of one letter, in both of its forms. */
+const FRAME_BYTES = 512;
+
+function answerBytes({ row, content }: ListedLetter): number {
+  const texts = [row.errorMessage, row.errorType, row.workflowId, row.workflowId].reduce((sum, text) => sum + utf8Bytes(text), 0);
+  return FRAME_BYTES + texts + (content?.value.byteLength ?? 0);
 }
 
 type Found = { readonly queue: KnownDeadLetterQueue; readonly letter: ListedLetter };
@@ -142,9 +164,9 @@ function dlqMessage({ queue, letter: { row } }: Found) {
     namespaceId: row.namespaceId,
     workflowId: row.workflowId,
     runId: row.runId,
-    firstEventId: int64(Number(row.firstEventId ?? 0)),
-    nextEventId: int64(Number(row.nextEventId ?? 0)),
-    version: int64(Number(row.version ?? 0)),
+    firstEventId: int64(row.firstEventId ?? 0),
+    nextEventId: int64(row.nextEventId ?? 0),
+    version: int64(row.version ?? 0),
     messageId: int64(row.messageId),
     shardId: row.shardId ?? 0,
     sourceCluster: queue.sourceCluster,

@@ -212,6 +212,43 @@ describe('queues of replication', () => {
     expect(seen(ofShard)).toEqual(['west 1']);
   });
 
+  test('a page of much text ends before it is too large for clients', async () => {
+    const letters = 1_000;
+    const namespaces = owners.addQueue('namespace-replication', 'west');
+    const { ReplicationTask } = messages.replication.v1;
+    const value = ReplicationTask.encode(ReplicationTask.fromObject({ data: { data: Buffer.alloc(2_000) } })).finish();
+    const workflowId = 'w'.repeat(900);
+    for (let id = 0; id < letters; id += 1) {
+      const { task, failure, ...letter } = letterOf(1, id + 1);
+      owners.add(namespaces, id, {
+        ...letter,
+        task: { ...task, value, workflowId },
+        failure: { ...failure, errorMessage: 'e'.repeat(2_000) },
+      });
+    }
+    const ids: number[] = [];
+    let more: Plain = {};
+    do {
+      const request = bytesOf('GetDLQMessages', { type: 'DEAD_LETTER_QUEUE_TYPE_NAMESPACE', ...more });
+      const answer = await bench.client.call(`/${service}/GetDLQMessages`, request);
+      expect(answer.byteLength).toBeLessThan(4 * 1024 * 1024);
+      const type = classOf('GetDLQMessagesResponse');
+      const page = type.toObject(type.decode(answer), { longs: Number });
+      ids.push(...(page['dlqMessages'] as readonly Plain[]).map(({ messageId = 0 }) => Number(messageId)));
+      more = page['nextPageToken'] === undefined ? {} : { nextPageToken: page['nextPageToken'] };
+    } while (Object.keys(more).length > 0);
+    expect(ids).toEqual(Array.from({ length: letters }, (_, id) => id));
+  });
+
+  test('are shown with all digits of what another cluster counts', async () => {
+    const { task, ...letter } = letterOf(1, 5);
+    owners.add(west, 4, { ...letter, task: { ...task, taskVersion: 2n ** 60n + 1n } });
+    const answer = await bench.client.call(`/${service}/GetDLQMessages`, bytesOf('GetDLQMessages', ofReplication));
+    const type = classOf('GetDLQMessagesResponse');
+    const page = type.toObject(type.decode(answer), { longs: String });
+    expect((page['dlqMessages'] as readonly Plain[]).at(-1)).toMatchObject({ messageId: '4', version: '1152921504606846977' });
+  });
+
   test('are purged and merged only where one queue is meant', async () => {
     owners.addQueue('replication', 'east');
     const several = [codes.INVALID_ARGUMENT, 'source_cluster is not set: there are queues of west, east'];
