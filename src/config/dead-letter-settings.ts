@@ -70,6 +70,12 @@ export const letterSettings = {
     about: 'How long a job waits for what becomes of one letter.',
   }),
   requiresReason: onOff('perdure.dlq.requireReason', { default: false, about: 'true: who changes letters has to say why.' }),
+  undoWindowMs: durationSetting('perdure.dlq.undoWindow', {
+    min: '0s',
+    max: '168h',
+    default: 3_600_000,
+    about: 'How long a purge can be undone. So long its letters can be read in their topic.',
+  }),
   compactionMaxCarry: wholeNumber('perdure.dlq.compactionMaxCarry', {
     ...anyCount,
     default: 10_000,

@@ -88,6 +88,21 @@ export type CarryLetters = {
 };
 export type FinishCarrying = { readonly kind: 'finishCarrying'; readonly cut: number };
 
+/** Which of these were purged and can be put back. `purgedBy`: by that job; undefined: by whatever job. Reply: purgedFound. */
+export type FindPurged = { readonly kind: 'findPurged'; readonly ids: readonly IdRange[]; readonly purgedBy: string | undefined };
+
+/** They get back into the queue, as they were. Reply: restored. Rejected: not-claimed, invalid-argument. */
+export type RestoreLetters = Authorship & { readonly kind: 'restoreLetters'; readonly messageIds: readonly number[] };
+
+/** The shell's own: what it has found of them in the journal. `lost`: nothing, or that is too long ago. */
+export type PutBack = {
+  readonly kind: 'putBack';
+  readonly askId: number;
+  readonly authorship: Authorship;
+  readonly letters: readonly { readonly messageId: number; readonly letter: Letter }[];
+  readonly lost: readonly number[];
+};
+
 export type FinishMerge = { readonly kind: 'finishMerge'; readonly messageId: number; readonly outcome: MergeOutcome };
 
 /** Reply: counted, behind the read barrier. */
@@ -145,5 +160,14 @@ export type GroupLetters = {
 export type IndexRequest = ListLetters | ReadLetter | FindLetters | CountMatching | GroupLetters;
 
 /** What others ask for. */
-export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters | IndexRequest;
-export type DeadLetterCommand = DeadLetterRequest | FinishMerge | BeginCarrying | CarryLetters | FinishCarrying;
+export type DeadLetterRequest =
+  | AcceptLetters
+  | ClaimLetters
+  | ReleaseClaim
+  | PurgeLetters
+  | MergeLetter
+  | CountLetters
+  | IndexRequest
+  | FindPurged
+  | RestoreLetters;
+export type DeadLetterCommand = DeadLetterRequest | FinishMerge | BeginCarrying | CarryLetters | FinishCarrying | PutBack;

@@ -1,5 +1,5 @@
 import type { ReplyEffect } from '../kernel/handled.ts';
-import type { IndexRequest } from './commands.ts';
+import type { FindPurged, IndexRequest, RestoreLetters } from './commands.ts';
 import type { DeadLetterReply } from './replies.ts';
 
 /** Its task is executed again, by the shard that owns it now; `finishMerge` tells what came of it. */
@@ -16,10 +16,12 @@ export type Carried = { readonly kind: 'carried'; readonly cut: number | undefin
 
 /** The index answers that, once it has what is committed. */
 export type ReadIndex = { readonly kind: 'readIndex'; readonly askId: number; readonly request: IndexRequest };
+/** Of letters that were purged the journal is asked; `putBack` follows where they are to come back. */
+export type ReadPurged = { readonly kind: 'readPurged'; readonly askId: number; readonly request: FindPurged | RestoreLetters };
 /** Nobody waits for that answer any more, if it is the index that was asked. */
 export type GiveUpIndex = { readonly kind: 'giveUpIndex'; readonly askId: number };
 
 /** Letters of a shard were taken once, and are not in the journal: people have to know. Sequences of its hand-overs. */
 export type LettersLost = { readonly kind: 'lettersLost'; readonly shard: number; readonly from: number; readonly to: number };
 
-export type DeadLetterEffect = ExecuteLetter | Carried | LettersLost | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;
+export type DeadLetterEffect = ExecuteLetter | Carried | LettersLost | ReadPurged | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;

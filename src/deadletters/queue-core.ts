@@ -28,7 +28,9 @@ import {
   type IndexRequest,
   type MergeLetter,
   type PurgeLetters,
+  type PutBack,
   type ReadLetter,
+  type RestoreLetters,
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { idRangesProblem } from './id-ranges.ts';
@@ -76,6 +78,12 @@ export class QueueCore {
         return this.#release(command.jobId);
       case 'purgeLetters':
         return this.#purge(command, nowMs);
+      case 'findPurged':
+        return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
+      case 'restoreLetters':
+        return this.#restore(command, askId);
+      case 'putBack':
+        return this.#putBack(command, nowMs);
       case 'mergeLetter':
         return this.#merge(command, askId);
       case 'finishMerge':
@@ -221,6 +229,35 @@ export class QueueCore {
     }
     const reply: DeadLetterReply = { kind: 'purged', ids: [...purged.keys()], gone: [...gone] };
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
+  }
+
+  // ── Letters come back ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #restore(command: RestoreLetters, askId: number): QueueHandled {
+    const { jobId, messageIds } = command;
+    const { idsPerCommandMax } = deadLetterLimits;
+    if (messageIds.length === 0 || messageIds.length > idsPerCommandMax) {
+      return invalid(`1 to ${idsPerCommandMax} letters are restored at once, not ${messageIds.length}`);
+    }
+    const problem = authorshipProblem(command);
+    if (problem !== undefined) return invalid(problem);
+    for (const messageId of messageIds) {
+      if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
+      if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
+    }
+    return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
+  }
+
+  /** As they were: the same ids, the same generation. */
+  #putBack({ askId, authorship, letters, lost }: PutBack, timeMs: number): QueueHandled {
+    const purged = letters.filter(({ messageId }) => this.#state.ids.statusOf(messageId) === 'purged');
+    const ended = replyTo(askId, { kind: 'restored', ids: purged.map(({ messageId }) => messageId), lost });
+    if (purged.length === 0) return { kind: 'wait', barrier: true, effects: ended };
+    this.#staged = () => {
+      for (const { messageId } of purged) this.#carrying.wrote(messageId);
+    };
+    const records = purged.map(({ messageId, letter }): LetterRecord => ({ kind: 'letter', timeMs, messageId, letter }));
+    return this.#commit(records, timeMs, undefined, ended, { kind: 'restored', ...authorship });
   }
 
   #merge(command: MergeLetter, askId: number): QueueHandled {

@@ -28,6 +28,10 @@ export type DeadLetterRejected = { readonly kind: 'rejected'; readonly rejection
 export type LettersAccepted = { readonly kind: 'accepted'; readonly ids: readonly number[] };
 /** `gone`: those that were resolved before, never given, or are being merged. */
 export type LettersPurged = { readonly kind: 'purged'; readonly ids: readonly number[]; readonly gone: readonly number[] };
+/** `lost`: they were purged, and cannot be put back any more. */
+export type PurgedFound = { readonly kind: 'purgedFound'; readonly ids: readonly number[]; readonly lost: readonly number[] };
+/** Of those that are in neither it is to be asked again: they did not fit, or are in the queue. */
+export type LettersRestored = { readonly kind: 'restored'; readonly ids: readonly number[]; readonly lost: readonly number[] };
 export type LettersCounted = {
   readonly kind: 'counted';
   readonly nextId: number;
@@ -89,7 +93,16 @@ export type LettersGrouped = { readonly kind: 'groups'; readonly groups: readonl
 export type Done = { readonly kind: 'done' };
 
 export type IndexReply = LettersListed | LetterRead | LettersFound | LettersMatched | LettersGrouped;
-export type DeadLetterReply = LettersAccepted | LettersPurged | MergeEnded | LettersCounted | Done | IndexReply | DeadLetterRejected;
+export type DeadLetterReply =
+  | LettersAccepted
+  | LettersPurged
+  | PurgedFound
+  | LettersRestored
+  | MergeEnded
+  | LettersCounted
+  | Done
+  | IndexReply
+  | DeadLetterRejected;
 
 /** Which reply (besides DeadLetterRejected) each command gets. */
 export type DeadLetterReplyTo = {
@@ -97,6 +110,8 @@ export type DeadLetterReplyTo = {
   readonly claimLetters: Done;
   readonly releaseClaim: Done;
   readonly purgeLetters: LettersPurged;
+  readonly findPurged: PurgedFound;
+  readonly restoreLetters: LettersRestored;
   readonly mergeLetter: MergeEnded;
   readonly countLetters: LettersCounted;
   readonly listLetters: LettersListed;

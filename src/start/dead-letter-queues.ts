@@ -39,7 +39,12 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly router: Router;
   /** Where their indexes stand: the server's, or one in memory. */
   readonly database: Database;
-  readonly settings: () => { readonly emitsMetrics: boolean; readonly maxGeneration: number; readonly compactionMaxCarry: number };
+  readonly settings: () => {
+    readonly emitsMetrics: boolean;
+    readonly maxGeneration: number;
+    readonly compactionMaxCarry: number;
+    readonly undoWindowMs: number;
+  };
   /** Absent: nobody counts. `storeKind`: what topics stand on. */
   readonly metrics?: Metrics | undefined;
   readonly storeKind: string;
@@ -167,6 +172,7 @@ export class DeadLetterQueues {
       ...given,
       ...(metrics === undefined ? {} : { metrics: new QueueMetrics({ metrics, queue, storeKind, clock }) }),
       carryAtOnceMax: () => settings().compactionMaxCarry,
+      undoWindowMs: () => settings().undoWindowMs,
       queue,
       topic,
       codec: deadLetterCodec(queue, prefix),

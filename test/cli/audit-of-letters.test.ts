@@ -71,4 +71,22 @@ test('is read with a command, and outlives kill -9', { timeout: 120_000 }, async
   expect((await audit('--category transfer --message-id 0')).map(({ action }) => action)).toEqual(['dead-letter']);
   expect((await perdure('audit')).out).toMatch(/^TIME +ACTION [^]* finish +dlq\.\S+transfer\.active +1, 2 +completed: purged 2 /);
   expect(await perdure('audit --message-id 1')).toMatchObject({ code: 2 });
+
+  // What the killed process purged, this one undoes: all that the job purged, once.
+  const jobs = JSON.parse((await perdure('job list -o json')).out) as readonly Told[];
+  const undo = `restore --job ${String(jobs[0]?.['jobId'])} --reason "they were wanted"`;
+  expect(await perdure(undo)).toMatchObject({ code: 0, out: 'restored 2\n' });
+  const letters = JSON.parse((await perdure('read --category transfer')).out) as readonly Told[];
+  expect(letters.map(({ messageId, generation }) => [messageId, generation])).toEqual([0, 1, 2, 3].map((id) => [id, 0]));
+  expect(await perdure(undo)).toMatchObject({ code: 0, out: expect.stringMatching(/^restored 0\n/) });
+  const [restoring] = (JSON.parse((await perdure('job list -o json')).out) as readonly Told[]).filter(
+    ({ operation }) => operation === 'restore',
+  );
+  expect(await perdure(`restore --job ${String(restoring?.['jobId'])}`)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/FAILED_PRECONDITION: job \S+ is a restore: only a purge can be undone/),
+  });
+  await expect
+    .poll(async () => (await audit()).filter(({ action }) => action === 'restore'), patience)
+    .toMatchObject([{ messageIds: [1, 2], reason: 'they were wanted', actor: { subject: 'anonymous' } }]);
 });

@@ -145,6 +145,7 @@ describe('the keys', () => {
       mergeConcurrency: 8,
       mergeTaskTimeoutMs: 30_000,
       requiresReason: false,
+      undoWindowMs: 3_600_000,
       compactionMaxCarry: 10_000,
     });
     const { entries, problems } = constantEntries(

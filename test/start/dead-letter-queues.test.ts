@@ -104,7 +104,7 @@ class Server {
         },
       },
       checkpoints,
-      settings: () => ({ emitsMetrics: true, maxGeneration: 5, compactionMaxCarry: 10_000 }),
+      settings: () => ({ emitsMetrics: true, maxGeneration: 5, undoWindowMs: 0, compactionMaxCarry: 10_000 }),
       metrics: this.metrics.of('history'),
       storeKind: 'embedded',
       revival: { pauseMs: 50 },

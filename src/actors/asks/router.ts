@@ -127,6 +127,8 @@ const deadLetterReplies: ReplyKinds<DeadLetterReplyTo> = {
   claimLetters: { done: true },
   releaseClaim: { done: true },
   purgeLetters: { purged: true },
+  findPurged: { purgedFound: true },
+  restoreLetters: { restored: true },
   mergeLetter: { mergeEnded: true },
   countLetters: { counted: true },
   listLetters: { letters: true },

@@ -26,7 +26,7 @@ import type { Tenure } from '../partition/tenure.ts';
 import { AuditTeller } from './audit-teller.ts';
 import { JobsCompaction } from './jobs-compaction.ts';
 import { JobRunner } from './jobs-runner.ts';
-import { type AskQueue, SelectionFailure, selectLetters } from './jobs-selection.ts';
+import { type AskQueue, NotRestorable, SelectionFailure, selectLetters } from './jobs-selection.ts';
 
 export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
@@ -271,7 +271,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #select({ askId, request }: SelectLetters): Promise<void> {
-    const { sink, logger, clock, random, sha256 } = this.#options;
+    const { clock, random, sha256 } = this.#options;
     this.#selections.add(askId);
     try {
       const planId = uuidAt(clock.wallMs(), random.nonce());
@@ -279,12 +279,20 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
       const plan = await selectLetters(request, { planId, sha256, ask });
       if (this.#selections.has(askId)) this.#tenure.submit({ kind: 'storePlan', askId, plan });
     } catch (error) {
-      const failure = error instanceof SelectionFailure ? error.answer : undefined;
-      if (failure === undefined) logger.error('letters of a plan could not be selected', { error: asError(error) });
-      if (failure !== undefined && isAskFailure(failure)) sink.fail(askId, failure);
-      else sink.fail(askId, internalError('letters of a plan could not be selected'));
+      this.#notSelected(askId, error);
     }
     this.#selections.delete(askId);
+  }
+
+  #notSelected(askId: number, error: unknown): void {
+    const { sink, logger } = this.#options;
+    if (error instanceof NotRestorable) {
+      return void sink.answer(askId, { kind: 'rejected', rejection: { reason: 'failed-precondition', message: error.message } });
+    }
+    const failure = error instanceof SelectionFailure ? error.answer : undefined;
+    if (failure === undefined) logger.error('letters of a plan could not be selected', { error: asError(error) });
+    if (failure !== undefined && isAskFailure(failure)) sink.fail(askId, failure);
+    else sink.fail(askId, internalError('letters of a plan could not be selected'));
   }
 
   #ask<Request extends DeadLetterRequest>(askId: number, queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {

@@ -63,7 +63,12 @@ export function askPage(
     });
     return;
   }
-  const request = { kind: 'listLetters', ...page, bytesMax: deadLetterLimits.listedBytesMax, withContent: isDoubtful } as const;
+  const request = {
+    kind: 'listLetters',
+    ...page,
+    bytesMax: deadLetterLimits.listedBytesMax,
+    withContent: isDoubtful || job.operation === 'restore',
+  } as const;
   asker.askDeadLetters(number, request, deadlineMs, (answer) => {
     if (answer.kind === 'letters')
       answered(
@@ -88,6 +93,11 @@ function endOf({ ids }: Job, from: number, end: number): number {
 
 function failureOf(answer: AskFailure | { readonly kind: 'rejected'; readonly rejection: { readonly message: string } }): AskFailure {
   return isAskFailure(answer) ? answer : { kind: 'internal', message: answer.rejection.message };
+}
+
+/** It is not in the queue: nothing is known of it. */
+export function purged(messageId: number): SeenLetter {
+  return found({ messageId, generation: 0 });
 }
 
 function found(letter: { readonly messageId: number; readonly generation: number }): SeenLetter {

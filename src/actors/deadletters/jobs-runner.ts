@@ -21,7 +21,8 @@ import { isAskFailure, type AskFailure } from '../asks/asks.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Clock, Timer } from '../ports.ts';
 import { JobClaim } from './jobs-claim.ts';
-import { askPage, type LetterPage, type PageRequest, type SeenLetter } from './jobs-letters.ts';
+import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter } from './jobs-letters.ts';
+import { outcomesOf, stepOf } from './jobs-steps.ts';
 import { Pace } from './jobs-pace.ts';
 import { failedOutcome, type MergeAnswer, mergeResult } from './jobs-merge-answers.ts';
 import { JobTally } from './jobs-tally.ts';
@@ -198,7 +199,8 @@ export class JobRunner {
     for (let id: number | undefined = from; id !== undefined && id <= end; id = nextId(ids, id + 1)) {
       if (this.#tally.isSettled(id)) continue;
       const letter = letters.get(id);
-      if (isDoubtful) this.#seenAgain(id, letter);
+      if (this.#entry.job.operation === 'restore') this.#lookedForPurged(id, letter, isDoubtful);
+      else if (isDoubtful) this.#seenAgain(id, letter);
       else if (letter === undefined) this.#tally.settle(id, { kind: 'gone' });
       else this.#seen.push(letter);
     }
@@ -213,6 +215,12 @@ export class JobRunner {
     if (letter === undefined) this.#resolved(id);
     else if (letter.jobId === this.#jobId) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
     else this.#pending.push(letter);
+  }
+
+  /** What is in the queue came back by this job, or by another one before. */
+  #lookedForPurged(id: number, letter: SeenLetter | undefined, isDoubtful: boolean): void {
+    if (letter !== undefined) this.#tally.settle(id, { kind: letter.jobId === this.#jobId ? 'restored' : 'gone' });
+    else (isDoubtful ? this.#pending : this.#seen).push(purged(id));
   }
 
   /** By this job, though nobody has told it. */
@@ -249,10 +257,8 @@ export class JobRunner {
       case 'merge':
         return this.#goMerge();
       case 'purge':
-        return this.#goPurge();
       case 'restore':
-        this.#failedBecause = 'letters that were purged cannot be restored yet';
-        return this.#soon();
+        return this.#goInSteps();
       default:
         return unreachable(operation);
     }
@@ -321,25 +327,23 @@ export class JobRunner {
     this.#halt('no shard says what comes of its letters');
   }
 
-  #goPurge(): void {
+  /** Many letters in one request, one request at a time. */
+  #goInSteps(): void {
     if (this.#underWay > 0 || this.#pending.length === 0) return;
     const most = Math.min(this.#pending.length, this.#options.lettersPerStepMax(), deadLetterLimits.idsPerCommandMax);
     const count = this.#pace.take(most, this.#options.clock.monoMs());
     if (count === 0) return this.#after(this.#pace.waitMs(), () => this.#soon());
     const batch = this.#pending.splice(0, count);
     const { job } = this.#entry;
-    const letters = batch.map(({ messageId, generation }) => ({ messageId, generation }));
-    const request = { kind: 'purgeLetters', jobId: this.#jobId, who: job.actor, why: job.reason, letters } as const;
     this.#underWay = count;
-    this.#options.asker.askDeadLetters(job.queue.number, request, this.#deadlineMs(), (answer) => {
+    this.#options.asker.askDeadLetters(job.queue.number, stepOf(job, batch), this.#deadlineMs(), (answer) => {
       if (this.#isStopped) return;
       this.#underWay = 0;
-      if (answer.kind === 'purged') {
+      if (answer.kind === 'purged' || answer.kind === 'restored') {
         this.#reached();
-        for (const id of answer.ids) this.#tally.settle(id, { kind: 'purged' });
-        // It was there a moment ago, and only a merge of an earlier job can have it.
-        for (const messageId of answer.gone)
-          this.#tally.settle(messageId, { kind: 'skipped', skip: { messageId, reason: 'being-merged' } });
+        const { settled, rest } = outcomesOf(batch, answer);
+        for (const [id, outcome] of settled) this.#tally.settle(id, outcome);
+        this.#pending.unshift(...rest);
       } else {
         this.#doubt();
         if (isAskFailure(answer)) this.#unreachable(answer);

@@ -21,6 +21,13 @@ export class SelectionFailure<Answer extends { readonly kind: string }> extends 
   }
 }
 
+/** All that was asked for was purged too long ago. */
+export class NotRestorable extends Error {
+  constructor() {
+    super('what was purged cannot be restored any more: the time in which that can be undone (perdure.dlq.undoWindow) is over');
+  }
+}
+
 export type Selecting = {
   readonly planId: string;
   /** In hex. */
@@ -31,10 +38,20 @@ export type Selecting = {
 /** Beyond the limits it is not looked further: the plan is refused. Throws SelectionFailure. */
 export async function selectLetters(request: PlanLetters, { planId, sha256, ask }: Selecting): Promise<StorePlan['plan']> {
   const { kind: _, selection, ...plan } = request;
-  const ids = await selectedIds(selection, ask);
-  const causes = ids.length === 0 ? [] : await causesOf(selection, ids, ask);
+  const ids = request.operation === 'restore' ? await purgedIds(selection, ask) : await selectedIds(selection, ask);
+  const causes = ids.length === 0 || request.operation === 'restore' ? [] : await causesOf(selection, ids, ask);
   const hashes = { hash: sha256(hashedText(request, ids)), requestHash: sha256(requestText(request)) };
   return { ...plan, planId, ...hashes, ids, selected: countIds(ids), causes };
+}
+
+/** Those that are too old are among them, and told of by the job; unless nothing else is left. */
+async function purgedIds({ ids = [], purgedBy }: LetterSelection, ask: AskQueue): Promise<readonly IdRange[]> {
+  const answer = await ask({ kind: 'findPurged', ids, purgedBy });
+  if (answer.kind !== 'purgedFound') throw new SelectionFailure(answer);
+  if (answer.ids.length === 0 && answer.lost.length > 0) throw new NotRestorable();
+  const selected: { from: number; to: number }[] = [];
+  for (const id of [...answer.ids, ...answer.lost].toSorted((one, other) => one - other)) addRising(selected, id);
+  return selected;
 }
 
 async function selectedIds({ ids, condition }: LetterSelection, ask: AskQueue): Promise<readonly IdRange[]> {

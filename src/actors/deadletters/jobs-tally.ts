@@ -17,6 +17,7 @@ export type LetterOutcome =
   | { readonly kind: 'merged' }
   | { readonly kind: 'merged-noop'; readonly noop: JobNoop }
   | { readonly kind: 'purged' }
+  | { readonly kind: 'restored' }
   /** Resolved by others before its turn. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly failure: JobFailure }
@@ -138,6 +139,7 @@ export class JobTally {
         if (this.#skips.length < jobLimits.skipsTold) this.#skips.push(outcome.skip);
         return;
       case 'purged':
+      case 'restored':
       case 'gone':
         this.#counts[outcome.kind] += 1;
         return;

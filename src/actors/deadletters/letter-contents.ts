@@ -11,6 +11,8 @@ export type LetterContentsOptions = {
   readonly codec: Pick<RecordCodec<DeadLetterRecord>, 'decode'>;
 };
 
+type Place = Pick<LetterRow, 'messageId' | 'offset'>;
+
 /** The next letter stands so close that it is read along. */
 const CLOSE_OFFSETS = 64;
 const STRETCH_BYTES = 256 * 1024;
@@ -26,7 +28,7 @@ export class LetterContents {
   }
 
   /** `next`: of whom it will be asked then. 'moved': another record stands there by now, or none. Rejects with LogError. */
-  async of({ messageId, offset }: LetterRow, next: LetterRow | undefined): Promise<LetterContent | 'moved'> {
+  async of({ messageId, offset }: Place, next: Place | undefined): Promise<LetterContent | 'moved'> {
     const { codec } = this.#options;
     const stored = await this.#recordAt(offset, next);
     if (stored === undefined || stored.key !== String(messageId) || stored.isTombstone === true) return 'moved';
@@ -36,7 +38,7 @@ export class LetterContents {
     return { value: stored.value, headers: headersOf(stored), letter, problem };
   }
 
-  async #recordAt(offset: number, next: LetterRow | undefined): Promise<StoredRecord | undefined> {
+  async #recordAt(offset: number, next: Place | undefined): Promise<StoredRecord | undefined> {
     if (!this.#stretch.has(offset)) {
       const isClose = next !== undefined && next.offset > offset && next.offset - offset <= CLOSE_OFFSETS;
       this.#stretch = new Map((await this.#read(offset, isClose ? STRETCH_BYTES : 1)).map((record) => [record.offset, record]));

@@ -28,13 +28,15 @@ export type QueueCompactionOptions = {
   readonly database: Pick<Database, 'letters'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'writtenNow'>;
-  readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit' | 'claimAnew'>;
+  readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit' | 'claimAnew' | 'nowMs'>;
   readonly logger: Logger;
   /** Resolves once the audit was told of all that stands before that offset; absent: nobody audits. */
   readonly audited?: (offset: number) => Promise<void>;
   /** Letters that a purge may have carried at once; beyond it waits for the hour. */
   readonly carryAtOnceMax: () => number;
   readonly timing?: Partial<CompactionTiming>;
+  /** How long a purge can be undone: until then its letters are not cut. Absent: not at all. */
+  readonly undoWindowMs?: () => number;
 };
 
 export type CompactionTiming = {
@@ -46,6 +48,10 @@ export type CompactionTiming = {
 };
 
 const defaultTiming: CompactionTiming = { quietMs: 1_000, backgroundMs: 30 * 60_000, retryMs: 60_000 };
+/** However often somebody purges: after so many undo windows the first of what was purged goes, and all of it. */
+const UNDO_WINDOWS_MAX = 24;
+/** Likewise with so many letters. */
+const UNDOABLE_LETTERS_MAX = 100_000;
 /** Of one page; one letter always fits. */
 const PAGE_LETTERS = 100;
 const PAGE_BYTES = 1024 * 1024;
@@ -65,6 +71,9 @@ export class QueueCompaction {
   #start = 0;
   #end = 0;
   #next: { readonly isUrgent: boolean } | undefined;
+  /** Of purges that are not cut; undefined: there are none, or nobody knows. */
+  #firstPurgeMs: number | undefined;
+  #lastPurgeMs: number | undefined;
   #failures = 0;
   /** Behind a failure. */
   #rests = false;
@@ -87,6 +96,10 @@ export class QueueCompaction {
   committed(record: DeadLetterRecord, offset: number): void {
     this.#end = offset + 1;
     if (record.kind !== 'resolved') return;
+    if (record.how === 'purged') {
+      this.#firstPurgeMs ??= record.timeMs;
+      this.#lastPurgeMs = record.timeMs;
+    }
     this.#consider();
   }
 
@@ -116,6 +129,18 @@ export class QueueCompaction {
     else if (hasPurged || isWorthwhile) this.#soon(false, this.#timing.backgroundMs);
   }
 
+  /** Until what was purged last, and all before it, can be undone no longer. */
+  get #undoRestMs(): number {
+    const { core, tenure, undoWindowMs = () => 0 } = this.#options;
+    const { uncutPurges, lastTimeMs } = core.state;
+    if (uncutPurges === 0 || uncutPurges > UNDOABLE_LETTERS_MAX) return 0;
+    const windowMs = undoWindowMs();
+    // Of purges in front of a checkpoint nobody knows when they were: before its last record.
+    const lastMs = this.#lastPurgeMs ?? lastTimeMs;
+    const endMs = Math.min(lastMs + windowMs, (this.#firstPurgeMs ?? lastMs) + UNDO_WINDOWS_MAX * windowMs);
+    return Math.max(0, endMs - tenure.nowMs());
+  }
+
   /** What was carried is not cut: the log refused, or the owner before us has gone meanwhile. */
   get #isUncut(): boolean {
     return this.#options.core.state.cut > this.#start;
@@ -138,6 +163,8 @@ export class QueueCompaction {
   #begin(): void {
     const { tenure } = this.#options;
     if (!tenure.active || this.#step.kind !== 'idle') return;
+    const restMs = this.#undoRestMs;
+    if (restMs > 0) return this.#soon(true, restMs);
     if (this.#isUncut) return void this.#quietly(async () => await this.#cut(this.#options.core.state.cut));
     this.#step = { kind: 'claiming' };
     tenure.claimAnew((cut) => {
@@ -182,12 +209,19 @@ export class QueueCompaction {
   /** Whoever restores from the rows begins behind it. */
   async #cut(cut: number): Promise<void> {
     const { log, partition, checkpointer, logger, audited } = this.#options;
+    // Somebody has purged since it began: of those letters not all were carried.
+    const restMs = this.#undoRestMs;
+    if (restMs > 0) {
+      this.#step = { kind: 'idle' };
+      return this.#soon(true, restMs);
+    }
     this.#step = { kind: 'cutting' };
     await audited?.(cut);
     await checkpointer.writtenNow();
     await log.truncate(partition, cut);
     logger.info('the journal of a dead letter queue begins later', { offset: cut, records: cut - this.#start });
     this.#start = cut;
+    this.#firstPurgeMs = undefined;
     this.#step = { kind: 'idle' };
     this.#failures = 0;
     this.#consider();

@@ -28,6 +28,7 @@ import { QueueStory } from '../../deadletters/audit/queue-story.ts';
 import type { AuditAsker } from '../asks/router.ts';
 import { AuditTeller } from './audit-teller.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
+import { QueueUndo } from './queue-undo.ts';
 import { QueueIndex } from './queue-index.ts';
 import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
 import { LettersAhead } from './letters-ahead.ts';
@@ -40,6 +41,8 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   /** Letters that a purge may have written again at once, so that the rest can be forgotten. As of now; `perdure.dlq.compactionMaxCarry`. */
   readonly carryAtOnceMax?: () => number;
   readonly compactionTiming?: Partial<CompactionTiming>;
+  /** How long a purge can be undone. As of now; `perdure.dlq.undoWindow`. */
+  readonly undoWindowMs?: () => number;
   /** Absent: nobody counts. */
   readonly metrics?: QueueMetrics;
   /** What executes their tasks again. */
@@ -177,6 +180,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       checkpointer,
       index,
       compaction,
+      undo: new QueueUndo({ ...options, logger, partition, core, tenure, undoWindowMs: options.undoWindowMs ?? (() => 0) }),
       logger,
       onActivated: () => {
         this.#isServed = true;
@@ -256,11 +260,16 @@ function commandBytes(command: DeadLetterCommand): number {
       return COMMAND_BYTES + 16 * command.ranges.length;
     case 'purgeLetters':
       return COMMAND_BYTES + 16 * command.letters.length;
+    case 'findPurged':
+      return COMMAND_BYTES + 16 * command.ids.length;
+    case 'restoreLetters':
+      return COMMAND_BYTES + 16 * command.messageIds.length;
     case 'listLetters':
     case 'findLetters':
     case 'countMatching':
     case 'groupLetters':
       return COMMAND_BYTES + (command.condition === undefined ? 0 : CONDITION_BYTES);
+    case 'putBack':
     case 'carryLetters':
       return command.letters.reduce((bytes, { letter }) => bytes + letterBytes(letter), COMMAND_BYTES);
     case 'beginCarrying':
@@ -286,6 +295,7 @@ type QueueShellOptions = {
   readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
   readonly index: QueueIndex;
   readonly compaction: QueueCompaction;
+  readonly undo: QueueUndo;
   readonly logger: Logger;
   readonly onActivated: () => void;
   readonly onDeactivated: () => void;
@@ -339,6 +349,8 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
           'letters are gone: a shard has handed them over, and they are not in this topic. Was it deleted, or did it lose records?';
         return this.#options.logger.error(lost, { 'shard-id': shard, 'first-sequence': from, 'last-sequence': to });
       }
+      case 'readPurged':
+        return this.#options.undo.read(effect);
       case 'readIndex':
         return this.#options.index.read(effect.askId, effect.request);
       case 'giveUpIndex':

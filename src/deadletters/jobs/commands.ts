@@ -5,7 +5,12 @@ import type { IdRange } from '../commands.ts';
 import type { Job, JobAuthor, JobOperation, JobOptions, JobQueue, Plan } from './job.ts';
 
 /** Both hold; undefined: all letters. `ids` rise and do not touch each other. */
-export type LetterSelection = { readonly ids: readonly IdRange[] | undefined; readonly condition: Condition | undefined };
+export type LetterSelection = {
+  readonly ids: readonly IdRange[] | undefined;
+  readonly condition: Condition | undefined;
+  /** Of a restore: only what this job purged. */
+  readonly purgedBy?: string;
+};
 
 /** Reply: planned. Rejected: invalid-argument, too-many (1,000,000 ids, 10,000 ranges). */
 export type PlanLetters = JobAuthor & {

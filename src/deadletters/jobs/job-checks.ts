@@ -6,7 +6,7 @@ import type { JobAuthor, JobOperation, JobOptions } from './job.ts';
 import { jobLimits } from './job-limits.ts';
 
 export function planProblem({ operation, selection, options, ...author }: PlanLetters): string | undefined {
-  if (operation === 'restore') return 'letters that were purged cannot be restored yet';
+  if (operation === 'restore' && selection.ids === undefined) return 'letters that are restored are named by their ids';
   return authorProblem(author) ?? optionsProblem(operation, options, author.reason) ?? (selection.ids && idRangesProblem(selection.ids));
 }
 

@@ -5,6 +5,7 @@ import { groupMethods } from './groups.ts';
 import { jobMethods } from './jobs.ts';
 import { letterMethods } from './letters.ts';
 import { planMethods } from './plans.ts';
+import { restoreMethods } from './restore.ts';
 import { queueListMethods } from './queue-list.ts';
 
 /** Loaded by the first call of DeadLetterService, with all that it imports. */
@@ -16,5 +17,6 @@ export function deadLetterServiceMethods(context: HandlerContext): readonly Name
     ...planMethods(context),
     ...jobMethods(context),
     ...auditMethods(context),
+    ...restoreMethods(context),
   ];
 }

@@ -8,6 +8,7 @@ const built = [
   ...['ListDeadLetterQueues', 'ListDeadLetters', 'CountDeadLetters', 'GetDeadLetter', 'GroupDeadLetters'],
   ...['PlanDeadLetters', 'ApplyPlan'],
   ...['DescribeJob', 'ListJobs', 'PauseJob', 'ResumeJob', 'CancelJob', 'UpdateJob'],
+  'RestoreDeadLetters',
   'ListAuditEntries',
 ];
 

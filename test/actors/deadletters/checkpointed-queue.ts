@@ -7,7 +7,7 @@ import type { Database, JournalId } from '../../../src/actors/database.ts';
 import { AuditHost } from '../../../src/actors/deadletters/audit-host.ts';
 import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import type { DeadLetterRequest, FindPurged, RestoreLetters } from '../../../src/deadletters/commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
@@ -30,6 +30,8 @@ const topic = 'dlq.test.transfer.active';
 export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   readonly #limits: Partial<CheckpointLimits>;
   readonly codec = deadLetterCodec(queue, 'test');
+  /** How long a purge can be undone. */
+  undoWindowMs = 0;
   /** It tells an audit, of the same process. */
   isAudited = false;
   /** No audit is there, from now on. */
@@ -85,6 +87,20 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     const all = this.log.records({ topic: 'test.audit', partition: 0 });
     const records = all.filter((record) => effective(cursor, record, jsonClaims) === 'record');
     return records.map((stored) => auditCodec.decode(stored.value, stored.schema, stored).entry);
+  }
+
+  async findPurged(purgedBy?: string): Promise<DeadLetterAnswer<FindPurged> | undefined> {
+    return await this.ask({ kind: 'findPurged', ids: [{ from: 0, to: 1_000 }], purgedBy });
+  }
+
+  async restore(messageIds: readonly number[]): Promise<DeadLetterAnswer<RestoreLetters> | undefined> {
+    const ranges = [{ from: Math.min(...messageIds), to: Math.max(...messageIds) }];
+    await this.ask({ kind: 'releaseClaim', jobId: 'job' });
+    await this.ask({ kind: 'claimLetters', jobId: 'undo', ranges });
+    const answer = await this.ask({ kind: 'restoreLetters', jobId: 'undo', who: 'bert', why: 'a mistake', messageIds });
+    await turns(8);
+    await this.ask({ kind: 'releaseClaim', jobId: 'undo' });
+    return answer;
   }
 
   /** As where there is none, and rows stood in the memory of the process before. */
@@ -166,6 +182,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
       logger: this.logger,
       onStatus: () => {},
       execution: this.execution(router),
+      undoWindowMs: () => this.undoWindowMs,
       ...(this.isAudited ? { audit: router } : {}),
       checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },
     });

@@ -165,10 +165,16 @@ test('what is not built says so', async () => {
     codes.UNIMPLEMENTED,
     'OPERATION_RESTORE is not supported by this server yet',
   ]);
-  expect(await client.refused('RestoreDeadLetters', { queue: transfer })).toEqual([
-    codes.UNIMPLEMENTED,
-    'RestoreDeadLetters is not supported by this server yet',
-  ]);
+});
+
+test.each<[Plain, string]>([
+  [{ queue: transfer }, 'neither message_ids nor job_id is set'],
+  [{ queue: transfer, messageIds: [-1] }, 'Invalid message id: -1'],
+  [{ queue: transfer, messageIds: [1], jobId: 'j' }, 'message_ids and job_id are set: leave one of them out'],
+  [{ messageIds: [1] }, 'queue is not set'],
+  [{ queue: transfer, messageIds: [1], reason: 'x'.repeat(501) }, 'reason'],
+])('RestoreDeadLetters of %j is refused', async (request, text) => {
+  expect(await client.refused('RestoreDeadLetters', request)).toEqual([codes.INVALID_ARGUMENT, expect.stringContaining(text)]);
 });
 
 test('a server that carries out no jobs says so, and lists no queues', async () => {
