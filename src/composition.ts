@@ -23,6 +23,7 @@ import { LoopTurns } from './actors/loop-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
+import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
 import { limitSettings } from './config/limits.ts';
@@ -40,6 +41,7 @@ import { matchingPartitionOf } from './matching/task-queue.ts';
 import { DeadLetterAudit } from './start/dead-letter-audit.ts';
 import { DeadLetterJobs } from './start/dead-letter-jobs.ts';
 import { DeadLetterQueues, ownQueues } from './start/dead-letter-queues.ts';
+import { archivalOf } from './start/archival.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
@@ -118,7 +120,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const dynamicConfig = dynamicConfigOf(options);
-  const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings) };
+  const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings), ...dynamicConfig.values(archivalSettings) };
   const share = memoryShare(memory);
   const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
   const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };
@@ -160,6 +162,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
   const node = `${hostname()}:${options.port}`;
   const capture = taskCapture({ cluster, dynamicConfig, prefix, node, metrics, devFaults: options.devFaults ?? [] });
+  const archival = archivalOf({ options: options.archival, cluster, router, historyShards: layout.historyShards, capture });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -172,6 +175,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       registry: cluster,
       visibility,
       capture,
+      isArchiving: archival.isArchiving,
+      sideRunners: archival.runners,
       ...(checkpoints === undefined
         ? {}
         : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState, backgroundReads } }),
@@ -254,6 +259,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         jobs: router,
         audit: router,
         visibility,
+        ...(archival.port === undefined ? {} : { archival: archival.port }),
         historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
         matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
         taskQueuePartitions: layout.taskQueuePartitions,

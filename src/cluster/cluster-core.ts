@@ -4,6 +4,7 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
+import { type ArchivalChange, type ArchivalState, nextArchivalState, notArchived, otherUri } from './archival-state.ts';
 import { ClusterState, type ClusterSnapshot, type Namespace } from './cluster-state.ts';
 import type {
   AddDeadLetterQueue,
@@ -16,7 +17,7 @@ import type {
   RemoveSearchAttributes,
   UpdateNamespace,
 } from './commands.ts';
-import type { ClusterRecord } from './records.ts';
+import type { ClusterRecord, NamespaceArchivalSet } from './records.ts';
 import type { ClusterRejection, ClusterReply } from './replies.ts';
 import { systemNamespace } from '../kernel/system-namespace.ts';
 import { utf8Bytes } from '../kernel/utf8.ts';
@@ -119,7 +120,10 @@ export class ClusterCore {
     if (this.#count('live') >= clusterLimits.namespacesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.namespacesMax} namespaces, its limit`);
     }
-    return commit({ kind: 'namespaceRegistered', timeMs, id, name, description, ownerEmail, data, retentionMs });
+    const registered = { kind: 'namespaceRegistered', timeMs, id, name, description, ownerEmail, data, retentionMs } as const;
+    const archival = archivalSet(id, notArchived, command.archival, timeMs);
+    if (archival === otherUri) return invalid(otherUri);
+    return archival === undefined ? commit(registered) : commit(archival, [registered]);
   }
 
   #update(command: UpdateNamespace, timeMs: number): Result {
@@ -135,9 +139,14 @@ export class ClusterCore {
     if (problem !== undefined) return invalid(problem);
     const { id, state } = known;
     if (command.state === 'registered' && state === 'deprecated') return invalid('Invalid namespace state update.');
-    const updated: ClusterRecord = { kind: 'namespaceUpdated', timeMs, id, description, ownerEmail, data, retentionMs };
-    if (command.state !== 'deprecated' || state === 'deprecated') return saysMore(command) ? commit(updated) : unchanged;
-    return commit({ kind: 'namespaceDeprecated', timeMs, id }, saysMore(command) ? [updated] : []);
+    const archival = archivalSet(id, known.archival, command.archival, timeMs);
+    if (archival === otherUri) return invalid(otherUri);
+    const records: ClusterRecord[] = [];
+    if (saysMore(command)) records.push({ kind: 'namespaceUpdated', timeMs, id, description, ownerEmail, data, retentionMs });
+    if (archival !== undefined) records.push(archival);
+    if (command.state === 'deprecated' && state !== 'deprecated') records.push({ kind: 'namespaceDeprecated', timeMs, id });
+    const last = records.pop();
+    return last === undefined ? unchanged : commit(last, records);
   }
 
   /** Asked again for one that is deleted, it changes nothing, as in Temporal. */
@@ -247,6 +256,18 @@ const unchanged: Result = { kind: 'answer', reply: done, effects: [] };
 
 function commit(record: ClusterRecord, before: readonly ClusterRecord[] = []): Result {
   return { kind: 'commit', before, record, reply: done, effects: [] };
+}
+
+/** undefined: nothing of it changes. */
+function archivalSet(
+  id: string,
+  known: ArchivalState,
+  change: ArchivalChange | undefined,
+  timeMs: number,
+): NamespaceArchivalSet | typeof otherUri | undefined {
+  const next = change === undefined ? known : nextArchivalState(known, change);
+  if (next === otherUri) return otherUri;
+  return next === known ? undefined : { kind: 'namespaceArchivalSet', timeMs, id, ...next };
 }
 
 /** Than its state. */

@@ -4,6 +4,7 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { ClusterInitialized, ClusterRecord, DeadLetterQueueAdded } from './records.ts';
+import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
 import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
@@ -19,6 +20,8 @@ export type Namespace = {
   readonly ownerEmail: string;
   readonly data: ReadonlyMap<string, string>;
   readonly retentionMs: number;
+  /** Of its closed histories. */
+  readonly archival: ArchivalState;
   readonly createdTimeMs: number;
   /** System and custom attributes: name -> IndexedValueType. The same map until it changes. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
@@ -137,6 +140,7 @@ export class ClusterState implements ClusterSnapshot {
           ownerEmail,
           data,
           retentionMs,
+          archival: notArchived,
           createdTimeMs: record.timeMs,
         } as const;
         return this.#put({ ...described, ...this.#attributesOf(id) });
@@ -144,6 +148,10 @@ export class ClusterState implements ClusterSnapshot {
       case 'namespaceUpdated': {
         const { id, description, ownerEmail, data, retentionMs } = record;
         return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
+      }
+      case 'namespaceArchivalSet': {
+        const { id, isEnabled, uri } = record;
+        return this.#put({ ...this.#known(id), archival: { isEnabled, uri } });
       }
       case 'namespaceDeprecated':
         return this.#put({ ...this.#known(record.id), state: 'deprecated' });

@@ -1,5 +1,7 @@
 /** What the cluster actor is asked. Ids come with the command; durations are integer milliseconds, 0 = not set. */
 
+import type { ArchivalChange } from './archival-state.ts';
+
 /** Reply: Done; rejected: namespace-exists, invalid-argument. */
 export type RegisterNamespace = {
   readonly kind: 'registerNamespace';
@@ -9,6 +11,8 @@ export type RegisterNamespace = {
   readonly ownerEmail: string;
   readonly data: ReadonlyMap<string, string>;
   readonly retentionMs: number;
+  /** undefined: the cluster archives nothing, and says so of the namespace. */
+  readonly archival?: ArchivalChange | undefined;
 };
 
 /**
@@ -23,6 +27,7 @@ export type UpdateNamespace = {
   readonly data: ReadonlyMap<string, string> | undefined;
   readonly retentionMs: number | undefined;
   readonly state: 'registered' | 'deprecated' | undefined;
+  readonly archival?: ArchivalChange | undefined;
 };
 
 /** It can no longer be called, and its name is free again. One that is deleted stays as it is. Reply: Done; rejected: namespace-not-found. */

@@ -31,6 +31,15 @@ export type NamespaceUpdated = {
   readonly retentionMs: number;
 };
 
+/** Of its histories, from now on. */
+export type NamespaceArchivalSet = {
+  readonly kind: 'namespaceArchivalSet';
+  readonly timeMs: number;
+  readonly id: string;
+  readonly isEnabled: boolean;
+  readonly uri: string;
+};
+
 /** Nothing is started in it any more. */
 export type NamespaceDeprecated = { readonly kind: 'namespaceDeprecated'; readonly timeMs: number; readonly id: string };
 
@@ -83,6 +92,7 @@ export type ClusterRecord =
   | ClusterInitialized
   | NamespaceRegistered
   | NamespaceUpdated
+  | NamespaceArchivalSet
   | NamespaceDeprecated
   | NamespaceDeleted
   | SearchAttributesAdded

@@ -1,4 +1,5 @@
 /** Every key of the dynamic configuration that this server uses. */
+import { archivalSettings } from './archival-settings.ts';
 import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from './dead-letter-settings.ts';
 import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
@@ -10,6 +11,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   captureSettings,
   letterSettings,
   deadLetterSettingsWithoutEffect,
+  archivalSettings,
   callbackSettings,
   callbackRequestSettings,
   callbackRetrySettings,

@@ -23,6 +23,7 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
     },
     persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
     clusterMetadata: { currentClusterName: server.clusterName },
+    ...effectiveArchival(server),
     ...dynamicConfigClient(server),
     ...perdureKeys(server),
   };
@@ -34,11 +35,27 @@ function dynamicConfigClient({ dynamicConfigFile: file }: ServerSettings): objec
     : { dynamicConfigClient: { filepath: file.filename, pollInterval: formatDurationMs(file.pollIntervalMs) } };
 }
 
-function perdureKeys({ log, dynamicConfig, stateLimits }: ServerSettings): object {
+function effectiveArchival({ archival }: ServerSettings): object {
+  if (archival === undefined) return {};
+  const { isPaused, isRead: enableRead, fileMode, dirMode, namespaceDefault } = archival;
+  const filestore = { fileMode: octal(fileMode), dirMode: octal(dirMode) };
+  const { isEnabled, uri: URI } = namespaceDefault;
+  return {
+    archival: { history: { state: isPaused ? 'paused' : 'enabled', enableRead, provider: { filestore } } },
+    namespaceDefaults: { archival: { history: { state: isEnabled ? 'enabled' : 'disabled', ...(URI === '' ? {} : { URI }) } } },
+  };
+}
+
+function octal(mode: number): string {
+  return `0${mode.toString(8).padStart(3, '0')}`;
+}
+
+function perdureKeys({ log, dynamicConfig, stateLimits, archival }: ServerSettings): object {
   const limits = Object.fromEntries([...dynamicConfig].filter(([key]) => isLimit(key)));
   const perdure = {
     ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka), ...effectiveState(log.state) } : {}),
     ...effectiveStateLimits(log, stateLimitsBeside(stateLimits ?? {}, memoryThereIs())),
+    ...(archival === undefined ? {} : { archival: { roots: archival.roots } }),
     ...(Object.keys(limits).length > 0 ? { dynamicConfig: limits } : {}),
   };
   return Object.keys(perdure).length > 0 ? { perdure } : {};

@@ -36,6 +36,8 @@ import {
 const mib = 2 ** 20;
 const tib = 2 ** 40;
 
+const octalMode = () => matching(/^0?[0-7]{3}$/, 'an octal mode in quotes, such as "0666"');
+
 const noTls = 'TLS on this server’s own ports is not available yet; remove the key and put a TLS proxy in front';
 const noAuthorization = 'authorization is not available yet; remove the key and restrict who can reach the port';
 
@@ -375,14 +377,73 @@ export const fileSchema = group({
         'Records of one journal after which a checkpoint is written, if it is not for another reason: a restart reads what no checkpoint has. Less with a heap below 1.5 GiB.',
         { default: defaults.state.checkpointRecordsMax },
       ),
+      archival: key(
+        group({
+          roots: key(
+            listOrText(text('a folder'), 'a list of folders'),
+            'Folders below which namespaces may have their histories archived, absolute. Left out: the folder of namespaceDefaults alone.',
+          ),
+        }),
+        'Where archived histories may be written.',
+      ),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
     }),
     'What only Perdure has.',
   ),
   publicClient: unused(),
   dcRedirectionPolicy: unused(),
-  archival: unused('archival is not available yet'),
-  namespaceDefaults: unused(),
+  archival: key(
+    group({
+      history: key(
+        group({
+          state: key(
+            oneOf(['enabled', 'disabled', 'paused'], 'enabled, disabled or paused'),
+            'enabled, disabled, or paused: then tasks wait.',
+            {
+              default: 'disabled',
+            },
+          ),
+          enableRead: key(flag(), 'Histories that retention has deleted are read from there.', { default: false }),
+          provider: key(
+            group({
+              filestore: key(
+                group({
+                  fileMode: key(octalMode(), 'Permissions of files, octal, in quotes.', { default: '0666' }),
+                  dirMode: key(octalMode(), 'Permissions of folders, octal, in quotes.', { default: '0766' }),
+                }),
+                'Folders of this machine.',
+              ),
+              s3store: unused('only the filestore is available'),
+              gstorage: unused('only the filestore is available'),
+              gstore: unused('only the filestore is available'),
+            }),
+            'Where histories are kept: of filestore alone.',
+          ),
+        }),
+        'Histories of closed workflows.',
+      ),
+      visibility: unused('archival of visibility is not available yet'),
+    }),
+    'Histories of closed workflows are kept in a folder beyond their retention (docs/operations/archival.md).',
+  ),
+  namespaceDefaults: key(
+    group({
+      archival: key(
+        group({
+          history: key(
+            group({
+              state: key(oneOf(['enabled', 'disabled'], 'enabled or disabled'), 'enabled or disabled.', { default: 'disabled' }),
+              URI: key(text('a URI like file:///var/archive'), 'Of namespaces that name none: file:///var/archive.'),
+            }),
+            'Histories of closed workflows.',
+          ),
+          visibility: unused('archival of visibility is not available yet'),
+        }),
+        'Of namespaces that say nothing of it.',
+      ),
+    }),
+    'What holds for namespaces that are registered without it.',
+  ),
   visibility: unused(),
   dynamicConfigClient: key(
     group({

@@ -1,3 +1,4 @@
+import type { ArchivalOptions } from './archival.ts';
 import type { DevFault } from './dev-faults.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { DynamicEntries } from './dynamic-config.ts';
@@ -51,6 +52,8 @@ export type ServerOptions = {
   /** What tasks meet because somebody wants it; absent: nothing. */
   readonly devFaults?: readonly DevFault[] | undefined;
   readonly clusterName: string;
+  /** undefined: no history is archived. */
+  readonly archival?: ArchivalOptions | undefined;
   /** Where metrics can be scraped; undefined: nowhere, and none are kept. */
   readonly metrics?: MetricsOptions | undefined;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */

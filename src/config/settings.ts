@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { asError } from '../kernel/error-text.ts';
 import type { LogFormat, LogLevel } from '../observability/logger.ts';
+import { archivalOptions } from './archival.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import { checkDynamicConfigFile } from './dynamic-config.ts';
@@ -69,6 +70,7 @@ export function settingsOf(
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
     stateLimits: stateLimits(config, log, options, report),
     metrics: metricsOptions(config, report),
+    archival: archivalOptions(config, report),
   };
   const settings: FileSettings = {
     server,

@@ -2,6 +2,7 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
+import type { ArchivalPort } from '../actors/archiver.ts';
 import type { RebuildAnswer, ShardReport } from '../actors/history/shard-report.ts';
 import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
@@ -55,6 +56,8 @@ export interface FrontendPorts {
   /** What this process has folded of the cluster's journal so far. */
   readonly cluster: ClusterSnapshot;
   readonly visibility: VisibilityStore;
+  /** Absent: the cluster archives no histories. */
+  readonly archival?: ArchivalPort;
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
 }

@@ -72,6 +72,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'describeMutableState':
     case 'getHistoryPosition':
     case 'fireTimer':
+    case 'archived':
+    case 'archiveLetterChecked':
     case 'runOutboxTask':
     case 'finishOutboxTask':
     case 'flushFinishedTasks':

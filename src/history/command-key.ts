@@ -1,4 +1,5 @@
 /** Which run a command is about: what has to be in memory before it is decided. */
+import { keyToKeep } from './archival/archive.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
 import type { ShardView } from './state.ts';
@@ -41,14 +42,17 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'finishQueryDispatch':
       return command.query.key;
     case 'fireTimer':
+    case 'archived':
+    case 'archiveLetterChecked':
       return shard.timers.get(command.taskId)?.key;
     case 'runOutboxTask':
     case 'finishOutboxTask':
     case 'writeRow':
       return shard.transfers.get(command.taskId)?.key;
+    case 'handOverTask':
+      return keyToKeep(shard.timers.get(command.taskId));
     case 'flushFinishedTasks':
     case 'noteAtMatching':
-    case 'handOverTask':
     case 'noteLetters':
     case 'retireRuns':
     case 'confirmLetter':

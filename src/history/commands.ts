@@ -5,6 +5,7 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { ArchivalCommand } from './archival/archival-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { RedriveRequest } from './redrive/redrive-commands.ts';
@@ -330,11 +331,7 @@ export type ReadHistory = {
 };
 
 /** A timer of the folded state is due. No reply. */
-export type FireTimer = {
-  readonly kind: 'fireTimer';
-  readonly taskId: number;
-  readonly jitter: number;
-};
+export type FireTimer = { readonly kind: 'fireTimer'; readonly taskId: number; readonly jitter: number };
 
 /** The answer to an outbox task of this shard: how its target took it. No reply. */
 export type FinishOutboxTask = {
@@ -486,6 +483,7 @@ export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkfl
 /** What only the shard itself commands. */
 export type OwnHistoryCommand =
   | FireTimer
+  | ArchivalCommand
   | RunOutboxTask
   | FinishOutboxTask
   | FinishQueryDispatch

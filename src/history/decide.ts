@@ -1,4 +1,5 @@
 /** Which decision a command asks for. */
+import { archived, archiveLetterChecked } from './archival/archive.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
@@ -77,6 +78,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return getHistoryPosition(draft, command);
     case 'fireTimer':
       return fireTimer(draft, command);
+    case 'archived':
+      return archived(draft, command);
+    case 'archiveLetterChecked':
+      return archiveLetterChecked(draft, command);
     case 'runOutboxTask':
       return runOutboxTask(draft, command);
     case 'finishOutboxTask':

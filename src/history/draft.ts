@@ -58,6 +58,8 @@ export type ShardParts = {
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
+  /** Histories of that namespace are archived once they are closed, as far as is known here and now. */
+  readonly archives: (namespaceId: string) => boolean;
   /** Writes a speculative workflow task into its run. A decision of its own, so a draft is given it and does not know how. */
   readonly makeSpeculativeReal: (run: RunDraft, speculative: WorkflowTask) => void;
 };
@@ -67,6 +69,7 @@ export class Draft {
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
+  readonly archives: ShardParts['archives'];
   readonly makeSpeculativeReal: ShardParts['makeSpeculativeReal'];
   readonly nowMs: number;
   /** Who asks. */
@@ -97,6 +100,7 @@ export class Draft {
     this.askId = askId;
     this.wire = parts.wire;
     this.limits = parts.limits;
+    this.archives = parts.archives;
     this.makeSpeculativeReal = parts.makeSpeculativeReal;
     this.nowMs = nowMs;
     this.#taskIdLast = parts.shard.taskIdLast;

@@ -48,6 +48,8 @@ import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } fro
 export type HistoryCoreOptions = {
   readonly wire: HistoryWire;
   readonly limits?: Partial<HistoryLimits>;
+  /** Absent: none is archived. */
+  readonly archives?: (namespaceId: string) => boolean;
   /** For rows of a database. Absent: there is none, nothing is noted for checkpoints. */
   readonly stateWire?: StateWire;
 };
@@ -64,6 +66,7 @@ const noKey: Partial<RunKey> = {};
 export class HistoryCore {
   readonly #wire: HistoryWire;
   readonly #limits: HistoryLimits;
+  readonly #archives: (namespaceId: string) => boolean;
   readonly #shard: Shard;
   readonly #stateWire: StateWire | undefined;
   readonly #timerWindow: TimerWindow | undefined;
@@ -73,7 +76,8 @@ export class HistoryCore {
   /** Rows of this shard that cannot be read. */
   readonly damaged: DamagedRows;
 
-  constructor({ wire, limits, stateWire }: HistoryCoreOptions) {
+  constructor({ wire, limits, archives = () => false, stateWire }: HistoryCoreOptions) {
+    this.#archives = archives;
     this.#wire = wire;
     this.#shard = new Shard(stateWire);
     this.#stateWire = stateWire;
@@ -437,7 +441,14 @@ export class HistoryCore {
   }
 
   #draft(nowMs: number, askId: number): Draft {
-    const parts = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits, makeSpeculativeReal };
+    const parts = {
+      shard: this.#shard,
+      volatile: this.#volatile,
+      wire: this.#wire,
+      limits: this.#limits,
+      archives: this.#archives,
+      makeSpeculativeReal,
+    };
     return new Draft(parts, Math.max(nowMs, this.#shard.timeMs), askId);
   }
 

@@ -61,6 +61,10 @@ export type HistoryLimits = {
   readonly retentionMsDefault: number;
   /** A closed run that others have to hear of first is looked at again after this. */
   readonly retentionRecheckMs: number;
+  /** Runs that close together are archived within so long, and before their retention is over. */
+  readonly archiveDelayMsMax: number;
+  /** A run whose archive task is a letter: how often it is asked whether that is in its queue still. */
+  readonly archiveLetterRecheckMs: number;
   /** In one record. */
   readonly runsRetiredTogetherMax: number;
 };
@@ -111,5 +115,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
   retentionRecheckMs: 60 * minute,
+  archiveDelayMsMax: 5 * minute,
+  archiveLetterRecheckMs: 60 * minute,
   runsRetiredTogetherMax: 500,
 };

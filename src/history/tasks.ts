@@ -120,6 +120,13 @@ export type PendingTask = PendingTransfer | TimerTask;
 /** What takes I/O of unknown length, and tells its shard what has come of it by a command (src/actors/history/side-tasks). */
 export type SideTask = Extract<TransferTask, { readonly kind: 'invokeCallback' | 'upsertVisibility' }>;
 
+/** Of timers, likewise. */
+export type ArchivalTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'archiveLetterCheck' }>;
+
+export function runsBeside(task: TimerTask): task is ArchivalTimer {
+  return task.kind === 'archiveExecution' || task.kind === 'archiveLetterCheck';
+}
+
 /** Another shard has to hear of it. */
 export type OutboxTask = Exclude<PendingTransfer, DispatchTask | SideTask>;
 

@@ -328,9 +328,9 @@ describe('what is wrong, and where', () => {
     },
     {
       name: 'what Temporal knows and we do not use',
-      source: 'archival: {}\npublicClient:\n  hostPort: x\nservices:\n  worker: {rpc: {membershipPort: 6939}}\n',
+      source: 'archival: {visibility: {}}\npublicClient:\n  hostPort: x\nservices:\n  worker: {rpc: {membershipPort: 6939}}\n',
       problems: [
-        'server.yaml:1:1: archival: warning: archival is not available yet',
+        'server.yaml:1:12: archival.visibility: warning: archival of visibility is not available yet',
         'server.yaml:2:1: publicClient: warning: read, but not used by this server',
         'server.yaml:5:18: services.worker.rpc.membershipPort: warning: has no effect: Kafka carries the membership',
       ],

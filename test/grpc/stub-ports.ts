@@ -149,6 +149,7 @@ export function namespace(name: string): Namespace {
     ownerEmail: '',
     data: new Map(),
     retentionMs: 86_400_000,
+    archival: { isEnabled: false, uri: '' },
     createdTimeMs: 1,
     searchAttributeTypes: new Map([
       ['WorkflowId', 2],

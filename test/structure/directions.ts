@@ -27,9 +27,18 @@ const support = {
 
 /** The ports, and helpers of every room that stand on them alone. */
 const actorPorts = [
-  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then', 'loop-turns', 'release-turns', 'callback-deliveries'].map(
-    (file) => `src/actors/${file}.ts`,
-  ),
+  ...[
+    'log',
+    'database',
+    'ports',
+    'system-ports',
+    'wall-alarm',
+    'now-and-then',
+    'loop-turns',
+    'release-turns',
+    'callback-deliveries',
+    'archiver',
+  ].map((file) => `src/actors/${file}.ts`),
   'src/kernel/',
 ];
 
@@ -233,6 +242,12 @@ export const directions: readonly Direction[] = [
     reason: 'what leaves the cluster knows its port and nothing of the cores',
     wayOut: 'carry what it needs through the port (src/actors/callback-deliveries.ts)',
   },
+  {
+    from: 'src/archival/',
+    may: ['src/archival/', 'src/actors/archiver.ts', 'src/wire/', 'src/kernel/', 'node:'],
+    reason: 'what keeps archived histories knows its port and nothing of the cores',
+    wayOut: 'carry what it needs through the port (src/actors/archiver.ts)',
+  },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
   { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },
   {
@@ -256,6 +271,7 @@ export const directions: readonly Direction[] = [
       'src/actors/',
       'src/cluster/',
       'src/topics/',
+      'src/archival/',
       'src/database/sqlite/open-sqlite.ts',
       'src/database/postgres/open-postgres.ts',
       'src/grpc/transport/listener.ts',

@@ -58,6 +58,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly checkpoints?: HistoryCheckpointOptions;
   /** What becomes of tasks that fail for good; absent: there are no dead letters, and whatever fails is tried for ever. */
   readonly capture?: TaskCapture;
+  /** The cluster archives closed histories of namespaces that want it. */
+  readonly isArchiving?: boolean;
   /** Of the process: what runs tasks beside their shards. */
   readonly sideRunners?: SideRunners;
   /** While it is nearly full no workflow is started; absent: nobody watches it. */
@@ -89,7 +91,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
     const { checkpoints, turns = new LoopTurns(clock) } = options;
-    const core = new HistoryCore({ wire, limits, ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }) });
+    const core = new HistoryCore({
+      wire,
+      limits,
+      archives: (namespaceId) => options.isArchiving === true && registry.view.namespaceById(namespaceId)?.archival.isEnabled === true,
+      ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }),
+    });
     const { capture } = options;
     const submit = (command: OwnHistoryCommand): AskFailure | undefined => own.submit(command);
     const captured = capturedTasks({ ...options, core, tenure, submit, offsetOf: (runId, eventId) => this.store.offsetOf(runId, eventId) });

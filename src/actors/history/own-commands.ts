@@ -16,13 +16,14 @@
  */
 import type { TaskFailure } from '../../deadletters/task-failure.ts';
 import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
+import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
-import type { TimerTask } from '../../history/tasks.ts';
+import { type ArchivalTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import type { FailedTasks } from './failed-tasks.ts';
-import type { ArchiveTask, SideTasks } from './side-tasks/side-tasks.ts';
+import type { SideTasks } from './side-tasks/side-tasks.ts';
 import { thrownByTask } from './task-failures.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
 import type { Clock, Random } from '../ports.ts';
@@ -110,7 +111,7 @@ export class OwnCommands {
     if (due === undefined) return;
     const task = this.#core.timerTask(due.taskId);
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
-    if (task?.kind === 'archiveExecution') return this.#runBeside(task);
+    if (task !== undefined && runsBeside(task)) return this.#runBeside(task);
     this.submit({ kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() });
   }
 
@@ -122,12 +123,20 @@ export class OwnCommands {
   }
 
   /** It stays out of the way until its attempt is over, which the next ones do not wait for. */
-  #runBeside(task: ArchiveTask): void {
-    this.#postpone(task.taskId, Infinity);
+  #runBeside(task: ArchivalTimer): void {
+    const { taskId } = task;
+    this.#postpone(taskId, Infinity);
+    if (task.kind === 'archiveLetterCheck' && this.#isOnItsWay(task))
+      return void this.submit({ kind: 'archiveLetterChecked', taskId, isOpen: true });
     this.#side.run(task, (answer) => {
       if (answer.kind === 'failed') this.#timerFailed(task, answer.failure);
       else this.submit(answer.command);
     });
+  }
+
+  /** Its queue has not answered yet that it has the letter. */
+  #isOnItsWay({ key: { runId } }: ArchivalTimer): boolean {
+    return lineOf(this.#core.handOvers, 'archival').waiting.some(({ task }) => task.key.runId === runId);
   }
 
   // ── Timers that fail ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ import type { HistoryPageToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
+import { archivedPage, archivedPlace, orArchived } from './archived-history.ts';
 import { eventPage, onlyBranch, storedEvents } from './history-pages.ts';
 
 const historyWaitMsMax = 20_000;
@@ -71,10 +72,27 @@ async function forwards(
   const asked = runKey(namespace.id, request.execution);
   const wait = request.waitNewEvent;
   call.notes.waitsForEvents = wait;
+  const archived = archivedPlace(context, request.nextPageToken, asked);
+  if (archived !== undefined) return await archivedPage(context, archived.key, archived.place, pageSize(request.maximumPageSize));
   const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
   if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);
-  let reading = token ?? (await firstReading(context, call, asked));
+  if (token === undefined && !wait) {
+    const first = await firstReading(context, call, asked).catch((error: unknown) => ({ error }));
+    if ('error' in first) return await orArchived(context, asked, pageSize(request.maximumPageSize), first.error);
+    return await pageFrom(context, call, first, request);
+  }
+  return await pageFrom(context, call, token ?? (await firstReading(context, call, asked)), request);
+}
+
+async function pageFrom(
+  context: HandlerContext,
+  call: Call,
+  from: Reading,
+  request: GetWorkflowExecutionHistoryRequest,
+): Promise<GetWorkflowExecutionHistoryResponse> {
+  const wait = request.waitNewEvent;
+  let reading = from;
   // A worker whose cache missed needs the events of its transient task. A client that follows the run would get them twice.
   if (wait) reading = { ...reading, tailEvents: noEvents };
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {

@@ -26,6 +26,7 @@ import {
 } from '../../wire/generated/lean/namespace_service.ts';
 import { namespaceState } from '../errors/details.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { archivalChange, describedArchival, registeredArchival } from './namespace-archival.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
@@ -73,8 +74,8 @@ async function register(context: HandlerContext, request: RegisterNamespaceReque
   refuseOtherClusters(context.ports.server.clusterName, request.activeClusterName, request.clusters);
   checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
   checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
-  if (request.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('history_archival_state');
-  if (request.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('visibility_archival_state');
+  const { historyArchivalState: state, historyArchivalUri: uri } = request;
+  const archival = await registeredArchival(context.ports.archival, { state, uri });
   await context.cluster(
     call,
     {
@@ -85,6 +86,7 @@ async function register(context: HandlerContext, request: RegisterNamespaceReque
       ownerEmail: request.ownerEmail,
       data: request.data,
       retentionMs: request.workflowExecutionRetentionPeriodMs,
+      archival,
     },
     request.namespace,
   );
@@ -96,6 +98,8 @@ async function update(context: HandlerContext, request: UpdateNamespaceRequest, 
   const { updateInfo: info, config } = request;
   const namespace = await context.namespace(call, request.namespace);
   refuseUnbuiltUpdate(context, request);
+  const { historyArchivalState: archivalState = 0, historyArchivalUri: uri = '' } = config ?? {};
+  const archival = await archivalChange(context.ports.archival, { state: archivalState, uri });
   await context.cluster(
     call,
     {
@@ -106,6 +110,7 @@ async function update(context: HandlerContext, request: UpdateNamespaceRequest, 
       data: info === undefined || info.data.size === 0 ? undefined : info.data,
       retentionMs: config?.workflowExecutionRetentionTtlMs,
       state: wantedState(info?.state ?? NamespaceState.UNSPECIFIED),
+      archival,
     },
     request.namespace,
   );
@@ -142,8 +147,6 @@ function refuseUnbuiltUpdate({ ports }: HandlerContext, request: UpdateNamespace
   }
   checkBound('NamespaceConfig.history_archival_state', config?.historyArchivalState ?? 0);
   checkBound('NamespaceConfig.visibility_archival_state', config?.visibilityArchivalState ?? 0);
-  if (config?.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('config.history_archival_state');
-  if (config?.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('config.visibility_archival_state');
   if ((config?.badBinaries?.length ?? 0) > 0) throw notBuilt('config.bad_binaries');
   if ((config?.customSearchAttributeAliases.size ?? 0) > 0) throw notBuilt('config.custom_search_attribute_aliases');
   if (request.deleteBadBinary !== '') throw invalidArgument(`Bad binary checksum ${request.deleteBadBinary} doesn't exists.`);
@@ -222,7 +225,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
     config: {
       ...emptyNamespaceConfig(),
       workflowExecutionRetentionTtlMs: namespace.retentionMs,
-      historyArchivalState: ArchivalState.DISABLED,
+      ...describedArchival(context.ports.archival, namespace.archival),
       visibilityArchivalState: ArchivalState.DISABLED,
     },
     replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: ReplicationState.NORMAL },

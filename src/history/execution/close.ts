@@ -2,6 +2,7 @@
  * The end of a run, whoever ends it: `decideClose` says whether it ends for good or another run goes on in its place. What it had pending
  * ends silently; children follow their parent close policy; a parent is told, unless another run goes on.
  */
+import { addEndOfRun } from '../archival/archive.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { flushBuffer } from './buffer.ts';
@@ -101,12 +102,7 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   // What is left to do after the close is not the task that failed, so the run is taken back.
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
-  run.addTask({
-    kind: 'retention',
-    taskId: draft.nextTaskId(),
-    fireTimeMs: draft.nowMs + (run.run.retentionMs > 0 ? run.run.retentionMs : draft.limits.retentionMsDefault),
-    key: run.run.key,
-  });
+  addEndOfRun(run);
 }
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */

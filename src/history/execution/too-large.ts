@@ -35,6 +35,8 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'handOverTask':
     case 'noteLetters':
     case 'retireRuns':
+    case 'archived':
+    case 'archiveLetterChecked':
     case 'executeLetter':
     case 'confirmLetter':
     case 'runOutboxTask':

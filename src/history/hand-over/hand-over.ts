@@ -11,6 +11,7 @@
  * A line is short. What finds no room stays pending and is tried on: nothing is dropped because a queue is away.
  */
 import { assert } from '../../kernel/assert.ts';
+import { keepForLetter } from '../archival/archive.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
 import { endLetterOf } from '../redrive/redrive.ts';
@@ -36,6 +37,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   const handedOver = { category, sequence: line.lastSequence + 1, task, failure, subject };
   if (!hasRoom(line, handedOver)) return done;
   draft.handOver(handedOver);
+  keepForLetter(draft, task);
   return done;
 }
 

@@ -12,7 +12,7 @@
  * Without a database it has no horizon. Ends of retention follow their runs into memory and out of it, whenever they are, and do not count here;
  * nor do tasks that are run beside the shard, once they were due.
  */
-import type { TimerTask } from '../tasks.ts';
+import { runsBeside, type TimerTask } from '../tasks.ts';
 
 export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
 
@@ -112,7 +112,7 @@ export class TimerQueue {
   postpone(taskId: number, untilMs: number): void {
     const task = this.#tasks.get(taskId);
     if (task === undefined) return;
-    if (task.kind === 'archiveExecution' && !this.#postponed.has(taskId)) this.#count(task, -1);
+    if (runsBeside(task) && !this.#postponed.has(taskId)) this.#count(task, -1);
     this.#postponed.set(taskId, untilMs);
     this.#heap.push({ fireTimeMs: untilMs, taskId });
     this.#up(this.#heap.length - 1);
@@ -181,8 +181,8 @@ export class TimerQueue {
   }
 
   /** It is being run, or was: however many do not get done, the window brings what comes behind them. */
-  #isBeside({ kind, taskId }: TimerTask): boolean {
-    return kind === 'archiveExecution' && this.#postponed.has(taskId);
+  #isBeside(task: TimerTask): boolean {
+    return runsBeside(task) && this.#postponed.has(task.taskId);
   }
 
   #counts({ fireTimeMs, taskId }: NextTimer): boolean {

@@ -10,15 +10,22 @@ import { type Words, wordOf } from './words.ts';
 const namespaceStates: Words<NonNullable<UpdateNamespace['state']>> = { registered: true, deprecated: true };
 
 const requestCodecs: KindCodecs<ClusterCommand> = {
-  registerNamespace: plain(1, 'registerNamespace', wire.writeRegisterNamespace, wire.readRegisterNamespace),
+  registerNamespace: {
+    field: 1,
+    write: (w, { archival, ...request }) => wire.writeRegisterNamespace(w, { ...request, archival }),
+    read: (r) => {
+      const { archival, ...request } = wire.readRegisterNamespace(r);
+      return { ...request, kind: 'registerNamespace', ...(archival === undefined ? {} : { archival }) };
+    },
+  },
   updateNamespace: {
     field: 2,
-    write: (w, { data, ...request }) =>
-      wire.writeUpdateNamespace(w, { ...request, data: data === undefined ? undefined : { entries: data } }),
+    write: (w, { data, archival, ...request }) =>
+      wire.writeUpdateNamespace(w, { ...request, archival, data: data === undefined ? undefined : { entries: data } }),
     read: (r) => {
-      const request = wire.readUpdateNamespace(r);
+      const { archival, ...request } = wire.readUpdateNamespace(r);
       const state = request.state === undefined ? undefined : wordOf(namespaceStates, request.state, 'UpdateNamespace.state');
-      return { ...request, kind: 'updateNamespace', data: request.data?.entries, state };
+      return { ...request, kind: 'updateNamespace', data: request.data?.entries, state, ...(archival === undefined ? {} : { archival }) };
     },
   },
   addSearchAttributes: plain(3, 'addSearchAttributes', wire.writeAddSearchAttributes, wire.readAddSearchAttributes),

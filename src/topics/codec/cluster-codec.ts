@@ -39,6 +39,7 @@ export const clusterCodec = {
     if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
     if (wire.namespaceRegistered !== undefined) return { kind: 'namespaceRegistered', timeMs, ...wire.namespaceRegistered };
     if (wire.namespaceUpdated !== undefined) return { kind: 'namespaceUpdated', timeMs, ...wire.namespaceUpdated };
+    if (wire.namespaceArchivalSet !== undefined) return { kind: 'namespaceArchivalSet', timeMs, ...wire.namespaceArchivalSet };
     if (wire.namespaceDeprecated !== undefined) return { kind: 'namespaceDeprecated', timeMs, ...wire.namespaceDeprecated };
     if (wire.namespaceDeleted !== undefined) return { kind: 'namespaceDeleted', timeMs, ...wire.namespaceDeleted };
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
@@ -57,6 +58,8 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { namespaceRegistered: record };
     case 'namespaceUpdated':
       return { namespaceUpdated: record };
+    case 'namespaceArchivalSet':
+      return { namespaceArchivalSet: record };
     case 'namespaceDeprecated':
       return { namespaceDeprecated: record };
     case 'namespaceDeleted':
@@ -85,6 +88,7 @@ function nameOf(record: ClusterRecord): string {
     case 'namespaceRegistered':
       return record.name;
     case 'namespaceUpdated':
+    case 'namespaceArchivalSet':
     case 'namespaceDeprecated':
     case 'namespaceDeleted':
       return record.id;

@@ -20,8 +20,10 @@ export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
+type AnySideTask = ArchiveTask | LetterCheckTask | CallbackTask;
+
 /** Of a process, for one kind of task. */
-export type SideRunner<Task extends ArchiveTask | CallbackTask> = {
+export type SideRunner<Task extends AnySideTask> = {
   readonly room: SideRoom;
   readonly destinationOf: (task: Task) => string;
   /** What it throws is a failure. */
@@ -29,11 +31,13 @@ export type SideRunner<Task extends ArchiveTask | CallbackTask> = {
 };
 
 export type ArchiveTask = Extract<TimerTask, { readonly kind: 'archiveExecution' }>;
+export type LetterCheckTask = Extract<TimerTask, { readonly kind: 'archiveLetterCheck' }>;
 export type CallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
 
 /** Absent: such tasks fail, as those that this server cannot run. */
 export type SideRunners = {
   readonly archiveExecution?: SideRunner<ArchiveTask>;
+  readonly archiveLetterCheck?: SideRunner<LetterCheckTask>;
   readonly invokeCallback?: SideRunner<CallbackTask>;
 };
 
@@ -52,11 +56,13 @@ export class SideTasks {
   }
 
   /** `answered`: in the same tenure, and of a task that is pending still; else never. */
-  run(task: ArchiveTask | CallbackTask, answered: (answer: SideAnswer) => void): void {
+  run(task: AnySideTask, answered: (answer: SideAnswer) => void): void {
     const { runners } = this.#options;
     switch (task.kind) {
       case 'archiveExecution':
         return this.#enter(task, runners.archiveExecution, answered);
+      case 'archiveLetterCheck':
+        return this.#enter(task, runners.archiveLetterCheck, answered);
       case 'invokeCallback':
         return this.#enter(task, runners.invokeCallback, answered);
       default:
@@ -64,11 +70,7 @@ export class SideTasks {
     }
   }
 
-  #enter<Task extends ArchiveTask | CallbackTask>(
-    task: Task,
-    runner: SideRunner<Task> | undefined,
-    answered: (answer: SideAnswer) => void,
-  ): void {
+  #enter<Task extends AnySideTask>(task: Task, runner: SideRunner<Task> | undefined, answered: (answer: SideAnswer) => void): void {
     if (runner === undefined)
       return answered({ kind: 'failed', failure: thrownByTask(new Error(`this server does not run ${task.kind}`)) });
     runner.room.enter(runner.destinationOf(task), async () => {
@@ -78,13 +80,13 @@ export class SideTasks {
     });
   }
 
-  #isWanted({ taskId }: ArchiveTask | CallbackTask): boolean {
+  #isWanted({ taskId }: AnySideTask): boolean {
     const { tenure, isPending } = this.#options;
     return tenure.active && isPending(taskId);
   }
 }
 
-async function attemptOf<Task extends ArchiveTask | CallbackTask>(task: Task, { attempt }: SideRunner<Task>): Promise<SideAnswer> {
+async function attemptOf<Task extends AnySideTask>(task: Task, { attempt }: SideRunner<Task>): Promise<SideAnswer> {
   try {
     return await attempt(task);
   } catch (error) {

@@ -1,0 +1,23 @@
+/** Where closed histories are kept beyond their retention. */
+export type ArchivedRun = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+/** One stretch of a history, and where the next begins; undefined: that was the last. */
+export type ArchivedPage = { readonly events: readonly Uint8Array[]; readonly nextPlace: number | undefined };
+
+export interface Archiver {
+  /** Why nothing can be kept there; undefined: it can. */
+  problemOf(uri: string): Promise<string | undefined>;
+  /** Whole, or not at all; the same file however often. Rejects with what the file system says. */
+  write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void>;
+  /** `place`: 0 at the beginning. undefined: there is no such history. */
+  read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined>;
+}
+
+/** What the edge knows of it. */
+export type ArchivalPort = {
+  /** Of namespaces that say nothing. */
+  readonly namespaceDefault: { readonly isEnabled: boolean; readonly uri: string };
+  /** Histories that are gone are read from there. */
+  readonly isRead: boolean;
+  readonly archiver: Pick<Archiver, 'problemOf' | 'read'>;
+};

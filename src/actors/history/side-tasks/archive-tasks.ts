@@ -1,0 +1,131 @@
+/**
+ * What archives closed histories, for all shards of a process.
+ *
+ *     archiveExecution ─▶ position of the run ─▶ pages, one after the other ─▶ Archiver ─▶ archived
+ *     archiveLetterCheck ─▶ its queue: is a letter of the run there? ─▶ archiveLetterChecked
+ */
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
+import { saidError, thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
+import type { Archiver } from '../../archiver.ts';
+import type { HistoryRequest, RunKey } from '../../../history/commands.ts';
+import { historyShardOf } from '../../../kernel/shard.ts';
+import { isAskFailure } from '../../asks/asks.ts';
+import type { Asker, HistoryAnswer } from '../../asks/router.ts';
+import type { Clock } from '../../ports.ts';
+import { rejectedTask, unansweredTask } from '../task-failures.ts';
+import { SideRoom } from './side-room.ts';
+import type { ArchiveTask, LetterCheckTask, SideAnswer, SideRunners } from './side-tasks.ts';
+
+export type ArchiveTasksOptions = {
+  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
+  readonly router: Pick<Asker, 'askHistory' | 'askDeadLetters'>;
+  readonly historyShards: number;
+  /** The queue of archival tasks; undefined: there is none yet. */
+  readonly queueNumber: () => number | undefined;
+  /** undefined: nothing is archived now, and tasks wait. */
+  readonly archiver: Archiver | undefined;
+  readonly clock: Pick<Clock, 'monoMs'>;
+};
+
+const placesMax = 8;
+const ASK_TIMEOUT_MS = 10_000;
+/** Of what is in memory of a history at a time. */
+const page = { eventsMax: 100, bytesMax: 1024 * 1024 } as const;
+
+export function archiveRunners(options: ArchiveTasksOptions): SideRunners {
+  const limits = { placesMax, placesPerDestinationMax: placesMax };
+  const archive = new ArchiveTasks(options);
+  return {
+    archiveExecution: { room: new SideRoom(() => limits), destinationOf: () => 'archive', attempt: (task) => archive.archive(task) },
+    archiveLetterCheck: { room: new SideRoom(() => limits), destinationOf: () => 'letters', attempt: (task) => archive.check(task) },
+  };
+}
+
+class ArchiveTasks {
+  readonly #options: ArchiveTasksOptions;
+
+  constructor(options: ArchiveTasksOptions) {
+    this.#options = options;
+  }
+
+  async archive({ key, taskId }: ArchiveTask): Promise<SideAnswer> {
+    const { archiver, registry } = this.#options;
+    const archived: SideAnswer = { kind: 'done', command: { kind: 'archived', taskId } };
+    const uri = registry.view.namespaceById(key.namespaceId)?.archival.uri ?? '';
+    if (archiver === undefined) return waits('the cluster archives no histories now (archival.history.state)');
+    if (uri === '') return failed(new Error('the namespace names no place for its archived histories'));
+    const position = await this.#ask(key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+    if (isAskFailure(position)) return { kind: 'failed', failure: unansweredTask(position) };
+    if (position.kind === 'rejected') {
+      const failure = rejectedTask(position.rejection);
+      return failure.kind === 'over' ? archived : { kind: 'failed', failure };
+    }
+    if (position.kind !== 'historyPosition' || !position.closed) return failed(new Error('the run is open'));
+    try {
+      await archiver.write(uri, key, this.#pages(key, position.lastEventId));
+      return archived;
+    } catch (error) {
+      return error instanceof NotRead ? { kind: 'failed', failure: error.failure } : { kind: 'failed', failure: fileFailure(error) };
+    }
+  }
+
+  async *#pages(key: RunKey, lastEventId: number): AsyncGenerator<readonly Uint8Array[]> {
+    for (let firstEventId = 1; firstEventId <= lastEventId;) {
+      const answer = await this.#ask(key, { kind: 'readHistory', key, firstEventId, lastEventId, ...page });
+      if (isAskFailure(answer)) throw new NotRead(unansweredTask(answer));
+      if (answer.kind !== 'historyPage' || answer.events.length === 0)
+        throw new Error(`event ${firstEventId} of ${lastEventId} is missing`);
+      yield answer.events;
+      firstEventId += answer.events.length;
+    }
+  }
+
+  /** Where nobody can tell it is taken to be there: the run is kept, and asked for again. */
+  async check({ key: { runId }, taskId }: LetterCheckTask): Promise<SideAnswer> {
+    const { queueNumber, router, clock } = this.#options;
+    const queue = queueNumber();
+    const condition = { kind: 'compare', column: { name: 'RunId', kind: 'keyword' }, operator: '=', operand: runId } as const;
+    const isOpen = await new Promise<boolean>((resolve) => {
+      if (queue === undefined) return resolve(true);
+      const request = { kind: 'findLetters', condition, afterMessageId: -1, max: 1 } as const;
+      router.askDeadLetters(queue, request, clock.monoMs() + ASK_TIMEOUT_MS, (answer) =>
+        resolve(answer.kind !== 'letterIds' || answer.ids.length > 0),
+      );
+    });
+    return { kind: 'done', command: { kind: 'archiveLetterChecked', taskId, isOpen } };
+  }
+
+  #ask<Request extends HistoryRequest>({ namespaceId, workflowId }: RunKey, request: Request): Promise<HistoryAnswer<Request>> {
+    const { router, historyShards, clock } = this.#options;
+    const shard = historyShardOf(namespaceId, workflowId, historyShards);
+    return new Promise((resolve) => router.askHistory(shard, request, clock.monoMs() + ASK_TIMEOUT_MS, resolve));
+  }
+}
+
+class NotRead extends Error {
+  override name = 'NotRead';
+  readonly failure: TaskFailure;
+
+  constructor(failure: TaskFailure) {
+    super('a page of the history could not be read');
+    this.failure = failure;
+  }
+}
+
+function failed(error: unknown): SideAnswer {
+  return { kind: 'failed', failure: { kind: 'failed', isInternal: false, error: thrownError(error) } };
+}
+
+function waits(message: string): SideAnswer {
+  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotConfigured', message) } };
+}
+
+/** What any other task would meet just as well, and what passes by itself. */
+const passing: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'ETIMEDOUT']);
+
+/** A full or read-only folder is an operator's to mend: it counts, and in an hour the task is a letter. */
+function fileFailure(error: unknown): TaskFailure {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const said = thrownError(error);
+  return passing.has(code) ? { kind: 'notYet', why: 'rateLimited', error: said } : { kind: 'failed', isInternal: false, error: said };
+}

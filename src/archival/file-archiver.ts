@@ -1,0 +1,247 @@
+/**
+ * Closed histories in a folder, as Temporal's filestore has them: names and content are its own, so that its server reads what we wrote.
+ *
+ *     file:///var/archive/<fingerprint of namespace id><of workflow id><of run id>_0.history
+ *     written beside it as ….tmp, synced, renamed, and the folder synced: a kill leaves the file whole, or the one before, or none
+ *
+ * Nothing is written but below `roots`, whoever asks: no `..`, and no symbolic link that leads out.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises';
+import { isAbsolute, join, normalize, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { errorText } from '../kernel/error-text.ts';
+import { fingerprint64 } from './fingerprint64.ts';
+import type { HistoryJson } from './archived-history.ts';
+import type { ArchivedPage, ArchivedRun, Archiver } from '../actors/archiver.ts';
+
+export type FileArchiverOptions = {
+  /** Folders, absolute. */
+  readonly roots: readonly string[];
+  readonly fileMode: number;
+  readonly dirMode: number;
+};
+
+const READ_BYTES = 256 * 1024;
+/** Of a batch of events: one event is 2 MiB at most, and its text some more. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+const beginning = '[\n';
+/** Of runs that never failed over. */
+const CLOSE_FAILOVER_VERSION = 0;
+
+export class FileArchiver implements Archiver {
+  readonly #options: FileArchiverOptions;
+  #json: Promise<HistoryJson> | undefined;
+
+  constructor(options: FileArchiverOptions) {
+    this.#options = options;
+  }
+
+  async problemOf(uri: string): Promise<string | undefined> {
+    const folder = folderOf(uri);
+    if (folder instanceof Error) return folder.message;
+    try {
+      await this.#checkInside(folder);
+      const found = await statOf(folder);
+      return found === undefined || found.isDirectory() ? undefined : `${folder} is no folder`;
+    } catch (error) {
+      return errorText(error);
+    }
+  }
+
+  async write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void> {
+    const folder = checked(folderOf(uri));
+    await this.#checkInside(folder);
+    await mkdir(folder, { recursive: true, mode: this.#options.dirMode });
+    await this.#checkInside(folder);
+    const filename = join(folder, archiveFileName(key));
+    const beside = `${filename}.tmp`;
+    const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+    const file = await open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, this.#options.fileMode);
+    try {
+      await this.#writeBatches(file, pages);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, filename);
+    await syncFolder(folder);
+  }
+
+  async #writeBatches(file: FileHandle, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void> {
+    const json = await this.#loadJson();
+    let separator = beginning;
+    for await (const events of pages) {
+      if (events.length === 0) continue;
+      await file.write(`${separator}${json.batch(events)}`);
+      separator = ',\n';
+    }
+    await file.write('\n]\n');
+  }
+
+  async read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
+    const folder = checked(folderOf(uri));
+    await this.#checkInside(folder);
+    const file = await openExisting(join(folder, archiveFileName(key)));
+    if (file === undefined) return undefined;
+    try {
+      return await this.#page(new Lines(file, place === 0 ? beginning.length : place), eventsMin);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #page(lines: Lines, eventsMin: number): Promise<ArchivedPage> {
+    const json = await this.#loadJson();
+    const events: Uint8Array[] = [];
+    let bytes = 0;
+    for (;;) {
+      const place = lines.place;
+      const line = await lines.next();
+      if (line === undefined || line === ']') return { events, nextPlace: undefined };
+      const isLast = !line.endsWith(',');
+      if (events.length > 0 && bytes + line.length > PAGE_BYTES_MAX) return { events, nextPlace: place };
+      events.push(...json.events(isLast ? line : line.slice(0, -1)));
+      bytes += line.length;
+      if (isLast) return { events, nextPlace: undefined };
+      if (events.length >= eventsMin) return { events, nextPlace: lines.place };
+    }
+  }
+
+  #loadJson(): Promise<HistoryJson> {
+    return (this.#json ??= loadJson());
+  }
+
+  /** Also where links lead. What is not there yet leads nowhere. */
+  async #checkInside(folder: string): Promise<void> {
+    const real = await realpathOfExisting(folder);
+    for (const root of this.#options.roots) {
+      if (isInside(folder, normalize(root)) && isInside(real, await realpathOfExisting(root))) return;
+    }
+    throw new Error(`${folder} is outside of the folders that may be written (perdure.archival.roots)`);
+  }
+}
+
+/** Megabytes of code that most servers never need. */
+async function loadJson(): Promise<HistoryJson> {
+  const { loadHistoryJson } = await import('./archived-history.ts');
+  return await loadHistoryJson();
+}
+
+/** Decimal, without anything between them. */
+export function archiveFileName({ namespaceId, workflowId, runId }: ArchivedRun): string {
+  const of = [namespaceId, workflowId, runId].map((id) => fingerprint64(id).toString()).join('');
+  return `${of}_${CLOSE_FAILOVER_VERSION}.history`;
+}
+
+function folderOf(uri: string): string | Error {
+  try {
+    const url = new URL(uri);
+    if (url.protocol !== 'file:') return new Error(`unknown scheme of an archival URI: ${url.protocol.slice(0, -1)}; file is known`);
+    if (uri.split(/[/\\]/).includes('..') || /%2e|%2f|%5c/i.test(uri)) return new Error('an archival URI has no ".." in it');
+    const path = normalize(fileURLToPath(url));
+    return isAbsolute(path) && path !== sep ? path.replace(/\/+$/, '') : new Error(`an archival URI names a folder: file:///var/archive`);
+  } catch (error) {
+    return new Error(`an archival URI is like file:///var/archive: ${errorText(error)}`);
+  }
+}
+
+function checked(folder: string | Error): string {
+  if (folder instanceof Error) throw folder;
+  return folder;
+}
+
+function isInside(path: string, folder: string): boolean {
+  const root = folder.replace(/\/+$/, '');
+  return path === root || path.startsWith(`${root}${sep}`);
+}
+
+/** Of as much of it as is there; the rest is as it is named. */
+async function realpathOfExisting(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // A link to nowhere is there, and mkdir would follow it.
+    if (await isThere(path)) throw new Error(`${path} is a link to nowhere`, { cause: error });
+    const parent = join(path, '..');
+    return parent === path ? path : join(await realpathOfExisting(parent), path.slice(parent.length));
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function openExisting(filename: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(filename, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** So that the name is there after a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** From a place on, without what follows it in memory. */
+class Lines {
+  readonly #file: FileHandle;
+  #bytes = Buffer.alloc(0);
+  /** Where the next line begins. */
+  place: number;
+
+  constructor(file: FileHandle, place: number) {
+    this.#file = file;
+    this.place = place;
+  }
+
+  async next(): Promise<string | undefined> {
+    let searched = 0;
+    for (;;) {
+      const end = this.#bytes.indexOf(0x0a, searched);
+      if (end >= 0) return this.#take(end);
+      searched = this.#bytes.length;
+      if (searched > LINE_BYTES_MAX) throw new Error('this is no history that Perdure has archived: it has no lines');
+      const more = Buffer.alloc(Math.max(READ_BYTES, searched));
+      const { bytesRead } = await this.#file.read(more, 0, more.length, this.place + searched);
+      if (bytesRead === 0) return undefined;
+      this.#bytes = Buffer.concat([this.#bytes, more.subarray(0, bytesRead)]);
+    }
+  }
+
+  #take(end: number): string {
+    const line = this.#bytes.toString('utf8', 0, end);
+    this.#bytes = this.#bytes.subarray(end + 1);
+    this.place += end + 1;
+    return line;
+  }
+}

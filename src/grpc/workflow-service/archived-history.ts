@@ -1,0 +1,58 @@
+/** Histories that retention has deleted, read from where they were archived. */
+import type { RunKey } from '../../history/commands.ts';
+import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
+import { notFound } from '../errors/details.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+
+/** Of tokens: their place is one in a file. */
+const archivedBranch = 'archived';
+
+/** A page of the file, where the run is gone and there is one; else what told that it is gone. `place`: 0 at its beginning. */
+export async function orArchived(
+  context: HandlerContext,
+  key: RunKey,
+  eventsMin: number,
+  error: unknown,
+): Promise<GetWorkflowExecutionHistoryResponse> {
+  const isGone = error instanceof StatusError && error.code === statusCode.notFound;
+  if (!isGone || key.runId === '' || context.ports.archival?.isRead !== true) throw error;
+  return await archivedPage(context, key, 0, eventsMin);
+}
+
+/** undefined: the token is of no archived history. */
+export function archivedPlace(context: HandlerContext, bytes: Uint8Array, asked: RunKey): { key: RunKey; place: number } | undefined {
+  if (bytes.length === 0) return undefined;
+  const { branchId, namespaceId, workflowId, runId, nextEventId } = context.tokens.readHistoryPage(bytes);
+  if (branchId !== archivedBranch) return undefined;
+  const isItsOwn = namespaceId === asked.namespaceId && workflowId === asked.workflowId && (asked.runId === '' || asked.runId === runId);
+  if (!isItsOwn) throw invalidArgument('Invalid NextPageToken.');
+  return { key: { namespaceId, workflowId, runId }, place: nextEventId };
+}
+
+export async function archivedPage(
+  context: HandlerContext,
+  key: RunKey,
+  place: number,
+  eventsMin: number,
+): Promise<GetWorkflowExecutionHistoryResponse> {
+  const uri = context.ports.cluster.namespaceById(key.namespaceId)?.archival.uri ?? '';
+  if (uri === '') throw invalidArgument('Requested workflow history not found, may have passed retention period.');
+  const page = await context.ports.archival?.archiver.read(uri, key, place, eventsMin);
+  if (page === undefined) throw notFound('requested workflow history does not exist');
+  const { events, nextPlace } = page;
+  const nextPageToken =
+    nextPlace === undefined
+      ? new Uint8Array(0)
+      : context.tokens.historyPage({
+          ...key,
+          branchId: archivedBranch,
+          nextEventId: nextPlace,
+          lastEventId: 0,
+          open: false,
+          reverse: false,
+          tailEvents: [],
+        });
+  return { history: { events }, rawHistory: [], nextPageToken, archived: true };
+}

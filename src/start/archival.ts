@@ -1,0 +1,42 @@
+/** Archival of closed histories, put together of what the server file says. */
+import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
+import type { Router } from '../actors/asks/router.ts';
+import type { TaskCapture } from '../actors/history/task-capture.ts';
+import { archiveRunners } from '../actors/history/side-tasks/archive-tasks.ts';
+import type { SideRunners } from '../actors/history/side-tasks/side-tasks.ts';
+import { systemClock } from '../actors/system-ports.ts';
+import { FileArchiver } from '../archival/file-archiver.ts';
+import type { ArchivalOptions } from '../config/archival.ts';
+import type { ArchivalPort } from '../actors/archiver.ts';
+
+export type Archival = {
+  readonly isArchiving: boolean;
+  readonly runners: SideRunners;
+  /** For the edge; undefined: nothing is archived here. */
+  readonly port: ArchivalPort | undefined;
+};
+
+export type ArchivalSetting = {
+  readonly options: ArchivalOptions | undefined;
+  readonly cluster: Pick<ClusterHost, 'view'>;
+  readonly router: Router;
+  readonly historyShards: number;
+  readonly capture: Pick<TaskCapture, 'queueNumberOf'>;
+};
+
+export function archivalOf({ options, cluster, router, historyShards, capture }: ArchivalSetting): Archival {
+  const archiver = options === undefined ? undefined : new FileArchiver(options);
+  const runners = archiveRunners({
+    registry: cluster,
+    router,
+    historyShards,
+    queueNumber: () => capture.queueNumberOf('archival'),
+    archiver: options?.isPaused === true ? undefined : archiver,
+    clock: systemClock,
+  });
+  const port =
+    options === undefined || archiver === undefined
+      ? undefined
+      : { namespaceDefault: options.namespaceDefault, isRead: options.isRead, archiver };
+  return { isArchiving: options !== undefined, runners, port };
+}

@@ -1,0 +1,112 @@
+/** Histories in folders: whole or not there, and nowhere but where it was allowed. */
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { archiveFileName, FileArchiver } from '../../src/archival/file-archiver.ts';
+import { loadPublicMessages } from '../../src/wire/services.ts';
+
+const key = { namespaceId: 'namespace', workflowId: 'workflow', runId: 'run' };
+let folder: string;
+let archiver: FileArchiver;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdure-archive-'));
+  await mkdir(join(folder, 'allowed'));
+  archiver = new FileArchiver({ roots: [join(folder, 'allowed')], fileMode: 0o640, dirMode: 0o750 });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const uriOf = (path: string): string => `file://${join(folder, path)}`;
+
+async function eventsOf(count: number): Promise<readonly Uint8Array[]> {
+  const { HistoryEvent } = (await loadPublicMessages()).history.v1;
+  return Array.from({ length: count }, (_, nth) => HistoryEvent.encode(HistoryEvent.fromObject({ eventId: String(nth + 1) })).finish());
+}
+
+async function* pagesOf(events: readonly Uint8Array[], size: number, failsAfter = Infinity): AsyncGenerator<readonly Uint8Array[]> {
+  for (let at = 0; at < events.length; at += size) {
+    if (at / size >= failsAfter) throw new Error('the shard is gone');
+    yield await Promise.resolve(events.slice(at, at + size));
+  }
+}
+
+async function readAll(uri: string, eventsMin: number): Promise<readonly number[]> {
+  const lengths: number[] = [];
+  for (let place = 0; ;) {
+    const page = await archiver.read(uri, key, place, eventsMin);
+    if (page === undefined) throw new Error('there is a file');
+    lengths.push(page.events.length);
+    if (page.nextPlace === undefined) return lengths;
+    place = page.nextPlace;
+  }
+}
+
+test('what is written is a list of histories, and is read page by page from it', async () => {
+  const uri = uriOf('allowed/deep/er');
+  const events = await eventsOf(250);
+  await archiver.write(uri, key, pagesOf(events, 100));
+  const [name = '', ...others] = await readdir(join(folder, 'allowed/deep/er'));
+  expect([name, others]).toEqual([archiveFileName(key), []]);
+  expect(name).toMatch(/^\d{40,60}_0\.history$/);
+  const text = await readFile(join(folder, 'allowed/deep/er', name), 'utf8');
+  const batches = JSON.parse(text) as readonly { readonly events: readonly object[] }[];
+  expect(batches.map((batch) => batch.events.length)).toEqual([100, 100, 50]);
+  expect(await readAll(uri, 1)).toEqual([100, 100, 50]);
+  expect(await readAll(uri, 150)).toEqual([200, 50]);
+  expect((await archiver.read(uri, key, 0, 1_000))?.events).toEqual(events);
+  expect(await archiver.read(uri, { ...key, runId: 'another' }, 0, 1)).toBeUndefined();
+});
+
+test('a history that cannot be read to its end leaves no file, and one that is written again the same bytes', async () => {
+  const uri = uriOf('allowed');
+  const events = await eventsOf(30);
+  await expect(archiver.write(uri, key, pagesOf(events, 10, 2))).rejects.toThrow('the shard is gone');
+  expect(await archiver.read(uri, key, 0, 1)).toBeUndefined();
+  await archiver.write(uri, key, pagesOf(events, 10));
+  const filename = join(folder, 'allowed', archiveFileName(key));
+  const first = await readFile(filename);
+  await archiver.write(uri, key, pagesOf(events, 10));
+  expect(await readFile(filename)).toEqual(first);
+  expect(await readdir(join(folder, 'allowed'))).toEqual([archiveFileName(key)]);
+});
+
+describe('nothing is written outside of the folders that are allowed', () => {
+  beforeEach(async () => {
+    await mkdir(join(folder, 'elsewhere'));
+    await symlink(join(folder, 'elsewhere'), join(folder, 'allowed/out'));
+    await symlink(join(folder, 'nowhere'), join(folder, 'allowed/dangling'));
+    await writeFile(join(folder, 'allowed/file'), '');
+  });
+
+  test.each([
+    ['elsewhere', 'is outside of the folders that may be written'],
+    ['allowed-too', 'is outside of the folders that may be written'],
+    ['allowed/out', 'is outside of the folders that may be written'],
+    ['allowed/out/deeper', 'is outside of the folders that may be written'],
+    ['allowed/dangling/deeper', 'is a link to nowhere'],
+    ['allowed/file', 'is no folder'],
+  ])('%s', async (path, problem) => {
+    expect(await archiver.problemOf(uriOf(path))).toContain(problem);
+    await expect(archiver.write(uriOf(path), key, pagesOf(await eventsOf(1), 1))).rejects.toThrow();
+    expect(await readdir(folder)).toEqual(['allowed', 'elsewhere']);
+    expect(await readdir(join(folder, 'elsewhere'))).toEqual([]);
+  });
+
+  test.each([
+    ['allowed/../elsewhere', 'has no ".." in it'],
+    ['allowed/%2e%2e/elsewhere', 'has no ".." in it'],
+    ['allowed/..%2felsewhere', 'has no ".." in it'],
+  ])('%s', async (path, problem) => {
+    expect(await archiver.problemOf(`file://${folder}/${path}`)).toContain(problem);
+  });
+
+  test.each([
+    ['s3://bucket/folder', 'unknown scheme of an archival URI: s3'],
+    ['/var/archive', 'an archival URI is like file:///var/archive'],
+    ['file://another.host/archive', 'an archival URI is like file:///var/archive'],
+    ['file:///', 'names a folder'],
+  ])('%s', async (uri, problem) => {
+    expect(await archiver.problemOf(uri)).toContain(problem);
+  });
+});
