@@ -1095,6 +1095,38 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds of dead letters',
     shows: ['I20'],
   },
+  {
+    name: 'forgets at a takeover that letters were purged',
+    file: 'src/deadletters/queue-state.ts',
+    search: 'this.#uncutPurges = snapshot?.uncutPurges ?? 0;',
+    replace: 'this.#uncutPurges = 0;',
+    caughtBy: 'scenarios',
+    shows: ['I11'],
+  },
+  {
+    name: 'carries letters as they were read, whatever has changed',
+    file: 'src/deadletters/queue-core.ts',
+    search: ' && this.#carrying.isAsRead(messageId));',
+    replace: ');',
+    caughtBy: 'scenarios',
+    shows: ['I11'],
+  },
+  {
+    name: 'carries of a page what has room, and passes over the rest',
+    file: 'src/actors/deadletters/queue-compaction.ts',
+    search: 'return { letters, lastId: letters.at(-1)?.messageId };',
+    replace: 'return { letters, lastId: undefined };',
+    caughtBy: 'scenarios',
+    shows: ['I11'],
+  },
+  {
+    name: 'gives a hand-over that is repeated the ids of the one before',
+    file: 'src/deadletters/hand-overs.ts',
+    search: 'const known = recent[recent.length - 1 - (last - sequence)];',
+    replace: 'const known = recent[recent.length - 2 - (last - sequence)];',
+    caughtBy: 'scenarios',
+    shows: ['I11'],
+  },
 ];
 
 /** A patch for a source that has moved on: running it must fail. */

@@ -5,6 +5,7 @@
 import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
 import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
+import { lettersAreConserved } from '../actors/deadletters/conserved-queue.ts';
 import {
   nothingIsHandedOverAheadOfTheLog,
   whatFailsHoldsUpNoOther,
@@ -264,6 +265,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I10', name: 'List is not ahead of the log', run: scenario(rowsAreNotAheadOfTheLog) },
   { rule: 'I1', name: 'a filter knows the workflow ids that begin while it is built', run: scenario(filterKnowsWhatBeginsMeanwhile) },
   { rule: 'I1', name: 'a workflow id stays with its newest run when an older one is retired', run: pointerStaysWithItsRun },
+  { rule: 'I11', name: 'dead letters are conserved', run: () => lettersAreConserved(1, 12) },
 ];
 
 async function checkpointed(): Promise<Stage> {
