@@ -238,7 +238,7 @@ describe('server start', () => {
     [
       'missing',
       undefined,
-      /server-missing\.yaml:1:33: dynamicConfigClient\.filepath: ENOENT: no such file or directory, open '.*missing\.yaml'/,
+      /server-missing\.yaml:1:33: dynamicConfigClient\.filepath: ENOENT: no such file or directory, stat '.*missing\.yaml'/,
     ],
   ])('a file of dynamic configuration that is %s refuses the start', async (what, text, problem) => {
     if (text !== undefined) file(`${what}.yaml`, text);
