@@ -78,7 +78,7 @@ export class QueueState {
     const gone = new Set(records.flatMap((record) => (record.kind === 'resolved' ? [record.messageId] : [])));
     let lowestOpen = this.ids.firstLetter();
     while (lowestOpen !== undefined && gone.has(lowestOpen)) lowestOpen = this.ids.firstLetter(lowestOpen + 1);
-    return { kind: 'head', timeMs, nextId, lowestOpen: lowestOpen ?? Math.min(nextId, ...given.map((next) => next - 1)), cut: this.#cut };
+    return { kind: 'head', timeMs, nextId, lowestOpen: Math.min(lowestOpen ?? nextId, ...given.map((next) => next - 1)), cut: this.#cut };
   }
 
   snapshot(): QueueSnapshot {

@@ -5,7 +5,7 @@
  *    known ┘    void             effective judges each, as in every fold
  */
 import { assert } from '../../kernel/assert.ts';
-import { type Log, missingOffsets, type PartitionId } from '../log.ts';
+import { type Log, LogError, missingOffsets, type PartitionId } from '../log.ts';
 import type { ClaimCodec } from '../ownership/claim.ts';
 import { effective, type LogCursor } from '../ownership/effective.ts';
 import type { RecordCodec } from './partition-core.ts';
@@ -47,7 +47,7 @@ export class JournalReader<Record> {
   async read(until: number, onRecord: (record: Record, offset: number) => void): Promise<void> {
     const { log, partition, claims, codec } = this.#options;
     const records = await log.read(partition, this.#cursor.offset, READ_BYTES);
-    if (records.length === 0) throw new Error(`the journal does not show record ${this.#cursor.offset} yet`);
+    if (records.length === 0) throw new LogError('unavailable', `the journal does not show record ${this.#cursor.offset} yet`);
     for (const record of records) {
       if (record.offset >= until) return;
       const verdict = effective(this.#cursor, record, claims);

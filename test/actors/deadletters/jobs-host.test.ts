@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { failedOnceMore } from '../../../src/deadletters/failed-merge.ts';
 import { letterOf } from '../../deadletters/letters.ts';
-import { options } from '../../deadletters/jobs/plans.ts';
+import { options, planOf } from '../../deadletters/jobs/plans.ts';
 import { failedOf, JobsWorld, sumOf } from './jobs-world.ts';
 
 async function worldOf(letters: number): Promise<JobsWorld> {
@@ -40,6 +40,23 @@ describe('a plan', () => {
     expect(plan.hash).toMatch(/^[0-9a-f]{64}$/);
     const { plan: other } = await world.ask({ ...request, ...author, options: { ...options, rps: 5 }, selection });
     expect(other.hash).not.toBe(plan.hash);
+  });
+});
+
+describe('while the audit cannot be written', () => {
+  test('no letter is touched, plans are not applied, and jobs can be stopped all the same', async () => {
+    const world = await worldOf(10);
+    world.isAuditAway = true;
+    await world.start();
+    const { plan } = await world.ask(planOf({ operation: 'purge' }));
+    const { job } = await world.ask({ kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
+    await world.pass(10_000);
+    expect(world.queue.resolved, 'nobody knows yet who ordered it').toEqual([]);
+    const later = world.ask({ kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
+    await expect(later).rejects.toThrow(/changes of dead letters are refused while the audit cannot be written/);
+    expect((await world.change('cancelJob', job.jobId)).state).toBe('cancelling');
+    const ended = await world.ended(job.jobId);
+    expect(ended).toMatchObject({ state: 'cancelled', counts: { purged: 0, notTried: 10 } });
   });
 });
 

@@ -3,6 +3,7 @@
  * what the core writes; its index is always up to date.
  */
 import { createHash } from 'node:crypto';
+import { isAskFailure } from '../../../src/actors/asks/asks.ts';
 import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs-host.ts';
@@ -164,6 +165,8 @@ export class JobsWorld {
   readonly log = new MemoryLog();
   readonly random = new SeededRandom();
   readonly queue: TestQueue;
+  /** It tells an audit, and none is there. */
+  isAuditAway = false;
   settings = { requiresReason: false, lettersPerStepMax: 100 };
   #router = new Router(this.clock);
   #lives = 0;
@@ -195,8 +198,9 @@ export class JobsWorld {
       asker: router,
       sha256: (text) => createHash('sha256').update(text).digest('hex'),
       settings: () => this.settings,
+      ...(this.isAuditAway ? { audit: { asker: router, queueTopic: (category: string) => `dlq.test.${category}.active` } } : {}),
     });
-    router.jobs.attach(JOBS_ACTOR, host.actor);
+    router.jobs.attach(JOBS_ACTOR, host);
     host.actor.start();
     for (let { state, reason } = host.actor.status(); state !== 'active'; { state, reason } = host.actor.status()) {
       if (state === 'failed') throw new Error(reason);
@@ -225,6 +229,7 @@ export class JobsWorld {
     let given: Parameters<Parameters<JobsAsker['askJobs']>[2]>[0] | undefined;
     this.#router.askJobs(request, FAR_AWAY_MS, (answer) => (given = answer));
     while (given === undefined) await this.pass(1);
+    if (isAskFailure(given)) throw new Error(given.message);
     if (given.kind === 'rejected') throw new Error(`${given.rejection.reason}: ${given.rejection.message}`);
     return given as JobsReplyTo[Request['kind']];
   }

@@ -35,6 +35,15 @@ describe('letters that were purged', () => {
     expect(await queue.handOver(1, 1)).toEqual([5]);
   });
 
+  test('are the lowest that are open, as the head says behind them', async () => {
+    await queue.handOver(1, 4);
+    await queue.purge([0, 1]);
+    await queue.restore([1]);
+    const heads = queue.records().filter(({ key }) => key === '@head');
+    const last = heads.at(-1);
+    expect(last && queue.codec.decode(last.value, last.schema, last)).toMatchObject({ kind: 'head', nextId: 4, lowestOpen: 1 });
+  });
+
   test('of another job stay where they are', async () => {
     await queue.handOver(1, 3);
     await queue.purge([0, 1]);
