@@ -96,8 +96,11 @@ export class LetterLoad {
     this.#ask({ kind, jobId: random.pick(active), actor: 'operator', reason: 'changed my mind' }, () => {});
   }
 
-  /** What became of each, and what was paused goes on. */
+  /** What became of each, and what was paused goes on: also one that nobody was told of, whose letters no other job may have. */
   #look(): void {
+    this.#ask({ kind: 'listJobs', queue: undefined, activeOnly: true, afterJobId: undefined, max: 100 }, (answer) => {
+      if (answer.kind === 'jobs') for (const job of answer.jobs) this.#heard(job);
+    });
     for (const jobId of this.#jobIds) {
       if (isEnded(this.jobs.get(jobId))) continue;
       this.#ask({ kind: 'describeJob', jobId }, (answer) => {
@@ -111,6 +114,7 @@ export class LetterLoad {
   }
 
   #heard(job: Job): void {
+    this.#jobIds.add(job.jobId);
     if (!isEnded(this.jobs.get(job.jobId))) this.jobs.set(job.jobId, job);
   }
 

@@ -9,7 +9,7 @@ export function letterPlan(seed: number): HistoryPlan {
   const { listSetBackMs: _never, ...base } = historyPlanOf(seed);
   return {
     ...base,
-    servers: seed % 3 === 0 ? 1 : 2,
+    servers: base.exclusive || seed % 3 === 0 ? 1 : 2,
     // Between an outcome and its tombstone there are some milliseconds.
     nodeFaults: [...base.nodeFaults, 'crash', 'crash'],
     nemesisMs: random.int(40, 150),
