@@ -48,6 +48,7 @@ import { checkFirstStart } from './start/whole-journals.ts';
 import { dynamicConfigOf, watchDynamicConfig } from './start/dynamic-config.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
+import { callbacksOf } from './start/callbacks.ts';
 import { taskCapture } from './start/task-capture.ts';
 import { toldOutages } from './start/told-outages.ts';
 import { listenForScrapes, type ScrapeListener } from './start/scrape-listener.ts';
@@ -161,6 +162,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const backgroundReads = oneAtATime();
   const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
   const node = `${hostname()}:${options.port}`;
+  const callbacks = callbacksOf(dynamicConfig, metrics?.of('history'));
   const capture = taskCapture({ cluster, dynamicConfig, prefix, node, metrics, devFaults: options.devFaults ?? [] });
   const archival = archivalOf({ options: options.archival, cluster, router, historyShards: layout.historyShards, capture });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
@@ -177,6 +179,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       capture,
       isArchiving: archival.isArchiving,
       sideRunners: archival.runners,
+      callbacks: callbacks.ofShards,
       ...(checkpoints === undefined
         ? {}
         : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState, backgroundReads } }),
@@ -268,6 +271,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
         letterSettings: () => dynamicConfig.values(letterSettings),
+        callbacks: callbacks.ofFrontend,
         tokenKey: () => identity.tokenKey,
         condition: census,
         rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),

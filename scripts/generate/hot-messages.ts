@@ -362,6 +362,7 @@ export const coreEnums: CoreEnums = {
   retryState: ['RetryState'],
   idReusePolicy: ['WorkflowIdReusePolicy'],
   idConflictPolicy: ['WorkflowIdConflictPolicy'],
+  callbackState: ['CallbackState'],
   parentClosePolicy: ['ParentClosePolicy'],
   queryRejectCondition: ['QueryRejectCondition'],
   taskQueueKind: ['TaskQueueKind'],

@@ -26,6 +26,8 @@ export type CallbackOutcome =
 export interface CallbackDeliveries {
   /** Answers once, in a later turn; but not any more once it is given up, by what this returns. */
   deliver(delivery: CallbackDelivery, answer: (outcome: CallbackOutcome) => void): () => void;
+  /** Where it would have to wait for very many others. */
+  isFull(namespaceId: string, destination: string): boolean;
   /** The circuit breaker of its destination is open. */
   isBlocked(namespaceId: string, callback: Uint8Array): boolean;
 }

@@ -24,7 +24,8 @@ export const callbackSettings = {
   callbacksMax: {
     ...wholeNumber('system.maxCallbacksPerWorkflow', {
       min: 0,
-      max: 2_000,
+      // All of them stand in the row of their run.
+      max: 100,
       default: 32,
       about: 'Completion callbacks of a workflow.',
     }),

@@ -16,6 +16,7 @@ import type { LetterSettings } from '../deadletters/letter-settings.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
+import type { CallbackLimits } from './validation/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 
 export interface FrontendPorts {
@@ -48,6 +49,11 @@ export interface FrontendPorts {
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** As of now. */
   readonly letterSettings: () => JobSettings;
+  /** Completion callbacks: what a namespace may attach, and whether the circuit breaker of a destination is open. */
+  readonly callbacks: {
+    readonly limitsOf: (namespace: string) => CallbackLimits;
+    readonly isBlocked: (namespaceId: string, callback: Uint8Array) => boolean;
+  };
   readonly historyShardOf: (namespaceId: string, workflowId: string) => number;
   readonly matchingPartitionOf: (queue: TaskQueuePartition) => number;
   /** Partitions of a normal task queue; polls may go to any of them. */

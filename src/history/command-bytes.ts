@@ -12,7 +12,7 @@ const workflowCommandOverheadBytes = 256;
 export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | QueryWorkflow): number {
   switch (command.kind) {
     case 'startWorkflow':
-      return overheadBytes + startBytes(command.start);
+      return overheadBytes + startBytes(command.start) + sizeOfAll(command.callbacks?.callbacks ?? []);
     case 'signalWithStartWorkflow':
       return overheadBytes + startBytes(command.start) + signalBytes(command.signal);
     case 'signalWorkflow':
@@ -50,6 +50,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + command.runs.length * runKeyBytes;
     case 'noteAtMatching':
       return overheadBytes + command.taskIds.length * 8;
+    case 'callbackAnswered':
+      return overheadBytes + (command.outcome.kind === 'failed' ? command.outcome.message.length : 0);
     case 'handOverTask':
       return overheadBytes + failureBytes(command.failure);
     case 'noteLetters':
@@ -82,6 +84,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'rowRefused':
     case 'writeRow':
     case 'finishRow':
+    case 'runCallback':
       return overheadBytes;
     default:
       return unreachable(command);

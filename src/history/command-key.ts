@@ -48,9 +48,14 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'runOutboxTask':
     case 'finishOutboxTask':
     case 'writeRow':
+    case 'runCallback':
+    case 'callbackAnswered':
       return shard.transfers.get(command.taskId)?.key;
-    case 'handOverTask':
-      return keyToKeep(shard.timers.get(command.taskId));
+    case 'handOverTask': {
+      // What its task becomes is told by the run of a callback.
+      const task = shard.transfers.get(command.taskId);
+      return task?.kind === 'invokeCallback' ? task.key : keyToKeep(shard.timers.get(command.taskId));
+    }
     case 'flushFinishedTasks':
     case 'noteAtMatching':
     case 'noteLetters':

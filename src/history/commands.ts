@@ -6,6 +6,7 @@
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
 import type { ArchivalCommand } from './archival/archival-commands.ts';
+import type { OnConflict, OwnCallbackCommand, StartCallbacks } from './callback/callback-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { RedriveRequest } from './redrive/redrive-commands.ts';
@@ -65,9 +66,8 @@ export type StartWorkflow = {
   readonly parent: ParentLink | undefined;
   /** How long the run is kept once it is closed, as its namespace says; absent or 0: the core's default. */
   readonly retentionMs?: number;
-  readonly onConflict:
-    | { readonly attachRequestId: boolean; readonly attachLinks: boolean; readonly links: readonly Uint8Array[] }
-    | undefined;
+  readonly onConflict: OnConflict | undefined;
+  readonly callbacks?: StartCallbacks;
 };
 
 /** Reply: StartReply (`started` false: an existing run was signalled). */
@@ -492,7 +492,7 @@ export type OwnHistoryCommand =
   | HandOverCommand
   | RetireRuns
   | PutAside
-  | RowCommand;
+  | (RowCommand | OwnCallbackCommand);
 
 /** What the core decides. */
 export type HistoryCommand = Exclude<DecidedRequest, Start> | (Start & RoomForRuns) | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

@@ -1,6 +1,7 @@
 /** Which decision a command asks for. */
 import { archived, archiveLetterChecked } from './archival/archive.ts';
 import { unreachable } from '../kernel/assert.ts';
+import { callbackAnswered, runCallback } from './callback/attempt.ts';
 import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
@@ -98,6 +99,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return { kind: 'done' };
     case 'noteAtMatching':
       return noteAtMatching(draft, command);
+    case 'runCallback':
+      return runCallback(draft, command);
+    case 'callbackAnswered':
+      return callbackAnswered(draft, command);
     case 'handOverTask':
       return handOverTask(draft, command);
     case 'noteLetters':

@@ -260,6 +260,7 @@ export class Draft {
   }
 
   get #hasLaterTasks(): boolean {
+    if (this.runs.some(({ changed, run }) => changed && run.callbacks.length > 0)) return true;
     if (this.#tasks.some((task) => task !== undefined && isOfLaterKind(task))) return true;
     const whole = [...(this.#handedOver ?? noTasks), ...(this.#lettersBegun ?? noTasks)];
     return whole.some(({ task }) => isOfLaterKind(task));

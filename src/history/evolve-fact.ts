@@ -1,6 +1,7 @@
 /** What a fact does to its run: the part of the state that history does not show. */
 import { unreachable } from '../kernel/assert.ts';
 import { evolveActivityFact } from './activity/evolve-activity.ts';
+import { attempted } from './callback/callback.ts';
 import { evolveEvent } from './evolve-event.ts';
 import type { HistoryEvent } from './events.ts';
 import { eventTypeNumber } from './generated/public-api.ts';
@@ -44,6 +45,9 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     case 'bufferFlushed':
       run.buffered = [];
       run.bufferedBytes = 0;
+      return;
+    case 'callbackAttempted':
+      run.callbacks = attempted(run.callbacks, fact, nowMs);
       return;
     case 'timerFiredUnbuffered':
       unbufferTimer(run, fact.timerId, wire);

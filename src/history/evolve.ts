@@ -9,6 +9,7 @@
  * record's own messages of that run have joined those that wait.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
+import { tried } from './callback/callback.ts';
 import { evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
@@ -70,6 +71,7 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
     evolveRecorded(run, recorded, wire);
   }
   if (run !== undefined) run.stateTransitionCount++;
+  if (run !== undefined && run.callbacks.length > 0) shard.hasLaterTasks = true;
   return undefined;
 }
 
@@ -185,6 +187,9 @@ export function rememberTask(run: Run, task: Task): void {
     case 'firstWorkflowTask':
       run.backoffTaskId = task.taskId;
       return;
+    case 'invokeCallback':
+      run.callbacks = tried(run.callbacks, task);
+      return;
     case 'retention':
       run.retentionTaskId = task.taskId;
       return;
@@ -193,7 +198,6 @@ export function rememberTask(run: Run, task: Task): void {
     case 'scheduleChildFirstTask':
     case 'archiveExecution':
     case 'archiveLetterCheck':
-    case 'invokeCallback':
     case 'callbackBackoff':
     case 'upsertVisibility':
       return;

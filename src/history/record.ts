@@ -2,6 +2,7 @@
  * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
  * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
  */
+import type { CallbackAttempted } from './callback/callback.ts';
 import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
@@ -13,7 +14,8 @@ import type { Task } from './tasks.ts';
 
 /**
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
- * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`). What has none of these is written as v1.
+ * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
+ * with completion callbacks. What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
@@ -120,6 +122,7 @@ export type Fact =
       readonly failure: Uint8Array | undefined;
     }
   | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
+  | CallbackAttempted
   /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
   /** They wait in the queues again. */

@@ -162,6 +162,20 @@ export type PendingChildDescription = {
   readonly parentClosePolicy: number;
 };
 
+export type CallbackDescription = {
+  /** temporal.api.common.v1.Callback */
+  readonly callback: Uint8Array;
+  readonly registrationTimeMs: number;
+  /** `temporal.api.enums.v1.CallbackState` */
+  readonly state: number;
+  readonly attempt: number;
+  /** 0 = none. */
+  readonly lastAttemptTimeMs: number;
+  readonly lastFailure: Uint8Array | undefined;
+  /** 0 = it waits for no pause. */
+  readonly nextAttemptTimeMs: number;
+};
+
 /** What failed, why, and since when the run's timers and tasks wait. */
 export type PutAsideDescription = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
 
@@ -203,6 +217,7 @@ export type Description = {
         readonly attempt: number;
       }
     | undefined;
+  readonly callbacks: readonly CallbackDescription[];
   /** The shard cannot go on with this run. */
   readonly aside: PutAsideDescription | undefined;
   /** Request ids that made or attached to this run: id -> event id and type. */
@@ -312,6 +327,8 @@ export interface HistoryWire extends SearchAttributeWire {
   limitCauses(failure: Uint8Array, causesMax: number): Uint8Array;
   /** Payloads of one JSON value each. */
   encodePayloads(jsonTexts: readonly string[]): Uint8Array;
+  /** Whom it calls, `https://host:port`. */
+  callbackDestination(callback: Uint8Array): string;
   /** The value of a search attribute of the type KeywordList. */
   encodeKeywords(words: readonly string[]): Uint8Array;
   encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;

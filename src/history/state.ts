@@ -4,6 +4,7 @@
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
  */
+import { type Callback, noCallbacks } from './callback/callback.ts';
 import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { LetterMarksView } from './redrive/letter-marks.ts';
 import type { HistoryEvent } from './events.ts';
@@ -236,6 +237,8 @@ export type Run = {
   backoffTaskId: number;
   /** Of a closed run: end of its retention. */
   retentionTaskId: number;
+  /** Who wants to hear of its end. */
+  callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
   activities: Pending<number, Activity>;
   /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */
@@ -294,6 +297,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     timeoutTaskId: 0,
     backoffTaskId: 0,
     retentionTaskId: 0,
+    callbacks: noCallbacks,
     signalRequestIds: new Pending(),
     activities: new Pending(),
     attemptBytes: 0,

@@ -105,6 +105,9 @@ export type TimerTask =
   /** The pause after a failed attempt at a completion callback is over. `stamp`: the next attempt's. */
   | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number });
 
+export type InvokeCallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
+export type CallbackBackoffTask = Extract<TimerTask, { readonly kind: 'callbackBackoff' }>;
+
 export type Task = TransferTask | TimerTask;
 
 /**

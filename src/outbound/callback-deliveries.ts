@@ -98,8 +98,7 @@ export class CallbackSender implements CallbackDeliveries {
     const address = callbackUrl(urlOf(delivery.callback));
     if (typeof address === 'string') return this.#later(() => answer({ kind: 'refused', errorType: 'InvalidURL', message: address }));
     const line = this.#lineOf(delivery.namespaceId, address.destination);
-    const { waitingMax, waitingOfLineMax } = deliveryLimits;
-    if (this.#waiting >= waitingMax || line.waiting.size >= waitingOfLineMax)
+    if (this.isFull(delivery.namespaceId, address.destination))
       return this.#later(() => answer({ kind: 'full', message: `too many callbacks wait for ${address.destination}` }));
     const waiting: Waiting = { delivery, address, answer, giveUp: undefined, isOver: false };
     line.waiting.add(waiting);
@@ -107,6 +106,11 @@ export class CallbackSender implements CallbackDeliveries {
     this.#waiting++;
     this.#run();
     return () => this.#giveUp(line, waiting);
+  }
+
+  isFull(namespaceId: string, destination: string): boolean {
+    const { waitingMax, waitingOfLineMax } = deliveryLimits;
+    return this.#waiting >= waitingMax || (this.#lines.get(nameOf(namespaceId, destination))?.waiting.size ?? 0) >= waitingOfLineMax;
   }
 
   isBlocked(namespaceId: string, callback: Uint8Array): boolean {

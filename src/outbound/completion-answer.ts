@@ -35,6 +35,8 @@ const typeOfStatus: ReadonlyMap<number, string> = new Map([
   [520, 'UPSTREAM_TIMEOUT'],
 ]);
 
+const types: ReadonlySet<string> = new Set(typeOfStatus.values());
+
 const notRetryable: ReadonlySet<string> = new Set([
   'BAD_REQUEST',
   'UNAUTHENTICATED',
@@ -63,7 +65,9 @@ export function outcomeOf(answer: Answer): DeliveryOutcome {
 function handlerError(type: string, said: string, retryable: boolean | undefined): DeliveryOutcome {
   const goesOn = retryable ?? !notRetryable.has(type);
   const message = `handler error (${type})${said === '' ? '' : `: ${said}`}`;
-  return { kind: goesOn ? 'failed' : 'refused', errorType: `HandlerError ${type}`, message };
+  // Metrics count by it: what else somebody calls an error stands in the message.
+  const errorType = types.has(type) ? `HandlerError ${type}` : 'HandlerError';
+  return { kind: goesOn ? 'failed' : 'refused', errorType, message };
 }
 
 function saidRetryable(header: string): boolean | undefined {

@@ -5,7 +5,6 @@
  *
  * Whoever reads one takes the cause from `cause`: so it stands there alone, and not in the details as well.
  */
-import { loadPublicMessages } from '../wire/services.ts';
 
 export type NexusFailure = {
   readonly message: string;
@@ -19,6 +18,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** `failure`: temporal.api.failure.v1.Failure. Reads what JSON needs of it when the first one is sent. */
 export async function nexusFailure(failure: Uint8Array): Promise<NexusFailure> {
+  const { loadPublicMessages } = await import('../wire/services.ts');
   const { Failure } = (await loadPublicMessages()).failure.v1;
   const plain = Failure.toObject(Failure.decode(failure), { longs: String, enums: String, bytes: String });
   return fromPlain(plain);

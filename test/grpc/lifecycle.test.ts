@@ -292,6 +292,7 @@ const description: Description = {
   pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
   pendingWorkflowTask: { started: true, scheduledTimeMs: 1_100, originalScheduledTimeMs: 1_050, startedTimeMs: 1_150, attempt: 2 },
   aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: 3_000 },
+  callbacks: [],
   requestIds: new Map([['r', { eventId: 1, eventType: 1, buffered: false }]]),
 };
 

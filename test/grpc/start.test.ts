@@ -164,7 +164,6 @@ describe('a field that is not built is refused by its name', () => {
         retryPolicy: { initialIntervalMs: 1, backoffCoefficient: 1, maximumIntervalMs: 1, maximumAttempts: 1, nonRetryableErrorTypes: [] },
       },
     ],
-    ['completion_callbacks', { completionCallbacks: [Buffer.from([10, 0])] }],
     ['versioning_override', { versioningOverride: new Uint8Array(0) }],
     ['time_skipping_config', { timeSkippingConfig: new Uint8Array(0) }],
     ['continued_failure', { continuedFailure: new Uint8Array(0) }],

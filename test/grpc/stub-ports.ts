@@ -115,6 +115,10 @@ export class StubServer {
       taskQueuePartitions: 1,
       cluster,
       deadLetterTopic: (category, sourceCluster) => `dlq.perdure.${category}.${sourceCluster}`,
+      callbacks: {
+        limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
+        isBlocked: () => false,
+      },
       letterSettings: () => ({ mergeRps: 100, mergeConcurrency: 8, mergeTaskTimeoutMs: 30_000, requiresReason: false }),
       tokenKey: () => tokenKey,
       ...overrides,

@@ -247,7 +247,7 @@ describe.each(kinds)('%s', (kind) => {
 describe('a start that meets a running workflow', () => {
   test('and attaches its request id, attaches it once', () => {
     const shard = workflow();
-    const onConflict = { attachRequestId: true, attachLinks: true, links: [bytes('link')] };
+    const onConflict = { attachRequestId: true, attachCallbacks: false, attachLinks: true, links: [bytes('link')] };
     const start = shard.startCommand({ policies: { reusePolicy: 1, conflictPolicy: 2 }, onConflict });
     const answer = shard.request(start);
     expect(shard.request(start)).toEqual(answer);

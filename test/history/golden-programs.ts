@@ -222,7 +222,7 @@ function attachToRunning(shard: ShardUnderTest): void {
   const reply = shard.ask(
     shard.startCommand({
       policies: { reusePolicy: 1, conflictPolicy: 2 },
-      onConflict: { attachRequestId: true, attachLinks: true, links: [bytes('link')] },
+      onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: true, links: [bytes('link')] },
     }),
   );
   if (reply?.kind !== 'started' || reply.started) throw new Error('the run was not found');

@@ -164,7 +164,7 @@ export class Program {
           shard.startCommand({
             key: keyOf(step.id),
             policies: { reusePolicy: [1, 2, 3][step.reuse] as 1 | 2 | 3, conflictPolicy: [1, 2, 3][step.conflict] as 1 | 2 | 3 },
-            onConflict: { attachRequestId: true, attachLinks: false, links: [] },
+            onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },
             start: {
               startDelayMs: step.delay,
               runTimeoutMs: step.run,

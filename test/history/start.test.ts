@@ -142,7 +142,7 @@ test('a request that attached itself to a run gets that run again, as not starte
   const runId = shard.start();
   const command = shard.startCommand({
     policies: { reusePolicy: 1, conflictPolicy: 2 },
-    onConflict: { attachRequestId: true, attachLinks: true, links: [bytes('link')] },
+    onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: true, links: [bytes('link')] },
   });
   expect(shard.ask(command)).toMatchObject({ started: false, runId });
   const updated = shard.lastEvent('workflowExecutionOptionsUpdated');
@@ -167,7 +167,7 @@ test('no more requests than the limit attach themselves to one run', () => {
   const attach = (attachRequestId: boolean) =>
     shard.startCommand({
       policies: { reusePolicy: 1, conflictPolicy: 2 },
-      onConflict: { attachRequestId, attachLinks: false, links: [] },
+      onConflict: { attachRequestId, attachCallbacks: false, attachLinks: false, links: [] },
     });
   const first = attach(true);
   for (const command of [first, attach(true), first, attach(false)]) expect(shard.ask(command)).toMatchObject({ runId, started: false });

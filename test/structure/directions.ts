@@ -272,6 +272,7 @@ export const directions: readonly Direction[] = [
       'src/cluster/',
       'src/topics/',
       'src/archival/',
+      'src/outbound/',
       'src/database/sqlite/open-sqlite.ts',
       'src/database/postgres/open-postgres.ts',
       'src/grpc/transport/listener.ts',

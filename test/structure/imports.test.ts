@@ -82,9 +82,6 @@ describe('what src exports', () => {
   const tests = sourceFiles('test').map(wordsOf);
   /** What only tests use, and why it stands in src. */
   const early = new Map([
-    ['checkCallbacks', 'completion callbacks: a start takes them once they are delivered'],
-    ['CallbackSender', 'likewise: shards deliver through it'],
-    ['HttpSender', 'likewise'],
     ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);

@@ -71,7 +71,7 @@ type Asked = { readonly shard: number; readonly name: LetterName };
 /** Of one execution, once its turn has come. */
 type Turn = Execution & { readonly deadlineMs: number; tries: number };
 
-const executable: ReadonlySet<string> = new Set(['transfer', 'timer', 'archival']);
+const executable: ReadonlySet<string> = new Set(['transfer', 'timer', 'archival', 'outbound']);
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 const CONFIRM_TIMEOUT_MS = 10_000;

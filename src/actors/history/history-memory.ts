@@ -34,6 +34,7 @@ import { LoopTurns } from '../loop-turns.ts';
 import { capturedTasks, type TaskCapture } from './task-capture.ts';
 import { type SideRunners, SideTasks } from './side-tasks/side-tasks.ts';
 import { TaskNamespaces } from './task-namespaces.ts';
+import { type CallbackOptions, CallbackTasks, whyNoCallback } from './side-tasks/callback-tasks.ts';
 import { QueryDispatch } from './query-dispatch.ts';
 import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
@@ -62,6 +63,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly isArchiving?: boolean;
   /** Of the process: what runs tasks beside their shards. */
   readonly sideRunners?: SideRunners;
+  /** How completion callbacks are delivered; absent: they are not, and wait. */
+  readonly callbacks?: CallbackOptions;
   /** While it is nearly full no workflow is started; absent: nobody watches it. */
   readonly heap?: { readonly nearlyFull: object | undefined };
 };
@@ -126,9 +129,9 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         submit: (command) => void submit(command),
       },
       failed,
-      side,
       namespaces,
       tenure,
+      whyNoCallback: (task) => whyNoCallback(options.callbacks?.deliveries, task),
       router,
       layout,
       clock,
@@ -153,6 +156,16 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
     );
     const { store, pageReads } = this;
+    const callbacks =
+      options.callbacks === undefined
+        ? undefined
+        : new CallbackTasks({
+            ...options.callbacks,
+            store,
+            submit: (command) => void submit(command),
+            failed: (taskId, tries, failure) => transfers.callbackFailed(taskId, tries, failure),
+            random,
+          });
     const notLoaded = (command: HistoryCommand, reason: string): void => this.shell.notLoaded(command, reason);
     const durable =
       checkpoints === undefined
@@ -177,7 +190,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     this.checkpointer = durable?.checkpointer;
     this.prefetch = durable?.coldLoads;
     this.readAhead = durable?.readAhead;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, handOvers, queries, visibility, flusher, durable, sink });
+    this.shell = new HistoryShell({ store, pageReads, own, transfers, callbacks, handOvers, queries, visibility, flusher, durable, sink });
     this.subscribers = [
       this.store,
       transfers,

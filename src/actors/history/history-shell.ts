@@ -13,8 +13,10 @@ import type { TaskHandOver } from './hand-over.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { PageReads } from './events/page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
+import { thrownByTask } from './task-failures.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
+import type { CallbackTasks } from './side-tasks/callback-tasks.ts';
 import type { TransferQueue } from './transfer-queue.ts';
 import type { VisibilityFlusher } from './visibility/visibility-flusher.ts';
 import type { VisibilityRows } from './visibility/visibility-rows.ts';
@@ -24,6 +26,8 @@ export type HistoryShellParts = {
   readonly pageReads: PageReads;
   readonly own: OwnCommands;
   readonly transfers: TransferQueue;
+  /** undefined: nobody delivers them, and none comes here. */
+  readonly callbacks: CallbackTasks | undefined;
   readonly handOvers: readonly TaskHandOver[];
   readonly queries: QueryDispatch;
   /** undefined: nobody takes rows. */
@@ -73,6 +77,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#parts.transfers.undecided(command, error);
     // A row of List is not worth a workflow that is put aside: it is told of once more when it changes.
     else if (command.kind === 'rowRefused') return;
+    else if (command.kind === 'runCallback') this.#parts.transfers.callbackFailed(command.taskId, command.tries, thrownByTask(error));
     else if (command.kind === 'finishOutboxTask') this.#parts.transfers.unfinished(command.taskId, error);
     else if (askId === NOBODY) this.#own.undecided(command, error);
     else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
@@ -88,6 +93,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   deactivated(): void {
     this.#parts.pageReads.clear();
     this.#own.close();
+    this.#parts.callbacks?.close();
     this.#parts.durable?.deactivated();
     this.#parts.flusher?.close();
   }
@@ -102,6 +108,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
         return this.#parts.transfers.deliver(effect);
       case 'rowToWrite':
         return this.#parts.transfers.writeRow(effect);
+      case 'deliverCallback':
+        return this.#parts.callbacks?.deliver(effect);
       default:
         return unreachable(effect);
     }

@@ -1,12 +1,10 @@
 /**
- * Runs the pending transfer tasks of one history shard: after the commit of the record that made them, and again after a takeover, at
- * least once each.
+ * Runs the pending transfer tasks of one history shard: after the commit of the record that made them, and after a takeover, at least once.
  *
  *     workflowTask, activityTask ──▶ matching: matched with a poll, or stored there. The task stays pending in the shard until it
  *                                    started or is obsolete, and a takeover offers it again, unless it was noted that it is stored there.
  *     the others (the outbox)    ──▶ runOutboxTask, in the mailbox: a message ──▶ the target's shard; its answer becomes finishOutboxTask here.
- *
- *     invokeCallback             ──▶ an attempt beside the shard (side-tasks/side-tasks.ts), and the command that it answers.
+ *     invokeCallback             ──▶ runCallback, in the mailbox: what to send ──▶ beside the shard (side-tasks/callback-tasks.ts).
  *
  * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending: attempts that met nobody (a target that
  * moves, a log that does not answer) are no failures, however many they are. What cannot be built, or is refused because of what it is (its
@@ -29,6 +27,7 @@ import type { HistoryReply } from '../../history/replies.ts';
 import { executionKey } from '../../history/state.ts';
 import {
   type DispatchTask,
+  type InvokeCallbackTask,
   isDispatch,
   isLastMessage,
   isSide,
@@ -49,7 +48,7 @@ import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { FailedTasks } from './failed-tasks.ts';
-import type { SideAnswer, SideTasks } from './side-tasks/side-tasks.ts';
+import type { SideAnswer } from './side-tasks/side-tasks.ts';
 import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from './task-failures.ts';
 import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
@@ -96,11 +95,12 @@ export interface TransferShard {
 export type TransferQueueOptions = {
   readonly shard: TransferShard;
   readonly failed: FailedTasks;
-  readonly side: SideTasks;
   /** undefined: nobody knows of any, and all are there. */
   readonly namespaces: TaskNamespaces | undefined;
   /** When it ends, whoever takes over runs what is pending. */
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  /** Why it is not its turn. */
+  readonly whyNoCallback: (task: InvokeCallbackTask) => TaskFailure | undefined;
   readonly router: Asker;
   readonly layout: ClusterLayout;
   readonly clock: Clock;
@@ -283,7 +283,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'closeChild':
         return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
       case 'invokeCallback':
-        return this.#options.side.run(task, (answer) => this.#sideAnswered(task, tries, answer));
+        return this.#callback(task, tries);
       case 'upsertVisibility':
         return this.#options.shard.submit({ kind: 'writeRow', taskId: task.taskId, tries });
       default:
@@ -302,6 +302,17 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (answer.kind === 'failed') return this.#fails(task, tries, answer.failure);
     if (tries.failures > 0) this.#options.failed.forget(task.taskId);
     this.#options.shard.submit(answer.command);
+  }
+
+  #callback(task: InvokeCallbackTask, tries: Tries): void {
+    const failure = this.#options.whyNoCallback(task);
+    if (failure !== undefined) return this.#fails(task, tries, failure);
+    this.#options.shard.submit({ kind: 'runCallback', taskId: task.taskId, tries });
+  }
+
+  callbackFailed(taskId: number, tries: Tries, failure: TaskFailure): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task !== undefined) this.#fails(task, tries, failure);
   }
 
   #newRunId(): string {

@@ -1,6 +1,7 @@
-import type { Description, PendingActivityDescription } from '../../history/replies.ts';
+import type { CallbackDescription, Description, PendingActivityDescription } from '../../history/replies.ts';
 import { encodeActivityOptions } from '../../wire/generated/lean/activity_options.ts';
-import { PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
+import { type CallbackInfo, encodeCallbackInfo } from '../../wire/generated/lean/callback.ts';
+import { CallbackState, PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import {
   emptyPendingActivityInfo,
   emptyWorkflowExecutionExtendedInfo,
@@ -68,6 +69,7 @@ async function describe(
             startedTimeMs: found.pendingWorkflowTask.startedTimeMs,
             attempt: found.pendingWorkflowTask.attempt,
           },
+    callbacks: found.callbacks.map((callback) => encodeCallbackInfo(callbackInfo(context, namespace.id, callback))),
     workflowExtendedInfo: extendedInfo(found),
   });
 }
@@ -120,6 +122,24 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
         { eventType: info.eventType, eventId: info.eventId, buffered: info.buffered },
       ]),
     ),
+  };
+}
+
+const blockedReason = 'The circuit breaker is open.';
+
+function callbackInfo({ ports }: HandlerContext, namespaceId: string, described: CallbackDescription): CallbackInfo {
+  const { callback, registrationTimeMs, attempt, lastAttemptTimeMs, lastFailure, nextAttemptTimeMs } = described;
+  const isBlocked = described.state === CallbackState.SCHEDULED && ports.callbacks.isBlocked(namespaceId, callback);
+  return {
+    callback,
+    trigger: { workflowClosed: {} },
+    registrationTimeMs,
+    state: isBlocked ? CallbackState.BLOCKED : described.state,
+    attempt,
+    lastAttemptCompleteTimeMs: lastAttemptTimeMs,
+    lastAttemptFailure: lastFailure,
+    nextAttemptScheduleTimeMs: nextAttemptTimeMs,
+    blockedReason: isBlocked ? blockedReason : '',
   };
 }
 

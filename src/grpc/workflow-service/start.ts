@@ -15,9 +15,10 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
+import { checkCallbacks } from '../validation/callbacks.ts';
 import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
+import { checkLinks, idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
 import { signaledLink, startedLink } from './links.ts';
 
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
@@ -38,6 +39,11 @@ export function startMethods(context: HandlerContext): readonly NamedMethod[] {
 async function start(context: HandlerContext, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
   const namespace = await context.openNamespace(call, request.namespace);
   const attributes = startAttributes(request, namespace, context.limits);
+  const limits = context.ports.callbacks.limitsOf(namespace.name);
+  const { callbacks, links: callbackLinks } = checkCallbacks(request.completionCallbacks, limits);
+  // What a callback brings along need not stand in the event twice.
+  const links = request.links.filter((link) => !callbackLinks.some((other) => Buffer.compare(link, other) === 0));
+  if (callbackLinks.length > 0) checkLinks([...links, ...callbackLinks]);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
@@ -48,11 +54,12 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
     namespace: namespace.name,
     newRunId: context.ports.newRunId(),
     requestId: context.requestId(request.requestId),
-    start: attributes,
+    start: { ...attributes, links },
     retentionMs: namespace.retentionMs,
     policies,
     parent: undefined,
-    onConflict: onConflict(request),
+    onConflict: onConflict(request, links),
+    ...(callbacks.length === 0 ? {} : { callbacks: { callbacks, callbacksMax: limits.callbacksMax } }),
   });
   return {
     runId: reply.runId,
@@ -64,18 +71,18 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
   };
 }
 
-function onConflict(request: StartWorkflowExecutionRequest): StartWorkflow['onConflict'] {
+function onConflict(request: StartWorkflowExecutionRequest, links: readonly Uint8Array[]): StartWorkflow['onConflict'] {
   const options = request.onConflictOptions;
   if (options === undefined) return undefined;
   if (options.attachCompletionCallbacks && !options.attachRequestId) {
     throw invalidArgument('attaching request ID is required for attaching completion callbacks');
   }
-  return { attachRequestId: options.attachRequestId, attachLinks: options.attachLinks, links: request.links };
+  const { attachRequestId, attachCompletionCallbacks: attachCallbacks, attachLinks } = options;
+  return { attachRequestId, attachCallbacks, attachLinks, links };
 }
 
 function refuseUnbuiltStart(request: StartWorkflowExecutionRequest): void {
   checkOpaque(request.eagerWorkerDeploymentOptions, 'deploymentOptions');
-  if (request.completionCallbacks.length > 0) throw notBuilt('completion_callbacks');
   if (request.continuedFailure !== undefined) throw notBuilt('continued_failure');
   if (request.lastCompletionResult !== undefined) throw notBuilt('last_completion_result');
 }

@@ -19,12 +19,12 @@ import type { PendingTask } from '../tasks.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
-/** At the close of a run: its retention, or what comes before it. */
+/** At the close of a run, or when its completion callbacks have come to an end: its retention, or what comes before it. */
 export function addEndOfRun(run: RunDraft): void {
   const { draft } = run;
   const { key } = run.run;
   const retentionMs = retentionOf(draft, run.run);
-  if (!draft.archives(key.namespaceId)) return addRetention(run, draft.nowMs + retentionMs);
+  if (!draft.archives(key.namespaceId)) return addRetention(run, Math.max(draft.nowMs, run.run.closeTimeMs + retentionMs));
   // Runs that close together are archived one after the other.
   const delayMs = Math.floor((fingerprint32(key.runId) / 2 ** 32) * draft.limits.archiveDelayMsMax);
   const fireTimeMs = draft.nowMs + Math.min(delayMs, retentionMs);

@@ -31,6 +31,8 @@ export type Beginning = {
   readonly continuedFailure: Uint8Array | undefined;
   readonly parent: ParentLink | undefined;
   readonly root: WorkflowExecution | undefined;
+  /** Completion callbacks. */
+  readonly callbacks: readonly Uint8Array[];
   readonly meta: EventMeta;
 };
 
@@ -69,7 +71,7 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
       parentWorkflowNamespaceId: b.parent?.namespaceId ?? '',
       workflowId: b.key.workflowId,
       sourceVersionStamp: undefined,
-      completionCallbacks: [],
+      completionCallbacks: b.callbacks,
       rootWorkflowExecution: b.root,
       inheritedBuildId: '',
       versioningOverride: undefined,

@@ -5,6 +5,7 @@
 import { addEndOfRun } from '../archival/archive.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
+import { invokeCallbacks } from '../callback/attempt.ts';
 import { flushBuffer } from './buffer.ts';
 import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
@@ -102,7 +103,9 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   // What is left to do after the close is not the task that failed, so the run is taken back.
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
-  addEndOfRun(run);
+  // Until it is known what becomes of them, nothing else is forgotten. A run that goes on as another hands them to that.
+  if (run.run.callbacks.length > 0 && kind !== 'workflowExecutionContinuedAsNew') invokeCallbacks(run);
+  else addEndOfRun(run);
 }
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */

@@ -115,6 +115,8 @@ export function continueAsNewWorkflowExecution(
     continuedFailure: a.failure === undefined ? undefined : draft.wire.limitCauses(a.failure, limits.failureCausesMax),
     parent: start.parent,
     root: start.parent === undefined ? undefined : start.root,
+    // Not those of the runs before it alone: also what this one was given while it was open.
+    callbacks: old.callbacks.map(({ callback }) => callback),
     meta: { links: start.links },
   };
   decideClose(closing, { kind: 'continuedAsNew', attributes, next }, commandMeta(command));

@@ -67,6 +67,7 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
             startedTimeMs: workflowTask.startedTimeMs,
             attempt: workflowTask.attempt,
           },
+    callbacks: run.callbacks.map(({ callbackId: _, attachedBy: __, ...callback }) => callback),
     aside,
     requestIds,
   };

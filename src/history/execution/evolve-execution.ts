@@ -1,5 +1,6 @@
 /** What events do to the run as a whole: how it begins, what it carries, how it closes. */
 import { unreachable } from '../../kernel/assert.ts';
+import { noCallbacks, withAttached } from '../callback/callback.ts';
 import type { RunClose } from '../closing-events.ts';
 import type { RunKey } from '../commands.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
@@ -63,6 +64,12 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
   });
   run.memo = a.memo;
   run.searchAttributes = a.searchAttributes;
+  run.callbacks = withAttached(noCallbacks, {
+    callbacks: a.completionCallbacks,
+    attachedBy: '',
+    timeMs: startTimeMs,
+    idOf: (index) => `${started.version}-${started.eventId}-${index}`,
+  });
   return run;
 }
 
@@ -79,7 +86,9 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
       run.cancelRequested = true;
       return;
     case 'workflowExecutionOptionsUpdated': {
-      const requestId = event.attributes.attachedRequestId;
+      const { attachedRequestId: requestId, attachedCompletionCallbacks: callbacks } = event.attributes;
+      const idOf = (index: number): string => `cb-${requestId}-${index}`;
+      run.callbacks = withAttached(run.callbacks, { callbacks, attachedBy: requestId, timeMs: event.eventTimeMs, idOf });
       if (requestId !== '') attachRequestId(run, requestId, event.eventId, eventTypeNumber.workflowExecutionOptionsUpdated);
       return;
     }

@@ -12,6 +12,7 @@ import { assert } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateByServer } from './close.ts';
+import type { StartCallbacks } from '../callback/callback-commands.ts';
 import type { IdPolicies, RoomForRuns, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
@@ -153,7 +154,7 @@ function reuseRefusal(run: RunView, policies: IdPolicies): Rejected | undefined 
 
 const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.canceled, status.terminated, status.timedOut]);
 
-/** The caller gets the open run; if it asks for that, its request id and links are remembered there. */
+/** The caller gets the open run; if it asks for that, its request id, links and completion callbacks are remembered there. */
 function useExisting(draft: Draft, run: RunView, command: StartWorkflow): HistoryReply {
   const { onConflict } = command;
   const { attachedRequestIdsMax } = draft.limits;
@@ -163,6 +164,13 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
     const message = `cannot attach more than ${attachedRequestIdsMax} request ids to a workflow (${attached} request ids already attached)`;
     return reject({ reason: 'failed-precondition', message });
   }
+  const { callbacks = noneAttached } = onConflict?.attachCallbacks === true ? command : {};
+  const hasCallbacks = callbacks.callbacks.length > 0;
+  if (hasCallbacks && callbacks.callbacks.length + run.callbacks.length > callbacks.callbacksMax) {
+    const attached = `(${run.callbacks.length} callbacks already attached)`;
+    const message = `cannot attach more than ${callbacks.callbacksMax} callbacks to a workflow ${attached}`;
+    return reject({ reason: 'failed-precondition', message });
+  }
   if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
     draft.open(run).addOrBuffer(
       'workflowExecutionOptionsUpdated',
@@ -170,7 +178,7 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
         versioningOverride: undefined,
         unsetVersioningOverride: false,
         attachedRequestId: onConflict.attachRequestId ? command.requestId : '',
-        attachedCompletionCallbacks: [],
+        attachedCompletionCallbacks: callbacks.callbacks,
         identity: command.start.identity,
         priority: undefined,
         timeSkippingConfig: undefined,
@@ -182,6 +190,8 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
   }
   return started(run, false);
 }
+
+const noneAttached: StartCallbacks = { callbacks: [], callbacksMax: 0 };
 
 function noRoom(message: string): Rejected {
   return reject({ reason: 'no-room', message });
@@ -230,6 +240,7 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     continuedFailure: undefined,
     parent,
     root: parent === undefined ? undefined : { workflowId: parent.rootWorkflowId, runId: parent.rootRunId },
+    callbacks: (command.kind === 'startWorkflow' ? command.callbacks?.callbacks : undefined) ?? [],
     meta: { userMetadata: start.userMetadata, links: start.links },
   });
 }

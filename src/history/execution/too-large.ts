@@ -40,6 +40,8 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'executeLetter':
     case 'confirmLetter':
     case 'runOutboxTask':
+    case 'runCallback':
+    case 'callbackAnswered':
     case 'putAside':
     case 'rowRefused':
     case 'writeRow':

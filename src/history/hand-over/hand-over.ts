@@ -12,6 +12,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { keepForLetter } from '../archival/archive.ts';
+import { failCallback } from '../callback/attempt.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
 import { endLetterOf } from '../redrive/redrive.ts';
@@ -32,12 +33,16 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
   if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
   // It is a letter, and stays one.
-  if (endLetterOf(draft, taskId, { kind: 'failed', failure })) return done;
+  if (endLetterOf(draft, taskId, { kind: 'failed', failure })) {
+    if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
+    return done;
+  }
   const line = lineOf(draft.shard.handOvers, category);
   const handedOver = { category, sequence: line.lastSequence + 1, task, failure, subject };
   if (!hasRoom(line, handedOver)) return done;
   draft.handOver(handedOver);
   keepForLetter(draft, task);
+  if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
   return done;
 }
 

@@ -8,7 +8,9 @@
  * Whoever asks again while it is pending waits along, and afterwards gets the outcome of the mark: nothing is executed twice. The first failure
  * that counts ends it: it becomes no letter, for it is one. What a task waits for (a shard, a log, room) is no failure, and it waits as any other does.
  */
+import { callbackOf } from '../callback/callback.ts';
 import type { Draft, RunDraft } from '../draft.ts';
+import { callbackState } from '../generated/enums.ts';
 import type { HistoryEvent } from '../events.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
@@ -105,12 +107,14 @@ function overtakenBy({ shard }: Draft, task: PendingTask): string | undefined {
   const run = findRun(shard, task.key);
   if (run === undefined) return 'the workflow is gone';
   if (isTimer(task)) return isRunning(run) || outlivesClose(task) ? undefined : closed;
+  if (task.kind === 'invokeCallback') return callbackOf(run, task.callbackId)?.state === callbackState.failed ? undefined : notFailed;
   if (!isDispatch(task)) return undefined;
   if (!isRunning(run)) return closed;
   return isAwaited(run, task) ? undefined : `the ${task.kind === 'workflowTask' ? 'workflow task' : 'activity'} has started, or is over`;
 }
 
 const closed = 'the workflow is closed';
+const notFailed = 'the callback is tried already, or was delivered';
 
 function outlivesClose({ kind }: TimerTask): boolean {
   return kind === 'retention' || kind === 'archiveExecution' || kind === 'archiveLetterCheck' || kind === 'callbackBackoff';

@@ -1,5 +1,6 @@
 /** Timers that are due. One that no longer fits the state does nothing but end. */
 import { unreachable } from '../../kernel/assert.ts';
+import { fireCallbackBackoff } from '../callback/attempt.ts';
 import { fireActivityRetry, fireActivityTimeout } from '../activity/activity-close.ts';
 import { decideClose } from '../execution/close.ts';
 import { fireRetention } from '../execution/retire.ts';
@@ -42,12 +43,12 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
     }
     case 'retention':
       return fireRetention(draft, task);
+    case 'callbackBackoff':
+      return fireCallbackBackoff(draft, task);
     case 'archiveExecution':
     case 'archiveLetterCheck':
       // They run beside the shard.
       return;
-    case 'callbackBackoff':
-      throw new Error(`this version makes no ${task.kind}, and cannot run it`);
     default:
       return unreachable(task);
   }

@@ -52,6 +52,12 @@ export const declarations = {
   task_terminal_failures: { kind: 'counter', tags: ofTask, help: 'Tasks that are to become dead letters.' },
   task_dlq_failures: { kind: 'counter', tags: ofTask, help: 'Dead letters that no queue took.' },
   task_dlq_latency: { kind: 'timer', tags: ofTask, help: 'How long a queue took to take a dead letter.' },
+  callback_outbound_requests: {
+    kind: 'counter',
+    tags: ['namespace', 'outcome'],
+    help: 'Attempts at completion callbacks of workflows.',
+  },
+  callback_outbound_latency: { kind: 'timer', tags: ['namespace', 'outcome'], help: 'How long they took.' },
   perdure_dlq_letters: { kind: 'gauge', tags: ['task_category', 'source_cluster', 'state'], help: 'Dead letters of a queue by state.' },
   perdure_dlq_oldest_age_seconds: { kind: 'gauge', tags: ['task_category', 'source_cluster'], help: 'Age of the oldest open one.' },
   perdure_dlq_resolved: { kind: 'counter', tags: ['task_category', 'how'], help: 'Dead letters that were merged or purged.' },

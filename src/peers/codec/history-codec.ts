@@ -98,12 +98,13 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
 // Absent and undefined are one on the wire; the commands know absent only.
 
 function writeStart(w: Writer, request: StartWorkflow): void {
-  wire.writeStartWorkflow(w, { ...request, retentionMs: request.retentionMs });
+  wire.writeStartWorkflow(w, { ...request, retentionMs: request.retentionMs, callbacks: request.callbacks });
 }
 
 function readStart(r: Reader): StartWorkflow {
-  const { retentionMs, policies, ...request } = wire.readStartWorkflow(r);
-  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...retentionFromWire(retentionMs) };
+  const { retentionMs, policies, callbacks, ...request } = wire.readStartWorkflow(r);
+  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }) };
+  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional };
 }
 
 function writeSignalWithStart(w: Writer, request: SignalWithStartWorkflow): void {

@@ -1,7 +1,9 @@
 /** The port through which the history core uses the wire format. */
 import type { FailureSpec, HistoryWire } from '../../history/replies.ts';
+import { callbackUrl } from '../../kernel/callback-address.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
+import { decodeCallback } from '../../wire/generated/lean/callback.ts';
 import { decodePriority, encodePayload, encodePayloads } from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
@@ -34,6 +36,8 @@ export const historyWire: HistoryWire = {
       payloads: jsonTexts.map((text) => encodePayload({ metadata: jsonMetadata, data: utf8.encode(text), externalPayloads: [] })),
     }),
 
+  callbackDestination,
+
   encodeKeywords: (words) =>
     encodePayload({ metadata: keywordListMetadata, data: utf8.encode(JSON.stringify(words)), externalPayloads: [] }),
 
@@ -46,6 +50,12 @@ export const historyWire: HistoryWire = {
   isEmptyPayload,
   payloadValue,
 };
+
+/** What the edge has checked is an address; a malformed one is told by the attempt to call it. */
+function callbackDestination(callback: Uint8Array): string {
+  const address = callbackUrl(decodeCallback(callback).nexus?.url ?? '');
+  return typeof address === 'string' ? '' : address.destination;
+}
 
 /** `Failure.cause` */
 const causeTag = 34;

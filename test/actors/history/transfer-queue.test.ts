@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { SideTasks } from '../../../src/actors/history/side-tasks/side-tasks.ts';
 import { FailedTasks, type FaultOf } from '../../../src/actors/history/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/task-namespaces.ts';
 import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
@@ -113,9 +112,9 @@ class Bench {
     this.queue = new TransferQueue({
       shard,
       failed,
-      side: new SideTasks({ runners: {}, tenure: this.tenure, isPending: () => true }),
       namespaces: new TaskNamespaces({ registry: this.#registry, asker: router, clock: this.clock }),
       tenure: this.tenure,
+      whyNoCallback: () => undefined,
       router,
       layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
       clock: this.clock,

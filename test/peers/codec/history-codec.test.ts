@@ -101,7 +101,7 @@ const requests: ByKind<HistoryRequest> = {
       start,
       policies,
       parent: orNone(parentLink),
-      onConflict: orNone(record({ attachRequestId: flag, attachLinks: flag, links: list(bytes) })),
+      onConflict: orNone(record({ attachRequestId: flag, attachCallbacks: flag, attachLinks: flag, links: list(bytes) })),
     }),
     'retentionMs',
     count,
@@ -376,6 +376,17 @@ const descriptionFields = {
   ),
   aside: orNone(record({ failedCommand: text, reason: text, timeMs: count })),
   requestIds: mapOf(record({ eventId: count, eventType: enumValue, buffered: flag })),
+  callbacks: list(
+    record({
+      callback: bytes,
+      registrationTimeMs: count,
+      state: enumValue,
+      attempt: count,
+      lastAttemptTimeMs: count,
+      lastFailure: orNone(bytes),
+      nextAttemptTimeMs: count,
+    }),
+  ),
 };
 
 type Answer = HistoryReply | AskFailure;

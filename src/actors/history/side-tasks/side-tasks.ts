@@ -1,15 +1,15 @@
 /**
  * Tasks of one shard that need a file or a stranger's server, and not the shard: they run beside it, at least once each.
  *
- *     OwnCommands, TransferQueue ── run ─▶ SideRoom ─ turn ─▶ attempt ─┬─ done: a command of the shard's own, whose record ends the task
- *                ▲                        (of the process)             └─ failed ─▶ judged like any other (failed-tasks.ts)
- *                └── after a takeover: whatever is pending still, from the beginning
+ *     OwnCommands ── run ─▶ SideRoom ─ turn ─▶ attempt ─┬─ done: a command of the shard's own, whose record ends the task
+ *          ▲               (of the process)             └─ failed ─▶ judged like any other (failed-tasks.ts)
+ *          └── after a takeover: whatever is pending still, from the beginning
  *
  * What an attempt has done and no record says is done once more, so it must bear that.
  */
 import type { TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { OwnHistoryCommand } from '../../../history/commands.ts';
-import type { TimerTask, TransferTask } from '../../../history/tasks.ts';
+import type { TimerTask } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Tenure } from '../../partition/tenure.ts';
 import { thrownByTask } from '../task-failures.ts';
@@ -20,7 +20,7 @@ export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
-type AnySideTask = ArchiveTask | LetterCheckTask | CallbackTask;
+type AnySideTask = ArchiveTask | LetterCheckTask;
 
 /** Of a process, for one kind of task. */
 export type SideRunner<Task extends AnySideTask> = {
@@ -32,13 +32,11 @@ export type SideRunner<Task extends AnySideTask> = {
 
 export type ArchiveTask = Extract<TimerTask, { readonly kind: 'archiveExecution' }>;
 export type LetterCheckTask = Extract<TimerTask, { readonly kind: 'archiveLetterCheck' }>;
-export type CallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
 
 /** Absent: such tasks fail, as those that this server cannot run. */
 export type SideRunners = {
   readonly archiveExecution?: SideRunner<ArchiveTask>;
   readonly archiveLetterCheck?: SideRunner<LetterCheckTask>;
-  readonly invokeCallback?: SideRunner<CallbackTask>;
 };
 
 export type SideTasksOptions = {
@@ -63,8 +61,6 @@ export class SideTasks {
         return this.#enter(task, runners.archiveExecution, answered);
       case 'archiveLetterCheck':
         return this.#enter(task, runners.archiveLetterCheck, answered);
-      case 'invokeCallback':
-        return this.#enter(task, runners.invokeCallback, answered);
       default:
         return unreachable(task);
     }

@@ -1,6 +1,7 @@
 /** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
 import { LogError } from '../../../actors/log.ts';
 import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
+import type { Callback } from '../../../history/callback/callback.ts';
 import type { ShownOfRun } from '../../../history/execution/summary.ts';
 import { Pending } from '../../../history/pending.ts';
 import type {
@@ -58,6 +59,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     externalSignals: listOf(run.externalSignals),
     externalCancels: listOf(run.externalCancels),
     aside,
+    callbacks: run.callbacks,
     eventsLeftOut: nothing,
   };
 }
@@ -94,6 +96,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     timeoutTaskId: message.timeoutTaskId,
     backoffTaskId: message.backoffTaskId,
     retentionTaskId: message.retentionTaskId,
+    callbacks: message.callbacks.length === 0 ? noCallbacks : message.callbacks.map(asCore<Callback>),
     signalRequestIds: pendingOf<string, RequestIdEntry>(message.signalRequestIds, ({ requestId }) => requestId),
     activities: pendingOf<number, Activity>(message.activities, ({ scheduledEventId }) => scheduledEventId),
     attemptBytes: message.attemptBytes,
@@ -169,6 +172,7 @@ function workflowTaskFromMessage(message: state.WorkflowTask): WorkflowTask {
 // In the order in which their entries came, which is the order in which decisions go through them. The values know their keys.
 
 const nothing: readonly never[] = [];
+const noCallbacks: Run['callbacks'] = nothing;
 
 function listOf<Value>(set: { readonly size: number; values(): Iterable<Value> }): readonly Value[] {
   return set.size === 0 ? nothing : [...set.values()];

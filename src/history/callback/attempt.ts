@@ -1,0 +1,116 @@
+/**
+ * Attempts to call completion callbacks of a closed run. What an attempt takes is done outside (src/actors/history/side-tasks), at least once:
+ *
+ *     invokeCallback, pending ── runCallback ─▶ deliverCallback ─▶ … ─┬─ callbackAnswered ─▶ succeeded, or a callbackBackoff until the next
+ *                                                                     └─ handOverTask ─▶ failed: the task becomes a letter
+ */
+import type { HandOverTask } from '../hand-over/hand-over-commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { endLetterOf, endRunLetter, noop } from '../redrive/redrive.ts';
+import { callbackState } from '../generated/enums.ts';
+import { findRun } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import type { CallbackBackoffTask, InvokeCallbackTask } from '../tasks.ts';
+import { type Callback, callbackOf, isUnsettled } from './callback.ts';
+import type { CallbackAnswered, RunCallback } from './callback-commands.ts';
+import { addEndOfRun } from '../archival/archive.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+/** The run has closed for good: each of its callbacks is to be called. */
+export function invokeCallbacks(run: RunDraft): void {
+  for (const callback of run.run.callbacks) invoke(run, callback);
+}
+
+function invoke(run: RunDraft, { callbackId, callback, attempt }: Callback): void {
+  const { draft } = run;
+  run.addTask({
+    kind: 'invokeCallback',
+    taskId: draft.nextTaskId(),
+    key: run.run.key,
+    version: 0,
+    callbackId,
+    stamp: attempt + 1,
+    destination: draft.wire.callbackDestination(callback),
+  });
+}
+
+export function runCallback(draft: Draft, { taskId, tries }: RunCallback): HistoryReply {
+  const task = taskOf(draft, taskId);
+  if (task === undefined) return done;
+  const run = findRun(draft.shard, task.key);
+  const callback = run === undefined ? undefined : callbackOf(run, task.callbackId);
+  if (run === undefined || callback?.state !== callbackState.scheduled) return nothingLeft(draft, taskId);
+  const { key, namespace, start, nextEventId } = run;
+  draft.effects.push({
+    kind: 'deliverCallback',
+    taskId,
+    tries,
+    key,
+    namespace,
+    callback: callback.callback,
+    attachedBy: callback.attachedBy,
+    startTimeMs: start.startTimeMs,
+    closeEventId: nextEventId - 1,
+    attempt: callback.attempt + 1,
+  });
+  return done;
+}
+
+/** Its run is deleted. */
+function nothingLeft(draft: Draft, taskId: number): HistoryReply {
+  if (!endLetterOf(draft, taskId, noop('what it was for is over'))) draft.finishTask(taskId);
+  return done;
+}
+
+export function callbackAnswered(draft: Draft, { taskId, outcome }: CallbackAnswered): HistoryReply {
+  const task = taskOf(draft, taskId);
+  if (task === undefined) return done;
+  const run = findRun(draft.shard, task.key);
+  if (run === undefined) return nothingLeft(draft, taskId);
+  draft.finishTask(taskId);
+  const open = draft.open(run);
+  const { callbackId } = task;
+  if (outcome.kind === 'delivered') {
+    open.addFact({ kind: 'callbackAttempted', callbackId, state: callbackState.succeeded, failure: undefined, nextAttemptTimeMs: 0 });
+    settle(open);
+  } else {
+    const fireTimeMs = draft.nowMs + outcome.pauseMs;
+    const failure = failureOf(draft, outcome.message, false);
+    open.addFact({ kind: 'callbackAttempted', callbackId, state: callbackState.backingOff, failure, nextAttemptTimeMs: fireTimeMs });
+    open.addTask({ kind: 'callbackBackoff', taskId: draft.nextTaskId(), fireTimeMs, key: run.key, callbackId, stamp: task.stamp + 1 });
+  }
+  endRunLetter(draft, taskId);
+  return done;
+}
+
+/** It has failed for good, and its task is, or stays, a letter. */
+export function failCallback(draft: Draft, { key, callbackId }: InvokeCallbackTask, { errorMessage }: HandOverTask['failure']): void {
+  const run = findRun(draft.shard, key);
+  if (run === undefined) return;
+  const open = draft.open(run);
+  const failure = failureOf(draft, errorMessage, true);
+  open.addFact({ kind: 'callbackAttempted', callbackId, state: callbackState.failed, failure, nextAttemptTimeMs: 0 });
+  settle(open);
+}
+
+export function fireCallbackBackoff(draft: Draft, { taskId, key, callbackId }: CallbackBackoffTask): void {
+  draft.finishTask(taskId);
+  const run = findRun(draft.shard, key);
+  const callback = run === undefined ? undefined : callbackOf(run, callbackId);
+  if (run !== undefined && callback?.state === callbackState.backingOff) invoke(draft.open(run), callback);
+}
+
+function taskOf({ shard, volatile }: Draft, taskId: number): InvokeCallbackTask | undefined {
+  const task = shard.transfers.get(taskId);
+  return task?.kind === 'invokeCallback' && !volatile.finished.has(taskId) ? task : undefined;
+}
+
+/** The run waits for nothing else any more; it may have ended so before, and a letter have been merged since. */
+function settle(run: RunDraft): void {
+  if (run.run.retentionTaskId === 0 && !run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
+}
+
+function failureOf({ wire }: Draft, message: string, nonRetryable: boolean): Uint8Array {
+  return wire.encodeFailure({ message, cause: undefined, info: { kind: 'application', type: '', nonRetryable } });
+}

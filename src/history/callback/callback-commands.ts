@@ -1,0 +1,53 @@
+/** What a shard is told of completion callbacks, and what it has somebody do for them. */
+
+/** Of a start: the run begins with them, or an open one is given them. Public bytes, temporal.api.common.v1.Callback. */
+export type StartCallbacks = {
+  readonly callbacks: readonly Uint8Array[];
+  /** As many as a run may have. */
+  readonly callbacksMax: number;
+};
+
+/** What of a start an open run is given, where the start asks for that. */
+export type OnConflict = {
+  readonly attachRequestId: boolean;
+  /** With the request id alone. */
+  readonly attachCallbacks: boolean;
+  readonly attachLinks: boolean;
+  readonly links: readonly Uint8Array[];
+};
+
+/** It is the turn of a callback's task. What is to be sent is handed out once that is committed (DeliverCallback). No reply. */
+export type RunCallback = {
+  readonly kind: 'runCallback';
+  readonly taskId: number;
+  /** How often it was tried: handed back. */
+  readonly tries: { readonly attempt: number; readonly failures: number };
+};
+
+/** What RunCallback leads to. */
+export type DeliverCallback = {
+  readonly kind: 'deliverCallback';
+  readonly taskId: number;
+  readonly tries: RunCallback['tries'];
+  readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+  readonly namespace: string;
+  readonly callback: Uint8Array;
+  /** The request that attached it to the open run; '': it came with the start. */
+  readonly attachedBy: string;
+  readonly startTimeMs: number;
+  readonly closeEventId: number;
+  /** Of those that have ended, this is the next one. */
+  readonly attempt: number;
+};
+
+/** An attempt has ended. One that no further attempt can mend is told by handOverTask. No reply. */
+export type CallbackAnswered = {
+  readonly kind: 'callbackAnswered';
+  readonly taskId: number;
+  readonly outcome:
+    | { readonly kind: 'delivered' }
+    /** `pauseMs`: until the next attempt. */
+    | { readonly kind: 'failed'; readonly message: string; readonly pauseMs: number };
+};
+
+export type OwnCallbackCommand = RunCallback | CallbackAnswered;
