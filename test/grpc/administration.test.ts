@@ -108,7 +108,6 @@ describe('RegisterNamespace', () => {
     ['A valid retention period is not set on request.', codes.INVALID_ARGUMENT, { workflowExecutionRetentionPeriodMs: 1_000 }],
     ['is_global_namespace is not supported by this server yet', codes.UNIMPLEMENTED, { isGlobalNamespace: true }],
     ['clusters is not supported by this server yet', codes.UNIMPLEMENTED, { clusters: [{ clusterName: 'elsewhere' }] }],
-    ['history_archival_state is not supported by this server yet', codes.UNIMPLEMENTED, { historyArchivalState: 2 }],
   ])('%s', async (message, code, changes) => {
     const error = await bench.client.refusal('RegisterNamespace', register(changes));
     expect([error.details, error.code]).toEqual([message, code]);

@@ -196,7 +196,6 @@ test.each<[number, string, Omit<temporal.api.workflowservice.v1.IUpdateNamespace
   [codes.INVALID_ARGUMENT, 'A valid retention period is not set on request.', { config: { workflowExecutionRetentionTtl: {} } }],
   [codes.INVALID_ARGUMENT, "Bad binary checksum x doesn't exists.", { deleteBadBinary: 'x' }],
   [codes.UNIMPLEMENTED, 'config.bad_binaries', { config: { badBinaries: { binaries: { x: {} } } } }],
-  [codes.UNIMPLEMENTED, 'config.history_archival_state', { config: { historyArchivalState: 2 } }],
   [codes.UNIMPLEMENTED, 'config.custom_search_attribute_aliases', { config: { customSearchAttributeAliases: { Keyword01: 'Color' } } }],
   [codes.UNIMPLEMENTED, 'promote_namespace', { promoteNamespace: true }],
   [codes.UNIMPLEMENTED, 'active_cluster_name', { replicationConfig: { activeClusterName: 'elsewhere' } }],
