@@ -77,6 +77,8 @@ type Served = {
   readonly host: QueueHost;
   readonly topic: string;
   readonly category: string;
+  /** Of its rows. */
+  readonly number: number;
   readonly revival: OwnerRevival;
   readonly hasStarted: () => boolean;
   status: PartitionStatus | undefined;
@@ -134,7 +136,13 @@ export class DeadLetterQueues {
       if (!hasStarted()) return false;
       return isDown(status) || (status?.state !== 'active' && nowMs - servedMs >= TOLD_AFTER_MS);
     });
-    return [...closed, ...unserved.map(({ topic, status }) => concernOf(topic, whyUnserved(status)))];
+    return [
+      ...closed,
+      ...unserved.map(({ topic, status, number }) => {
+        const concern = concernOf(topic, whyUnserved(status));
+        return status?.state === 'failed' ? { ...concern, mend: forgetIndex(number) } : concern;
+      }),
+    ];
   }
 
   /** Where the journal of a queue may begin; undefined: it is none of these. */
@@ -194,11 +202,25 @@ export class DeadLetterQueues {
     const sink = router.deadLetters.sink(queue.number);
     const firstAsk = given.startsWithAsks === true ? new StartedByAsk({ endpoint: host, sink, start }) : undefined;
     const hasStarted = (): boolean => firstAsk?.hasStarted ?? true;
-    const served: Served = { host, topic, category: queue.category, revival, hasStarted, status: undefined, servedMs: clock.monoMs() };
+    const served: Served = {
+      host,
+      topic,
+      category: queue.category,
+      number: queue.number,
+      revival,
+      hasStarted,
+      status: undefined,
+      servedMs: clock.monoMs(),
+    };
     this.#served.push(served);
     router.deadLetters.attach(queue.number, firstAsk ?? host);
     if (firstAsk === undefined) start();
   }
+}
+
+/** What its rows tell goes, and it is made again from what the topic holds: docs/operations/dead-letters.md says when. */
+function forgetIndex(number: number): string {
+  return `DELETE FROM dead_letters WHERE partition = ${number}; DELETE FROM journals WHERE kind = 'deadLetters' AND partition = ${number};`;
 }
 
 function isDown(status: PartitionStatus | undefined): boolean {

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClusterHost } from '../../src/actors/cluster/cluster-host.ts';
 import { CLUSTER_ACTOR, type DeadLetterAnswer, Router } from '../../src/actors/asks/router.ts';
@@ -266,6 +267,30 @@ describe('dead letter queues', () => {
       'persistence_requests PersistenceRangeDeleteMessagesFromDLQ embedded _unknown_': 1,
     });
     expect([age(), second.scraped('perdure_dlq_letters')['perdure_dlq_letters transfer active open']]).toEqual([0, 0]);
+  });
+
+  test('whose topic lost its records while its rows are there fail, and are served by the next start once what health names is carried out', async () => {
+    const first = await start();
+    await first.open('transfer');
+    await first.ask(1, handOver);
+    await servers.pop()?.stop();
+    const emptied = new DatabaseSync(join(folder, 'x.db'));
+    const { id } = emptied.prepare("SELECT id FROM partitions WHERE topic LIKE 'dlq.%'").get() ?? {};
+    emptied.exec(`DELETE FROM journal_${String(id)}`);
+    emptied.close();
+    const second = await start();
+    second.queues.open([wanted('transfer')]);
+    await until(() => second.queues.concerns.some(({ mend }) => mend !== undefined));
+    const [concern] = second.queues.concerns;
+    expect(concern?.message).toContain('it is failed');
+    await servers.pop()?.stop();
+    const state = new DatabaseSync(join(folder, 'x.db-state'));
+    state.exec(concern?.mend ?? '');
+    state.close();
+    const third = await start();
+    await third.open('transfer');
+    expect(await third.ask(1, count)).toMatchObject({ nextId: 0, open: 0 });
+    expect(third.queues.concerns).toEqual([]);
   });
 
   test('that are wanted twice have one owner each', async () => {
