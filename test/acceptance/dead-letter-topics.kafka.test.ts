@@ -17,6 +17,8 @@ const topic = `dlq.${prefix}.transfer.active`;
 const queue = 'admin queue dlq';
 const patience = { timeout: 60_000, interval: 100 };
 const { namespace } = workflowTasksFail;
+/** What is purged is gone at once. */
+const noUndo = ['perdure.dlq.undoWindow:', '  - value: 0s'];
 
 describe.skipIf(!(await canStartLocalKafka('dead letters on a broker that is killed')))('the topics of dead letters', () => {
   let broker: LocalBroker;
@@ -27,7 +29,7 @@ describe.skipIf(!(await canStartLocalKafka('dead letters on a broker that is kil
 
   test('hold letters that any tool reads, pass over strangers, and lose what is purged; merges outlive broker and server', () =>
     withFolder(async (folder) => {
-      const settings = { brokers: broker.brokers, topicPrefix: prefix };
+      const settings = { brokers: broker.brokers, topicPrefix: prefix, dynamic: noUndo };
       const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [workflowTasksFail] } });
       const mended = await kafkaServer(folder, settings, Number(faulty.address.split(':')[1]));
       const next = await kafkaServer(folder, settings);

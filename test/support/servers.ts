@@ -47,6 +47,8 @@ export type KafkaServerSettings = {
   readonly sasl?: string;
   readonly logLevel?: 'info' | 'error';
   readonly hidden?: HiddenOptions;
+  /** Lines of its file of dynamic configuration. */
+  readonly dynamic?: readonly string[];
   /** More lines of `perdure`, as they stand in the file. */
   readonly perdure?: readonly string[];
   /** Of a start that does not move; half of it is how long it waits. */
@@ -57,7 +59,11 @@ export type KafkaServerSettings = {
 export async function kafkaServer(folder: string, settings: KafkaServerSettings, port?: number): Promise<ServerProcess> {
   const grpcPort = port ?? (await freePort());
   const config = join(folder, `server-${grpcPort}.yaml`);
-  await writeFile(config, kafkaServerConfig(grpcPort, settings));
+  const { dynamic } = settings;
+  const dynamicFile = `dynamic-${grpcPort}.yaml`;
+  if (dynamic !== undefined) await writeFile(join(folder, dynamicFile), `${dynamic.join('\n')}\n`);
+  const client = dynamic === undefined ? '' : `dynamicConfigClient: { filepath: ${dynamicFile}, pollInterval: 5s }\n`;
+  await writeFile(config, `${client}${kafkaServerConfig(grpcPort, settings)}`);
   const args = ['server', 'start', '--config', config, '--allow-no-auth'];
   return new ServerProcess(grpcPort, args, programWith(settings.hidden ?? {}));
 }
