@@ -59,6 +59,7 @@ export class QueueIndex {
   readonly #waiting = new Map<number, IndexRequest>();
   readonly #reading = new Map<number, Reading>();
   readonly #keptGroups = new KeptGroups();
+  #countingAhead: Promise<void> | undefined;
 
   constructor(options: QueueIndexOptions) {
     this.#options = options;
@@ -79,10 +80,19 @@ export class QueueIndex {
   /** What the first who ask want to know is counted before, where there is much to count: behind a restart nothing of it is in memory. */
   activated(letters: number): void {
     if (letters < COUNTED_AHEAD_MIN) return;
-    for (const by of countedAhead) {
-      // Whoever asks hears of what is wrong.
-      this.#groups({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, noReading()).catch(() => {});
+    this.#countingAhead = this.#countAhead();
+  }
+
+  /** One behind the other, and whoever asks meanwhile waits for it. Never rejects: whoever asks hears of what is wrong. */
+  async #countAhead(): Promise<void> {
+    try {
+      for (const by of countedAhead) {
+        await this.#groupsOfAll({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, noReading());
+      }
+    } catch {
+      // It is counted when it is asked for.
     }
+    this.#countingAhead = undefined;
   }
 
   /** For the owner itself: with what its record holds. Rejects as the database and the log do. */
@@ -160,11 +170,16 @@ export class QueueIndex {
     const { condition, by } = request;
     const max = Math.min(request.max, deadLetterLimits.groupsMax);
     if (condition !== undefined) return await this.#written({ ...request, max }, reading);
+    if (countedAhead.some((each) => each === by)) await this.#countingAhead;
+    return await this.#groupsOfAll({ ...request, max }, reading);
+  }
+
+  async #groupsOfAll({ by, max, ...request }: GroupLetters, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
     const kept = this.#keptGroups.of(by, max);
     if (kept !== undefined) return { kind: 'groups', groups: kept };
     const { changes } = this.#keptGroups;
     const asked = Math.max(max, KEPT_GROUPS_MAX);
-    const found = await this.#written({ ...request, max: asked }, reading);
+    const found = await this.#written({ ...request, by, max: asked }, reading);
     if (found.kind !== 'groups') return found;
     this.#keptGroups.keep(changes, by, asked, found.groups);
     return { kind: 'groups', groups: found.groups.slice(0, max) };
