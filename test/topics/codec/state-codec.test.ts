@@ -124,7 +124,7 @@ function expectTaskBack(task: PendingTask): void {
 // ── Values nobody sends on purpose ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /** By the name of their property; all other numbers go to ±2^53. */
-const int32s = new Set(['status', 'kind', 'eventType', 'parentClosePolicy', 'workflowIdReusePolicy', 'maximumAttempts']);
+const int32s = new Set(['status', 'state', 'kind', 'eventType', 'parentClosePolicy', 'workflowIdReusePolicy', 'maximumAttempts']);
 const mayBeAbsent = new Set([
   ...['workflowTask', 'sticky', 'memo', 'searchAttributes', 'parent', 'userMetadata', 'priority', 'workerVersion', 'heartbeatDetails'],
   ...['lastFailure', 'activityType', 'workflowType', 'header', 'input', 'retryPolicy', 'externalWorkflowExecution', 'versioningOverride'],
@@ -530,7 +530,8 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    expect(defaultsIn(run, 'run')).toEqual(['run.buffered.0.eventId']);
+    // Completion callbacks are of schema 4.
+    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks']);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
     const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {
