@@ -18,6 +18,7 @@ import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
 import { saidError } from '../../deadletters/task-failure.ts';
 import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
+import type { TaskCategory } from '../../history/hand-over/task-types.ts';
 import type { LetterName } from '../../history/redrive/redrive-commands.ts';
 import type { PendingTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -71,7 +72,14 @@ type Asked = { readonly shard: number; readonly name: LetterName };
 /** Of one execution, once its turn has come. */
 type Turn = Execution & { readonly deadlineMs: number; tries: number };
 
-const executable: ReadonlySet<string> = new Set(['transfer', 'timer', 'archival', 'outbound']);
+/** What shards of ours make: of another cluster's tasks there is no executor. */
+const executable: { readonly [category in TaskCategory]: true } = {
+  transfer: true,
+  timer: true,
+  visibility: true,
+  archival: true,
+  outbound: true,
+};
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 const CONFIRM_TIMEOUT_MS = 10_000;
@@ -134,7 +142,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const { messageId, jobId, taskTimeoutMs } = effect;
     const letter = content?.letter;
     if (letter === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });
-    if (!executable.has(queue.category)) {
+    if (!Object.hasOwn(executable, queue.category)) {
       const error = { errorType: 'UnknownCategory', errorMessage: `this server executes no tasks of the category ${queue.category}` };
       return this.#finish(messageId, { kind: 'unsettled', error, letter });
     }

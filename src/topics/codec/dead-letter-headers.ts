@@ -296,7 +296,8 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
       kind: field(item, 'kind'),
       errorType: field(item, 'errorType'),
       jobId: field(item, 'job'),
-      ...(field(item, 'fingerprint') === '' ? {} : { fingerprint: field(item, 'fingerprint') }),
+      // Older ones have none.
+      ...(hasField(item, 'fingerprint') ? { fingerprint: field(item, 'fingerprint') } : {}),
     })),
     jobId: text(h.job),
   };
@@ -373,6 +374,10 @@ function list(of: Headers, name: string): readonly unknown[] {
   if (text === undefined) return [];
   const items: unknown = JSON.parse(text);
   return Array.isArray(items) ? items : missing(name);
+}
+
+function hasField(item: unknown, name: string): boolean {
+  return typeof item === 'object' && item !== null && Object.hasOwn(item, name);
 }
 
 function field(item: unknown, name: string): string {

@@ -30,6 +30,8 @@ const topic = 'dlq.test.transfer.active';
 export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   readonly #limits: Partial<CheckpointLimits>;
   readonly codec = deadLetterCodec(queue, 'test');
+  /** Whose letters it is for. */
+  category: DeadLetterQueue['category'] = queue.category;
   /** How long a purge can be undone. */
   undoWindowMs = 0;
   /** It tells an audit, of the same process. */
@@ -170,7 +172,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   protected open(router: Router, database: Database): QueueHost {
     if (this.isAudited && !this.isAuditAway) this.startAudit(router);
     const host = new QueueHost({
-      queue,
+      queue: { ...queue, category: this.category },
       topic,
       owner: 'test',
       log: this.log,

@@ -5,6 +5,7 @@ import type { Router } from '../../../src/actors/asks/router.ts';
 import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/letter-execution.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
+import { taskCategories } from '../../../src/history/hand-over/task-types.ts';
 import type { LettersUnconfirmed } from '../../../src/history/replies.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
@@ -148,6 +149,16 @@ describe('a letter whose task is executed', () => {
       expect.objectContaining({ kind: 'resolved', messageId: 0, how: 'merged', who: 'anna', why: 'fixed', generation: 0 }),
     );
     expect(queue.confirmed).toEqual(['0 0']);
+  });
+
+  test.each(taskCategories)('may be of any category that shards hand over: %s', async (category) => {
+    const queue = new MergingQueue();
+    queue.category = category;
+    await queue.start();
+    await queue.handOver(1, 1);
+    queue.answers = () => applied;
+    await queue.merge(0);
+    expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
   });
 
   test('that had nothing left to do says why', async () => {
