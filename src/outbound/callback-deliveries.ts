@@ -5,7 +5,8 @@
  *                          │ at most 4 of a line, 50 of a namespace and 100 in all are on their way
  *                          └ while the circuit breaker of the line is open, all of it waits
  *
- * The lines take turns. So a destination that is slow holds up itself alone, and a namespace with many of them leaves half of the places to others.
+ * Namespaces take turns, and of a namespace its lines. So a destination that is slow holds up itself alone, and a namespace with many of them leaves
+ * half of the places to others. Who may not begin is not among the turns: one costs the same however many wait.
  */
 import type { CallbackDeliveries, CallbackDelivery, CallbackOutcome } from '../actors/callback-deliveries.ts';
 import type { Clock, Timer } from '../actors/ports.ts';
@@ -33,9 +34,12 @@ export const deliveryLimits = {
   ofLineMax: 4,
   /** Those that wait stand in tables of their shards as well, and come again when they find no room here. */
   waitingOfLineMax: 1_000,
+  waitingOfNamespaceMax: 5_000,
+  /** But each namespace finds room for a few, however many wait of others, for whoever is down may stay so for days. */
   waitingMax: 20_000,
-  /** Beyond that breakers of lines that are idle are forgotten, the oldest first. */
-  linesMax: 10_000,
+  waitingOfNamespaceMin: 100,
+  /** Beyond that breakers of lines that are idle are forgotten, those first that are so for longest. */
+  idleLinesMax: 10_000,
 } as const;
 
 export type DeliverySettings = {
@@ -68,6 +72,16 @@ type Line = {
   readonly waiting: Set<Waiting>;
   underWay: number;
   breaker: CircuitBreaker;
+  /** Somebody waits for the breaker. */
+  wake: Timer | undefined;
+};
+
+type Namespace = {
+  readonly namespaceId: string;
+  waiting: number;
+  underWay: number;
+  /** Lines that may begin, in the order of their turns. */
+  readonly ready: Set<Line>;
 };
 
 type Waiting = {
@@ -83,12 +97,14 @@ export class CallbackSender implements CallbackDeliveries {
   readonly #options: CallbackSenderOptions;
   /** Those that wait or are under way, and those whose breaker has something to remember. */
   readonly #lines = new Map<string, Line>();
-  /** Of those, where somebody waits, in the order of their turns. */
-  readonly #turns = new Set<Line>();
-  readonly #underWayOf = new Map<string, number>();
+  /** Of those the latter, in the order in which they became so. */
+  readonly #idle = new Set<Line>();
+  /** Those of which one waits or is under way. */
+  readonly #namespaces = new Map<string, Namespace>();
+  /** Those that may begin with one, in the order of their turns. */
+  readonly #turns = new Set<Namespace>();
   #underWay = 0;
   #waiting = 0;
-  #wake: { readonly atMs: number; readonly timer: Timer } | undefined;
 
   constructor(options: CallbackSenderOptions) {
     this.#options = options;
@@ -97,20 +113,22 @@ export class CallbackSender implements CallbackDeliveries {
   deliver(delivery: CallbackDelivery, answer: (outcome: CallbackOutcome) => void): () => void {
     const address = callbackUrl(urlOf(delivery.callback));
     if (typeof address === 'string') return this.#later(() => answer({ kind: 'refused', errorType: 'InvalidURL', message: address }));
-    const line = this.#lineOf(delivery.namespaceId, address.destination);
     if (this.isFull(delivery.namespaceId, address.destination))
       return this.#later(() => answer({ kind: 'full', message: `too many callbacks wait for ${address.destination}` }));
+    const line = this.#lineOf(delivery.namespaceId, address.destination);
     const waiting: Waiting = { delivery, address, answer, giveUp: undefined, isOver: false };
     line.waiting.add(waiting);
-    this.#turns.add(line);
-    this.#waiting++;
+    this.#countWaiting(line, 1);
+    this.#place(line);
     this.#run();
     return () => this.#giveUp(line, waiting);
   }
 
   isFull(namespaceId: string, destination: string): boolean {
-    const { waitingMax, waitingOfLineMax } = deliveryLimits;
-    return this.#waiting >= waitingMax || (this.#lines.get(nameOf(namespaceId, destination))?.waiting.size ?? 0) >= waitingOfLineMax;
+    const { waitingMax, waitingOfLineMax, waitingOfNamespaceMax, waitingOfNamespaceMin } = deliveryLimits;
+    const ofNamespace = this.#namespaces.get(namespaceId)?.waiting ?? 0;
+    if (ofNamespace >= waitingOfNamespaceMax || (this.#waiting >= waitingMax && ofNamespace >= waitingOfNamespaceMin)) return true;
+    return (this.#lines.get(nameOf(namespaceId, destination))?.waiting.size ?? 0) >= waitingOfLineMax;
   }
 
   isBlocked(namespaceId: string, callback: Uint8Array): boolean {
@@ -128,76 +146,96 @@ export class CallbackSender implements CallbackDeliveries {
     const name = nameOf(namespaceId, destination);
     const known = this.#lines.get(name);
     if (known !== undefined) return known;
-    if (this.#lines.size >= deliveryLimits.linesMax) this.#forgetIdle();
     const breaker = closedBreaker(this.#options.clock.monoMs());
-    const line: Line = { name, namespaceId, destination, waiting: new Set(), underWay: 0, breaker };
+    const line: Line = { name, namespaceId, destination, waiting: new Set(), underWay: 0, breaker, wake: undefined };
     this.#lines.set(name, line);
     return line;
   }
 
-  #forgetIdle(): void {
-    for (const line of this.#lines.values()) if (isIdle(line)) return void this.#lines.delete(line.name);
+  #namespaceOf({ namespaceId }: Line): Namespace {
+    let namespace = this.#namespaces.get(namespaceId);
+    if (namespace === undefined) {
+      namespace = { namespaceId, waiting: 0, underWay: 0, ready: new Set() };
+      this.#namespaces.set(namespaceId, namespace);
+    }
+    return namespace;
   }
 
   // ── Turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One of each line that may, again and again, until none may. */
+  /** One of each namespace that may, again and again, until none may: whoever has had a turn stands behind the others. */
   #run(): void {
-    for (let hasBegun = true; hasBegun && this.#underWay < deliveryLimits.underWayMax;) {
-      hasBegun = false;
-      for (const line of [...this.#turns]) {
-        if (!this.#mayBegin(line)) continue;
-        this.#begin(line);
-        hasBegun = true;
-      }
+    for (const namespace of this.#turns) {
+      if (this.#underWay >= deliveryLimits.underWayMax) return;
+      const [line] = namespace.ready;
+      if (line !== undefined) this.#begin(namespace, line);
     }
   }
 
-  #mayBegin(line: Line): boolean {
-    if (line.waiting.size === 0 || this.#underWay >= deliveryLimits.underWayMax || line.underWay >= deliveryLimits.ofLineMax) return false;
-    if ((this.#underWayOf.get(line.namespaceId) ?? 0) >= deliveryLimits.ofNamespaceMax) return false;
-    const { breaker: settings } = this.#settingsOf(line);
-    line.breaker = breakerAt(line.breaker, this.#options.clock.monoMs(), settings);
-    if (line.breaker.state === 'open') this.#wakeAt(line.breaker.untilMs);
-    return letsThrough(line.breaker, settings);
-  }
-
-  #settingsOf(line: Line): DeliverySettings {
-    const [first] = line.waiting;
-    return this.#options.settingsOf(first?.delivery.namespace ?? '', line.destination);
-  }
-
-  #begin(line: Line): void {
+  #begin(namespace: Namespace, line: Line): void {
     const [next] = line.waiting;
     if (next === undefined) return;
     line.waiting.delete(next);
-    this.#waiting--;
-    // Behind the others.
-    this.#turns.delete(line);
-    if (line.waiting.size > 0) this.#turns.add(line);
-    this.#count(line, 1);
+    namespace.ready.delete(line);
+    this.#turns.delete(namespace);
+    this.#countWaiting(line, -1);
+    this.#countUnderWay(line, 1);
     const { generation } = (line.breaker = begun(line.breaker));
+    this.#place(line);
     void this.#attempt(line, next, generation);
   }
 
-  #count(line: Line, change: 1 | -1): void {
-    line.underWay += change;
-    this.#underWay += change;
-    const ofNamespace = (this.#underWayOf.get(line.namespaceId) ?? 0) + change;
-    if (ofNamespace === 0) this.#underWayOf.delete(line.namespaceId);
-    else this.#underWayOf.set(line.namespaceId, ofNamespace);
+  /** Whatever happens to a line, it stands where it belongs by then, and so does its namespace. */
+  #place(line: Line): void {
+    const namespace = this.#namespaceOf(line);
+    if (this.#mayBegin(line)) namespace.ready.add(line);
+    else namespace.ready.delete(line);
+    if (namespace.ready.size > 0 && namespace.underWay < deliveryLimits.ofNamespaceMax) this.#turns.add(namespace);
+    else this.#turns.delete(namespace);
+    if (namespace.waiting === 0 && namespace.underWay === 0) this.#namespaces.delete(namespace.namespaceId);
+    this.#forget(line);
   }
 
-  /** When the first breaker may let one through again. */
-  #wakeAt(atMs: number): void {
-    if (this.#wake !== undefined && this.#wake.atMs <= atMs) return;
-    this.#wake?.timer.cancel();
-    const { clock } = this.#options;
-    const timer = clock.after(Math.max(1, atMs - clock.monoMs()), () => {
-      this.#wake = undefined;
-      this.#run();
-    });
-    this.#wake = { atMs, timer };
+  /** Once its breaker may let one through again, it is placed anew. */
+  #mayBegin(line: Line): boolean {
+    line.wake?.cancel();
+    line.wake = undefined;
+    const [first] = line.waiting;
+    if (first === undefined || line.underWay >= deliveryLimits.ofLineMax) return false;
+    const { clock, settingsOf } = this.#options;
+    const { breaker: settings } = settingsOf(first.delivery.namespace, line.destination);
+    line.breaker = breakerAt(line.breaker, clock.monoMs(), settings);
+    if (line.breaker.state === 'open') line.wake = clock.after(Math.max(1, line.breaker.untilMs - clock.monoMs()), () => this.#wake(line));
+    return letsThrough(line.breaker, settings);
+  }
+
+  #wake(line: Line): void {
+    this.#place(line);
+    this.#run();
+  }
+
+  /** What nobody waits for is kept for what its breaker remembers. */
+  #forget(line: Line): void {
+    this.#idle.delete(line);
+    if (line.waiting.size > 0 || line.underWay > 0) return;
+    if (line.breaker.state === 'closed' && line.breaker.failuresInARow === 0) return void this.#lines.delete(line.name);
+    this.#idle.add(line);
+    if (this.#idle.size <= deliveryLimits.idleLinesMax) return;
+    const [oldest] = this.#idle;
+    if (oldest === undefined) return;
+    this.#idle.delete(oldest);
+    this.#lines.delete(oldest.name);
+  }
+
+  #countWaiting(line: Line, change: 1 | -1): void {
+    this.#waiting += change;
+    this.#namespaceOf(line).waiting += change;
+  }
+
+  #countUnderWay(line: Line, change: 1 | -1): void {
+    line.underWay += change;
+    this.#underWay += change;
+    this.#namespaceOf(line).underWay += change;
   }
 
   // ── An attempt ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -218,7 +256,8 @@ export class CallbackSender implements CallbackDeliveries {
       const startMs = clock.monoMs();
       const allowPrivate = ruleFor(address, settings.allowedAddresses)?.allowPrivate === true;
       const { headers, body } = request;
-      const abort = post({ address, headers, body, timeoutMs: settings.requestTimeoutMs, allowPrivate }, (outcome) => {
+      const { namespaceId } = delivery;
+      const abort = post({ namespaceId, address, headers, body, timeoutMs: settings.requestTimeoutMs, allowPrivate }, (outcome) => {
         const { namespace } = delivery;
         this.#options.attempted({ namespace, destination: line.destination, outcome, durationMs: clock.monoMs() - startMs });
         end(outcome);
@@ -236,13 +275,13 @@ export class CallbackSender implements CallbackDeliveries {
   #end(line: Line, waiting: Waiting, generation: number, outcome: CallbackOutcome | undefined): void {
     if (waiting.isOver) return;
     waiting.isOver = true;
-    this.#count(line, -1);
+    this.#countUnderWay(line, -1);
     const { breaker: settings } = this.#options.settingsOf(waiting.delivery.namespace, line.destination);
     const wasAsked = outcome !== undefined && outcome.kind !== 'unread' && outcome.kind !== 'full';
     line.breaker = wasAsked
       ? ended(line.breaker, generation, outcome.kind === 'failed', this.#options.clock.monoMs(), settings)
       : givenUp(line.breaker, generation);
-    if (line.breaker.state === 'closed' && line.breaker.failuresInARow === 0 && isIdle(line)) this.#lines.delete(line.name);
+    this.#place(line);
     if (outcome !== undefined) waiting.answer(outcome);
     this.#run();
   }
@@ -251,13 +290,9 @@ export class CallbackSender implements CallbackDeliveries {
     if (waiting.giveUp !== undefined) return waiting.giveUp();
     if (!line.waiting.delete(waiting)) return;
     waiting.isOver = true;
-    this.#waiting--;
-    if (line.waiting.size === 0) this.#turns.delete(line);
+    this.#countWaiting(line, -1);
+    this.#place(line);
   }
-}
-
-function isIdle({ waiting, underWay }: Line): boolean {
-  return waiting.size === 0 && underWay === 0;
 }
 
 function nameOf(namespaceId: string, destination: string): string {

@@ -22,6 +22,8 @@ const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule('n
 const senderLimits = { answerHeaderBytesMax: 16 * 1024, answerBodyBytesMax: 64 * 1024 } as const;
 
 export type Post = {
+  /** Who asks. */
+  readonly namespaceId: string;
   readonly address: CallbackUrl;
   /** Names in lower case; several values of one name are sent one by one. */
   readonly headers: ReadonlyMap<string, string | readonly string[]>;
@@ -46,11 +48,14 @@ export class HttpSender {
   post(post: Post, answer: (outcome: DeliveryOutcome) => void): () => void {
     const { address, body, timeoutMs } = post;
     let request: ClientRequest | undefined;
+    let leave = (): void => {};
+    const lookup = this.#lookup(post, (asked) => (leave = asked));
     const settle = (outcome: DeliveryOutcome | undefined): void => {
       if (timer === undefined) return;
       clearTimeout(timer);
       timer = undefined;
       request?.destroy();
+      leave();
       if (outcome !== undefined) answer(outcome);
     };
     let timer: NodeJS.Timeout | undefined = setTimeout(
@@ -58,7 +63,7 @@ export class HttpSender {
       timeoutMs,
     );
     try {
-      request = address.isSecure ? httpsRequest(this.#options(post)) : httpRequest(this.#options(post));
+      request = address.isSecure ? httpsRequest(this.#options(post, lookup)) : httpRequest(this.#options(post, lookup));
       request.on('response', (response) => readAnswer(response, settle));
       request.on('error', (error) => settle(failed(error)));
       request.on('close', () => settle(failed(new Error('the connection was closed without an answer'))));
@@ -70,7 +75,7 @@ export class HttpSender {
     return () => settle(undefined);
   }
 
-  #options({ address, headers, body, allowPrivate }: Post): RequestOptions {
+  #options({ address, headers, body, allowPrivate }: Post, lookup: LookupFunction): RequestOptions {
     const { hostname, port, isSecure, url } = address;
     const { pathname, search, username, password } = new URL(url);
     // An address needs no resolving, so nobody else looks at it.
@@ -83,14 +88,15 @@ export class HttpSender {
       path: `${pathname}${search}`,
       ...(username === '' && password === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
       headers: { ...Object.fromEntries(headers), 'content-length': body.length },
-      lookup: this.#lookup(allowPrivate),
+      lookup,
       maxHeaderSize: senderLimits.answerHeaderBytesMax,
     };
   }
 
-  #lookup(allowPrivate: boolean): LookupFunction {
+  /** `asked` is given what takes the question back. */
+  #lookup({ namespaceId, allowPrivate }: Post, asked: (leave: () => void) => void): LookupFunction {
     return (hostname, { all }, callback) => {
-      this.#lookups.addressesOf(hostname, (answer) => {
+      const leave = this.#lookups.addressesOf(namespaceId, hostname, (answer) => {
         if ('error' in answer) return callback(answer.error, []);
         const allowed = allowPrivate ? answer.addresses : answer.addresses.filter(({ address }) => isPublicAddress(address));
         const [first] = allowed;
@@ -98,6 +104,7 @@ export class HttpSender {
         else if (all === true) callback(null, [...allowed]);
         else callback(null, first.address, first.family);
       });
+      asked(leave);
     };
   }
 }

@@ -19,6 +19,7 @@ let clock: HandClock;
 let rules: readonly AddressRule[];
 let posts: Begun[];
 let outcomes: CallbackOutcome[];
+let settingsAsked: number;
 let sender: CallbackSender;
 
 beforeEach(() => {
@@ -26,13 +27,13 @@ beforeEach(() => {
   rules = [everything];
   posts = [];
   outcomes = [];
+  settingsAsked = 0;
   sender = new CallbackSender({
     clock,
-    settingsOf: () => ({
-      requestTimeoutMs: 10_000,
-      breaker: { requestsMax: 1, intervalMs: 0, timeoutMs: 60_000 },
-      allowedAddresses: rules,
-    }),
+    settingsOf: () => {
+      settingsAsked++;
+      return { requestTimeoutMs: 10_000, breaker: { requestsMax: 1, intervalMs: 0, timeoutMs: 60_000 }, allowedAddresses: rules };
+    },
     post: (post, answer) => {
       const begun: Begun = { host: post.address.hostname, answer, aborted: false };
       posts.push(begun);
@@ -88,6 +89,45 @@ describe('callbacks on their way', () => {
       posts[at]?.answer(delivered);
       await settled();
     }
+  });
+
+  test('a namespace with one destination does not wait for the many of another', async () => {
+    for (let host = 0; host < 100; host++) deliver(`n${host % 2}`, `h${host}.example`);
+    for (let host = 0; host < 1_000; host++) deliver('greedy', `g${host}.example`);
+    for (let count = 0; count < 4; count++) deliver('modest', 'm.example');
+    await settled();
+    for (const { answer } of posts.slice(0, 8)) answer(delivered);
+    await settled();
+    expect(hosts().filter((host) => host === 'm.example')).toHaveLength(4);
+  });
+
+  test('a turn costs the same however many destinations wait that may not begin', async () => {
+    for (let host = 0; host < 50; host++) for (let count = 0; count < 10; count++) deliver('down', `down${host}.example`);
+    await settled();
+    for (let at = 0; at < posts.length; at++) {
+      posts[at]?.answer(failed);
+      if (at === posts.length - 1) await settled();
+    }
+    settingsAsked = 0;
+    for (let host = 0; host < 20; host++) deliver('modest', `m${host}.example`);
+    await settled();
+    for (const { host, answer } of posts) if (host.startsWith('m')) answer(delivered);
+    await settled();
+    expect(outcomes.filter(({ kind }) => kind === 'delivered')).toHaveLength(20);
+    // Without what each of the twenty takes for itself, all of the fifty would be asked for 40 times.
+    expect(settingsAsked).toBeLessThan(200);
+  });
+
+  test('a namespace whose destinations are down leaves room to wait to others, however many are so', async () => {
+    for (let namespace = 0; namespace < 6; namespace++)
+      for (let host = 0; host < 6; host++) for (let count = 0; count < 1_000; count++) deliver(`n${namespace}`, `down${host}.example`);
+    expect(sender.isFull('n0', 'another.example')).toBe(true);
+    expect(sender.isFull('modest', 'up.example')).toBe(false);
+    await settled();
+    deliver('modest', 'up.example');
+    for (const { answer } of posts.slice(0, 8)) answer(delivered);
+    await settled();
+    expect(hosts()).toContain('up.example');
   });
 
   test('too many that wait are sent back', async () => {

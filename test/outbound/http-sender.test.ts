@@ -22,7 +22,10 @@ function post(url: string, more: Partial<Post> = {}, sender = new HttpSender()):
   if (typeof address === 'string') throw new Error(address);
   const headers = new Map([['x-token', 'abc']]);
   return new Promise((resolve) => {
-    sender.post({ address, headers, body: Buffer.from('result'), timeoutMs: 5_000, allowPrivate: true, ...more }, resolve);
+    sender.post(
+      { namespaceId: 'a', address, headers, body: Buffer.from('result'), timeoutMs: 5_000, allowPrivate: true, ...more },
+      resolve,
+    );
   });
 }
 
@@ -96,7 +99,7 @@ describe('a POST', () => {
     if (typeof address === 'string') throw new Error(address);
     let outcomes = 0;
     const giveUp = new HttpSender().post(
-      { address, headers: new Map(), body: new Uint8Array(), timeoutMs: 5_000, allowPrivate: true },
+      { namespaceId: 'a', address, headers: new Map(), body: new Uint8Array(), timeoutMs: 5_000, allowPrivate: true },
       () => outcomes++,
     );
     await opened.requests(1);
@@ -145,17 +148,63 @@ describe('an address that is not public', () => {
 });
 
 describe('names', () => {
-  test('two are looked up at a time, each once for all who ask', async () => {
-    const asked: string[] = [];
-    const pending: (() => void)[] = [];
-    const lookups = new Lookups(((hostname: string, _: unknown, callback: (error: null, addresses: readonly object[]) => void) => {
-      asked.push(hostname);
-      pending.push(() => callback(null, []));
-    }) as unknown as typeof lookup);
+  type Asked = { readonly hostname: string; readonly answer: () => void };
+  const address = { address: '127.0.0.1', family: 4 };
+
+  function asking(): { readonly lookups: Lookups; readonly asked: Asked[]; readonly names: () => readonly string[] } {
+    const asked: Asked[] = [];
+    const resolve = (hostname: string, _: unknown, callback: (error: null, addresses: readonly object[]) => void): void => {
+      asked.push({ hostname, answer: () => callback(null, [address]) });
+    };
+    return {
+      lookups: new Lookups(resolve as unknown as typeof lookup),
+      asked,
+      names: () => asked.map(({ hostname }) => hostname),
+    };
+  }
+
+  test('are looked up once for all of a namespace who ask', () => {
+    const { lookups, asked, names } = asking();
     let answers = 0;
-    for (const name of ['a', 'a', 'b', 'c', 'a']) lookups.addressesOf(name, () => answers++);
-    expect(asked).toEqual(['a', 'b']);
-    pending.shift()?.();
-    expect({ answers, asked }).toEqual({ answers: 3, asked: ['a', 'b', 'c'] });
+    for (const name of ['x', 'x', 'y', 'x']) lookups.addressesOf('a', name, () => answers++);
+    asked[0]?.answer();
+    expect({ answers, names: names() }).toEqual({ answers: 3, names: ['x', 'y'] });
+  });
+
+  test('that hang hold up none that was resolved before, and of other namespaces none but by one lookup', () => {
+    const { lookups, asked, names } = asking();
+    const answered: string[] = [];
+    const ask = (namespaceId: string, name: string): unknown => lookups.addressesOf(namespaceId, name, () => answered.push(name));
+    ask('good', 'known');
+    asked[0]?.answer();
+    for (let count = 0; count < 50; count++) ask('bad', `hangs${count}`);
+    ask('good', 'known');
+    ask('good', 'new');
+    expect(names()).toEqual(['known', 'hangs0', 'known']);
+    asked[2]?.answer();
+    asked[1]?.answer();
+    expect(names().at(-1)).toBe('new');
+    asked[3]?.answer();
+    expect(answered).toEqual(['known', 'known', 'hangs0', 'new']);
+  });
+
+  test('that nobody waits for any more are not looked up', () => {
+    const { lookups, asked, names } = asking();
+    const nothing = (): void => {};
+    lookups.addressesOf('a', 'hangs', nothing);
+    const leave = [lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('b', 'y', nothing)];
+    lookups.addressesOf('a', 'z', nothing);
+    for (const one of leave) one();
+    asked[0]?.answer();
+    expect(names()).toEqual(['hangs', 'z']);
+  });
+
+  test('a request that has run out of time leaves the line', async () => {
+    const { lookups, asked, names } = asking();
+    const sender = new HttpSender(lookups);
+    const outcomes = ['hangs', 'x', 'y'].map((name) => post(`http://${name}.example:9/`, { timeoutMs: 50 }, sender));
+    expect(await Promise.all(outcomes)).toMatchObject(outcomes.map(() => ({ kind: 'failed', errorType: 'RequestTimeout' })));
+    asked[0]?.answer();
+    expect(names()).toEqual(['hangs.example']);
   });
 });
