@@ -137,14 +137,14 @@ describe('server start', () => {
   });
 
   test('serves as the file says and logs JSON', async () => {
-    const config = file('a.yaml', `services: {frontend: {whatever: 1, rpc: {grpcPort: 0}}}\narchival: {}\n${log}`);
+    const config = file('a.yaml', `services: {frontend: {whatever: 1, rpc: {grpcPort: 0}}}\notel: {}\n${log}`);
     const child = start(['server', 'start', '--config', config]);
     const line = await child.seen('err', /^.*"serving".*$/m);
     expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'serving', address: expect.stringMatching(/^localhost:\d+$/) });
     const warnings = child.err.split('\n').filter((text) => text.includes('"warn"'));
     expect(warnings.map((text): unknown => JSON.parse(text))).toMatchObject([
       { msg: 'unknown key', key: 'services.frontend.whatever', file: `${config}:1:23` },
-      { msg: 'archival is not available yet', key: 'archival', file: `${config}:2:1` },
+      { msg: 'traces are not exported yet', key: 'otel', file: `${config}:2:1` },
     ]);
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 0, signal: null });
