@@ -20,6 +20,8 @@ export type MergeCampaign = {
   readonly mended: ServerProcess;
   readonly letters: number;
   readonly kills: number;
+  /** Letters a second: so slow that each kill meets some. 0: as fast as it goes. */
+  readonly rps?: number;
   readonly prng: Prng;
   readonly say?: (line: string) => void;
 };
@@ -58,7 +60,15 @@ const {
   EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: ended,
 } = enums.EventType;
 
-export async function mergeUnderFire({ faulty, mended, letters, kills, prng, say = () => {} }: MergeCampaign): Promise<MergeReport> {
+export async function mergeUnderFire({
+  faulty,
+  mended,
+  letters,
+  kills,
+  rps = 0,
+  prng,
+  say = () => {},
+}: MergeCampaign): Promise<MergeReport> {
   await faulty.start();
   await withWorkers(faulty.address, async (service) => {
     await startAll(service, letters);
@@ -71,7 +81,7 @@ export async function mergeUnderFire({ faulty, mended, letters, kills, prng, say
   await until('a count', async () => (await openLetters(mended)) === letters);
   const openAtKills: number[] = [];
   const report = await withWorkers(mended.address, async (service) => {
-    const jobId = await mergeAll(mended);
+    const jobId = await mergeAll(mended, rps);
     for (let kill = 1; kill <= kills; kill++) {
       // Some are merged in each life, and some are left for the next.
       await until('some merges', async () => (await openLetters(mended)) <= letters - (letters * kill) / (kills + 1.5));
@@ -144,8 +154,8 @@ async function inParallel(count: number, use: (nth: number) => Promise<void>): P
   await Promise.all(Array.from({ length: PARALLEL }, line));
 }
 
-async function mergeAll(server: ServerProcess): Promise<string> {
-  const pace = ['--rps', '0', '--concurrency', '64', '--no-wait', '-o', 'json'];
+async function mergeAll(server: ServerProcess, rps: number): Promise<string> {
+  const pace = ['--rps', String(rps), '--concurrency', '64', '--no-wait', '-o', 'json'];
   const out = await answered(server, [...queue, 'merge', '--category', 'transfer', ...pace]);
   const { jobIds } = JSON.parse(out) as { readonly jobIds: readonly string[] };
   return jobIds[0] ?? '';

@@ -10,6 +10,8 @@ import { faultyAndMended } from './merge-servers.ts';
 
 const letters = 100;
 const kills = 2;
+/** Four seconds, without the time that its servers are dead. */
+const rps = letters / 4;
 
 const kafka = inject('kafka');
 test(`a merge of ${letters} letters is killed ${kills} times, on a file (seed ${seed})`, () => merged(undefined));
@@ -20,7 +22,7 @@ async function merged(brokers: readonly string[] | undefined): Promise<void> {
   await withFolder(async (folder) => {
     const servers = await faultyAndMended({ folder, database: join(folder, 'perdure.db'), brokers });
     try {
-      const { job, open, wrong, openAtKills } = await mergeUnderFire({ ...servers, letters, kills, prng: new Prng(seed) });
+      const { job, open, wrong, openAtKills } = await mergeUnderFire({ ...servers, letters, kills, rps, prng: new Prng(seed) });
       expect(wrong).toEqual([]);
       expect(open).toBe(0);
       // Each kill came in the middle.
