@@ -8,6 +8,7 @@
  * Until its history is archived, or nobody wants that any more, the run has no retention: so nothing is lost with it.
  */
 import { fingerprint32 } from '../../kernel/fingerprint.ts';
+import { isUnsettled } from '../callback/callback.ts';
 import type { RunKey } from '../commands.ts';
 import type { Archived, ArchiveLetterChecked } from './archival-commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
@@ -66,7 +67,9 @@ export function keyToKeep(task: PendingTask | undefined): RunKey | undefined {
   return task?.kind === 'archiveExecution' ? task.key : undefined;
 }
 
+/** Callbacks that are tried again bring another end of the run with theirs. */
 function addRetention(run: RunDraft, fireTimeMs: number): void {
+  if (run.run.callbacks.some(isUnsettled)) return;
   run.addTask({ kind: 'retention', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key });
 }
 

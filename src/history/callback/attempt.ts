@@ -108,7 +108,8 @@ function taskOf({ shard, volatile }: Draft, taskId: number): InvokeCallbackTask 
 
 /** The run waits for nothing else any more; it may have ended so before, and a letter have been merged since. */
 function settle(run: RunDraft): void {
-  if (run.run.retentionTaskId === 0 && !run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
+  const isEnding = run.draft.shard.timers.get(run.run.retentionTaskId) !== undefined;
+  if (!isEnding && !run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
 }
 
 function failureOf({ wire }: Draft, message: string, nonRetryable: boolean): Uint8Array {

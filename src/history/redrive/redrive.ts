@@ -51,9 +51,16 @@ export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryRepl
     draft.endLetter({ letter, outcome: noop(overtaken) });
     return { kind: 'letterExecuted', outcome: noop(overtaken) };
   }
+  if (task.kind === 'invokeCallback') stopRetention(draft, task);
   draft.beginLetter({ letter, task: pendingAgain(task, draft.nextTaskId(), draft.nowMs) });
   draft.stage({ kind: 'letterAwaited', markKey: markKey(letter), askId: draft.askId });
   return undefined;
+}
+
+/** Until it is known what becomes of the callback: its run would take it along. It begins again then. */
+function stopRetention(draft: Draft, { key }: PendingTask): void {
+  const { retentionTaskId = 0 } = findRun(draft.shard, key) ?? {};
+  if (draft.shard.timers.get(retentionTaskId) !== undefined) draft.finishTask(retentionTaskId);
 }
 
 function answerFromMark(draft: Draft, mark: LetterMark, { generation }: LetterName): HistoryReply | undefined {

@@ -1,0 +1,80 @@
+/** Completion callbacks of a closed run in its shard: what becomes of them, and how long the run stays for them. */
+import { describe, expect, test } from 'vitest';
+import type { OwnCallbackCommand } from '../../src/history/callback/callback-commands.ts';
+import type { PendingTask, TransferTask } from '../../src/history/tasks.ts';
+import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
+import { RedrivenShard } from './redrive/redriven-shard.ts';
+import { key, terminateWorkflow } from './shard-under-test.ts';
+
+const hour = 3_600_000;
+const retentionMs = 72 * hour;
+const url = 'http://example.com/';
+const callback = encodeCallback({ nexus: { url, header: new Map() }, links: [] });
+
+class CallingShard extends RedrivenShard {
+  constructor(callbacks = 1) {
+    super();
+    this.start({ callbacks: { callbacks: Array.from({ length: callbacks }, () => callback), callbacksMax: 32 } });
+    this.ask(terminateWorkflow());
+  }
+
+  get task(): TransferTask {
+    return this.pendingTask('invokeCallback');
+  }
+
+  tell(outcome: Extract<OwnCallbackCommand, { readonly kind: 'callbackAnswered' }>['outcome']): void {
+    this.expectDone({ kind: 'callbackAnswered', taskId: this.task.taskId, outcome });
+  }
+
+  refused(): PendingTask {
+    return this.madeLetter(this.task.taskId);
+  }
+
+  get isKept(): boolean {
+    return this.ask({ kind: 'describeWorkflow', key })?.kind === 'description';
+  }
+
+  wait(ms: number): void {
+    this.advance(ms);
+    this.fireDueTimers();
+  }
+}
+
+const failed = { kind: 'failed', message: 'down', pauseMs: hour } as const;
+
+describe('a run with a callback', () => {
+  test('is kept for as long as it is tried, and goes when that and its retention are over', () => {
+    const shard = new CallingShard();
+    for (let tries = 0; tries < 100; tries++) {
+      shard.tell(failed);
+      shard.wait(hour);
+    }
+    expect(shard.isKept).toBe(true);
+    shard.tell({ kind: 'delivered' });
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
+  test('whose letter is merged is kept until it is delivered, also when its retention ends meanwhile', () => {
+    const shard = new CallingShard();
+    const task = shard.refused();
+    shard.wait(retentionMs - hour);
+    shard.execute(task);
+    shard.tell({ ...failed, pauseMs: 2 * hour });
+    shard.wait(2 * hour);
+    expect(shard.isKept).toBe(true);
+    shard.tell({ kind: 'delivered' });
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
+  test('whose letter is merged and fails again is kept for its retention, and not for ever', () => {
+    const shard = new CallingShard();
+    shard.execute(shard.refused());
+    shard.fails(shard.begun.taskId);
+    shard.wait(retentionMs - 1);
+    expect(shard.isKept).toBe(true);
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+});
