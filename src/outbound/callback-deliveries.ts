@@ -246,7 +246,8 @@ export class CallbackSender implements CallbackDeliveries {
     const { clock, post, settingsOf } = this.#options;
     const settings = settingsOf(delivery.namespace, line.destination);
     const end = (outcome: CallbackOutcome): void => this.#end(line, waiting, generation, outcome);
-    const problem = addressProblem(address, settings.allowedAddresses);
+    // A letter tells of it, and people read that who are not to know what else stands in the URL.
+    const problem = addressProblem({ ...address, url: address.destination }, settings.allowedAddresses);
     waiting.giveUp = () => this.#end(line, waiting, generation, undefined);
     try {
       // What was allowed when the workflow started may be forbidden by now.

@@ -86,7 +86,7 @@ export class HttpSender {
       hostname,
       port,
       path: `${pathname}${search}`,
-      ...(username === '' && password === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
+      ...(username === '' && password === '' ? {} : { auth: `${decoded(username)}:${decoded(password)}` }),
       headers: { ...Object.fromEntries(headers), 'content-length': body.length },
       lookup,
       maxHeaderSize: senderLimits.answerHeaderBytesMax,
@@ -106,6 +106,15 @@ export class HttpSender {
       });
       asked(leave);
     };
+  }
+}
+
+/** As it stands where it is not encoded as UTF-8: it would fail at each attempt otherwise. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

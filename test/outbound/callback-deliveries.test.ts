@@ -191,9 +191,11 @@ describe('a destination that fails', () => {
 describe('a callback', () => {
   test('is not sent where that is not allowed any more', async () => {
     rules = [];
-    deliver('a', 'example.com');
+    deliver('a', 'me:secret@example.com');
     await settled();
     expect(outcomes).toMatchObject([{ kind: 'refused', errorType: 'AddressNotAllowed' }]);
+    expect(JSON.stringify(outcomes)).toContain('http://example.com');
+    expect(JSON.stringify(outcomes)).not.toContain('secret');
     expect(posts).toEqual([]);
   });
 

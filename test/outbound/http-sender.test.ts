@@ -53,6 +53,12 @@ describe('a POST', () => {
     expect(opened.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:se cret').toString('base64')}`);
   });
 
+  test('is made whatever the URL says of who calls', async () => {
+    const opened = await target();
+    expect(await post(opened.url().replace('http://', 'http://me:100%@'))).toEqual({ kind: 'delivered' });
+    expect(opened.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:100%').toString('base64')}`);
+  });
+
   test('follows no redirect', async () => {
     const elsewhere = await target();
     const opened = await target((response) => response.writeHead(307, { location: elsewhere.url() }).end());
