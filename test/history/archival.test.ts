@@ -2,6 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
+import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
+import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
+import type { InvokeCallbackTask } from '../../src/history/tasks.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
@@ -14,9 +17,9 @@ class ArchivedShard {
   nowMs = 0;
 
   /** As another core has written it, without its end. */
-  constructor() {
+  constructor(change: Parameters<ShardUnderTest['start']>[0] = {}) {
     const shard = new ShardUnderTest();
-    shard.start();
+    shard.start(change);
     for (const record of shard.records) this.core.evolve(record);
     this.nowMs = shard.records.at(-1)?.timeMs ?? 0;
     this.do(terminateWorkflow());
@@ -32,6 +35,14 @@ class ArchivedShard {
     const task = next === undefined ? undefined : this.core.timerTask(next.taskId);
     if (task === undefined) throw new Error('there is a timer');
     return { kind: task.kind, taskId: task.taskId, inMs: task.fireTimeMs - this.nowMs };
+  }
+
+  get callback(): InvokeCallbackTask {
+    for (let taskId = 50; taskId > 0; taskId--) {
+      const task = this.core.transferTask(taskId);
+      if (task?.kind === 'invokeCallback') return task;
+    }
+    throw new Error('there is a callback');
   }
 
   handOver(): void {
@@ -74,6 +85,21 @@ describe('a closed run', () => {
     expect([kind, inMs]).toEqual(['retention', 0]);
     shard.do({ kind: 'fireTimer', taskId, jitter: 0 });
     expect(shard.core.nextTimer()).toBeUndefined();
+  });
+
+  test('that is archived while its callback is tried again stays until that is known, and is archived with it', () => {
+    const callback = encodeCallback({ nexus: { url: 'http://example.com/', header: new Map() }, links: [] });
+    const shard = new ArchivedShard({ callbacks: { callbacks: [callback], callbacksMax: 1 } });
+    const task = shard.callback;
+    shard.do({ kind: 'handOverTask', taskId: task.taskId, category: 'outbound', failure: taskFailure, subject: unknownSubject });
+    const { taskId } = shard.timer;
+    const letter = { queue: 1, messageId: 1, generation: 0 };
+    shard.do({ kind: 'executeLetter', key: task.key, letter, resolvedBelow: 0, task: encodeLetterTask(task) });
+    shard.do({ kind: 'archived', taskId });
+    expect(shard.core.nextTimer()).toBeUndefined();
+    shard.do({ kind: 'callbackAnswered', taskId: shard.callback.taskId, outcome: { kind: 'delivered' } });
+    shard.do({ kind: 'archived', taskId: shard.timer.taskId });
+    expect(shard.timer).toMatchObject({ kind: 'retention', inMs: retentionMs });
   });
 
   test('what is told twice changes nothing the second time', () => {
