@@ -88,7 +88,7 @@ export async function whileServing<T>(
       return await use(server);
     } finally {
       await server.stop();
-      expect(await server.exitCode(0)).toBe(0);
+      expect(await server.exitCode(0), server.output).toBe(0);
     }
   });
 }

@@ -17,6 +17,8 @@ afterEach(() => fake.close());
 
 const perdure = (line: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> => perdureAt(fake.address, line, env);
 const queue = 'admin queue dlq';
+/** Processes start as slowly as the machine lets them. */
+const patience = { timeout: 30_000 };
 
 function letters(count: number, more: Partial<DeadLetter> = {}): void {
   for (let id = 0; id < count; id++) fake.letters.push(letter(id, more));
@@ -278,13 +280,13 @@ describe('while a job works', () => {
 
   test('Ctrl-C ends the wait with 130 and says how the job is watched', async () => {
     const child = waiting(`${queue} merge --category transfer`);
-    await expect.poll(describes).toBe(1);
+    await expect.poll(describes, patience).toBe(1);
     child.process.kill('SIGINT');
     expect(await child.exit).toEqual({ code: 130, signal: null });
     expect(child.err).toBe('perdure: program interrupted\nThe job goes on:\nperdure admin queue dlq job watch job-1\n');
     expect(fake.jobs[0]?.state).toBe('running');
     const watch = waiting(`${queue} job watch job-1`);
-    await expect.poll(describes).toBe(3);
+    await expect.poll(describes, patience).toBe(3);
     fake.finish('job-1');
     expect(await watch.exit).toEqual({ code: 0, signal: null });
     expect(watch.out).toBe('merged 1000, failed 0, skipped 0\n');
@@ -294,7 +296,7 @@ describe('while a job works', () => {
     const silent = waiting(`${queue} merge --category transfer`);
     const told = waiting(`${queue} merge --category transfer --log-level info`);
     await told.seen('err', /merging: 370 of 1000\n/);
-    await expect.poll(describes).toBe(2);
+    await expect.poll(describes, patience).toBe(2);
     for (const job of ['job-1', 'job-2']) fake.finish(job);
     expect([(await silent.exit).code, (await told.exit).code]).toEqual([0, 0]);
     expect(silent.err).toBe('');
@@ -303,10 +305,10 @@ describe('while a job works', () => {
 
   test('a terminal shows a bar, which goes with the end', async () => {
     const ran = perdureOnTerminal(fake.address, `${queue} merge --category transfer --yes`, '');
-    await expect.poll(describes, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(describes, patience).toBeGreaterThan(1);
     fake.change('job-1', { counts: { ...fake.jobs[0]!.counts!, merged: 700 } });
     const before = describes();
-    await expect.poll(describes, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(describes, patience).toBeGreaterThan(before);
     fake.finish('job-1');
     const { code, screen } = await ran;
     expect(code).toBe(0);
@@ -318,7 +320,7 @@ describe('while a job works', () => {
 
   test('more failures than were allowed pause it: 3, and how it goes on', async () => {
     const child = waiting(`${queue} merge --category transfer --canary`);
-    await expect.poll(describes).toBe(1);
+    await expect.poll(describes, patience).toBe(1);
     fake.change('job-1', { state: 'paused', stateReason: 'failure-budget' });
     expect(await child.exit).toEqual({ code: 3, signal: null });
     expect(child.out).toBe('merged 370, failed 0, skipped 0\nremaining 630\n');
@@ -327,7 +329,7 @@ describe('while a job works', () => {
 
   test('an operator may pause it, and the wait goes on', async () => {
     const child = waiting(`${queue} merge --category transfer`);
-    await expect.poll(describes).toBe(1);
+    await expect.poll(describes, patience).toBe(1);
     expect((await perdure(`${queue} job pause job-1 --reason lunch`)).out).toMatch(/^state +paused$/m);
     expect(
       await child.seen('err', /job-1 is paused \(operator\); it goes on with: perdure admin queue dlq job resume job-1\n/),
@@ -339,7 +341,7 @@ describe('while a job works', () => {
 
   test('a cancelled job leaves letters: 3; one that failed as a whole: 1', async () => {
     const cancelled = waiting(`${queue} merge --category transfer`);
-    await expect.poll(describes).toBe(1);
+    await expect.poll(describes, patience).toBe(1);
     expect(JSON.parse((await perdure(`${queue} job cancel job-1 -o json`)).out)).toMatchObject({
       jobId: 'job-1',
       state: 'cancelled',
@@ -351,7 +353,7 @@ describe('while a job works', () => {
     expect(again).toMatchObject({ code: 0, err: 'perdure: job job-1 had ended\n' });
     expect(JSON.parse(again.out)).toMatchObject({ canceled: false });
     const failed = waiting(`${queue} merge --category transfer`);
-    await expect.poll(() => fake.jobs.length).toBe(2);
+    await expect.poll(() => fake.jobs.length, patience).toBe(2);
     fake.change('job-2', { state: 'failed', stateReason: 'its queue is gone' });
     expect((await failed.exit).code).toBe(1);
     expect(failed.err).toBe('perdure: job job-2 failed: its queue is gone\n');
@@ -359,7 +361,7 @@ describe('while a job works', () => {
 
   test('a server that goes away: 4, and the job is named', async () => {
     const child = waiting(`${queue} merge --category transfer`);
-    await expect.poll(describes).toBe(1);
+    await expect.poll(describes, patience).toBe(1);
     fake.close();
     expect((await child.exit).code).toBe(4);
     expect(child.err).toContain('The job goes on:\nperdure admin queue dlq job watch job-1\n');
