@@ -270,6 +270,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           return cluster.view;
         },
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
+        whyNoQueue: (category, sourceCluster) => deadLetters?.whyNotOpen(deadLetterTopic(prefix, category, sourceCluster)),
         letterSettings: () => dynamicConfig.values(letterSettings),
         callbacks: callbacks.ofFrontend,
         tokenKey: () => identity.tokenKey,

@@ -47,6 +47,8 @@ export interface FrontendPorts {
   readonly audit?: AuditAsker;
   /** The topic of a queue. */
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
+  /** Why a queue that this server shall have is not there, and what that means; undefined: nothing has gone wrong with it. */
+  readonly whyNoQueue: (category: string, sourceCluster: string) => string | undefined;
   /** As of now. */
   readonly letterSettings: () => JobSettings;
   /** Completion callbacks: what a namespace may attach, and whether the circuit breaker of a destination is open. */

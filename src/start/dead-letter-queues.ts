@@ -145,6 +145,11 @@ export class DeadLetterQueues {
     ];
   }
 
+  /** Of one that was wanted and could not be opened so far; undefined: nothing has gone wrong with it. */
+  whyNotOpen(topic: string): string | undefined {
+    return this.concerns.find(({ subject }) => subject === topic)?.message;
+  }
+
   /** Where the journal of a queue may begin; undefined: it is none of these. */
   journalStartMax(topic: string): number | undefined {
     return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;

@@ -115,6 +115,7 @@ export class StubServer {
       taskQueuePartitions: 1,
       cluster,
       deadLetterTopic: (category, sourceCluster) => `dlq.perdure.${category}.${sourceCluster}`,
+      whyNoQueue: () => undefined,
       callbacks: {
         limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
         isBlocked: () => false,

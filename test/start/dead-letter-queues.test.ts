@@ -344,6 +344,8 @@ describe('dead letter queues', () => {
     expect(server.queues.concerns).toEqual([
       { subject: 'dlq.perdure.transfer.active', severity: 'warning', message: expect.stringContaining('no rights') as string },
     ]);
+    expect(server.queues.whyNotOpen('dlq.perdure.transfer.active')).toContain('are not served');
+    expect(server.queues.whyNotOpen('dlq.perdure.timer.active')).toBeUndefined();
     refuses = false;
     expect(await server.open('transfer')).toEqual([2]);
     expect(server.queues.concerns).toEqual([]);

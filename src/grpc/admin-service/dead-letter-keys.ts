@@ -1,7 +1,7 @@
 /** Queues of history tasks as Temporal's tools name them: a category's number, a source and a target cluster. */
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
-import { categoryOfId } from '../deadletter-service/queues.ts';
+import { categoryOfId, checkIsOpen } from '../deadletter-service/queues.ts';
 import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -17,7 +17,8 @@ type Key = ServiceMessages['adminservice']['v1']['GetDLQTasksRequest']['prototyp
 export type NamedQueue = { readonly name: string; readonly queue: KnownDeadLetterQueue | undefined };
 
 /** A key without a target means this cluster; the operations guide knows no target. */
-export function queueOfKey({ ports }: HandlerContext, given: Key): NamedQueue {
+export function queueOfKey(context: HandlerContext, given: Key): NamedQueue {
+  const { ports } = context;
   const key = required(given, 'dlq_key');
   const id = key.taskCategory ?? 0;
   const category = categoryOfId(id);
@@ -27,6 +28,7 @@ export function queueOfKey({ ports }: HandlerContext, given: Key): NamedQueue {
   const own = ports.server.clusterName;
   const target = key.targetCluster === undefined || key.targetCluster === null || key.targetCluster === '' ? own : key.targetCluster;
   const found = ports.cluster.deadLetterQueues.find((each) => each.category === category && each.sourceCluster === source);
+  if (target === own) checkIsOpen(context, { category, sourceCluster: source });
   return { name: deadLetterQueueName(id, source, target), queue: target === own ? found : undefined };
 }
 

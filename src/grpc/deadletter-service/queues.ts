@@ -4,7 +4,7 @@
  */
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { QueueName } from '../../wire/generated/api/deadletter/service.ts';
-import { notFound } from '../errors/details.ts';
+import { notFound, unavailable } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
@@ -34,11 +34,28 @@ type WantedQueue = { readonly category: string; readonly sourceCluster: string }
 
 /** Undefined: nothing has become a dead letter there, so it is as an empty one. */
 export async function queueNamed(context: HandlerContext, call: Call, name: QueueName): Promise<KnownDeadLetterQueue | undefined> {
-  return (await queuesNamed(context, call, [name]))[0];
+  return (await queuesThatAreThere(context, call, [name]))[0];
 }
 
-/** Those that are there, each once, in the order in which they are named. */
+/** Those that are there, each once, in the order in which they are named. Throws UNAVAILABLE for one that is no empty one: it cannot be opened. */
 export async function queuesNamed(
+  context: HandlerContext,
+  call: Call,
+  names: readonly QueueName[],
+): Promise<readonly KnownDeadLetterQueue[]> {
+  const queues = await queuesThatAreThere(context, call, names);
+  for (const name of names) checkIsOpen(context, wantedQueue(context, name));
+  return queues;
+}
+
+/** Tasks that fail for good wait in their shards where a queue cannot be opened: nobody shall take it for an empty one. */
+export function checkIsOpen(context: HandlerContext, queue: WantedQueue): void {
+  if (find(context, queue) !== undefined) return;
+  const trouble = context.ports.whyNoQueue(queue.category, queue.sourceCluster);
+  if (trouble !== undefined) throw unavailable(trouble);
+}
+
+async function queuesThatAreThere(
   context: HandlerContext,
   call: Call,
   names: readonly QueueName[],
@@ -58,7 +75,9 @@ export async function queueThatIsThere(context: HandlerContext, call: Call, name
   if (name === undefined) throw invalidArgument('queue is not set');
   const queue = await queueNamed(context, call, name);
   if (queue === undefined) {
-    const { category, sourceCluster } = wantedQueue(context, name);
+    const wanted = wantedQueue(context, name);
+    checkIsOpen(context, wanted);
+    const { category, sourceCluster } = wanted;
     throw notFound(`queue not found: ${category} of ${sourceCluster}`);
   }
   return queue;

@@ -188,3 +188,36 @@ test('a server that carries out no jobs says so, and lists no queues', async () 
   noneClient.close();
   await none.close();
 });
+
+describe('a queue that could not be opened', () => {
+  const trouble = 'the dead letters of dlq.perdure.timer.active are not served: its topic cannot be made';
+  const timer = { category: 'timer' };
+  let closed: Bench;
+  let ofClosed: LetterClient;
+  beforeEach(async () => {
+    const whyNoQueue = (category: string): string | undefined => (category === 'timer' ? trouble : undefined);
+    closed = await openBench({ jobs: owners, audit: owners, whyNoQueue });
+    owners.serveOn(closed.stub);
+    owners.add(owners.addQueue('transfer', 'active'), 0, letterOf(3, 1));
+    ofClosed = new LetterClient(closed.address);
+  });
+  afterEach(async () => {
+    ofClosed.close();
+    await closed.close();
+  });
+
+  test.each<[string, Plain]>([
+    ['CountDeadLetters', { queues: [timer] }],
+    ['CountDeadLetters', { queues: [transfer, timer] }],
+    ['ListDeadLetters', { queues: [timer] }],
+    ['GroupDeadLetters', { queues: [timer], by: 'cause' }],
+    ['GetDeadLetter', { queue: timer, messageId: 0 }],
+    ['PlanDeadLetters', { operation: 'OPERATION_MERGE', queue: timer }],
+  ])('is no empty one for %s of %j', async (method, request) => {
+    expect(await ofClosed.refused(method, request)).toEqual([codes.UNAVAILABLE, trouble]);
+  });
+
+  test('leaves the others as they are', async () => {
+    expect(await ofClosed.call('CountDeadLetters', { queues: [transfer] })).toEqual({ count: 1 });
+  });
+});
