@@ -1,12 +1,13 @@
-/** The audit of dead letters in this server: its topic is added once it serves, then its actor takes it over. Nothing waits for it but changes of letters. */
+/** The audit of dead letters in this server. Nothing waits for it but changes of letters. */
 import { AUDIT_ACTOR, type Router } from '../actors/asks/router.ts';
 import { AuditHost, type AuditHostOptions } from '../actors/deadletters/audit-host.ts';
-import { TopicOpener } from '../actors/deadletters/topic-opener.ts';
 import type { GrowingLog } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import { auditTopic } from '../topics/catalogue.ts';
 import { auditCodec } from '../topics/codec/audit-codec.ts';
+import { LateOwner } from './late-owner.ts';
+import type { RevivalTiming } from './owner-revival.ts';
 
 type OfEveryActor = Pick<AuditHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
 
@@ -14,53 +15,45 @@ export type DeadLetterAuditOptions = OfEveryActor & {
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly router: Router;
+  readonly revival?: Partial<RevivalTiming>;
 };
 
 export class DeadLetterAudit {
   readonly #options: DeadLetterAuditOptions;
   readonly #topic: string;
-  readonly #opener: TopicOpener;
-  #host: AuditHost | undefined;
-  #status: PartitionStatus | undefined;
+  readonly #owner: LateOwner<AuditHost>;
 
   constructor(options: DeadLetterAuditOptions) {
     this.#options = options;
     this.#topic = auditTopic(options.prefix);
-    this.#opener = new TopicOpener(options);
+    this.#owner = new LateOwner({
+      ...options,
+      topic: { name: this.#topic, partitions: 1, purpose: 'audit of dead letters: who did what to which, when and why' },
+      unopened: 'what happens to dead letters is not audited yet: the topic cannot be opened',
+      unserved: 'what happens to dead letters is not audited, and changes of them are refused until it is; all else goes on',
+      make: (onStatus) => this.#make(onStatus),
+    });
   }
 
   /** Idempotent. */
   open(): void {
-    const topic = { name: this.#topic, partitions: 1, purpose: 'audit of dead letters: who did what to which, when and why' };
-    const warning = 'what happens to dead letters is not audited yet: the topic cannot be opened';
-    this.#opener.open([{ topic, serve: () => this.#serve(), warning, logFields: {} }]);
+    this.#owner.open();
   }
 
   /** For health. */
   get concerns(): readonly Concern[] {
-    const { state, reason = '' } = this.#status ?? {};
-    const isDown = state === 'failed' || state === 'unassigned';
-    const why = isDown ? `it is ${state} (${reason})` : this.#opener.closed.at(0)?.reason;
-    if (why === undefined) return [];
-    const message = `what happens to dead letters is not audited, and changes of them are refused until it is; all else goes on: ${why}`;
-    return [{ subject: this.#topic, severity: 'warning', message }];
+    return this.#owner.concerns;
   }
 
   async stop(): Promise<void> {
-    this.#opener.close();
-    await this.#host?.actor.drain();
+    await this.#owner.stop();
   }
 
-  #serve(): void {
+  #make(onStatus: (status: PartitionStatus) => void): AuditHost {
     const { router } = this.#options;
-    this.#host = new AuditHost({
-      ...this.#options,
-      topic: this.#topic,
-      codec: auditCodec,
-      sink: router.audit.sink(AUDIT_ACTOR),
-      onStatus: (status) => (this.#status = status),
-    });
-    router.audit.attach(AUDIT_ACTOR, this.#host.actor);
-    this.#host.actor.start();
+    const sink = router.audit.sink(AUDIT_ACTOR);
+    const host = new AuditHost({ ...this.#options, topic: this.#topic, codec: auditCodec, sink, onStatus });
+    router.audit.attach(AUDIT_ACTOR, host.actor);
+    return host;
   }
 }

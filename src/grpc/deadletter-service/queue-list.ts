@@ -6,6 +6,7 @@ import {
   emptyDeadLetterQueue,
   encodeListDeadLetterQueuesResponse,
   type DeadLetterQueue,
+  type QueueName,
 } from '../../wire/generated/api/deadletter/service.ts';
 import { pageSize } from '../admin-service/conventions.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -17,7 +18,7 @@ import { letterLimits } from './letter-limits.ts';
 import { letterMethod } from './letter-method.ts';
 import { lastPage, LetterPages } from './letter-pages.ts';
 import { countOf } from './letters.ts';
-import { categoryId } from './queues.ts';
+import { categoryId, queuesNotOpen } from './queues.ts';
 import { letterColumn } from './selection.ts';
 
 const topErrorsMax = 3;
@@ -33,23 +34,22 @@ export function queueListMethods(context: HandlerContext): readonly NamedMethod[
       const { queue: last } = pages.placeOf(request.nextPageToken);
       const rest = context.ports.cluster.deadLetterQueues.filter(({ number }) => number > last);
       const page = rest.slice(0, size);
+      const isLast = rest.length === page.length;
+      const queues = await Promise.all(page.map((queue) => described(context, call, queue)));
       return {
-        queues: await Promise.all(page.map((queue) => described(context, call, queue))),
-        nextPageToken: rest.length === page.length ? lastPage : pages.token({ queue: page.at(-1)?.number ?? 0 }),
+        // Those that have no number yet are few: they stand behind the others.
+        queues: isLast
+          ? [...queues, ...queuesNotOpen(context).map((queue) => ({ ...nameOf(context, queue), trouble: queue.trouble }))]
+          : queues,
+        nextPageToken: isLast ? lastPage : pages.token({ queue: page.at(-1)?.number ?? 0 }),
       };
     }),
   ];
 }
 
 async function described(context: HandlerContext, call: Call, queue: KnownDeadLetterQueue): Promise<DeadLetterQueue> {
-  const { number, category, sourceCluster } = queue;
-  const name = {
-    ...emptyDeadLetterQueue(),
-    name: { category, sourceCluster },
-    targetCluster: context.ports.server.clusterName,
-    topic: context.ports.deadLetterTopic(category, sourceCluster),
-    categoryId: categoryId(category),
-  };
+  const { number } = queue;
+  const name = nameOf(context, queue);
   try {
     const { open, quarantined, nextId, lowestOpen } = await askLetters(context, call, number, { kind: 'countLetters' });
     const counts = { ...name, open, quarantined, nextMessageId: nextId };
@@ -68,4 +68,14 @@ async function described(context: HandlerContext, call: Call, queue: KnownDeadLe
     if (error instanceof StatusError) return { ...name, trouble: error.message };
     throw error;
   }
+}
+
+function nameOf({ ports }: HandlerContext, { category, sourceCluster }: QueueName): DeadLetterQueue {
+  return {
+    ...emptyDeadLetterQueue(),
+    name: { category, sourceCluster },
+    targetCluster: ports.server.clusterName,
+    topic: ports.deadLetterTopic(category, sourceCluster),
+    categoryId: categoryId(category),
+  };
 }

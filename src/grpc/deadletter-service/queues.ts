@@ -55,6 +55,17 @@ export function checkIsOpen(context: HandlerContext, queue: WantedQueue): void {
   if (trouble !== undefined) throw unavailable(trouble);
 }
 
+/** Queues of this cluster's own tasks that cannot be opened. */
+export function queuesNotOpen({ ports }: HandlerContext): readonly (WantedQueue & { readonly trouble: string })[] {
+  const sourceCluster = ports.server.clusterName;
+  return [...categoryIds.keys()].flatMap((category) => {
+    const trouble = ports.whyNoQueue(category, sourceCluster);
+    return trouble === undefined || find({ ports }, { category, sourceCluster }) !== undefined
+      ? []
+      : [{ category, sourceCluster, trouble }];
+  });
+}
+
 async function queuesThatAreThere(
   context: HandlerContext,
   call: Call,
@@ -109,6 +120,6 @@ function knownCategory({ ports }: HandlerContext, given: string): string {
   throw invalidArgument(`Unknown task category: ${given}; known are ${[...known].join(', ')}`);
 }
 
-function find({ ports }: HandlerContext, { category, sourceCluster }: WantedQueue): KnownDeadLetterQueue | undefined {
+function find({ ports }: Pick<HandlerContext, 'ports'>, { category, sourceCluster }: WantedQueue): KnownDeadLetterQueue | undefined {
   return ports.cluster.deadLetterQueues.find((queue) => queue.category === category && queue.sourceCluster === sourceCluster);
 }

@@ -217,6 +217,14 @@ describe('a queue that could not be opened', () => {
     expect(await ofClosed.refused(method, request)).toEqual([codes.UNAVAILABLE, trouble]);
   });
 
+  test('is listed behind the others, with the reason', async () => {
+    const { queues } = await ofClosed.call('ListDeadLetterQueues');
+    expect(queues).toMatchObject([
+      { name: { category: 'transfer' }, open: 1 },
+      { name: { category: 'timer', sourceCluster: 'active' }, topic: 'dlq.perdure.timer.active', trouble },
+    ]);
+  });
+
   test('leaves the others as they are', async () => {
     expect(await ofClosed.call('CountDeadLetters', { queues: [transfer] })).toEqual({ count: 1 });
   });
