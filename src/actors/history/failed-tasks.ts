@@ -18,6 +18,7 @@ import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '..
 import type { HistoryRecord } from '../../history/record.ts';
 import type { Task } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 
 /** What settings may depend on. */
@@ -62,6 +63,8 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
   readonly #options: FailedTasksOptions;
   /** Of those that have failed; the others are not here. */
   readonly #attempts = new Map<number, Attempts>();
+  /** How often each was handed over, of those that are pending still: their line had no room. */
+  readonly #refused = new Map<number, number>();
 
   constructor(options: FailedTasksOptions) {
     this.#options = options;
@@ -90,7 +93,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
         this.#attempts.set(task.taskId, verdict.attempts);
         this.#handOver(task, verdict.cause, failure.error, verdict.attempts, subject);
         // Where it is handed over, nobody finds it after the pause.
-        return { kind: 'again', pauseMs: pauseWithoutRoomMs };
+        return this.#withoutRoom(task.taskId);
       default:
         return unreachable(verdict);
     }
@@ -120,18 +123,26 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     };
     this.#attempts.set(task.taskId, attempts);
     this.#handOver(task, 'namespace-deleted', saidError('NamespaceNotFound', message), attempts, subjectOf(task));
-    return { kind: 'again', pauseMs: pauseWithoutRoomMs };
+    return this.#withoutRoom(task.taskId);
   }
 
   /** It has succeeded. */
   forget(taskId: number): void {
     this.#attempts.delete(taskId);
+    this.#refused.delete(taskId);
   }
 
   committed(record: HistoryRecord): void {
     if (this.#attempts.size === 0) return;
     for (const taskId of record.finishedTaskIds) this.forget(taskId);
     for (const { task } of record.tasksHandedOver ?? []) this.forget(task.taskId);
+  }
+
+  /** Should it find no room. */
+  #withoutRoom(taskId: number): Again {
+    const times = (this.#refused.get(taskId) ?? 0) + 1;
+    this.#refused.set(taskId, times);
+    return { kind: 'again', pauseMs: backOffMs(times, pauseWithoutRoomMs, pauseWithoutRoomMsMax) };
   }
 
   #handOver(task: Task, cause: DeadLetterCause, error: TaskError, attempts: Attempts, subject: TaskSubject): void {
@@ -149,8 +160,9 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
 
 const oneFailure = { enabled: true, failuresMax: 1, transferFailuresMax: 1, timerFailuresMax: 1 } as const;
 
-/** The line moves on with each hand-over that is answered. */
-const pauseWithoutRoomMs = 60_000;
+/** The line moves on with each hand-over that is answered: at once while its queue is there, so many are letters soon; and rarely while it is away. */
+const pauseWithoutRoomMs = 1_000;
+const pauseWithoutRoomMsMax = 60_000;
 
 /** What a message may name of the task, and what differs from task to task. */
 function idsOf({ key, ...task }: Task, { namespace, targetNamespace }: TaskSubject): readonly string[] {

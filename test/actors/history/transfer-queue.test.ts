@@ -376,6 +376,24 @@ describe('a task that fails', () => {
     expect(bench.letters).toEqual([expect.stringMatching(/^notifyParent 1: permanent-error after \d+, DataLoss: no$/)]);
   });
 
+  test('while its line has no room for a moment is a letter soon after, and is tried once a minute while that lasts', () => {
+    const bench = new Bench();
+    bench.lineIsFull = true;
+    bench.deliveryAnswer = { kind: 'dataLoss', message: 'no' };
+    bench.notifyParent(1);
+    bench.clock.advance(500);
+    bench.lineIsFull = false;
+    bench.clock.advance(2_500);
+    expect(bench.letters).toHaveLength(1);
+
+    bench.lineIsFull = true;
+    bench.notifyParent(2);
+    bench.clock.advance(600_000);
+    const before = bench.asks;
+    bench.clock.advance(600_000);
+    expect(bench.asks - before).toBeLessThan(20);
+  });
+
   test('also when its run is deleted meanwhile', () => {
     const bench = new Bench();
     bench.deliveryAnswer = { kind: 'internal', message: 'a bug of the target' };
