@@ -137,8 +137,9 @@ describe('a damaged journal partition', () => {
         partitions: [{ partition: 'perdure.matching/0', state: 'failed' }],
       });
       const connection = await connect(after);
-      // Some of many queues live there: they are refused at once, with the reason; the others wait for tasks.
-      const polls = Array.from({ length: 12 }, (_, index) =>
+      // Some of many queues live there, of four partitions by a namespace that has another id each time: they are refused at once, with the reason;
+      // the others wait for tasks.
+      const polls = Array.from({ length: 64 }, (_, index) =>
         poll(connection, `queue-${index}`).then(
           () => 'ended',
           (error: { code: number; details: string }) => `${error.code} ${error.details}`,
