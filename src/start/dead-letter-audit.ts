@@ -1,6 +1,6 @@
 /** The audit of dead letters in this server. Nothing waits for it but changes of letters. */
 import { AUDIT_ACTOR, type Router } from '../actors/asks/router.ts';
-import { AuditHost, type AuditHostOptions } from '../actors/deadletters/audit-host.ts';
+import { AuditHost, type AuditHostOptions } from '../actors/deadletters/audit/audit-host.ts';
 import type { GrowingLog } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';

@@ -1,8 +1,8 @@
 /** Plans and jobs over dead letters in this server. A cluster that was made without their topic gets it. */
 import { createHash } from 'node:crypto';
 import { JOBS_ACTOR, type Router } from '../actors/asks/router.ts';
-import { JobsHost, type JobsHostOptions } from '../actors/deadletters/jobs-host.ts';
-import { tellJobs } from '../actors/deadletters/jobs-metrics.ts';
+import { JobsHost, type JobsHostOptions } from '../actors/deadletters/jobs/jobs-host.ts';
+import { tellJobs } from '../actors/deadletters/jobs/jobs-metrics.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { GrowingLog } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';

@@ -11,8 +11,8 @@ import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts'
 import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoints.ts';
 import type { Database } from '../actors/database.ts';
 import { DeadLetterOffice, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
-import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue-host.ts';
-import { QueueMetrics } from '../actors/deadletters/queue-metrics.ts';
+import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue/queue-host.ts';
+import { QueueMetrics } from '../actors/deadletters/queue/queue-metrics.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { GrowingLog, TopicSpec } from '../actors/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';

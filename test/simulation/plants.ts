@@ -1089,7 +1089,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes the outcome of a letter for merged whatever it is',
-    file: 'src/actors/deadletters/letter-execution.ts',
+    file: 'src/actors/deadletters/queue/letter-execution.ts',
     search: 'return this.#failed(turn, outcome.failure);',
     replace: "return { kind: 'merged', how: 'merged', generation };",
     caughtBy: 'seeds of dead letters',
@@ -1113,7 +1113,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'carries of a page what has room, and passes over the rest',
-    file: 'src/actors/deadletters/queue-compaction.ts',
+    file: 'src/actors/deadletters/queue/queue-compaction.ts',
     search: 'return { letters, lastId: letters.at(-1)?.messageId };',
     replace: 'return { letters, lastId: undefined };',
     caughtBy: 'scenarios',

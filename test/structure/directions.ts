@@ -135,6 +135,13 @@ export const directions: readonly Direction[] = [
     mayTypes: ['src/history/'],
     ...shell,
   },
+  // Queues and jobs ask each other; both tell the audit.
+  ...['queue', 'jobs', 'audit'].map((room) => ({
+    from: `src/actors/deadletters/${room}/`,
+    may: [`src/actors/deadletters/${room}/`, 'src/actors/deadletters/audit/', 'src/actors/checkpoint/', ...underShells, 'src/deadletters/'],
+    mayTypes: ['src/cluster/', 'src/history/'],
+    ...shell,
+  })),
   {
     from: 'src/actors/deadletters/',
     may: ['src/actors/deadletters/', 'src/actors/checkpoint/', ...underShells, 'src/deadletters/'],

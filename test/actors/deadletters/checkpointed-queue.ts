@@ -4,9 +4,9 @@ import { AUDIT_ACTOR, type DeadLetterAnswer, type Router } from '../../../src/ac
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { effective } from '../../../src/actors/ownership/effective.ts';
 import type { Database, JournalId } from '../../../src/actors/database.ts';
-import { AuditHost } from '../../../src/actors/deadletters/audit-host.ts';
-import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
-import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import { AuditHost } from '../../../src/actors/deadletters/audit/audit-host.ts';
+import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
+import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { DeadLetterRequest, FindPurged, RestoreLetters } from '../../../src/deadletters/commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';

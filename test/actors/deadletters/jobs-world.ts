@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isAskFailure } from '../../../src/actors/asks/asks.ts';
 import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
-import { JobsHost } from '../../../src/actors/deadletters/jobs-host.ts';
+import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
 import type { DeadLetterRequest, IdRange, MergeOutcome } from '../../../src/deadletters/commands.ts';
 import { failedAsBefore } from '../../../src/deadletters/failed-merge.ts';
 import { countIds } from '../../../src/deadletters/id-ranges.ts';

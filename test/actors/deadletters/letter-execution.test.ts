@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
-import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/letter-execution.ts';
+import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/queue/letter-execution.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import { taskCategories } from '../../../src/history/hand-over/task-types.ts';

@@ -1,6 +1,6 @@
 /** Letters that are read before they are asked for: few reads, and never an old letter. */
 import { expect, test } from 'vitest';
-import { LettersAhead } from '../../../src/actors/deadletters/letters-ahead.ts';
+import { LettersAhead } from '../../../src/actors/deadletters/queue/letters-ahead.ts';
 import type { ListedLetter } from '../../../src/deadletters/replies.ts';
 import { letterRow } from '../../../src/deadletters/letter-row.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';

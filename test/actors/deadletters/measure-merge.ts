@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
 import { Router } from '../../../src/actors/asks/router.ts';
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import * as service from '../../../src/cli/admin/dlq/service.ts';
 import type { GrpcMethod } from '../../../src/cli/grpc-client.ts';

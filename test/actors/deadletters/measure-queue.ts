@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';

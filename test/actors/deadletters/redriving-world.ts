@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Router } from '../../../src/actors/asks/router.ts';
-import type { LetterExecutionParts } from '../../../src/actors/deadletters/letter-execution.ts';
+import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
 import type { LetterTask } from '../../../src/deadletters/letter.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';

@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 import { JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { JobsHost } from '../../../src/actors/deadletters/jobs-host.ts';
-import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
+import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
 import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
 import type { DeadLetterQueue } from '../../../src/deadletters/letter.ts';

@@ -7,7 +7,7 @@
  */
 import type { MemoryTables } from '../../support/memory-database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
-import type { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { DeadLetterQueue } from '../../../src/deadletters/letter.ts';
 import { type LetterRow, letterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';

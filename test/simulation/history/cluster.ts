@@ -30,7 +30,7 @@ import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
-import type { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
 import type { JobsRequest } from '../../../src/deadletters/jobs/commands.ts';

@@ -5,14 +5,14 @@
  *
  * The cut lies at a claim, so the journal can be folded from there (missingBefore). Whatever does not work is tried again later.
  */
-import type { JobsCore } from '../../deadletters/jobs/jobs-core.ts';
-import type { JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
-import type { JobsCommand } from '../../deadletters/jobs/own-commands.ts';
-import { backOffMs } from '../../kernel/back-off.ts';
-import { errorText } from '../../kernel/error-text.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Log, PartitionId } from '../log.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { JobsCore } from '../../../deadletters/jobs/jobs-core.ts';
+import type { JobsRecord } from '../../../deadletters/jobs/jobs-records.ts';
+import type { JobsCommand } from '../../../deadletters/jobs/own-commands.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { Log, PartitionId } from '../../log.ts';
+import type { Tenure } from '../../partition/tenure.ts';
 
 export type JobsCompactionOptions = {
   readonly core: { readonly state: Pick<JobsCore['state'], 'size' | 'cut'> };

@@ -5,9 +5,9 @@
  *     asked ─▶ nothing was committed since ─▶ the same groups
  *                 └ something was ─▶ counted anew, and kept if nothing came meanwhile
  */
-import type { LetterGrouping } from '../../deadletters/commands.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { LetterGroup } from '../../deadletters/replies.ts';
+import type { LetterGrouping } from '../../../deadletters/commands.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { LetterGroup } from '../../../deadletters/replies.ts';
 
 /** Of each grouping: more are seldom asked for. */
 export const KEPT_GROUPS_MAX = 100;

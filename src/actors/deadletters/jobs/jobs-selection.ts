@@ -1,13 +1,13 @@
 /** Which letters a plan is about: what fits by now, frozen into ids, with the causes of them. */
-import { deadLetterLimits } from '../../deadletters/commands.ts';
-import type { IdRange, DeadLetterRequest } from '../../deadletters/commands.ts';
-import { addRising, countIds, hasId, nextId } from '../../deadletters/id-ranges.ts';
-import type { LetterSelection, PlanLetters } from '../../deadletters/jobs/commands.ts';
-import type { CauseCount } from '../../deadletters/jobs/job.ts';
-import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import { hashedText, requestText, selectedLetters, withCause } from '../../deadletters/jobs/planned-letters.ts';
-import type { StorePlan } from '../../deadletters/jobs/own-commands.ts';
-import type { DeadLetterAnswer } from '../asks/router.ts';
+import { deadLetterLimits } from '../../../deadletters/commands.ts';
+import type { IdRange, DeadLetterRequest } from '../../../deadletters/commands.ts';
+import { addRising, countIds, hasId, nextId } from '../../../deadletters/id-ranges.ts';
+import type { LetterSelection, PlanLetters } from '../../../deadletters/jobs/commands.ts';
+import type { CauseCount } from '../../../deadletters/jobs/job.ts';
+import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+import { hashedText, requestText, selectedLetters, withCause } from '../../../deadletters/jobs/planned-letters.ts';
+import type { StorePlan } from '../../../deadletters/jobs/own-commands.ts';
+import type { DeadLetterAnswer } from '../../asks/router.ts';
 
 export type AskQueue = <Request extends DeadLetterRequest>(request: Request) => Promise<DeadLetterAnswer<Request>>;
 

@@ -1,7 +1,7 @@
 /** One step of a purge, or of its undoing: what is asked of the queue, and what its answer says of each letter. */
-import type { PurgeLetters, RestoreLetters } from '../../deadletters/commands.ts';
-import type { Job } from '../../deadletters/jobs/job.ts';
-import type { LettersPurged, LettersRestored } from '../../deadletters/replies.ts';
+import type { PurgeLetters, RestoreLetters } from '../../../deadletters/commands.ts';
+import type { Job } from '../../../deadletters/jobs/job.ts';
+import type { LettersPurged, LettersRestored } from '../../../deadletters/replies.ts';
 import type { SeenLetter } from './jobs-letters.ts';
 import type { LetterOutcome } from './jobs-tally.ts';
 

@@ -9,26 +9,26 @@
  * executed twice. The mark goes when the queue's own record is committed, never before. Whoever was taken over asks nobody any more, for its process
  * has lost its shards as well; when several processes serve, asks will have to carry the owner's epoch, or a late one could come behind that.
  */
-import { failedAsBefore, failedOnceMore, isSameCause } from '../../deadletters/failed-merge.ts';
-import type { DeadLetterCommand, MergeOutcome } from '../../deadletters/commands.ts';
-import type { ExecuteLetter } from '../../deadletters/effects.ts';
-import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
-import type { DeadLetterCause, Letter, LetterFailure } from '../../deadletters/letter.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
-import { saidError } from '../../deadletters/task-failure.ts';
-import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
-import type { TaskCategory } from '../../history/hand-over/task-types.ts';
-import type { LetterName } from '../../history/redrive/redrive-commands.ts';
-import type { PendingTask } from '../../history/tasks.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { backOffMs } from '../../kernel/back-off.ts';
-import { errorMessage } from '../../kernel/error-text.ts';
-import { historyShardOf } from '../../kernel/shard.ts';
-import type { HistoryAnswer, Asker } from '../asks/router.ts';
-import type { CommitSubscriber } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
-import type { Clock } from '../ports.ts';
+import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletters/failed-merge.ts';
+import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
+import type { ExecuteLetter } from '../../../deadletters/effects.ts';
+import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
+import type { DeadLetterCause, Letter, LetterFailure } from '../../../deadletters/letter.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
+import { saidError } from '../../../deadletters/task-failure.ts';
+import type { LetterOutcome } from '../../../history/redrive/letter-marks.ts';
+import type { TaskCategory } from '../../../history/hand-over/task-types.ts';
+import type { LetterName } from '../../../history/redrive/redrive-commands.ts';
+import type { PendingTask } from '../../../history/tasks.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { errorMessage } from '../../../kernel/error-text.ts';
+import { historyShardOf } from '../../../kernel/shard.ts';
+import type { HistoryAnswer, Asker } from '../../asks/router.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import type { Clock } from '../../ports.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
 /** Of a process. */

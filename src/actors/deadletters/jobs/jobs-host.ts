@@ -5,25 +5,25 @@
  *                                     ▲                                          └─ a JobRunner for each active job ─▶ owners of queues
  *                                     └──────────── how far it is ─────────────────────┘
  */
-import { unreachable } from '../../kernel/assert.ts';
-import { asError, errorText } from '../../kernel/error-text.ts';
-import { uuidAt } from '../../kernel/uuid.ts';
-import { JobsStory } from '../../deadletters/audit/jobs-story.ts';
-import type { DeadLetterRequest } from '../../deadletters/commands.ts';
-import type { JobsReply, JobsRequest } from '../../deadletters/jobs/commands.ts';
-import type { Job } from '../../deadletters/jobs/job.ts';
-import { JobsCore, type JobsSettings } from '../../deadletters/jobs/jobs-core.ts';
-import type { JobsEffect, SelectLetters } from '../../deadletters/jobs/jobs-effects.ts';
-import type { JobEntry, JobsRecord } from '../../deadletters/jobs/jobs-records.ts';
-import { isActive } from '../../deadletters/jobs/jobs-state.ts';
-import type { JobsCommand } from '../../deadletters/jobs/own-commands.ts';
-import { type AskFailure, internalError, isAskFailure, NOBODY } from '../asks/asks.ts';
-import type { Asker, AuditAsker, DeadLetterAnswer } from '../asks/router.ts';
-import type { Endpoint } from '../asks/switchboard.ts';
-import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
-import type { CommitSubscriber, PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
-import { AuditTeller } from './audit-teller.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { asError, errorText } from '../../../kernel/error-text.ts';
+import { uuidAt } from '../../../kernel/uuid.ts';
+import { JobsStory } from '../../../deadletters/audit/jobs-story.ts';
+import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
+import type { JobsReply, JobsRequest } from '../../../deadletters/jobs/commands.ts';
+import type { Job } from '../../../deadletters/jobs/job.ts';
+import { JobsCore, type JobsSettings } from '../../../deadletters/jobs/jobs-core.ts';
+import type { JobsEffect, SelectLetters } from '../../../deadletters/jobs/jobs-effects.ts';
+import type { JobEntry, JobsRecord } from '../../../deadletters/jobs/jobs-records.ts';
+import { isActive } from '../../../deadletters/jobs/jobs-state.ts';
+import type { JobsCommand } from '../../../deadletters/jobs/own-commands.ts';
+import { type AskFailure, internalError, isAskFailure, NOBODY } from '../../asks/asks.ts';
+import type { Asker, AuditAsker, DeadLetterAnswer } from '../../asks/router.ts';
+import type { Endpoint } from '../../asks/switchboard.ts';
+import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
+import type { CommitSubscriber, PartitionMemory, PartitionShell } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobsCompaction } from './jobs-compaction.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { type AskQueue, NotRestorable, SelectionFailure, selectLetters } from './jobs-selection.ts';

@@ -4,14 +4,14 @@
  *     selected ids   ✓ ✓ ✓ ✓ │ ✓ · ✓ · · │ ─ ─ ─ ─ ─ ─
  *                       lastProcessed     window end
  */
-import { nextId, rangesOfIds } from '../../deadletters/id-ranges.ts';
-import type { IdRange } from '../../deadletters/commands.ts';
-import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import type { JobFailure, JobNoop, JobSkip } from '../../deadletters/jobs/job.ts';
-import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
-import { handled, tried } from '../../deadletters/jobs/jobs-state.ts';
-import type { JobProgress } from '../../deadletters/jobs/own-commands.ts';
-import { unreachable } from '../../kernel/assert.ts';
+import { nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
+import type { IdRange } from '../../../deadletters/commands.ts';
+import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+import type { JobFailure, JobNoop, JobSkip } from '../../../deadletters/jobs/job.ts';
+import type { JobEntry } from '../../../deadletters/jobs/jobs-records.ts';
+import { handled, tried } from '../../../deadletters/jobs/jobs-state.ts';
+import type { JobProgress } from '../../../deadletters/jobs/own-commands.ts';
+import { unreachable } from '../../../kernel/assert.ts';
 
 export type LetterOutcome =
   | { readonly kind: 'merged' }

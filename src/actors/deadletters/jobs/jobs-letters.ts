@@ -1,14 +1,14 @@
 /** The letters of a job as its queue shows them: a page of what is selected, from one id on. */
-import { nextId } from '../../deadletters/id-ranges.ts';
-import { deadLetterLimits } from '../../deadletters/commands.ts';
-import type { Job } from '../../deadletters/jobs/job.ts';
-import { jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import { failedAsBefore } from '../../deadletters/failed-merge.ts';
-import type { Whole } from '../../deadletters/letter.ts';
-import type { ListedLetter } from '../../deadletters/replies.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import { isAskFailure } from '../asks/asks.ts';
-import type { Asker } from '../asks/router.ts';
+import { nextId } from '../../../deadletters/id-ranges.ts';
+import { deadLetterLimits } from '../../../deadletters/commands.ts';
+import type { Job } from '../../../deadletters/jobs/job.ts';
+import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+import { failedAsBefore } from '../../../deadletters/failed-merge.ts';
+import type { Whole } from '../../../deadletters/letter.ts';
+import type { ListedLetter } from '../../../deadletters/replies.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import { isAskFailure } from '../../asks/asks.ts';
+import type { Asker } from '../../asks/router.ts';
 
 export type SeenLetter = {
   readonly messageId: number;

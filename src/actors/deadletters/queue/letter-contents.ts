@@ -1,9 +1,9 @@
 /** What the records of letters hold: read from their topic at the offsets that their rows tell. */
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { LetterContent } from '../../deadletters/replies.ts';
-import type { LetterRow } from '../../deadletters/letter-row.ts';
-import { LogError, type Log, type PartitionId, type StoredRecord } from '../log.ts';
-import type { RecordCodec } from '../partition/partition-core.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { LetterContent } from '../../../deadletters/replies.ts';
+import type { LetterRow } from '../../../deadletters/letter-row.ts';
+import { LogError, type Log, type PartitionId, type StoredRecord } from '../../log.ts';
+import type { RecordCodec } from '../../partition/partition-core.ts';
 
 export type LetterContentsOptions = {
   readonly log: Pick<Log, 'read'>;

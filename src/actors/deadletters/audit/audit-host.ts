@@ -4,16 +4,16 @@
  *     owners of queues, jobs ─ tellAudit ─▶ AuditCore ─▶ entries ─▶ committed
  *     people ─ readAudit ─▶ barrier ─▶ the log, backwards from its end
  */
-import { asError, errorMessage } from '../../kernel/error-text.ts';
-import { AuditCore } from '../../deadletters/audit/audit-core.ts';
-import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
-import { type AuditEntries, type AuditEffect, type AuditFilter, auditLimits } from '../../deadletters/audit/audit-requests.ts';
-import type { AuditRecord, AuditReply, AuditRequest, ReadAudit, ReadEntries } from '../../deadletters/audit/audit-requests.ts';
-import { hasId } from '../../deadletters/id-ranges.ts';
-import { internalError } from '../asks/asks.ts';
-import { LogError, type StoredRecord } from '../log.ts';
-import { type ActorOptions, PartitionActor } from '../partition/partition-actor.ts';
-import type { PartitionMemory } from '../partition/partition-core.ts';
+import { asError, errorMessage } from '../../../kernel/error-text.ts';
+import { AuditCore } from '../../../deadletters/audit/audit-core.ts';
+import type { AuditEntry } from '../../../deadletters/audit/audit-entry.ts';
+import { type AuditEntries, type AuditEffect, type AuditFilter, auditLimits } from '../../../deadletters/audit/audit-requests.ts';
+import type { AuditRecord, AuditReply, AuditRequest, ReadAudit, ReadEntries } from '../../../deadletters/audit/audit-requests.ts';
+import { hasId } from '../../../deadletters/id-ranges.ts';
+import { internalError } from '../../asks/asks.ts';
+import { LogError, type StoredRecord } from '../../log.ts';
+import { type ActorOptions, PartitionActor } from '../../partition/partition-actor.ts';
+import type { PartitionMemory } from '../../partition/partition-core.ts';
 
 type Memory = PartitionMemory<AuditRequest, AuditReply, AuditRecord, AuditEffect>;
 export type AuditHostOptions = ActorOptions<AuditReply, AuditRecord>;

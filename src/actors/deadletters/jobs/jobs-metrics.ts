@@ -1,5 +1,5 @@
-import type { Job, JobOperation, JobState } from '../../deadletters/jobs/job.ts';
-import type { Metrics } from '../../observability/metrics/metrics.ts';
+import type { Job, JobOperation, JobState } from '../../../deadletters/jobs/job.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
 
 const operations: readonly JobOperation[] = ['merge', 'purge', 'restore'];
 const states: readonly JobState[] = ['running', 'paused', 'cancelling', 'cancelled', 'completed', 'completed-with-failures', 'failed'];

@@ -6,19 +6,19 @@
  * Nothing of this is kept while nobody asks. Whoever asks first has the journal scanned, whoever comes later what has come since; a while after the
  * last one it is forgotten.
  */
-import { unreachable } from '../../kernel/assert.ts';
-import { asError, errorMessage } from '../../kernel/error-text.ts';
-import type { DeadLetterCommand, FindPurged, PutBack, RestoreLetters } from '../../deadletters/commands.ts';
-import type { ReadPurged } from '../../deadletters/effects.ts';
-import type { QueueCore } from '../../deadletters/queue-core.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { DeadLetterReply, PurgedFound } from '../../deadletters/replies.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { internalError } from '../asks/asks.ts';
-import type { ReplySink } from '../asks/switchboard.ts';
-import { LogError } from '../log.ts';
-import { JournalReader, type JournalReaderOptions } from '../partition/journal-reader.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { asError, errorMessage } from '../../../kernel/error-text.ts';
+import type { DeadLetterCommand, FindPurged, PutBack, RestoreLetters } from '../../../deadletters/commands.ts';
+import type { ReadPurged } from '../../../deadletters/effects.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { DeadLetterReply, PurgedFound } from '../../../deadletters/replies.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import { internalError } from '../../asks/asks.ts';
+import type { ReplySink } from '../../asks/switchboard.ts';
+import { LogError } from '../../log.ts';
+import { JournalReader, type JournalReaderOptions } from '../../partition/journal-reader.ts';
+import type { Tenure } from '../../partition/tenure.ts';
 import { LetterContents } from './letter-contents.ts';
 
 export type QueueUndoOptions = JournalReaderOptions<DeadLetterRecord> & {

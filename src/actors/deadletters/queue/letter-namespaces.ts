@@ -2,11 +2,11 @@
  * In which namespaces the task of a letter is executed: in its own if they are there, else in those that have their names by now. What this
  * process has folded of the registry may lag behind, so what it does not know is looked for once more, behind the barrier of the cluster's partition.
  */
-import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { LetterTask } from '../../deadletters/letter.ts';
-import type { PendingTask } from '../../history/tasks.ts';
-import type { Asker } from '../asks/router.ts';
-import type { Clock } from '../ports.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
+import type { LetterTask } from '../../../deadletters/letter.ts';
+import type { PendingTask } from '../../../history/tasks.ts';
+import type { Asker } from '../../asks/router.ts';
+import type { Clock } from '../../ports.ts';
 
 export type LetterNamespacesOptions = {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById' | 'namespaceByName'> };

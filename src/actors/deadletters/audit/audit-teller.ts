@@ -7,20 +7,20 @@
  * It reads what is committed from the log, always: what was missed before a crash and what was written just now go the same way. So no act is left
  * out and none is told twice, whoever dies when; and a journal may be cut up to where it was told of, no further (`toldUpTo`).
  */
-import { backOffMs } from '../../kernel/back-off.ts';
-import { errorText } from '../../kernel/error-text.ts';
-import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
-import type { AuditRequest, AuditTold } from '../../deadletters/audit/audit-requests.ts';
-import type { AuditStory } from '../../deadletters/audit/audit-story.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { isAskFailure } from '../asks/asks.ts';
-import type { AuditAsker } from '../asks/router.ts';
-import type { RecordPosition } from '../log.ts';
-import { NowAndThen } from '../now-and-then.ts';
-import { JournalReader, type JournalReaderOptions } from '../partition/journal-reader.ts';
-import type { CommitSubscriber } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
-import type { Clock } from '../ports.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { AuditEntry } from '../../../deadletters/audit/audit-entry.ts';
+import type { AuditRequest, AuditTold } from '../../../deadletters/audit/audit-requests.ts';
+import type { AuditStory } from '../../../deadletters/audit/audit-story.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import { isAskFailure } from '../../asks/asks.ts';
+import type { AuditAsker } from '../../asks/router.ts';
+import type { RecordPosition } from '../../log.ts';
+import { NowAndThen } from '../../now-and-then.ts';
+import { JournalReader, type JournalReaderOptions } from '../../partition/journal-reader.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import type { Clock } from '../../ports.ts';
 
 export type AuditTellerOptions<Record> = JournalReaderOptions<Record> & {
   readonly audit: AuditAsker;

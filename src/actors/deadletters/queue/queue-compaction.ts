@@ -7,17 +7,17 @@
  * The cut lies at a claim, so that a journal without a database's checkpoint can be folded from there; nothing is forgotten before that is so. Letters
  * come and go meanwhile (deadletters/carrying.ts). Whatever does not work is tried again later: the journal keeps all until then.
  */
-import type { CarryLetters, DeadLetterCommand } from '../../deadletters/commands.ts';
-import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { QueueCore } from '../../deadletters/queue-core.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import { backOffMs } from '../../kernel/back-off.ts';
-import { errorText } from '../../kernel/error-text.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import type { Database, JournalId } from '../database.ts';
-import type { Log, PartitionId } from '../log.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { CarryLetters, DeadLetterCommand } from '../../../deadletters/commands.ts';
+import type { LetterRow } from '../../../deadletters/letter-row.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import type { Database, JournalId } from '../../database.ts';
+import type { Log, PartitionId } from '../../log.ts';
+import type { Tenure } from '../../partition/tenure.ts';
 import { LetterContents, type LetterContentsOptions } from './letter-contents.ts';
 
 export type QueueCompactionOptions = {

@@ -6,17 +6,17 @@
  *
  * A row tells the offset of its letter, so it is made when that is known. Rows leave memory with the checkpoint that has them.
  */
-import { assert } from '../../kernel/assert.ts';
-import { type LetterRow, letterRow } from '../../deadletters/letter-row.ts';
-import type { QueueCore } from '../../deadletters/queue-core.ts';
-import type { QueueSnapshot } from '../../deadletters/queue-state.ts';
-import { queueStateSchema, type QueueStateWire } from '../../deadletters/queue-state-wire.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
-import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
-import { newerSchema } from '../checkpoint/fenced-rows.ts';
-import type { CheckpointOptions } from '../checkpoint/partition-checkpoints.ts';
-import { type CheckpointPosition, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { assert } from '../../../kernel/assert.ts';
+import { type LetterRow, letterRow } from '../../../deadletters/letter-row.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { QueueSnapshot } from '../../../deadletters/queue-state.ts';
+import { queueStateSchema, type QueueStateWire } from '../../../deadletters/queue-state-wire.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { CapturedState, CheckpointedState } from '../../checkpoint/checkpointer.ts';
+import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
+import { newerSchema } from '../../checkpoint/fenced-rows.ts';
+import type { CheckpointOptions } from '../../checkpoint/partition-checkpoints.ts';
+import { type CheckpointPosition, DatabaseError, type JournalId, type Restored } from '../../database.ts';
 
 /** Its journal is never trimmed behind a checkpoint: the letters themselves are there alone. */
 export type QueueCheckpointOptions = Omit<CheckpointOptions, 'journalRetentionMs' | 'journalRetentionBytes'> & {

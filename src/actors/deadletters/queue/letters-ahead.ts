@@ -5,9 +5,9 @@
  *
  * What a record changes meanwhile is read again.
  */
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
-import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import { contentBytes } from './letter-contents.ts';
 import type { QueueIndex } from './queue-index.ts';
 

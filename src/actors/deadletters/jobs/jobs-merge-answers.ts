@@ -1,10 +1,10 @@
 /** What the answer to one merge says of its letter. */
-import type { JobFailure } from '../../deadletters/jobs/job.ts';
-import type { LetterError } from '../../deadletters/letter.ts';
-import type { DeadLetterRejection, MergeEnded } from '../../deadletters/replies.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import type { Asker, DeadLetterAnswer } from '../asks/router.ts';
+import type { JobFailure } from '../../../deadletters/jobs/job.ts';
+import type { LetterError } from '../../../deadletters/letter.ts';
+import type { DeadLetterRejection, MergeEnded } from '../../../deadletters/replies.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { SeenLetter } from './jobs-letters.ts';
 import type { LetterOutcome } from './jobs-tally.ts';
 

@@ -9,17 +9,17 @@
  * looked at again (after a lost answer, or a takeover on either side) was resolved by this job, and what bears this job's id has failed under it:
  * nothing is counted twice, and nothing is forgotten. Only the window, which is journaled before any of its letters is asked for, is in doubt.
  */
-import { backOffMs } from '../../kernel/back-off.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { deadLetterLimits } from '../../deadletters/commands.ts';
-import { nextId } from '../../deadletters/id-ranges.ts';
-import { canaryLimit, jobLimits } from '../../deadletters/jobs/job-limits.ts';
-import type { JobEntry } from '../../deadletters/jobs/jobs-records.ts';
-import { isOverBudget } from '../../deadletters/jobs/jobs-state.ts';
-import type { EndJob, HaltJob, NoteProgress } from '../../deadletters/jobs/own-commands.ts';
-import { isAskFailure, type AskFailure } from '../asks/asks.ts';
-import type { Asker } from '../asks/router.ts';
-import type { Clock, Timer } from '../ports.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { deadLetterLimits } from '../../../deadletters/commands.ts';
+import { nextId } from '../../../deadletters/id-ranges.ts';
+import { canaryLimit, jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+import type { JobEntry } from '../../../deadletters/jobs/jobs-records.ts';
+import { isOverBudget } from '../../../deadletters/jobs/jobs-state.ts';
+import type { EndJob, HaltJob, NoteProgress } from '../../../deadletters/jobs/own-commands.ts';
+import { isAskFailure, type AskFailure } from '../../asks/asks.ts';
+import type { Asker } from '../../asks/router.ts';
+import type { Clock, Timer } from '../../ports.ts';
 import { JobClaim } from './jobs-claim.ts';
 import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter } from './jobs-letters.ts';
 import { outcomesOf, stepOf } from './jobs-steps.ts';

@@ -4,13 +4,13 @@
  *     records as they are committed ─▶ letters written, tombstones, what was resolved       persistence_*, perdure_dlq_resolved
  *     every 10 s, and at a scrape ───▶ letters by state, the age of the oldest one           perdure_dlq_letters, perdure_dlq_oldest_age_seconds
  */
-import type { DeadLetterQueue } from '../../deadletters/letter.ts';
-import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { QueueCore } from '../../deadletters/queue-core.ts';
-import type { MergeOutcome } from '../../deadletters/commands.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { Metrics } from '../../observability/metrics/metrics.ts';
-import type { Clock } from '../ports.ts';
+import type { DeadLetterQueue } from '../../../deadletters/letter.ts';
+import type { LetterRow } from '../../../deadletters/letter-row.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { MergeOutcome } from '../../../deadletters/commands.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
+import type { Clock } from '../../ports.ts';
 
 export type QueueMetricsOptions = {
   readonly metrics: Metrics;

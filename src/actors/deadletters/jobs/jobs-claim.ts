@@ -1,8 +1,8 @@
 /** The letters of a job are nobody else's from its claim to its release. The queue's owner forgets claims when it is another. */
-import type { Job } from '../../deadletters/jobs/job.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import { isAskFailure } from '../asks/asks.ts';
-import type { Asker } from '../asks/router.ts';
+import type { Job } from '../../../deadletters/jobs/job.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import { isAskFailure } from '../../asks/asks.ts';
+import type { Asker } from '../../asks/router.ts';
 
 export type JobsClaimOptions = {
   readonly asker: Pick<Asker, 'askDeadLetters'>;

@@ -6,18 +6,24 @@
  *
  * Who goes away gives his place up, and what the database walks over for him. So an answer shows what was answered before it was asked for. A database that is away costs whoever asks an UNAVAILABLE, and nobody else anything.
  */
-import { assert, unreachable } from '../../kernel/assert.ts';
-import { asError, errorMessage } from '../../kernel/error-text.ts';
-import { deadLetterLimits, type GroupLetters, type IndexRequest, type ListLetters, type ReadLetter } from '../../deadletters/commands.ts';
-import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead, ListedLetter } from '../../deadletters/replies.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { type AskFailure, internalError } from '../asks/asks.ts';
-import type { ReplySink } from '../asks/switchboard.ts';
-import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import { type Database, DatabaseError, type Fenced, type JournalId } from '../database.ts';
-import { LogError } from '../log.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
+import { assert, unreachable } from '../../../kernel/assert.ts';
+import { asError, errorMessage } from '../../../kernel/error-text.ts';
+import {
+  deadLetterLimits,
+  type GroupLetters,
+  type IndexRequest,
+  type ListLetters,
+  type ReadLetter,
+} from '../../../deadletters/commands.ts';
+import type { LetterRow } from '../../../deadletters/letter-row.ts';
+import type { DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import { type AskFailure, internalError } from '../../asks/asks.ts';
+import type { ReplySink } from '../../asks/switchboard.ts';
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import { type Database, DatabaseError, type Fenced, type JournalId } from '../../database.ts';
+import { LogError } from '../../log.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import { KEPT_GROUPS_MAX, KeptGroups } from './kept-groups.ts';
 import type { QueueMetrics } from './queue-metrics.ts';
 import type { QueueCheckpoints } from './queue-checkpoints.ts';

@@ -6,27 +6,27 @@
  *
  * It serves no workflow: what befalls it is told, and takes nothing else out of service.
  */
-import type { DeadLetterCommand, DeadLetterRequest } from '../../deadletters/commands.ts';
-import type { DeadLetterEffect } from '../../deadletters/effects.ts';
-import type { DeadLetterQueue, Letter } from '../../deadletters/letter.ts';
-import { QueueCore } from '../../deadletters/queue-core.ts';
-import type { DeadLetterRecord } from '../../deadletters/records.ts';
-import type { DeadLetterReply } from '../../deadletters/replies.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { errorText } from '../../kernel/error-text.ts';
-import type { LogFields, Logger } from '../../observability/logger.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
-import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
-import type { JournalId, Restored } from '../database.ts';
-import type { Log } from '../log.ts';
-import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
-import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
-import { QueueStory } from '../../deadletters/audit/queue-story.ts';
-import type { AuditAsker } from '../asks/router.ts';
-import { AuditTeller } from './audit-teller.ts';
+import type { DeadLetterCommand, DeadLetterRequest } from '../../../deadletters/commands.ts';
+import type { DeadLetterEffect } from '../../../deadletters/effects.ts';
+import type { DeadLetterQueue, Letter } from '../../../deadletters/letter.ts';
+import { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { DeadLetterReply } from '../../../deadletters/replies.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { LogFields, Logger } from '../../../observability/logger.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import type { Endpoint, ReplySink } from '../../asks/switchboard.ts';
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import { checkpointerOf } from '../../checkpoint/partition-checkpoints.ts';
+import type { JournalId, Restored } from '../../database.ts';
+import type { Log } from '../../log.ts';
+import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
+import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import { QueueStory } from '../../../deadletters/audit/queue-story.ts';
+import type { AuditAsker } from '../../asks/router.ts';
+import { AuditTeller } from '../audit/audit-teller.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueUndo } from './queue-undo.ts';
 import { QueueIndex } from './queue-index.ts';
