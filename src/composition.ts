@@ -22,7 +22,7 @@ import { MatchingHost } from './actors/matching/matching-host.ts';
 import { LoopTurns } from './actors/loop-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
-import type { ClusterLayout } from './actors/history/transfer-queue.ts';
+import type { ClusterLayout } from './actors/history/transfer/transfer-shard.ts';
 import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';

@@ -1,7 +1,7 @@
 /** Archival of closed histories, put together of what the server file says. */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Router } from '../actors/asks/router.ts';
-import type { TaskCapture } from '../actors/history/task-capture.ts';
+import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
 import { archiveRunners } from '../actors/history/side-tasks/archive-tasks.ts';
 import type { SideRunners } from '../actors/history/side-tasks/side-tasks.ts';
 import { systemClock } from '../actors/system-ports.ts';

@@ -1,6 +1,6 @@
 /** What the history shards of this server are given for tasks that fail for good: when they do, and where their letters go. */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
-import type { TaskCapture } from '../actors/history/task-capture.ts';
+import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
 import { captureSettings } from '../config/dead-letter-settings.ts';
 import { type DevFault, faultOf } from '../config/dev-faults.ts';
 import type { DynamicValues } from '../config/dynamic-config.ts';

@@ -1,7 +1,7 @@
 /** Promises about tasks that fail for good: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
-import { FailedTasks } from '../../src/actors/history/failed-tasks.ts';
-import { TaskHandOver } from '../../src/actors/history/hand-over.ts';
+import { FailedTasks } from '../../src/actors/history/hand-over/failed-tasks.ts';
+import { TaskHandOver } from '../../src/actors/history/hand-over/hand-over.ts';
 import { Tenure } from '../../src/actors/partition/tenure.ts';
 import type { AcceptLetters } from '../../src/deadletters/commands.ts';
 import type { CaptureSettings } from '../../src/deadletters/capture-settings.ts';

@@ -37,7 +37,7 @@ const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
 const ROW_WINDOW = 'src/history/residency/row-window.ts';
-const TRANSFER_QUEUE = 'src/actors/history/transfer-queue.ts';
+const TRANSFER_QUEUE = 'src/actors/history/transfer/transfer-queue.ts';
 const TRANSFER_WINDOW = 'src/history/transfer/transfer-window.ts';
 const LIST_REBUILD = 'src/actors/history/visibility/list-rebuild.ts';
 const STORE = 'src/actors/history/events/history-store.ts';
@@ -499,7 +499,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'hands tasks over whose records are not committed',
-    file: 'src/actors/history/hand-over.ts',
+    file: 'src/actors/history/hand-over/hand-over.ts',
     search: 'if (task.sequence > this.#committedSequence || letters.length === LETTERS_MAX) break;',
     replace: 'if (letters.length === LETTERS_MAX) break;',
     caughtBy: 'scenarios',
@@ -873,7 +873,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'notes that matching has stored a task before matching says so',
-    file: TRANSFER_QUEUE,
+    file: 'src/actors/history/transfer/task-dispatch.ts',
     search: 'const queue = this.#partitionFor(task, taskQueue);',
     replace: 'const queue = this.#partitionFor(task, taskQueue); shard.stored(task.taskId);',
     caughtBy: 'seeds of history shards',

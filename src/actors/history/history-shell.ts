@@ -9,15 +9,15 @@ import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { DurableShard } from './durable/durable-shard.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './events/history-store.ts';
-import type { TaskHandOver } from './hand-over.ts';
+import type { TaskHandOver } from './hand-over/hand-over.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { PageReads } from './events/page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
-import { thrownByTask } from './task-failures.ts';
+import { thrownByTask } from './hand-over/task-failures.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { CallbackTasks } from './side-tasks/callback-tasks.ts';
-import type { TransferQueue } from './transfer-queue.ts';
+import type { TransferQueue } from './transfer/transfer-queue.ts';
 import type { VisibilityFlusher } from './visibility/visibility-flusher.ts';
 import type { VisibilityRows } from './visibility/visibility-rows.ts';
 

@@ -22,10 +22,10 @@ import { type ArchivalTimer, runsBeside, type TimerTask } from '../../history/ta
 import { errorText } from '../../kernel/error-text.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
-import type { FailedTasks } from './failed-tasks.ts';
+import type { FailedTasks } from './hand-over/failed-tasks.ts';
 import type { SideTasks } from './side-tasks/side-tasks.ts';
-import { thrownByTask } from './task-failures.ts';
-import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
+import { thrownByTask } from './hand-over/task-failures.ts';
+import { namespaceGoneMessage, type TaskNamespaces } from './transfer/task-namespaces.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { FAILURES_MAX } from '../asks/tries.ts';

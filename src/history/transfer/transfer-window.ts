@@ -12,7 +12,7 @@
  * matching has stored a task is noted in the journal a moment later, and so long it stays: the note is for what is pending still. A task that is new is tried at once, however many wait: those of a queue whose matching partition is away hold up no other. For the same
  * reason what was refused goes to the end of the line; with a horizon, as timers have it, 2,000 tasks of one queue would keep all others in the table.
  *
- * What has failed (src/actors/history/failed-tasks.ts) waits beside all that: its next attempt may be minutes away, and a thousand of them would
+ * What has failed (src/actors/history/hand-over/failed-tasks.ts) waits beside all that: its next attempt may be minutes away, and a thousand of them would
  * keep what is merely refused from its turn.
  *
  * Messages to other shards stay in memory: decisions ask for them (whether a run may be forgotten, what its deletion leaves behind).

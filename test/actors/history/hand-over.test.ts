@@ -1,7 +1,7 @@
 /** From the line of a shard to its queue of dead letters: each task is one letter, whatever answers are lost and however often the shard moves. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TaskHandOver } from '../../../src/actors/history/hand-over.ts';
+import { TaskHandOver } from '../../../src/actors/history/hand-over/hand-over.ts';
 import { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { AcceptLetters } from '../../../src/deadletters/commands.ts';
 import { QueueCore } from '../../../src/deadletters/queue-core.ts';

@@ -40,7 +40,7 @@ import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { LetterQueues } from './letter-queues.ts';
-import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
+import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { turns, until } from '../../support/event-loop.ts';
 

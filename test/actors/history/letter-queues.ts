@@ -1,5 +1,5 @@
 /** Queues of dead letters of a router, with owners that take every letter; and the capture of shards that hand over to them. */
-import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
+import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
 import { QueueCore } from '../../../src/deadletters/queue-core.ts';

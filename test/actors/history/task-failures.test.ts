@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from '../../../src/actors/history/task-failures.ts';
+import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from '../../../src/actors/history/hand-over/task-failures.ts';
 import { DatabaseError } from '../../../src/actors/database.ts';
 import { LogError } from '../../../src/actors/log.ts';
 import { EventsMissing } from '../../../src/actors/history/events/history-store.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { FailedTasks, type FaultOf } from '../../../src/actors/history/failed-tasks.ts';
-import { TaskNamespaces } from '../../../src/actors/history/task-namespaces.ts';
-import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
+import { FailedTasks, type FaultOf } from '../../../src/actors/history/hand-over/failed-tasks.ts';
+import { TaskNamespaces } from '../../../src/actors/history/transfer/task-namespaces.ts';
+import { TransferQueue } from '../../../src/actors/history/transfer/transfer-queue.ts';
+import type { TransferShard } from '../../../src/actors/history/transfer/transfer-shard.ts';
 import { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
 import type { Namespace } from '../../../src/cluster/cluster-state.ts';

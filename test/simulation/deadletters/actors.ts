@@ -10,7 +10,7 @@ import { JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
+import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
 import type { DeadLetterQueue } from '../../../src/deadletters/letter.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';

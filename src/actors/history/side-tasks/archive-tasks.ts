@@ -12,7 +12,7 @@ import { historyShardOf } from '../../../kernel/shard.ts';
 import { isAskFailure } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
-import { rejectedTask, unansweredTask } from '../task-failures.ts';
+import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { SideRoom } from './side-room.ts';
 import type { ArchiveTask, LetterCheckTask, SideAnswer, SideRunners } from './side-tasks.ts';
 

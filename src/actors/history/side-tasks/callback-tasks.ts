@@ -15,7 +15,7 @@ import type { Tries } from '../../asks/tries.ts';
 import type { CallbackDeliveries, CallbackOutcome } from '../../callback-deliveries.ts';
 import type { Random } from '../../ports.ts';
 import { EventsMissing, type HistoryStore } from '../events/history-store.ts';
-import { thrownByTask } from '../task-failures.ts';
+import { thrownByTask } from '../hand-over/task-failures.ts';
 
 /** What a shard is given for its callbacks. */
 export type CallbackOptions = {

@@ -12,7 +12,7 @@ import type { OwnHistoryCommand } from '../../../history/commands.ts';
 import type { TimerTask } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Tenure } from '../../partition/tenure.ts';
-import { thrownByTask } from '../task-failures.ts';
+import { thrownByTask } from '../hand-over/task-failures.ts';
 import type { SideRoom } from './side-room.ts';
 
 /** What has come of an attempt. */

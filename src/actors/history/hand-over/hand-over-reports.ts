@@ -1,10 +1,10 @@
 /** What people and dashboards hear of tasks that become dead letters. */
-import type { Letter } from '../../deadletters/letter.ts';
-import type { HandedOverTask } from '../../history/hand-over/hand-over-lines.ts';
-import { taskTypeOf } from '../../history/hand-over/task-types.ts';
-import type { Logger, LogFields } from '../../observability/logger.ts';
-import type { Metrics } from '../../observability/metrics/metrics.ts';
-import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
+import type { Letter } from '../../../deadletters/letter.ts';
+import type { HandedOverTask } from '../../../history/hand-over/hand-over-lines.ts';
+import { taskTypeOf } from '../../../history/hand-over/task-types.ts';
+import type { Logger, LogFields } from '../../../observability/logger.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 
 export type HandOverReportsOptions = {
   /** The source of such letters, and their target. */

@@ -8,19 +8,19 @@
  * One hand-over is under way at a time. One that is repeated, here or by the next owner of the shard, gets the same ids: so no answer needs to
  * arrive, and nothing is dropped while the queue is away.
  */
-import type { AcceptLetters } from '../../deadletters/commands.ts';
-import type { DeadLetterRejected, LettersAccepted } from '../../deadletters/replies.ts';
-import type { Letter } from '../../deadletters/letter.ts';
-import type { NoteLetters } from '../../history/hand-over/hand-over-commands.ts';
-import type { HandedOverTask, HandOverLine } from '../../history/hand-over/hand-over-lines.ts';
-import type { HistoryRecord } from '../../history/record.ts';
-import { backOffMs } from '../../kernel/back-off.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import type { RecordPosition } from '../log.ts';
+import type { AcceptLetters } from '../../../deadletters/commands.ts';
+import type { DeadLetterRejected, LettersAccepted } from '../../../deadletters/replies.ts';
+import type { Letter } from '../../../deadletters/letter.ts';
+import type { NoteLetters } from '../../../history/hand-over/hand-over-commands.ts';
+import type { HandedOverTask, HandOverLine } from '../../../history/hand-over/hand-over-lines.ts';
+import type { HistoryRecord } from '../../../history/record.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import type { RecordPosition } from '../../log.ts';
 import type { HandOverReports } from './hand-over-reports.ts';
-import type { CommitSubscriber } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
 
 export type TaskHandOverOptions = {
   readonly shard: number;

@@ -2,13 +2,13 @@
  * A task that has failed for good as a letter: what it is about is noted when it fails (`subjectOf`), and the letter is made of that, of the
  * failure and of the task itself (`letterOf`), so that it is the same whoever makes it.
  */
-import type { Letter } from '../../deadletters/letter.ts';
-import type { TaskSubject } from '../../history/hand-over/hand-over-commands.ts';
-import type { HandedOverTask } from '../../history/hand-over/hand-over-lines.ts';
-import { taskTypeOf } from '../../history/hand-over/task-types.ts';
-import type { AboutRun, HistoryCore } from '../../history/history-core.ts';
-import { isTimer, type PendingTask, type Task } from '../../history/tasks.ts';
-import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
+import type { Letter } from '../../../deadletters/letter.ts';
+import type { TaskSubject } from '../../../history/hand-over/hand-over-commands.ts';
+import type { HandedOverTask } from '../../../history/hand-over/hand-over-lines.ts';
+import { taskTypeOf } from '../../../history/hand-over/task-types.ts';
+import type { AboutRun, HistoryCore } from '../../../history/history-core.ts';
+import { isTimer, type PendingTask, type Task } from '../../../history/tasks.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 
 /** The bytes of a letter's value, and what message they are (src/topics/codec/task-info-codec.ts). */
 export type EncodeTask = (task: PendingTask) => { readonly valueType: string; readonly value: Uint8Array };

@@ -2,17 +2,17 @@
  * What each answer and each error that an attempt at a task may meet means for the task (src/deadletters/task-failure.ts). The rule: what would
  * have befallen any other task just as well does not count against this one.
  */
-import type { TaskError, TaskFailure } from '../../deadletters/task-failure.ts';
-import { saidError, thrownError } from '../../deadletters/task-failure.ts';
-import type { Rejection } from '../../history/replies.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { Undecodable } from '../../kernel/undecodable.ts';
-import type { MatchingRejection } from '../../matching/replies.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import { DatabaseError, type DatabaseErrorCode } from '../database.ts';
-import { LogError } from '../log.ts';
-import { RecordTooLarge } from '../partition/record-too-large.ts';
-import { EventsMissing } from './events/history-store.ts';
+import type { TaskError, TaskFailure } from '../../../deadletters/task-failure.ts';
+import { saidError, thrownError } from '../../../deadletters/task-failure.ts';
+import type { Rejection } from '../../../history/replies.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { Undecodable } from '../../../kernel/undecodable.ts';
+import type { MatchingRejection } from '../../../matching/replies.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import { DatabaseError, type DatabaseErrorCode } from '../../database.ts';
+import { LogError } from '../../log.ts';
+import { RecordTooLarge } from '../../partition/record-too-large.ts';
+import { EventsMissing } from '../events/history-store.ts';
 
 /** Whoever was asked gave no reply. */
 export function unansweredTask({ kind, message }: AskFailure): TaskFailure {

@@ -6,7 +6,7 @@
  *
  * Within a line in their order. So nobody's many hold up another's, and what one workflow asks for later does not overtake what it asked for first.
  */
-import { Fifo } from '../../kernel/fifo.ts';
+import { Fifo } from '../../../kernel/fifo.ts';
 
 /** A few milliseconds, with what follows from them. */
 export const TASKS_PER_TURN_MAX = 500;

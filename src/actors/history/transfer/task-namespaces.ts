@@ -2,9 +2,9 @@
  * Whether a namespace that a task acts on is there. What this process has folded of the registry may lag behind: what it does not know is
  * looked for once more, behind the read barrier of the cluster's partition; all who look at the time share one such read.
  */
-import type { Asker } from '../asks/router.ts';
-import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { Clock } from '../ports.ts';
+import type { Asker } from '../../asks/router.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
+import type { Clock } from '../../ports.ts';
 
 export type TaskNamespacesOptions = {
   readonly registry: { readonly isFolded: boolean; readonly view: Pick<ClusterSnapshot, 'namespaceById'> };

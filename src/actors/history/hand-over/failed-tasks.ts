@@ -8,18 +8,18 @@
  *                                      └─ handOverTask ──▶ a record: it waits in the line of its queue (hand-over.ts)
  *                                              └─ no room in the line: again, and handed over then
  */
-import { type Attempts, judgeAttempt, noAttempts } from '../../deadletters/attempts.ts';
-import type { CaptureSettings } from '../../deadletters/capture-settings.ts';
-import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
-import type { DeadLetterCause } from '../../deadletters/letter.ts';
-import { saidError, type TaskError, type TaskFailure } from '../../deadletters/task-failure.ts';
-import type { HandOverTask, TaskSubject } from '../../history/hand-over/hand-over-commands.ts';
-import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../history/hand-over/task-types.ts';
-import type { HistoryRecord } from '../../history/record.ts';
-import type { Task } from '../../history/tasks.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { backOffMs } from '../../kernel/back-off.ts';
-import type { CommitSubscriber } from '../partition/partition-core.ts';
+import { type Attempts, judgeAttempt, noAttempts } from '../../../deadletters/attempts.ts';
+import type { CaptureSettings } from '../../../deadletters/capture-settings.ts';
+import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
+import type { DeadLetterCause } from '../../../deadletters/letter.ts';
+import { saidError, type TaskError, type TaskFailure } from '../../../deadletters/task-failure.ts';
+import type { HandOverTask, TaskSubject } from '../../../history/hand-over/hand-over-commands.ts';
+import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../../history/hand-over/task-types.ts';
+import type { HistoryRecord } from '../../../history/record.ts';
+import type { Task } from '../../../history/tasks.ts';
+import { unreachable } from '../../../kernel/assert.ts';
+import { backOffMs } from '../../../kernel/back-off.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
 
 /** What settings may depend on. */
 export type TaskKind = { readonly namespace: string; readonly taskType: TaskType; readonly shard: number };

@@ -4,18 +4,18 @@
  *     TransferQueue, OwnCommands ─▶ FailedTasks ─ handOverTask ─▶ HistoryCore ─ committed ─▶ TaskHandOver, one for each category
  *                                        └─ subjectOf ◀── TaskLetters ── letterOf ──────────────────┴─▶ the queue's owner
  */
-import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { CaptureSettings } from '../../deadletters/capture-settings.ts';
-import type { OwnHistoryCommand } from '../../history/commands.ts';
-import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
-import { taskCategories, type TaskCategory } from '../../history/hand-over/task-types.ts';
-import type { HistoryCore } from '../../history/history-core.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Metrics } from '../../observability/metrics/metrics.ts';
-import type { AskFailure } from '../asks/asks.ts';
-import type { Asker } from '../asks/router.ts';
-import type { Tenure } from '../partition/tenure.ts';
-import type { Clock } from '../ports.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
+import type { CaptureSettings } from '../../../deadletters/capture-settings.ts';
+import type { OwnHistoryCommand } from '../../../history/commands.ts';
+import { lineOf } from '../../../history/hand-over/hand-over-lines.ts';
+import { taskCategories, type TaskCategory } from '../../../history/hand-over/task-types.ts';
+import type { HistoryCore } from '../../../history/history-core.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
+import type { AskFailure } from '../../asks/asks.ts';
+import type { Asker } from '../../asks/router.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import type { Clock } from '../../ports.ts';
 import { type CaptureSettingsOf, FailedTasks, type FaultOf } from './failed-tasks.ts';
 import { TaskHandOver } from './hand-over.ts';
 import { HandOverReports } from './hand-over-reports.ts';
