@@ -7,8 +7,8 @@ import { int64 } from '../../wire/services.ts';
 import { askLetters } from '../deadletter-service/letter-asks.ts';
 import { letterLimits } from '../deadletter-service/letter-limits.ts';
 import { lastPage, LetterPages } from '../deadletter-service/letter-pages.ts';
-import { categoryId } from '../deadletter-service/queues.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { categoryId, queuesNotOpen } from '../deadletter-service/queues.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { operation, type AdminContext } from './admin-context.ts';
@@ -38,9 +38,12 @@ function queueMethods({ api, context, publicMessages }: AdminContext): readonly 
       // The others have no name that these tools could build.
       const rest = context.ports.cluster.deadLetterQueues.filter(({ number, category }) => number > last && categoryId(category) !== 0);
       const page = rest.slice(0, size);
+      const isLast = rest.length === page.length;
+      const queues = await Promise.all(page.map((queue) => queueInfo(call, queue)));
       return {
-        queues: await Promise.all(page.map((queue) => queueInfo(call, queue))),
-        nextPageToken: rest.length === page.length ? lastPage : pages.token({ queue: page.at(-1)?.number ?? 0 }),
+        // Those that have no number yet are few: they stand behind the others.
+        queues: isLast ? [...queues, ...queuesNotOpen(context).map((queue) => notServed(queue, queue.trouble))] : queues,
+        nextPageToken: isLast ? lastPage : pages.token({ queue: page.at(-1)?.number ?? 0 }),
       };
     }),
     operation('GetDLQTasks', api.GetDLQTasksRequest, api.GetDLQTasksResponse, async (request, call) => {
@@ -67,12 +70,23 @@ function queueMethods({ api, context, publicMessages }: AdminContext): readonly 
     }),
   ];
 
-  async function queueInfo(call: Call, { number, category, sourceCluster }: KnownDeadLetterQueue) {
-    const { open, quarantined, nextId } = await askLetters(context, call, number, { kind: 'countLetters' });
-    return {
-      queueName: deadLetterQueueName(categoryId(category), sourceCluster, context.ports.server.clusterName),
-      messageCount: int64(open + quarantined),
-      lastMessageId: int64(nextId - 1),
-    };
+  /** One that is not served is listed all the same: the others are asked for more often than not. */
+  async function queueInfo(call: Call, queue: KnownDeadLetterQueue) {
+    try {
+      const { open, quarantined, nextId } = await askLetters(context, call, queue.number, { kind: 'countLetters' });
+      return { queueName: nameOf(queue), messageCount: int64(open + quarantined), lastMessageId: int64(nextId - 1) };
+    } catch (error) {
+      if (error instanceof StatusError) return notServed(queue, error.message);
+      throw error;
+    }
+  }
+
+  /** How many letters it has is not known: an empty queue would look the same with 0. */
+  function notServed(queue: Omit<KnownDeadLetterQueue, 'number'>, trouble: string) {
+    return { queueName: nameOf(queue), messageCount: int64(-1), lastMessageId: int64(-1), trouble };
+  }
+
+  function nameOf({ category, sourceCluster }: Omit<KnownDeadLetterQueue, 'number'>): string {
+    return deadLetterQueueName(categoryId(category), sourceCluster, context.ports.server.clusterName);
   }
 }

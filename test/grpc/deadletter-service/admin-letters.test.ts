@@ -72,8 +72,6 @@ describe('queues of history tasks', () => {
     });
     const { nextPageToken } = await call('ListQueues', { queueType: 2, pageSize: 1 });
     expect(await call('ListQueues', { queueType: 2, pageSize: 1, nextPageToken })).toEqual({ queues: [timers] });
-    owners.away.add(2);
-    expect(await refused('ListQueues', { queueType: 2 })).toEqual([codes.UNAVAILABLE, 'dead letter queue 2 is being taken over']);
   });
 
   test('are read page by page, and the end is an empty page', async () => {
@@ -96,6 +94,26 @@ describe('queues of history tasks', () => {
       codes.NOT_FOUND,
       expect.stringMatching(/^queue not found: type = 2 and name = 1_active_west_/),
     ]);
+  });
+});
+
+test('queues that are not served are listed beside the others, with the reason and without numbers', async () => {
+  const trouble = 'the broker refuses its topic';
+  const whyNoQueue = (category: string): string | undefined => (category === 'outbound' ? trouble : undefined);
+  await bench.close();
+  bench = await openBench({ jobs: owners, whyNoQueue });
+  owners.serveOn(bench.stub);
+  owners.addQueue('transfer', 'active');
+  owners.addQueue('timer', 'active');
+  fill(1, 3);
+  owners.away.add(2);
+  const unknown = { messageCount: -1, lastMessageId: -1 };
+  expect(await call('ListQueues', { queueType: 2 })).toEqual({
+    queues: [
+      { queueName: name, messageCount: 3, lastMessageId: 2 },
+      { queueName: '2_active_active_B8jqXXpO', ...unknown, trouble: 'dead letter queue 2 is being taken over' },
+      { queueName: expect.stringMatching(/^7_active_active_/), ...unknown, trouble },
+    ],
   });
 });
 
