@@ -25,6 +25,9 @@ import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer/transfer-shard.ts';
 import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
+import { adminSettings } from './config/admin-settings.ts';
+import { encodeLetterTask } from './topics/codec/redrive-codec.ts';
+import { decodeTaskOf } from './topics/codec/task-info-codec.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
 import { limitSettings } from './config/limits.ts';
 import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyTheyDoNotFit, type Memory } from './config/memory.ts';
@@ -271,6 +274,11 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
         whyNoQueue: (category, sourceCluster) => deadLetters?.whyNotOpen(deadLetterTopic(prefix, category, sourceCluster)),
+        adminSettings: () => dynamicConfig.values(adminSettings),
+        taskToAdd: (category, info) => {
+          const task = decodeTaskOf(category, info);
+          return { key: task.key, task: encodeLetterTask(task) };
+        },
         letterSettings: () => dynamicConfig.values(letterSettings),
         callbacks: callbacks.ofFrontend,
         tokenKey: () => identity.tokenKey,

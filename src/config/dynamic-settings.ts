@@ -1,4 +1,5 @@
 /** Every key of the dynamic configuration that this server uses. */
+import { adminSettings } from './admin-settings.ts';
 import { archivalSettings } from './archival-settings.ts';
 import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from './dead-letter-settings.ts';
 import type { DynamicEntries, Entry } from './dynamic-config.ts';
@@ -15,6 +16,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   callbackSettings,
   callbackRequestSettings,
   callbackRetrySettings,
+  adminSettings,
 ].flatMap((group) => Object.values<Setting<unknown>>(group));
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));

@@ -84,6 +84,13 @@ export class HandlerContext {
     });
   }
 
+  /** As `history`, of a shard that is named itself: for operators. */
+  historyShard<Command extends HistoryRequest>(call: Call, shard: number, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
+    return new Promise((resolve, reject) => {
+      this.#askShard(shard, command, this.askDeadlineMs(call), resolve, reject);
+    });
+  }
+
   /** As `history`, for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
   waitHistory<Command extends HistoryRequest>(
     call: Call,
@@ -193,6 +200,16 @@ export class HandlerContext {
     reject: (error: StatusError) => void,
   ): number {
     const shard = this.ports.historyShardOf(workflow.namespaceId, workflow.workflowId);
+    return this.#askShard(shard, command, deadlineMs, resolve, reject);
+  }
+
+  #askShard<Command extends HistoryRequest>(
+    shard: number,
+    command: Command,
+    deadlineMs: number,
+    resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
+    reject: (error: StatusError) => void,
+  ): number {
     return this.ports.asker.askHistory(shard, command, deadlineMs, (answer) => {
       if (isRejected(answer)) reject(historyRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));

@@ -2,6 +2,8 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
+import type { RunKey } from '../history/commands.ts';
+import type { TaskCategory } from '../history/hand-over/task-types.ts';
 import type { ArchivalPort } from '../actors/archiver.ts';
 import type { RebuildAnswer, ShardReport } from '../actors/history/shard-report.ts';
 import type { MatchingReport } from '../actors/matching/matching-report.ts';
@@ -56,6 +58,10 @@ export interface FrontendPorts {
     readonly limitsOf: (namespace: string) => CallbackLimits;
     readonly isBlocked: (namespaceId: string, callback: Uint8Array) => boolean;
   };
+  /** As of now. */
+  readonly adminSettings: () => { readonly listsHistoryTasks: boolean };
+  /** A history task as Temporal stores it, as shards are asked to add it. Throws Undecodable. */
+  readonly taskToAdd: (category: TaskCategory, info: Uint8Array) => { readonly key: RunKey; readonly task: Uint8Array };
   readonly historyShardOf: (namespaceId: string, workflowId: string) => number;
   readonly matchingPartitionOf: (queue: TaskQueuePartition) => number;
   /** Partitions of a normal task queue; polls may go to any of them. */

@@ -58,6 +58,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + command.messageIds.length * 8;
     case 'executeLetter':
       return overheadBytes + command.task.length;
+    case 'addTasks':
+      return overheadBytes + sizeOfAll(command.tasks);
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);
@@ -81,6 +83,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'flushFinishedTasks':
     case 'putAside':
     case 'confirmLetter':
+    case 'listTasks':
+    case 'removeTask':
     case 'rowRefused':
     case 'writeRow':
     case 'finishRow':

@@ -2,6 +2,7 @@
 import { keyToKeep } from './archival/archive.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
+import { keyToSettle } from './shard-tasks/remove-task.ts';
 import type { ShardView } from './state.ts';
 
 /** undefined: it is about no run, or about one that the shard no longer knows. `runId` '' = the current run. */
@@ -25,6 +26,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'getHistoryPosition':
     case 'putAside':
     case 'executeLetter':
+    case 'addTasks':
     case 'rowRefused':
       return command.key;
     case 'completeWorkflowTask':
@@ -56,11 +58,14 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
       const task = shard.transfers.get(command.taskId);
       return task?.kind === 'invokeCallback' ? task.key : keyToKeep(shard.timers.get(command.taskId));
     }
+    case 'removeTask':
+      return keyToSettle(shard, command.taskId);
     case 'flushFinishedTasks':
     case 'noteAtMatching':
     case 'noteLetters':
     case 'retireRuns':
     case 'confirmLetter':
+    case 'listTasks':
     case 'finishRow':
       return undefined;
     default:

@@ -9,7 +9,7 @@ import type { ArchivalCommand } from './archival/archival-commands.ts';
 import type { OnConflict, OwnCallbackCommand, StartCallbacks } from './callback/callback-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
-import type { RedriveRequest } from './redrive/redrive-commands.ts';
+import type { ShardTaskRequest } from './shard-tasks/shard-task-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
@@ -475,7 +475,7 @@ export type DecidedRequest =
   | DescribeMutableState
   | GetHistoryPosition
   | RecordChildClosed
-  | RedriveRequest;
+  | ShardTaskRequest;
 
 /** What others ask a shard. */
 export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | ReadHistory;

@@ -25,6 +25,9 @@ import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { fireTimer } from './timer/fire-timer.ts';
 import { isDispatch } from './tasks.ts';
+import { addTasks } from './shard-tasks/add-tasks.ts';
+import { listTasks } from './shard-tasks/list-tasks.ts';
+import { removeTask } from './shard-tasks/remove-task.ts';
 import { confirmLetter, executeLetter, letterAtMatching } from './redrive/redrive.ts';
 import { startWorkflowTask } from './workflow-task/workflow-task.ts';
 
@@ -111,6 +114,12 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return executeLetter(draft, command);
     case 'confirmLetter':
       return confirmLetter(draft, command);
+    case 'listTasks':
+      return listTasks(draft, command);
+    case 'removeTask':
+      return removeTask(draft, command);
+    case 'addTasks':
+      return addTasks(draft, command);
     case 'rowRefused':
       return rowRefused(draft, command);
     case 'writeRow':

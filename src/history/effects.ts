@@ -4,8 +4,9 @@ import type { DeliverCallback } from './callback/callback-commands.ts';
 import type { Deliver, DirectQuery } from './commands.ts';
 import type { WriteRow } from './execution/row-commands.ts';
 import type { HistoryReply } from './replies.ts';
+import type { TaskRowsToList } from './shard-tasks/shard-task-commands.ts';
 
 /** Its run is in memory: its row of List is to be written as it is. */
 export type RowToWrite = Pick<WriteRow, 'taskId' | 'tries'> & { readonly kind: 'rowToWrite' };
 
-export type HistoryEffect = ReplyEffect<HistoryReply> | DirectQuery | Deliver | RowToWrite | DeliverCallback;
+export type HistoryEffect = ReplyEffect<HistoryReply> | DirectQuery | Deliver | RowToWrite | DeliverCallback | TaskRowsToList;

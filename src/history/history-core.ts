@@ -13,7 +13,7 @@ import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { canonicalText } from './canonical.ts';
 import type { Changes } from './checkpoint/changes.ts';
 import { install } from './checkpoint/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun } from './checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, TaskRow } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from './commands.ts';
@@ -37,6 +37,8 @@ import { DamagedRows } from './residency/damaged-rows.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
+import { listedRow } from './shard-tasks/list-tasks.ts';
+import type { ListedTask, ListTasks, TaskPlace } from './shard-tasks/shard-task-commands.ts';
 import { executionKey, isRunning, type WorkflowTask } from './state.ts';
 import type { TimerTask, TransferTask } from './tasks.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
@@ -385,6 +387,12 @@ export class HistoryCore {
   /** Whatever a database says of this task, it has ended: the checkpoint that deletes it is not durable yet. */
   isGone(taskId: number): boolean {
     return this.#changes.isGone(taskId);
+  }
+
+  /** Of a row alone: how a list of tasks shows it; undefined: it has ended, or is not wanted. */
+  listedRow(row: TaskRow, place: TaskPlace, command: ListTasks): ListedTask | undefined {
+    if (this.#stateWire === undefined || this.isGone(row.taskId)) return undefined;
+    return listedRow(row, place, command, this.#stateWire);
   }
 
   /** Into a core that has seen nothing: what checkpoints have written. The journal goes on behind them. */

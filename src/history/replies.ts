@@ -3,6 +3,7 @@ import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEvent } from './events.ts';
+import type { TaskList } from './shard-tasks/shard-task-commands.ts';
 import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
@@ -287,7 +288,8 @@ export type HistoryReply =
   | Description
   | MutableState
   | LetterExecuted
-  | LettersUnconfirmed;
+  | LettersUnconfirmed
+  | TaskList;
 
 /** Which reply (besides Rejected) each request gets. */
 export type HistoryReplyTo = {
@@ -317,6 +319,9 @@ export type HistoryReplyTo = {
   readonly recordChildClosed: Done;
   readonly executeLetter: LetterExecuted | LettersUnconfirmed;
   readonly confirmLetter: Done;
+  readonly listTasks: TaskList;
+  readonly removeTask: Done;
+  readonly addTasks: Done;
 };
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */

@@ -52,6 +52,8 @@ export type ShardView = {
   readonly letterMarks: LetterMarksView | undefined;
   /** There are, or were, tasks that programs of state schema 3 do not know (`isOfLaterKind`); undefined: there was never one. */
   readonly hasLaterTasks: true | undefined;
+  /** Of the checkpoints; undefined: there is no database. */
+  readonly changes: { isGone(taskId: number): boolean } | undefined;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */

@@ -120,6 +120,10 @@ export class StubServer {
         limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
         isBlocked: () => false,
       },
+      adminSettings: () => ({ listsHistoryTasks: true }),
+      taskToAdd: () => {
+        throw new Error('the stub adds no tasks');
+      },
       letterSettings: () => ({ mergeRps: 100, mergeConcurrency: 8, mergeTaskTimeoutMs: 30_000, requiresReason: false }),
       tokenKey: () => tokenKey,
       ...overrides,

@@ -40,6 +40,7 @@ const details = bytes('details');
 const otherKey = { ...key, workflowId: 'other' };
 const policies = { reusePolicy: 1, conflictPolicy: 1 } as const;
 
+const noPlace = { fireTimeMs: 0, taskId: 0 };
 const letter = { queue: 1, messageId: 41, generation: 0 };
 const letterTask = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...otherKey, runId: 'gone' } } as const;
 
@@ -218,6 +219,13 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     second: 'same',
   },
   confirmLetter: { request: () => ({ kind: 'confirmLetter', letter }), second: 'same' },
+  listTasks: { request: () => ({ kind: 'listTasks', category: 'timer', from: noPlace, to: noPlace, max: 1 }), second: 'same' },
+  removeTask: {
+    request: (shard) => ({ kind: 'removeTask', taskId: [...shard.core.pendingTransferTasks()][0]?.taskId ?? 0, taskType: '' }),
+    second: refused('task-not-found'),
+  },
+  // What a run that is gone would have had to do is nothing.
+  addTasks: { request: () => ({ kind: 'addTasks', key: letterTask.key, tasks: [encodeLetterTask(letterTask)] }), second: 'same' },
 };
 
 const kinds = Object.keys(asked) as Request['kind'][];

@@ -97,6 +97,9 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   recordChildClosed: { done: true },
   executeLetter: { letterExecuted: true, lettersUnconfirmed: true },
   confirmLetter: { done: true },
+  listTasks: { taskList: true },
+  removeTask: { done: true },
+  addTasks: { done: true },
 };
 
 const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {

@@ -23,6 +23,7 @@ import type { AskFailure } from '../asks/asks.ts';
 import { AtMatchingNotes } from './at-matching-notes.ts';
 import type { ColdLoads } from './durable/cold-loads.ts';
 import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
+import { TaskListing } from './durable/task-listing.ts';
 import { HistoryShell } from './history-shell.ts';
 import type { HistoryReadAhead } from './durable/read-ahead.ts';
 import { HistoryStore } from './events/history-store.ts';
@@ -187,11 +188,25 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     // Where there are no dead letters it would be tried for ever, for nothing.
     const rowRefused = capture === undefined ? undefined : (key: RunKey): void => void submit({ kind: 'rowRefused', key });
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows, rowRefused);
+    const listing = new TaskListing({ core, sink, table: durable?.taskTable });
     this.durable = durable;
     this.checkpointer = durable?.checkpointer;
     this.prefetch = durable?.coldLoads;
     this.readAhead = durable?.readAhead;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, callbacks, handOvers, queries, visibility, flusher, durable, sink });
+    this.shell = new HistoryShell({
+      store,
+      pageReads,
+      own,
+      transfers,
+      callbacks,
+      handOvers,
+      queries,
+      visibility,
+      flusher,
+      durable,
+      listing,
+      sink,
+    });
     this.subscribers = [
       this.store,
       transfers,

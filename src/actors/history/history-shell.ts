@@ -8,6 +8,7 @@ import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts
 import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { DurableShard } from './durable/durable-shard.ts';
+import type { TaskListing } from './durable/task-listing.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './events/history-store.ts';
 import type { TaskHandOver } from './hand-over/hand-over.ts';
 import type { OwnCommands } from './own-commands.ts';
@@ -35,6 +36,7 @@ export type HistoryShellParts = {
   readonly flusher: VisibilityFlusher | undefined;
   /** undefined: there is no database. */
   readonly durable: DurableShard | undefined;
+  readonly listing: TaskListing;
   readonly sink: ReplySink<HistoryReply>;
 };
 
@@ -108,6 +110,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
         return this.#parts.transfers.deliver(effect);
       case 'rowToWrite':
         return this.#parts.transfers.writeRow(effect);
+      case 'taskRowsToList':
+        return this.#parts.listing.list(effect);
       case 'deliverCallback':
         return this.#parts.callbacks?.deliver(effect);
       default:

@@ -27,9 +27,10 @@ export function operation<Request, Response>(
   request: RequestClass<Request>,
   response: ResponseClass<Response>,
   handle: (request: Request, call: Call) => Response | Promise<Response>,
+  bytesMax = requestBytesMax,
 ): NamedMethod {
   const decode = (bytes: Uint8Array): Request => {
-    if (bytes.length > requestBytesMax) throw new WireLimitError(`${bytes.length} vs. ${requestBytesMax}`);
+    if (bytes.length > bytesMax) throw new WireLimitError(`${bytes.length} vs. ${bytesMax}`);
     try {
       return request.decode(bytes);
     } catch (error) {

@@ -9,6 +9,7 @@ import { mutableStateMethods } from './mutable-state.ts';
 import { namespaceMethods } from './namespaces.ts';
 import { searchAttributeMethods } from './search-attributes.ts';
 import { shardMethods } from './shards.ts';
+import { shardTaskMethods } from './shard-tasks.ts';
 
 /** Loaded by the first call of AdminService, with all that it imports. */
 export async function adminMethods(context: HandlerContext, host: () => Host): Promise<readonly NamedMethod[]> {
@@ -18,6 +19,7 @@ export async function adminMethods(context: HandlerContext, host: () => Host): P
   return [
     ...clusterMethods(admin),
     ...shardMethods(admin),
+    ...shardTaskMethods(admin),
     ...mutableStateMethods(admin),
     ...namespaceMethods(admin),
     ...searchAttributeMethods(admin),

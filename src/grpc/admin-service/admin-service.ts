@@ -8,7 +8,7 @@ export const adminServiceName = 'temporal.server.api.adminservice.v1.AdminServic
 const built = [
   ...['DescribeCluster', 'ListClusters', 'ListClusterMembers', 'DescribeHistoryHost', 'DeepHealthCheck', 'GetShard', 'GetNamespace'],
   'DescribeMutableState',
-  'ListHistoryTasks',
+  ...['ListHistoryTasks', 'RemoveTask', 'AddTasks'],
   ...['GetSearchAttributes', 'AddSearchAttributes', 'RemoveSearchAttributes'],
   ...['ListQueues', 'GetDLQTasks', 'PurgeDLQTasks', 'MergeDLQTasks', 'DescribeDLQJob', 'CancelDLQJob'],
   ...['GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages'],

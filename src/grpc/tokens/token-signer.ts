@@ -19,6 +19,7 @@ export const tokenKind = {
   namespacePage: 5,
   visibilityPage: 6,
   deadLetterPage: 7,
+  shardTaskPage: 8,
 } as const;
 export type TokenKind = (typeof tokenKind)[keyof typeof tokenKind];
 

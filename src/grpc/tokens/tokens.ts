@@ -4,6 +4,7 @@ import {
   decodeHistoryPageToken,
   decodeNamespacePageToken,
   decodeQueryTaskToken,
+  decodeShardTaskPageToken,
   decodeVisibilityPageToken,
   decodeWorkflowTaskToken,
   encodeActivityTaskToken,
@@ -11,6 +12,7 @@ import {
   encodeHistoryPageToken,
   encodeNamespacePageToken,
   encodeQueryTaskToken,
+  encodeShardTaskPageToken,
   encodeVisibilityPageToken,
   encodeWorkflowTaskToken,
   type ActivityTaskToken,
@@ -18,6 +20,7 @@ import {
   type HistoryPageToken,
   type NamespacePageToken,
   type QueryTaskToken,
+  type ShardTaskPageToken,
   type VisibilityPageToken,
   type WorkflowTaskToken,
 } from '../../wire/generated/token/token.ts';
@@ -88,6 +91,14 @@ export class Tokens {
 
   readDeadLetterPage(token: Uint8Array): DeadLetterPageToken {
     return decodeDeadLetterPageToken(this.#pageBody(tokenKind.deadLetterPage, token));
+  }
+
+  shardTaskPage(token: ShardTaskPageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.shardTaskPage, encodeShardTaskPageToken(token));
+  }
+
+  readShardTaskPage(token: Uint8Array): ShardTaskPageToken {
+    return decodeShardTaskPageToken(this.#pageBody(tokenKind.shardTaskPage, token));
   }
 
   #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {

@@ -16,7 +16,7 @@ import { findRun } from '../reject.ts';
 import { endRunLetter } from '../redrive/redrive.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { RunView } from '../state.ts';
-import type { PendingTask } from '../tasks.ts';
+import type { ArchivalTimer, PendingTask } from '../tasks.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -36,10 +36,15 @@ export function archived(draft: Draft, { taskId }: Archived): HistoryReply {
   const task = draft.shard.timers.get(taskId);
   if (task?.kind !== 'archiveExecution') return done;
   draft.finishTask(taskId);
-  const run = findRun(draft.shard, task.key);
-  if (run !== undefined) addRetention(draft.open(run), Math.max(draft.nowMs, run.closeTimeMs + retentionOf(draft, run)));
+  archiveTaskOver(draft, task);
   endRunLetter(draft, taskId);
   return done;
+}
+
+/** It has done its work, or was taken away: its run goes when its retention is over. */
+export function archiveTaskOver(draft: Draft, { key }: ArchivalTimer): void {
+  const run = findRun(draft.shard, key);
+  if (run !== undefined) addRetention(draft.open(run), Math.max(draft.nowMs, run.closeTimeMs + retentionOf(draft, run)));
 }
 
 /** The task becomes a letter: the run outlives that. */

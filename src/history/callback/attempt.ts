@@ -84,8 +84,12 @@ export function callbackAnswered(draft: Draft, { taskId, outcome }: CallbackAnsw
   return done;
 }
 
-/** It has failed for good, and its task is, or stays, a letter. */
-export function failCallback(draft: Draft, { key, callbackId }: InvokeCallbackTask, { errorMessage }: HandOverTask['failure']): void {
+/** It has failed for good: its task is, or stays, a letter, or was taken away. */
+export function failCallback(
+  draft: Draft,
+  { key, callbackId }: InvokeCallbackTask | CallbackBackoffTask,
+  { errorMessage }: Pick<HandOverTask['failure'], 'errorMessage'>,
+): void {
   const run = findRun(draft.shard, key);
   if (run === undefined) return;
   const open = draft.open(run);

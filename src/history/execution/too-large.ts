@@ -72,6 +72,11 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
       if (task.kind === 'startChild') finishStartChild(draft.open(run), task, command.outcome);
       return { kind: 'done' };
     }
+    // Its tasks are refused together.
+    case 'addTasks':
+    case 'listTasks':
+    case 'removeTask':
+      return undefined;
     default:
       return unreachable(command);
   }

@@ -58,7 +58,7 @@ export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryRepl
 }
 
 /** Until it is known what becomes of the callback: its run would take it along. It begins again then. */
-function stopRetention(draft: Draft, { key }: PendingTask): void {
+export function stopRetention(draft: Draft, { key }: PendingTask): void {
   const { retentionTaskId = 0 } = findRun(draft.shard, key) ?? {};
   if (draft.shard.timers.get(retentionTaskId) !== undefined) draft.finishTask(retentionTaskId);
 }
@@ -109,7 +109,7 @@ function nameOf({ messageId, generation }: LetterName): string {
 }
 
 /** What has happened since it became a letter leaves it nothing to do. undefined: its own code will tell. */
-function overtakenBy({ shard }: Draft, task: PendingTask): string | undefined {
+export function overtakenBy({ shard }: Draft, task: PendingTask): string | undefined {
   if (isLastMessage(task)) return undefined;
   const run = findRun(shard, task.key);
   if (run === undefined) return 'the workflow is gone';
@@ -138,7 +138,7 @@ function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask
 }
 
 /** As a new task. A timer that was due is due at once; should the clock have gone back since, it waits as it would have then. */
-function pendingAgain(task: PendingTask, taskId: number, nowMs: number): PendingTask {
+export function pendingAgain(task: PendingTask, taskId: number, nowMs: number): PendingTask {
   if (isTimer(task)) return { ...task, taskId, fireTimeMs: Math.max(task.fireTimeMs, nowMs) };
   if (!isDispatch(task)) return { ...task, taskId };
   const { atMatching: _, ...fresh } = task;

@@ -93,6 +93,9 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   },
   executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
   confirmLetter: plain(26, 'confirmLetter', wire.writeConfirmLetter, wire.readConfirmLetter),
+  listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
+  removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
+  addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
 };
 
 // Absent and undefined are one on the wire; the commands know absent only.
@@ -222,6 +225,7 @@ const answerCodecs: KindCodecs<Answer> = {
     read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
+  taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };
 
 const noLetterOutcome = wire.emptyLetterOutcome();

@@ -61,6 +61,11 @@ export function decodeTaskInfo({ valueType, value }: TaskInfo): PendingTask {
   );
 }
 
+/** Likewise, of one that somebody gives us as a task of that category. */
+export function decodeTaskOf(category: TaskCategory, value: Uint8Array): PendingTask {
+  return decodeTaskInfo({ valueType: valueTypes[category], value });
+}
+
 // ── As Temporal stores it ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const noTransfer = info.emptyTransferTaskInfo();
@@ -156,6 +161,7 @@ function ownTaskOf(bytes: Uint8Array, category: TaskCategory): PendingTask | und
   if (bytes.byteLength === 0) return undefined;
   const task = taskFromMessage(state.decodePendingTask(bytes, ownLimits));
   if (taskCategoryOf(task) !== category) throw new Undecodable(`it holds a task that is no ${category}`);
+  keyOf(task.key);
   return task;
 }
 

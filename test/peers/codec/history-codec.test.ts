@@ -88,6 +88,7 @@ const closeOutcomes: ByKind<CloseOutcome> = {
   terminated: record({ kind: fc.constant('terminated' as const) }),
 };
 
+const taskPlace = record({ fireTimeMs: count, taskId: count });
 const letterName = record({ queue: count, messageId: count, generation: count });
 
 const requests: ByKind<HistoryRequest> = {
@@ -263,6 +264,9 @@ const requests: ByKind<HistoryRequest> = {
     task: bytes,
   }),
   confirmLetter: record({ kind: fc.constant('confirmLetter' as const), letter: letterName }),
+  listTasks: record({ kind: fc.constant('listTasks' as const), category: text, from: taskPlace, to: taskPlace, max: count }),
+  removeTask: record({ kind: fc.constant('removeTask' as const), taskId: count, taskType: text }),
+  addTasks: record({ kind: fc.constant('addTasks' as const), key: runKey, tasks: list(bytes) }),
 };
 
 type PlainReason = Exclude<Rejection['reason'], 'already-started' | 'query-failed'>;
@@ -427,6 +431,11 @@ const answers: ByKind<Answer> = {
   description: record({ kind: fc.constant('description' as const), ...descriptionFields }),
   letterExecuted: record({ kind: fc.constant('letterExecuted' as const), outcome: letterOutcome }),
   lettersUnconfirmed: record({ kind: fc.constant('lettersUnconfirmed' as const), letters: list(letterName) }),
+  taskList: record({
+    kind: fc.constant('taskList' as const),
+    tasks: list(record({ fireTimeMs: count, taskId: count, taskType: text, key: runKey, version: count })),
+    next: fc.option(taskPlace, { nil: undefined }),
+  }),
   mutableState: record({
     kind: fc.constant('mutableState' as const),
     description: record(descriptionFields),
@@ -466,6 +475,7 @@ describeCodec('answers of a history shard', answerCodec);
 test('golden: the numbers of asks and answers', () => {
   expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
     {
+      "addTasks": 29,
       "cancelActivityTask": 16,
       "completeActivityTask": 14,
       "completeWorkflowTask": 9,
@@ -478,10 +488,12 @@ test('golden: the numbers of asks and answers', () => {
       "failWorkflowTask": 10,
       "findChild": 7,
       "getHistoryPosition": 20,
+      "listTasks": 27,
       "queryWorkflow": 18,
       "readHistory": 21,
       "recordActivityHeartbeat": 17,
       "recordChildClosed": 22,
+      "removeTask": 28,
       "requestCancelWorkflow": 4,
       "resetStickyTaskQueue": 11,
       "scheduleFirstWorkflowTask": 6,
@@ -516,6 +528,7 @@ test('golden: the numbers of asks and answers', () => {
       "rejected": 1,
       "signaled": 4,
       "started": 3,
+      "taskList": 18,
       "tooLarge": 104,
       "unavailable": 101,
       "workflowTask": 6,

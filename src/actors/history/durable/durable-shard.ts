@@ -49,6 +49,7 @@ import { Retirement } from './retirement.ts';
 import { DurableRows } from '../visibility/rows-table.ts';
 import { ListRebuild } from '../visibility/list-rebuild.ts';
 import { ShardTable } from './shard-table.ts';
+import type { TaskTable } from './task-listing.ts';
 import { RowPages } from './row-pages.ts';
 import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
@@ -108,6 +109,8 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly rows: DurableRows;
   /** undefined: nobody lists. */
   readonly listRebuild: ListRebuild | undefined;
+  /** Tasks that are rows alone. */
+  readonly taskTable: TaskTable;
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
@@ -173,17 +176,22 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     timerWindow.opens({ ...defaultTimerWindowLimits, ...checkpoints.timerWindow });
     transferWindow.opens({ ...defaultTransferWindowLimits, ...checkpoints.transferWindow });
     this.#transferWindow = transferWindow;
+    this.taskTable = {
+      timers: (page) => table.read((of, id) => of.timers(id, page)),
+      transferTasks: (afterTaskId, max) => table.read((of, id) => of.transferTasks(id, afterTaskId, max)),
+      lane,
+    };
     this.#timerPages = new RowPages({
       ...paged,
       window: timerWindow,
-      read: (page: TimerPage) => table.read((of, id) => of.timers(id, page)),
+      read: (page: TimerPage) => this.taskTable.timers(page),
       lines: timerLines,
       onEnded: () => own.armTimer(),
     });
     this.#transferPages = new RowPages({
       ...paged,
       window: transferWindow,
-      read: ({ afterTaskId, max }: TransferPage) => table.read((of, id) => of.transferTasks(id, afterTaskId, max)),
+      read: ({ afterTaskId, max }: TransferPage) => this.taskTable.transferTasks(afterTaskId, max),
       lines: transferLines,
       onEnded: () => this.#runBrought(),
     });

@@ -1,0 +1,59 @@
+/**
+ * An operator takes a pending task away: whatever it was for does not happen. What a run waits for before it may go is settled along with it, so
+ * that none stays for ever because of that.
+ */
+import { archiveTaskOver } from '../archival/archive.ts';
+import { failCallback } from '../callback/attempt.ts';
+import type { Draft } from '../draft.ts';
+import { reject } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import type { RunKey } from '../commands.ts';
+import type { ShardView } from '../state.ts';
+import type { PendingTask } from '../tasks.ts';
+import { isListed } from './list-tasks.ts';
+import type { RemoveTask } from './shard-task-commands.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+export function removeTask(draft: Draft, command: RemoveTask): HistoryReply {
+  const { shard, volatile } = draft;
+  const { taskId } = command;
+  if (volatile.finished.has(taskId)) return notFound(command);
+  const task = shard.transfers.get(taskId) ?? shard.timers.get(taskId) ?? shard.tasksAside.get(taskId);
+  if (task === undefined) return removeUnseen(draft, command);
+  if (!isListed(task)) return notFound(command);
+  draft.finishTask(taskId);
+  settle(draft, task);
+  return done;
+}
+
+/** It is a row alone: what it says, but for its name, is not known here. */
+function removeUnseen(draft: Draft, command: RemoveTask): HistoryReply {
+  const { taskId, taskType } = command;
+  if (draft.shard.changes?.isGone(taskId) !== false) return notFound(command);
+  // The callback of that run would wait for it for ever.
+  if (taskType === 'TASK_TYPE_STATE_MACHINE_TIMER' || taskType === 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION') {
+    const message = `task ${taskId} is not in memory: it can be removed in the last minutes before it is due`;
+    return reject({ reason: 'failed-precondition', message });
+  }
+  draft.finishTask(taskId);
+  return done;
+}
+
+/** What has to be in memory to settle it. */
+export function keyToSettle({ transfers, timers, tasksAside }: ShardView, taskId: number): RunKey | undefined {
+  const task = transfers.get(taskId) ?? timers.get(taskId) ?? tasksAside.get(taskId);
+  if (task === undefined) return undefined;
+  return task.kind === 'archiveExecution' || task.kind === 'invokeCallback' || task.kind === 'callbackBackoff' ? task.key : undefined;
+}
+
+function settle(draft: Draft, task: PendingTask): void {
+  if (task.kind === 'archiveExecution') archiveTaskOver(draft, task);
+  if (task.kind === 'invokeCallback' || task.kind === 'callbackBackoff') failCallback(draft, task, { errorMessage: removed });
+}
+
+const removed = 'its task was removed by an operator';
+
+function notFound({ taskId }: RemoveTask): HistoryReply {
+  return reject({ reason: 'task-not-found', message: `task ${taskId} is not found: it has ended` });
+}

@@ -1,0 +1,53 @@
+/** What operators ask a shard about its pending tasks. */
+import type { RedriveRequest } from '../redrive/redrive-commands.ts';
+
+type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+/** Where a task stands among those of its category. What has no fire time has 0. */
+export type TaskPlace = { readonly fireTimeMs: number; readonly taskId: number };
+
+/** Reply: TaskList. `from` is the first that is wanted, `to` is behind the last. */
+export type ListTasks = {
+  readonly kind: 'listTasks';
+  /** `transfer` (src/history/hand-over/task-types.ts). */
+  readonly category: string;
+  readonly from: TaskPlace;
+  readonly to: TaskPlace;
+  readonly max: number;
+};
+
+/** `taskType` as Temporal calls it; '', and empty names: its row cannot be read. */
+export type ListedTask = TaskPlace & {
+  readonly taskType: string;
+  readonly key: RunKey;
+  readonly version: number;
+};
+
+/** In their order. `next`: where the rest begins; undefined: there is none. A page may be short, or empty, and not the last. */
+export type TaskList = { readonly kind: 'taskList'; readonly tasks: readonly ListedTask[]; readonly next: TaskPlace | undefined };
+
+/** It ends without having done anything. Reply: Done; rejected: task-not-found, failed-precondition. */
+export type RemoveTask = {
+  readonly kind: 'removeTask';
+  readonly taskId: number;
+  /** As it was listed: one that is not in memory is known by that. */
+  readonly taskType: string;
+};
+
+/** Tasks of one run, all or none: each waits under an id that is new, and is executed as any other. Reply: Done. */
+export type AddTasks = {
+  readonly kind: 'addTasks';
+  readonly key: RunKey;
+  /** As rows hold pending tasks (perdure.state.v1.PendingTask). */
+  readonly tasks: readonly Uint8Array[];
+};
+
+/** To look at the tasks that are rows alone: `found` are the first of those in memory, one more than fit into the page if there are so many. */
+export type TaskRowsToList = {
+  readonly kind: 'taskRowsToList';
+  readonly askId: number;
+  readonly command: ListTasks;
+  readonly found: readonly ListedTask[];
+};
+
+export type ShardTaskRequest = ListTasks | RemoveTask | AddTasks | RedriveRequest;
