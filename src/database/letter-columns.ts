@@ -8,7 +8,7 @@
  */
 import type {} from '../actors/database.ts';
 import type { LetterGrouping } from '../deadletters/commands.ts';
-import type { DeadLetterCause, LetterState, Whole } from '../deadletters/letter.ts';
+import type { DeadLetterCause, LetterDisposition, LetterState, Whole } from '../deadletters/letter.ts';
 import type { LetterRow } from '../deadletters/letter-row.ts';
 import type { FilteredTable } from './condition-sql.ts';
 
@@ -36,6 +36,7 @@ export const letterColumns: readonly LetterColumn[] = [
   { name: 'is_damaged', type: 'boolean', of: ({ isDamaged }) => isDamaged },
   { name: 'state', type: 'text', of: ({ state }) => state },
   { name: 'cause', type: 'text', of: ({ cause }) => cause },
+  { name: 'disposition', type: 'text', of: ({ disposition }) => disposition },
   { name: 'fingerprint', type: 'text', of: ({ fingerprint }) => fingerprint },
   { name: 'task_type', type: 'text', of: ({ taskType }) => taskType },
   { name: 'namespace_id', type: 'text', of: ({ namespaceId }) => namespaceId },
@@ -72,6 +73,7 @@ export function letterOf({ text, number, optional, whole, boolean }: StoredLette
     runId: text('run_id'),
     workflowType: text('workflow_type'),
     cause: text('cause') as DeadLetterCause | '',
+    disposition: text('disposition') as LetterDisposition,
     errorType: text('error_type'),
     errorMessage: text('error_message'),
     fingerprint: text('fingerprint'),
@@ -109,6 +111,7 @@ export const letterTable: FilteredTable = {
     WorkflowType: 'workflow_type',
     RunId: 'run_id',
     Cause: 'cause',
+    Disposition: 'disposition',
     ErrorType: 'error_type',
     ErrorMessage: 'error_message',
     Fingerprint: 'fingerprint',
@@ -126,6 +129,7 @@ export const letterTable: FilteredTable = {
 export const groupingColumns: Readonly<Record<LetterGrouping, string>> = {
   fingerprint: 'fingerprint',
   cause: 'cause',
+  disposition: 'disposition',
   errorType: 'error_type',
   taskType: 'task_type',
   namespace: 'namespace',

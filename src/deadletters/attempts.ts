@@ -9,7 +9,7 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import { type CaptureSettings, failuresMaxOf } from './capture-settings.ts';
-import type { DeadLetterCause } from './letter.ts';
+import type { DeadLetterCause, LetterDisposition } from './letter.ts';
 import type { NotYet, TaskFailure } from './task-failure.ts';
 
 /** Of one task. Times are ms since 1970; undefined: it has not failed yet. */
@@ -39,7 +39,11 @@ export type Verdict =
   /** `pauseMs`: before jitter. */
   | { readonly kind: 'again'; readonly attempts: Attempts; readonly pauseMs: number }
   | { readonly kind: 'over' }
-  | { readonly kind: 'letter'; readonly attempts: Attempts; readonly cause: Exclude<DeadLetterCause, 'namespace-deleted'> };
+  | { readonly kind: 'letter'; readonly attempts: Attempts; readonly why: LetterReason };
+
+export type LetterReason = { readonly cause: DeadLetterCause; readonly disposition: LetterDisposition };
+
+export const namespaceDeleted: LetterReason = { cause: 'namespace-deleted', disposition: 'target-gone' };
 
 export type Pace = 'usual' | 'notReady' | 'rateLimited';
 
@@ -68,10 +72,24 @@ export function judgeAttempt(before: Attempts, failure: TaskFailure, category: s
   const counts = isPicked || failure.kind !== 'notYet';
   const attempts = onceMore(before, counts, paceOf(failure), nowMs);
   if (counts && settings.enabled) {
-    if (isPicked || isPermanent(failure, settings)) return { kind: 'letter', attempts, cause: 'permanent-error' };
-    if (attempts.failures >= failuresMaxOf(category, settings)) return { kind: 'letter', attempts, cause: 'retries-exhausted' };
+    const why = reasonOf(failure, attempts.failures >= failuresMaxOf(category, settings), isPicked, settings);
+    if (why !== undefined) return { kind: 'letter', attempts, why };
   }
   return { kind: 'again', attempts, pauseMs: pauseMs(attempts) };
+}
+
+/** undefined: none, it is tried again. */
+function reasonOf(
+  failure: Exclude<TaskFailure, { readonly kind: 'over' }>,
+  isExhausted: boolean,
+  isPicked: boolean,
+  settings: CaptureSettings,
+): LetterReason | undefined {
+  if (isPicked) return { cause: 'permanent-error', disposition: 'operator' };
+  if (isPermanent(failure, settings)) return { cause: 'permanent-error', disposition: 'poison' };
+  if (!isExhausted) return undefined;
+  const isShared = failure.kind === 'failed' && failure.by === 'dependency';
+  return { cause: 'retries-exhausted', disposition: isShared ? 'systemic' : 'exhausted' };
 }
 
 function onceMore(before: Attempts, counts: boolean, pace: Pace, nowMs: number): Attempts {
@@ -90,7 +108,7 @@ function isPermanent(failure: Exclude<TaskFailure, { readonly kind: 'over' }>, s
     case 'notYet':
       return false;
     case 'failed':
-      return failure.isInternal && settings.internalErrorsArePermanent;
+      return failure.by === 'bug' && settings.internalErrorsArePermanent;
     case 'permanent':
       return true;
     default:

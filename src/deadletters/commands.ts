@@ -141,6 +141,7 @@ export type CountMatching = { readonly kind: 'countMatching'; readonly condition
 export type LetterGrouping =
   | 'fingerprint'
   | 'cause'
+  | 'disposition'
   | 'errorType'
   | 'taskType'
   | 'namespace'

@@ -6,7 +6,7 @@
  */
 import { int64Max, int64Min } from '../kernel/int64.ts';
 import { cutToUtf8Bytes } from '../kernel/utf8.ts';
-import type { DeadLetterCause, LetterState, Whole } from './letter.ts';
+import type { DeadLetterCause, LetterDisposition, LetterState, Whole } from './letter.ts';
 import type { DamagedLetterRecord, LetterRecord } from './records.ts';
 
 /** Texts that are not known are '', numbers and times undefined. Times are ms since 1970. */
@@ -23,6 +23,7 @@ export type LetterRow = {
   readonly runId: string;
   readonly workflowType: string;
   readonly cause: DeadLetterCause | '';
+  readonly disposition: LetterDisposition;
   readonly errorType: string;
   readonly errorMessage: string;
   readonly fingerprint: string;
@@ -73,6 +74,7 @@ export function letterRow(record: LetterRecord | DamagedLetterRecord, { sourceCl
     runId: cut(task.runId),
     workflowType: cut(task.workflowType),
     cause: failure.cause,
+    disposition: failure.disposition,
     errorType: cut(failure.errorType),
     errorMessage: cut(failure.errorMessage),
     fingerprint: cut(failure.fingerprint),
@@ -102,6 +104,7 @@ const unknown = {
   runId: '',
   workflowType: '',
   cause: '',
+  disposition: '',
   errorType: '',
   fingerprint: '',
   attempts: 0,

@@ -8,6 +8,20 @@ export type Whole = number | bigint;
 
 export type DeadLetterCause = 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
 
+/** Whose trouble it looks like, told where the task has failed. '' = not known: the letter is of an older version. */
+export type LetterDisposition =
+  | ''
+  /** The task's own: it can never succeed as it is. */
+  | 'poison'
+  /** Nobody knows: it was refused until its retries were used up. */
+  | 'exhausted'
+  /** Of something that other tasks need as well: a folder, a store. Mend that, then merge. */
+  | 'systemic'
+  /** What it acts on is gone. */
+  | 'target-gone'
+  /** An operator's: his pattern has picked the error. */
+  | 'operator';
+
 /** Which queue: of one kind of tasks that come from one cluster. */
 export type DeadLetterQueue = {
   /** The place of its actor and of its rows, for ever. */
@@ -51,6 +65,7 @@ export type LetterError = { readonly errorType: string; readonly errorMessage: s
 /** The last failure, and what led to it. */
 export type LetterFailure = LetterError & {
   readonly cause: DeadLetterCause;
+  readonly disposition: LetterDisposition;
   readonly errorStack: string;
   /** The outermost first. */
   readonly errorChain: readonly LetterError[];

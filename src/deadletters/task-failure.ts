@@ -12,9 +12,16 @@ import type { LetterFailure } from './letter.ts';
 export type TaskFailure =
   | { readonly kind: 'notYet'; readonly why: NotYet; readonly error: TaskError }
   | { readonly kind: 'over'; readonly error: TaskError }
-  /** `isInternal`: a bug of ours met it. Operators may want that to be permanent. */
-  | { readonly kind: 'failed'; readonly isInternal: boolean; readonly error: TaskError }
+  | { readonly kind: 'failed'; readonly by: FailedBy; readonly error: TaskError }
   | { readonly kind: 'permanent'; readonly error: TaskError };
+
+export type FailedBy =
+  /** Of ours. Operators may want that to be permanent. */
+  | 'bug'
+  /** Whoever was asked does not want it, or it is too large. */
+  | 'refusal'
+  /** Something that other tasks need as well does not work: a folder that is full. */
+  | 'dependency';
 
 export type NotYet =
   /** The log, the database or whoever was asked does not answer. */

@@ -132,11 +132,15 @@ test('a folder that cannot be written makes a letter; once it can, a merge write
   await register('kept', { historyArchivalState: enabled });
   await writeFile(join(folder, 'kept'), 'in the way');
   await closedRun('kept', 'order');
-  await expect
-    .poll(openLetters, { timeout: 20_000 })
-    .toMatchObject([
-      { taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION', namespace: 'kept', workflowId: 'order', cause: 'retries-exhausted' },
-    ]);
+  await expect.poll(openLetters, { timeout: 20_000 }).toMatchObject([
+    {
+      taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION',
+      namespace: 'kept',
+      workflowId: 'order',
+      cause: 'retries-exhausted',
+      disposition: 'systemic',
+    },
+  ]);
   await rename(join(folder, 'kept'), join(folder, 'out of the way'));
   const request = {
     operation: 'OPERATION_MERGE',

@@ -67,6 +67,7 @@ describe('read', () => {
         runId: 'run-5',
         workflowType: 'Order',
         cause: 'retries-exhausted',
+        disposition: 'exhausted',
         errorType: 'Internal',
         errorMessage: 'attempt of 5 failed',
         fingerprint: '00c0ffee00c0ffee',
@@ -83,7 +84,7 @@ describe('read', () => {
     fake.letters.push(fromB(7, 'replication', { sourceShardId: 3 }));
     const [item] = JSON.parse((await perdure('admin dlq read --cluster cluster-b --long')).out) as readonly object[];
     expect(item).toMatchObject({ taskId: 7, messageId: 7, sourceTaskId: 1_007, sourceShardId: 3, category: 'replication' });
-    expect(Object.keys(item ?? {})).toHaveLength(28);
+    expect(Object.keys(item ?? {})).toHaveLength(29);
   });
 
   test('prints ids beyond what a double holds with all their digits', async () => {

@@ -30,6 +30,7 @@ export function letter(messageId: number, more: Partial<wire.DeadLetter> = {}): 
     workflowType: 'Order',
     targetCluster: 'active',
     cause: 'retries-exhausted',
+    disposition: 'exhausted',
     errorType: 'Internal',
     errorMessage: `attempt of ${messageId} failed`,
     fingerprint: '00c0ffee00c0ffee',

@@ -8,8 +8,9 @@ import type { CaptureSettings } from '../../src/deadletters/capture-settings.ts'
 import { type NotYet, saidError, type TaskFailure } from '../../src/deadletters/task-failure.ts';
 
 const error = saidError('SomeError', 'it went wrong');
-const failed: TaskFailure = { kind: 'failed', isInternal: false, error };
-const internal: TaskFailure = { kind: 'failed', isInternal: true, error };
+const failed: TaskFailure = { kind: 'failed', by: 'refusal', error };
+const internal: TaskFailure = { kind: 'failed', by: 'bug', error };
+const shared: TaskFailure = { kind: 'failed', by: 'dependency', error };
 const permanent: TaskFailure = { kind: 'permanent', error };
 const notYet = (why: NotYet): TaskFailure => ({ kind: 'notYet', why, error });
 const waits = (['away', 'moving', 'busy', 'notReady', 'rateLimited'] as const).map(notYet);
@@ -106,12 +107,25 @@ describe('a letter', () => {
   });
 
   test('comes at once of what is permanent', () => {
-    expect(after([permanent])).toMatchObject({ kind: 'letter', cause: 'permanent-error', attempts: { attempts: 1 } });
+    expect(after([permanent])).toMatchObject({ kind: 'letter', why: { cause: 'permanent-error' }, attempts: { attempts: 1 } });
   });
 
   test('does not come of a task that is done', () => {
     const settings = settingsOf(['history.TaskDLQErrorPattern', '.*']);
     expect(after([{ kind: 'over', error }], settings)).toEqual({ kind: 'over' });
+  });
+});
+
+describe('a letter tells whose trouble it looks like', () => {
+  test.each([
+    ['poison', [permanent]],
+    ['poison', [failed, permanent]],
+    ['exhausted', times(70, failed)],
+    ['exhausted', times(70, internal)],
+    ['systemic', times(70, shared)],
+    ['exhausted', [...times(69, shared), failed]],
+  ] as const)('%s, by its last failure', (disposition, failures) => {
+    expect(after(failures)).toMatchObject({ kind: 'letter', why: { disposition } });
   });
 });
 
@@ -132,14 +146,15 @@ describe('operators say', () => {
 
   test('that internal errors are permanent', () => {
     const settings = settingsOf(['history.TaskDLQInternalErrors', true]);
-    expect(after([internal], settings)).toMatchObject({ kind: 'letter', cause: 'permanent-error' });
+    expect(after([internal], settings)).toMatchObject({ kind: 'letter', why: { cause: 'permanent-error', disposition: 'poison' } });
     expect(after([failed], settings).kind).toBe('again');
   });
 
   test('which messages are permanent, before anything else is asked', () => {
     const settings = settingsOf(['history.TaskDLQErrorPattern', '^it went']);
-    expect(after([notYet('away')], settings)).toMatchObject({ kind: 'letter', cause: 'permanent-error', attempts: { failures: 1 } });
-    const other: TaskFailure = { kind: 'failed', isInternal: false, error: saidError('SomeError', 'so it went') };
+    const picked = { cause: 'permanent-error', disposition: 'operator' };
+    expect(after([notYet('away')], settings)).toMatchObject({ kind: 'letter', why: picked, attempts: { failures: 1 } });
+    const other: TaskFailure = { kind: 'failed', by: 'refusal', error: saidError('SomeError', 'so it went') };
     expect(after([other], settings).kind).toBe('again');
   });
 

@@ -21,6 +21,7 @@ describe('the row of a letter', () => {
       runId: '0194d9f4-7f4a-7d1d-b1d1-3fce2a0c4b11',
       workflowType: 'Order',
       cause: 'retries-exhausted',
+      disposition: 'exhausted',
       errorType: 'Unavailable',
       errorMessage: 'connection 8 refused',
       fingerprint: '0123456789abcdef',

@@ -30,6 +30,7 @@ export function letterOf(
     },
     failure: {
       cause: 'retries-exhausted',
+      disposition: 'exhausted',
       errorType: 'Unavailable',
       errorMessage: `connection ${sequence} refused`,
       errorStack: '',

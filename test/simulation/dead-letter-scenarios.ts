@@ -118,7 +118,7 @@ export function whatMetNobodyIsNoFailure(): void {
     failed.failed(task, { kind: 'notYet', why: 'away', error: saidError('Unavailable', 'the log does not answer') }, attempt);
   }
   assert.deepEqual(handedOver, []);
-  failed.failed(task, { kind: 'failed', isInternal: false, error: saidError('TooLarge', 'more than a record holds') }, 1_001);
+  failed.failed(task, { kind: 'failed', by: 'refusal', error: saidError('TooLarge', 'more than a record holds') }, 1_001);
   assert.equal(handedOver.length, 1);
 }
 

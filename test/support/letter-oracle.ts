@@ -70,6 +70,7 @@ const fields: Readonly<Record<string, (row: LetterRow) => string | number | bigi
   WorkflowType: ({ workflowType }) => workflowType,
   RunId: ({ runId }) => runId,
   Cause: ({ cause }) => cause,
+  Disposition: ({ disposition }) => disposition,
   ErrorType: ({ errorType }) => errorType,
   ErrorMessage: ({ errorMessage }) => errorMessage,
   Fingerprint: ({ fingerprint }) => fingerprint,

@@ -25,6 +25,8 @@ export const migrations: readonly Migration[] = [
   { number: 4, statements: (schema) => [countIndex(quoted(schema))] },
   { number: 5, statements: tasksAtMatching },
   { number: 6, statements: deadLetters },
+  // NULL of letters that were made before.
+  { number: 7, statements: (schema) => [`ALTER TABLE ${quoted(schema)}.dead_letters ADD COLUMN disposition bytea`] },
 ];
 
 export const newestMigration = migrations.at(-1)?.number ?? 0;

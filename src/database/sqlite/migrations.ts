@@ -164,5 +164,8 @@ const fifth = `
   CREATE INDEX dead_letters_workflow_id ON dead_letters (partition, workflow_id, message_id);
 `;
 
+/** NULL of those that were made before. */
+const sixth = 'ALTER TABLE dead_letters ADD COLUMN disposition BLOB';
+
 /** The first has number 1. */
-export const migrations: readonly string[] = [first, second, third, fourth, fifth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth, sixth];

@@ -13,6 +13,7 @@ export const letterFields: ReadonlyMap<string, Column> = new Map([
   field('WorkflowType', 'keyword'),
   field('RunId', 'keyword'),
   field('Cause', 'keyword'),
+  field('Disposition', 'keyword'),
   field('ErrorType', 'keyword'),
   field('ErrorMessage', 'keyword'),
   field('Fingerprint', 'keyword'),

@@ -22,6 +22,7 @@ import { allOf } from './selection.ts';
 const groupings: ReadonlyMap<string, LetterGrouping> = new Map([
   ['fingerprint', 'fingerprint'],
   ['cause', 'cause'],
+  ['disposition', 'disposition'],
   ['error-type', 'errorType'],
   ['task-type', 'taskType'],
   ['namespace', 'namespace'],
@@ -36,6 +37,7 @@ const groupsOfQueueMax = 1_000;
 const groupedFields: Readonly<Record<LetterGrouping, string>> = {
   fingerprint: 'Fingerprint',
   cause: 'Cause',
+  disposition: 'Disposition',
   errorType: 'ErrorType',
   taskType: 'TaskType',
   namespace: 'Namespace',

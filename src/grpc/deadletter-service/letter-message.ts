@@ -31,6 +31,7 @@ export function letterMessage(
     version: carried(row.version),
     targetCluster,
     cause: row.cause,
+    disposition: row.disposition,
     errorType: row.errorType,
     errorMessage: row.isDamaged ? '' : row.errorMessage,
     fingerprint: row.fingerprint,

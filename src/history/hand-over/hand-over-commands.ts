@@ -3,6 +3,7 @@
 /** Why it has failed: a letter says it (src/deadletters/letter.ts has the same shape). Times are ms since 1970. */
 export type TaskFailure = {
   readonly cause: 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
+  readonly disposition: '' | 'poison' | 'exhausted' | 'systemic' | 'target-gone' | 'operator';
   readonly errorType: string;
   readonly errorMessage: string;
   readonly errorStack: string;

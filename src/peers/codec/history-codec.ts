@@ -230,6 +230,14 @@ const answerCodecs: KindCodecs<Answer> = {
 
 const noLetterOutcome = wire.emptyLetterOutcome();
 const letterOutcomes: Words<LetterOutcome['kind']> = { applied: true, noop: true, failed: true };
+const letterDispositions: Words<TaskFailure['disposition']> = {
+  '': true,
+  poison: true,
+  exhausted: true,
+  systemic: true,
+  'target-gone': true,
+  operator: true,
+};
 const letterCauses: Words<TaskFailure['cause']> = { 'retries-exhausted': true, 'permanent-error': true, 'namespace-deleted': true };
 
 function letterOutcomeToWire(outcome: LetterOutcome): wire.LetterOutcome {
@@ -245,10 +253,18 @@ function letterOutcomeFromWire({ kind: word, detail, failure }: wire.LetterOutco
       return { kind, detail };
     case 'failed':
       if (failure === undefined) throw new WireError('LetterOutcome.failure is missing');
-      return { kind, failure: { ...failure, cause: wordOf(letterCauses, failure.cause, 'LetterFailure.cause') } };
+      return { kind, failure: letterFailureFromWire(failure) };
     default:
       return unreachable(kind);
   }
+}
+
+function letterFailureFromWire({ cause, disposition, ...failure }: wire.LetterFailure): TaskFailure {
+  return {
+    ...failure,
+    cause: wordOf(letterCauses, cause, 'LetterFailure.cause'),
+    disposition: wordOf(letterDispositions, disposition, 'LetterFailure.disposition'),
+  };
 }
 
 function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {

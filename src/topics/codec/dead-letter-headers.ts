@@ -6,6 +6,7 @@ import type { RecordHeader } from '../../actors/log.ts';
 import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../deadletters/letter.ts';
 import type { DamagedLetterRecord, LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
+import { dispositionOf } from './hand-over-codec.ts';
 
 /** In bytes of UTF-8. */
 export const headerLimits = {
@@ -48,6 +49,7 @@ const h = {
   firstEventId: 'perdure.first-event-id',
   nextEventId: 'perdure.next-event-id',
   cause: 'perdure.cause',
+  disposition: 'perdure.disposition',
   errorType: 'perdure.error-type',
   errorMessage: 'perdure.error-message',
   errorStack: 'perdure.error-stack',
@@ -116,6 +118,7 @@ export function letterHeaders(queue: DeadLetterQueue, prefix: string, { messageI
     [isOfReplication ? h.firstEventId : h.eventId, task.eventId],
     [h.nextEventId, task.nextEventId],
     [h.cause, failure.cause],
+    [h.disposition, failure.disposition],
     [h.errorType, cut(failure.errorType, headerLimits.errorTypeBytesMax)],
     [h.errorMessage, message],
     [h.errorStack, cut(failure.errorStack, headerLimits.errorStackBytesMax)],
@@ -266,6 +269,7 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
     },
     failure: {
       cause: oneOf(of, h.cause, causes),
+      disposition: dispositionOf(text(h.disposition)),
       errorType: text(h.errorType),
       errorMessage: text(h.errorMessage),
       errorStack: text(h.errorStack),

@@ -15,12 +15,24 @@ export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask
   const { category, sequence, task: bytes, namespace, targetNamespaceId, targetNamespace, workflowType, originOffset, ...failure } = wire;
   const task = taskFromMessage(state.decodePendingTask(bytes, ownLimits));
   const subject = { namespace, targetNamespaceId, targetNamespace, workflowType, originOffset };
-  return { category, sequence, task, failure: { ...failure, cause: causeOf(failure.cause) }, subject };
+  return { category, sequence, task, failure: knownFailure(failure), subject };
 }
 
-export function causeOf(cause: string): TaskFailure['cause'] {
+/** As it is stored; a cause that nobody knows is damage. */
+export function knownFailure({ cause, disposition, ...failure }: journal.TaskFailure): TaskFailure {
+  return { ...failure, cause: causeOf(cause), disposition: dispositionOf(disposition) };
+}
+
+function causeOf(cause: string): TaskFailure['cause'] {
   if (cause === 'retries-exhausted' || cause === 'permanent-error' || cause === 'namespace-deleted') return cause;
   throw new LogError('corrupt', `a task was handed over for the unknown cause ${cause}`);
+}
+
+const dispositions: readonly TaskFailure['disposition'][] = ['poison', 'exhausted', 'systemic', 'target-gone', 'operator'];
+
+/** A later version may know more of them. */
+export function dispositionOf(disposition: string): TaskFailure['disposition'] {
+  return dispositions.find((known) => known === disposition) ?? '';
 }
 
 export function linesToWire(lines: HandOverLines | undefined): readonly state.HandOverLine[] {

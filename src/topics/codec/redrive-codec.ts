@@ -1,6 +1,5 @@
 /** Letters that are executed again: in records of the journal, and their marks in the counters of a checkpoint. */
 import { LogError } from '../../actors/log.ts';
-import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter, LetterMark, LetterOutcome } from '../../history/redrive/letter-marks.ts';
 import type { LetterName } from '../../history/redrive/redrive-commands.ts';
 import type { PendingTask } from '../../history/tasks.ts';
@@ -8,7 +7,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import type * as journal from '../../wire/generated/journal/history.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { causeOf } from './hand-over-codec.ts';
+import { knownFailure } from './hand-over-codec.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
 /** As whoever asks for the execution of a letter sends its task. */
@@ -64,12 +63,8 @@ function outcomeToWire(outcome: LetterOutcome): WireOutcome {
 function outcomeFromWire({ outcome, detail, failure }: WireOutcome): LetterOutcome {
   if (outcome === 'applied') return { kind: outcome };
   if (outcome === 'noop') return { kind: outcome, detail };
-  if (outcome === 'failed' && failure !== undefined) return { kind: outcome, failure: failureFromWire(failure) };
+  if (outcome === 'failed' && failure !== undefined) return { kind: outcome, failure: knownFailure(failure) };
   throw new LogError('corrupt', `a letter ended with the unknown outcome ${outcome}`);
-}
-
-function failureFromWire({ cause, ...failure }: journal.TaskFailure): TaskFailure {
-  return { ...failure, cause: causeOf(cause) };
 }
 
 function named(letter: LetterName | undefined): LetterName {

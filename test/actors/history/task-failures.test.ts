@@ -16,8 +16,8 @@ describe('what an attempt at a task has met', () => {
   test('a target that moves neither, and one that cannot read what it has for ever', () => {
     expect(unansweredTask({ kind: 'notHere', message: '', hint: '', epoch: 0 })).toMatchObject({ kind: 'notYet', why: 'moving' });
     expect(unansweredTask({ kind: 'dataLoss', message: 'damaged' })).toMatchObject({ kind: 'permanent' });
-    expect(unansweredTask({ kind: 'internal', message: 'a bug' })).toMatchObject({ kind: 'failed', isInternal: true });
-    expect(unansweredTask({ kind: 'tooLarge', message: '' })).toMatchObject({ kind: 'failed', isInternal: false });
+    expect(unansweredTask({ kind: 'internal', message: 'a bug' })).toMatchObject({ kind: 'failed', by: 'bug' });
+    expect(unansweredTask({ kind: 'tooLarge', message: '' })).toMatchObject({ kind: 'failed', by: 'refusal' });
   });
 
   test('a rejection counts, but for one that says wait, or that there is nothing left to do', () => {
@@ -57,6 +57,6 @@ describe('what an attempt at a task has met', () => {
 
   test('anything else is a bug of ours', () => {
     for (const thrown of [new TypeError('x'), 'text', undefined, null, 7])
-      expect(thrownByTask(thrown)).toMatchObject({ kind: 'failed', isInternal: true });
+      expect(thrownByTask(thrown)).toMatchObject({ kind: 'failed', by: 'bug' });
   });
 });

@@ -205,7 +205,18 @@ async function agrees(owner: Owner, letters: readonly LetterRow[], condition: Co
 }
 
 const groupings: readonly LetterGrouping[] = [
-  ...(['fingerprint', 'cause', 'errorType', 'taskType', 'namespace', 'workflowType', 'node', 'build', 'sourceCluster'] as const),
+  ...([
+    'fingerprint',
+    'cause',
+    'disposition',
+    'errorType',
+    'taskType',
+    'namespace',
+    'workflowType',
+    'node',
+    'build',
+    'sourceCluster',
+  ] as const),
 ];
 
 async function lettersOf(owner: Owner): Promise<readonly LetterRow[]> {
@@ -259,6 +270,7 @@ const hostileLetters: readonly LetterRow[] = [
     taskId: undefined,
     shardId: undefined,
     cause: '',
+    disposition: '',
     taskFireTimeMs: -1,
     firstFailureTimeMs: undefined,
     lastFailureTimeMs: undefined,
@@ -295,6 +307,7 @@ const arbitraryLetter: fc.Arbitrary<LetterRow> = fc
     runId: text,
     workflowType: text,
     cause: fc.constantFrom('', 'retries-exhausted', 'permanent-error', 'namespace-deleted'),
+    disposition: fc.constantFrom('', 'poison', 'exhausted', 'systemic', 'target-gone', 'operator'),
     errorType: text,
     errorMessage: text,
     fingerprint: text,

@@ -85,6 +85,7 @@ export function letterRow(messageId: number, fields: Partial<LetterRow> = {}): L
     runId: '0194d9f4-7f4a-7d1d-b1d1-3fce2a0c4b11',
     workflowType: 'Order',
     cause: 'retries-exhausted',
+    disposition: 'exhausted',
     errorType: 'Unavailable',
     errorMessage: `connection ${messageId} refused`,
     fingerprint: '0123456789abcdef',

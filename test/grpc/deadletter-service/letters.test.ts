@@ -80,6 +80,7 @@ describe('a list', () => {
         firstEventId: 5,
         targetCluster: 'active',
         cause: 'retries-exhausted',
+        disposition: 'exhausted',
         errorType: 'Unavailable',
         errorMessage: 'connection 1 refused',
         fingerprint: '0123456789abcdef',

@@ -76,6 +76,7 @@ test('a letter shows its task, and all that is known of its failure', async () =
     namespace: 'shop',
     workflowType: 'Type1',
     cause: 'permanent-error',
+    disposition: 'poison',
     errorMessage: expect.stringContaining('no such queue'),
     state: 'open',
     targetCluster: 'active',

@@ -80,7 +80,11 @@ test.each<[string, Plain, string]>([
   ['ListDeadLetterQueues', { nextPageToken: Buffer.from('not ours') }, 'Invalid NextPageToken.'],
   ['GetDeadLetter', { messageId: 3 }, 'queue is not set'],
   ['GetDeadLetter', { queue: transfer, messageId: -3 }, 'Invalid message id: -3'],
-  ['GroupDeadLetters', { queues: [transfer], by: 'colour' }, 'Unknown grouping: colour; known are fingerprint, cause, error-type, '],
+  [
+    'GroupDeadLetters',
+    { queues: [transfer], by: 'colour' },
+    'Unknown grouping: colour; known are fingerprint, cause, disposition, error-type, ',
+  ],
   ['GroupDeadLetters', { queues: [transfer], maxGroups: -1 }, 'Invalid max_groups: -1'],
   ['PlanDeadLetters', { queue: transfer }, 'operation is not set'],
   ['PlanDeadLetters', { operation: 9, queue: transfer }, 'Unknown operation: 9'],

@@ -2,6 +2,7 @@ import type { TaskFailure, TaskSubject } from '../../../src/history/hand-over/ha
 
 export const taskFailure: TaskFailure = {
   cause: 'retries-exhausted',
+  disposition: 'systemic',
   errorType: 'TypeError',
   errorMessage: 'x is not a function',
   errorStack: 'at deliver (transfer-queue.ts:1:1)',

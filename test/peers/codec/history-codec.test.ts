@@ -293,6 +293,7 @@ const letterOutcome = fc.oneof<fc.Arbitrary<LetterOutcome>[]>(
     kind: fc.constant('failed' as const),
     failure: record({
       cause: word('retries-exhausted', 'permanent-error', 'namespace-deleted'),
+      disposition: word('', 'poison', 'exhausted', 'systemic', 'target-gone', 'operator'),
       errorType: text,
       errorMessage: text,
       errorStack: text,

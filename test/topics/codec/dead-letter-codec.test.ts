@@ -237,6 +237,7 @@ describe('a letter', () => {
     }),
     failure: fc.record({
       cause: fc.constantFrom('retries-exhausted', 'permanent-error', 'namespace-deleted'),
+      disposition: fc.constantFrom('', 'poison', 'exhausted', 'systemic', 'target-gone', 'operator'),
       errorType: name,
       errorMessage: name,
       errorStack: name,

@@ -13,7 +13,8 @@ import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletter
 import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
 import type { ExecuteLetter } from '../../../deadletters/effects.ts';
 import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
-import type { DeadLetterCause, Letter, LetterFailure } from '../../../deadletters/letter.ts';
+import { type LetterReason, namespaceDeleted } from '../../../deadletters/attempts.ts';
+import type { Letter, LetterFailure } from '../../../deadletters/letter.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
 import { saidError } from '../../../deadletters/task-failure.ts';
@@ -196,10 +197,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     for (;;) {
       const resolved = await this.#namespaces.resolve(turn.letter.task, turn.task);
       if (resolved.kind === 'gone') {
-        return this.#failed(
-          turn,
-          this.#own(turn, 'namespace-deleted', 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`),
-        );
+        return this.#failed(turn, this.#own(turn, namespaceDeleted, 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`));
       }
       if (resolved.kind === 'over') return this.#told(turn, { kind: 'noop', detail: resolved.detail });
       const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
@@ -228,12 +226,12 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
         return this.#clear(shard, answer.letters);
       case 'rejected': {
         const { reason, message } = answer.rejection;
-        return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, 'permanent-error', reason, message));
+        return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, refusedForGood, reason, message));
       }
       case 'internal':
       case 'tooLarge':
       case 'dataLoss':
-        return this.#failed(turn, this.#own(turn, 'permanent-error', errorTypes[answer.kind], answer.message));
+        return this.#failed(turn, this.#own(turn, refusedForGood, errorTypes[answer.kind], answer.message));
       case 'unavailable':
       case 'notHere':
       case 'busy':
@@ -265,14 +263,14 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   }
 
   /** A failure that no shard has told. */
-  #own({ letter }: Turn, cause: DeadLetterCause, errorType: string, message: string): LetterFailure {
+  #own({ letter }: Turn, why: LetterReason, errorType: string, message: string): LetterFailure {
     const { clock, node, build } = this.#options;
     const { namespaceId, namespace, targetNamespace, workflowId, runId, taskType } = letter.task;
     const error = saidError(errorType, message);
     const fingerprint = failureFingerprint(error, taskType, [namespaceId, namespace, targetNamespace, workflowId, runId]);
     const timeMs = clock.wallMs();
     const times = { firstFailureTimeMs: timeMs, lastFailureTimeMs: timeMs };
-    return { cause, ...error, fingerprint, attempts: 1, ...times, handler: 'LetterExecution', node, build };
+    return { ...why, ...error, fingerprint, attempts: 1, ...times, handler: 'LetterExecution', node, build };
   }
 
   /** False: its time is over. */
@@ -333,6 +331,9 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     });
   }
 }
+
+/** By the shard that was to execute it. */
+const refusedForGood: LetterReason = { cause: 'permanent-error', disposition: 'poison' };
 
 const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;
 

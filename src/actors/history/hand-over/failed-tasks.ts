@@ -8,10 +8,9 @@
  *                                      └─ handOverTask ──▶ a record: it waits in the line of its queue (hand-over.ts)
  *                                              └─ no room in the line: again, and handed over then
  */
-import { type Attempts, judgeAttempt, noAttempts } from '../../../deadletters/attempts.ts';
+import { type Attempts, judgeAttempt, type LetterReason, namespaceDeleted, noAttempts } from '../../../deadletters/attempts.ts';
 import type { CaptureSettings } from '../../../deadletters/capture-settings.ts';
 import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
-import type { DeadLetterCause } from '../../../deadletters/letter.ts';
 import { saidError, type TaskError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { HandOverTask, TaskSubject } from '../../../history/hand-over/hand-over-commands.ts';
 import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../../history/hand-over/task-types.ts';
@@ -91,7 +90,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
         return { kind: 'again', pauseMs: verdict.pauseMs };
       case 'letter':
         this.#attempts.set(task.taskId, verdict.attempts);
-        this.#handOver(task, verdict.cause, failure.error, verdict.attempts, subject);
+        this.#handOver(task, verdict.why, failure.error, verdict.attempts, subject);
         // Where it is handed over, nobody finds it after the pause.
         return this.#withoutRoom(task.taskId);
       default:
@@ -106,7 +105,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     const fault = faultOf(task, { namespace: subjectOf(task).namespace, taskType: taskTypeOf(task), shard });
     if (fault === undefined) return undefined;
     const error = saidError('InjectedFault', fault.errorMessage);
-    return fault.kind === 'permanent' ? { kind: 'permanent', error } : { kind: 'failed', isInternal: false, error };
+    return fault.kind === 'permanent' ? { kind: 'permanent', error } : { kind: 'failed', by: 'refusal', error };
   }
 
   /** The namespace that it acts on is deleted: no attempt will ever succeed, whatever the settings say. */
@@ -122,7 +121,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
       lastFailureTimeMs: timeMs,
     };
     this.#attempts.set(task.taskId, attempts);
-    this.#handOver(task, 'namespace-deleted', saidError('NamespaceNotFound', message), attempts, subjectOf(task));
+    this.#handOver(task, namespaceDeleted, saidError('NamespaceNotFound', message), attempts, subjectOf(task));
     return this.#withoutRoom(task.taskId);
   }
 
@@ -145,7 +144,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     return { kind: 'again', pauseMs: backOffMs(times, pauseWithoutRoomMs, pauseWithoutRoomMsMax) };
   }
 
-  #handOver(task: Task, cause: DeadLetterCause, error: TaskError, attempts: Attempts, subject: TaskSubject): void {
+  #handOver(task: Task, why: LetterReason, error: TaskError, attempts: Attempts, subject: TaskSubject): void {
     const { submit, nowMs, node, build } = this.#options;
     const { taskId } = task;
     const category = taskCategoryOf(task);
@@ -153,7 +152,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     const fingerprint = failureFingerprint(error, taskTypeOf(task), idsOf(task, subject));
     const handler = handlers[category];
     const times = { firstFailureTimeMs, lastFailureTimeMs };
-    const failure = { cause, ...error, fingerprint, attempts: attempts.attempts, ...times, handler, node, build };
+    const failure = { ...why, ...error, fingerprint, attempts: attempts.attempts, ...times, handler, node, build };
     submit({ kind: 'handOverTask', taskId, category, failure, subject });
   }
 }

@@ -27,9 +27,9 @@ export function unansweredTask({ kind, message }: AskFailure): TaskFailure {
       return { kind: 'notYet', why: 'rateLimited', error: saidError('ResourceExhausted', message) };
     // What the target keeps may become less, and its limits are an operator's.
     case 'tooLarge':
-      return { kind: 'failed', isInternal: false, error: saidError('TooLarge', message) };
+      return { kind: 'failed', by: 'refusal', error: saidError('TooLarge', message) };
     case 'internal':
-      return { kind: 'failed', isInternal: true, error: saidError('Internal', message) };
+      return { kind: 'failed', by: 'bug', error: saidError('Internal', message) };
     case 'dataLoss':
       return { kind: 'permanent', error: saidError('DataLoss', message) };
     default:
@@ -60,7 +60,7 @@ export function rejectedTask({ reason, message }: Rejection): TaskFailure {
     case 'query-failed':
     case 'query-timed-out':
     case 'not-built':
-      return { kind: 'failed', isInternal: false, error };
+      return { kind: 'failed', by: 'refusal', error };
     default:
       return unreachable(reason);
   }
@@ -92,7 +92,7 @@ export function thrownByTask(thrown: unknown): TaskFailure {
   if (thrown instanceof LogError) return logFailed(thrown, error);
   if (thrown instanceof Undecodable || thrown instanceof EventsMissing) return { kind: 'permanent', error };
   // The limit is the topic's, and an operator's.
-  return { kind: 'failed', isInternal: !(thrown instanceof RecordTooLarge), error };
+  return { kind: 'failed', by: thrown instanceof RecordTooLarge ? 'refusal' : 'bug', error };
 }
 
 function databaseFailed(code: DatabaseErrorCode, error: TaskError): TaskFailure {

@@ -113,7 +113,7 @@ class NotRead extends Error {
 }
 
 function failed(error: unknown): SideAnswer {
-  return { kind: 'failed', failure: { kind: 'failed', isInternal: false, error: thrownError(error) } };
+  return { kind: 'failed', failure: { kind: 'failed', by: 'refusal', error: thrownError(error) } };
 }
 
 function waits(message: string): SideAnswer {
@@ -127,5 +127,5 @@ const passing: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBU
 function fileFailure(error: unknown): TaskFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const said = thrownError(error);
-  return passing.has(code) ? { kind: 'notYet', why: 'rateLimited', error: said } : { kind: 'failed', isInternal: false, error: said };
+  return passing.has(code) ? { kind: 'notYet', why: 'rateLimited', error: said } : { kind: 'failed', by: 'dependency', error: said };
 }

@@ -79,5 +79,5 @@ function whyNotDelivered(reply: HistoryReply | AskFailure): TaskFailure {
 }
 
 function unexpected({ kind }: { readonly kind: string }): TaskFailure {
-  return { kind: 'failed', isInternal: true, error: saidError('Internal', `unexpected answer ${kind}`) };
+  return { kind: 'failed', by: 'bug', error: saidError('Internal', `unexpected answer ${kind}`) };
 }

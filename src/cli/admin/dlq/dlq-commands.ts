@@ -110,7 +110,7 @@ function groups(kind: DlqKind): Command {
       {
         name: 'by',
         value: 'FIELD',
-        help: 'fingerprint, cause, error-type, task-type, namespace, workflow-type, node, build or source-cluster',
+        help: 'fingerprint, cause, disposition, error-type, task-type, namespace, workflow-type, node, build or source-cluster',
         defaultText: 'fingerprint',
       },
       { name: 'limit', value: 'N', help: 'At most so many groups, 100 at most', defaultText: '100' },

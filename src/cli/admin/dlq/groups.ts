@@ -14,7 +14,18 @@ import { count } from './read.ts';
 import { selected } from './selected.ts';
 import { groupDeadLetters } from './service.ts';
 
-const groupings = ['fingerprint', 'cause', 'error-type', 'task-type', 'namespace', 'workflow-type', 'node', 'build', 'source-cluster'];
+const groupings = [
+  'fingerprint',
+  'cause',
+  'disposition',
+  'error-type',
+  'task-type',
+  'namespace',
+  'workflow-type',
+  'node',
+  'build',
+  'source-cluster',
+];
 
 export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;

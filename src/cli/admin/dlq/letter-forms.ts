@@ -28,7 +28,7 @@ function eightFields({ messageId, taskType, namespaceId, workflowId, runId, firs
 
 function longFields(letter: DeadLetter): object {
   const { queue, messageId, shardId, sourceShardId, attempts, generation, version, taskType, targetCluster, state } = letter;
-  const { namespaceId, namespace, workflowId, runId, workflowType, cause, errorType, errorMessage, fingerprint } = letter;
+  const { namespaceId, namespace, workflowId, runId, workflowType, cause, disposition, errorType, errorMessage, fingerprint } = letter;
   return {
     messageId,
     taskId: digits(letter.taskId),
@@ -49,6 +49,7 @@ function longFields(letter: DeadLetter): object {
     runId,
     workflowType,
     cause,
+    disposition,
     errorType,
     errorMessage,
     fingerprint,
