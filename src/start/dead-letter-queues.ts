@@ -41,6 +41,7 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly database: Database;
   readonly settings: () => {
     readonly emitsMetrics: boolean;
+    readonly emitsReplicationMetrics: boolean;
     readonly maxGeneration: number;
     readonly compactionMaxCarry: number;
     readonly undoWindowMs: number;
@@ -180,10 +181,11 @@ export class DeadLetterQueues {
   #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec): void {
     const { metrics, ...given } = this.#options;
     const { prefix, router, clock, storeKind, settings } = given;
+    const emitsReplicationMetrics = (): boolean => settings().emitsReplicationMetrics;
     const revival = new OwnerRevival({ clock, start: () => host.actor.start(), timing: given.revival ?? {} });
     const host = new QueueHost({
       ...given,
-      ...(metrics === undefined ? {} : { metrics: new QueueMetrics({ metrics, queue, storeKind, clock }) }),
+      ...(metrics === undefined ? {} : { metrics: new QueueMetrics({ metrics, queue, storeKind, clock, emitsReplicationMetrics }) }),
       carryAtOnceMax: () => settings().compactionMaxCarry,
       undoWindowMs: () => settings().undoWindowMs,
       queue,

@@ -105,7 +105,13 @@ class Server {
         },
       },
       checkpoints,
-      settings: () => ({ emitsMetrics: true, maxGeneration: 5, undoWindowMs: 0, compactionMaxCarry: 10_000 }),
+      settings: () => ({
+        emitsMetrics: true,
+        emitsReplicationMetrics: true,
+        maxGeneration: 5,
+        undoWindowMs: 0,
+        compactionMaxCarry: 10_000,
+      }),
       metrics: this.metrics.of('history'),
       storeKind: 'embedded',
       revival: { pauseMs: 50 },
@@ -267,6 +273,30 @@ describe('dead letter queues', () => {
       'persistence_requests PersistenceRangeDeleteMessagesFromDLQ embedded _unknown_': 1,
     });
     expect([age(), second.scraped('perdure_dlq_letters')['perdure_dlq_letters transfer active open']]).toEqual([0, 0]);
+  });
+
+  test('of replication tell how far they reach and how much of that is dealt with, unless an operator does not want it', async () => {
+    let emitsReplicationMetrics = true;
+    const settings = () => ({ emitsMetrics: true, emitsReplicationMetrics, maxGeneration: 5, undoWindowMs: 0, compactionMaxCarry: 10_000 });
+    const server = await start(undefined, { settings });
+    const [replication = 0, namespaces = 0] = await server.open('replication', 'namespace-replication');
+    const levels = (): object => server.scraped('replication_dlq_');
+    expect(levels()).toEqual({ 'replication_dlq_max_level active active': -1, 'replication_dlq_ack_level active active': -1 });
+    await server.ask(replication, handOver);
+    expect(levels()).toMatchObject({ 'replication_dlq_max_level active active': 2, 'replication_dlq_ack_level active active': -1 });
+    await server.ask(replication, { kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 2 }] });
+    const who = { kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '' } as const;
+    await server.ask(replication, { ...who, letters: [0, 2].map((messageId) => ({ messageId, generation: 0 })) });
+    expect(levels()).toMatchObject({ 'replication_dlq_max_level active active': 2, 'replication_dlq_ack_level active active': 0 });
+    await server.ask(replication, { ...who, letters: [{ messageId: 1, generation: 0 }] });
+    expect(levels()).toMatchObject({ 'replication_dlq_ack_level active active': 2 });
+
+    await server.ask(namespaces, handOver);
+    const type = letterOf(1, 1).task.taskType;
+    const came = `namespace_replication_dlq_enqueue_requests default ${type}`;
+    expect(server.scraped('namespace_replication_dlq')).toEqual({ [came]: 3 });
+    emitsReplicationMetrics = false;
+    expect(levels()).toEqual({});
   });
 
   test('whose topic lost its records while its rows are there fail, and are served by the next start once what health names is carried out', async () => {

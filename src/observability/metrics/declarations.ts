@@ -52,6 +52,27 @@ export const declarations = {
   task_terminal_failures: { kind: 'counter', tags: ofTask, help: 'Tasks that are to become dead letters.' },
   task_dlq_failures: { kind: 'counter', tags: ofTask, help: 'Dead letters that no queue took.' },
   task_dlq_latency: { kind: 'timer', tags: ofTask, help: 'How long a queue took to take a dead letter.' },
+  replication_dlq_enqueue_failed: {
+    kind: 'counter',
+    tags: ['operation'],
+    help: 'Dead letters of replication that their queue did not take.',
+  },
+  replication_dlq_non_empty: { kind: 'counter', tags: ['operation'], help: 'Checks, one in 5 min, that met dead letters of replication.' },
+  replication_dlq_max_level: {
+    kind: 'gauge',
+    tags: ['source_cluster', 'target_cluster'],
+    help: 'The highest id of dead letters of replication.',
+  },
+  replication_dlq_ack_level: {
+    kind: 'gauge',
+    tags: ['source_cluster', 'target_cluster'],
+    help: 'Up to that id no dead letter of replication is left.',
+  },
+  namespace_replication_dlq_enqueue_requests: {
+    kind: 'counter',
+    tags: ['namespace', 'replicationTaskType'],
+    help: 'Dead letters of the replication of namespaces.',
+  },
   callback_outbound_requests: {
     kind: 'counter',
     tags: ['namespace', 'outcome'],

@@ -3,6 +3,7 @@
  *
  *     records as they are committed ─▶ letters written, tombstones, what was resolved       persistence_*, perdure_dlq_resolved
  *     every 10 s, and at a scrape ───▶ letters by state, the age of the oldest one           perdure_dlq_letters, perdure_dlq_oldest_age_seconds
+ *     every 5 min ───────────────────▶ whether a queue of replication has letters            replication_dlq_non_empty
  */
 import type { DeadLetterQueue } from '../../../deadletters/letter.ts';
 import type { LetterRow } from '../../../deadletters/letter-row.ts';
@@ -11,6 +12,7 @@ import type { MergeOutcome } from '../../../deadletters/commands.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { Metrics } from '../../../observability/metrics/metrics.ts';
 import type { Clock } from '../../ports.ts';
+import { ReplicationMetrics } from './replication-metrics.ts';
 
 export type QueueMetricsOptions = {
   readonly metrics: Metrics;
@@ -18,6 +20,8 @@ export type QueueMetricsOptions = {
   /** What the topic stands on: `kafka`, `embedded`. */
   readonly storeKind: string;
   readonly clock: Clock;
+  /** As of now; `history.ReplicationEnableDLQMetrics`. */
+  readonly emitsReplicationMetrics: () => boolean;
 };
 
 export type Operation =
@@ -35,11 +39,14 @@ type Gauged = {
 
 /** Of the gauges; they may be 15 s old. */
 export const GAUGES_EVERY_MS = 10_000;
+const CHECKED_EVERY_MS = 300_000;
 
 const gaugedStates = ['open', 'quarantined'] as const;
 
 export class QueueMetrics {
   readonly #options: QueueMetricsOptions;
+  readonly #replication: ReplicationMetrics;
+  #checkedAtMs = -Infinity;
   #gauged: Gauged | undefined;
   #oldest: { readonly messageId: number; readonly timeMs: number } | undefined;
   /** Letters from here on are new, and not written again. */
@@ -49,6 +56,7 @@ export class QueueMetrics {
 
   constructor(options: QueueMetricsOptions) {
     this.#options = options;
+    this.#replication = new ReplicationMetrics({ ...options, isEmitting: options.emitsReplicationMetrics });
     options.metrics.beforeScrape(() => this.#gauge());
   }
 
@@ -67,6 +75,7 @@ export class QueueMetrics {
     const tags = { task_category: queue.category, source_cluster: queue.sourceCluster };
     for (const state of gaugedStates) metrics.endGauge('perdure_dlq_letters', { ...tags, state });
     metrics.endGauge('perdure_dlq_oldest_age_seconds', tags);
+    this.#replication.end();
   }
 
   committed(record: DeadLetterRecord, replayed: boolean): void {
@@ -74,6 +83,7 @@ export class QueueMetrics {
       this.#nextId = record.messageId + 1;
       if (!replayed && record.kind === 'letter') {
         this.#persisted('PersistenceEnqueueMessageToDLQ', record.letter.task.namespace, this.#sinceMs(record.timeMs));
+        this.#replication.came(record);
       }
     }
     if (replayed) return;
@@ -113,15 +123,24 @@ export class QueueMetrics {
 
   failed(operation: Operation): void {
     this.#options.metrics.counter('persistence_errors', this.#tagsOf(operation, '')).add();
+    if (operation === 'PersistenceEnqueueMessageToDLQ') this.#replication.enqueueFailed();
   }
 
   /** Since when the oldest waits. Never rejects. */
   async refresh(): Promise<void> {
     const gauged = this.#gauged;
+    this.#check();
     const messageId = gauged?.state.ids.firstLetter();
     if (gauged === undefined || messageId === undefined || messageId === this.#oldest?.messageId) return;
     const row = await gauged.rowOf(messageId).catch(() => undefined);
     if (row?.messageId === messageId) this.#oldest = { messageId, timeMs: row.deadLetterTimeMs };
+  }
+
+  #check(): void {
+    const nowMs = this.#options.clock.monoMs();
+    if (this.#gauged === undefined || nowMs < this.#checkedAtMs + CHECKED_EVERY_MS) return;
+    this.#checkedAtMs = nowMs;
+    this.#replication.check(this.#gauged.state.ids);
   }
 
   #gauge(): void {
@@ -133,6 +152,7 @@ export class QueueMetrics {
     const oldestMs = ids.firstLetter() === undefined ? undefined : this.#oldest?.timeMs;
     const ageMs = oldestMs === undefined ? 0 : Math.max(0, clock.wallMs() - oldestMs);
     metrics.gauge('perdure_dlq_oldest_age_seconds', tags).value = ageMs / 1_000;
+    this.#replication.gauge(ids);
   }
 
   #sinceMs(timeMs: number): number {
