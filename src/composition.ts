@@ -43,7 +43,7 @@ import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { DeadLetterAudit } from './start/dead-letter-audit.ts';
 import { DeadLetterJobs } from './start/dead-letter-jobs.ts';
-import { DeadLetterQueues, ownQueues } from './start/dead-letter-queues.ts';
+import { DeadLetterQueues, foreignQueues, ownQueues } from './start/dead-letter-queues.ts';
 import { archivalOf } from './start/archival.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -279,6 +279,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           const task = decodeTaskOf(category, info);
           return { key: task.key, task: encodeLetterTask(task) };
         },
+        openDeadLetterQueue: (queue) => deadLetters?.openForeign(queue) ?? false,
         letterSettings: () => dynamicConfig.values(letterSettings),
         callbacks: callbacks.ofFrontend,
         tokenKey: () => identity.tokenKey,
@@ -310,6 +311,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       node,
       log,
       prefix,
+      clusterName: identity.clusterName,
       cluster,
       router,
       database,
@@ -319,7 +321,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       metrics: metrics?.of('history'),
       storeKind: options.log.kind,
     });
-    deadLetters.open(ownQueues(identity.clusterName));
+    deadLetters.open([...ownQueues(identity.clusterName), ...foreignQueues(identity.clusterName, cluster.view)]);
     jobs = new DeadLetterJobs({
       ...common,
       log,

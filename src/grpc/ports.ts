@@ -51,6 +51,8 @@ export interface FrontendPorts {
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** Why a queue that this server shall have is not there, and what that means; undefined: nothing has gone wrong with it. */
   readonly whyNoQueue: (category: string, sourceCluster: string) => string | undefined;
+  /** One of another cluster's tasks is to be there. False: it is not served yet. */
+  readonly openDeadLetterQueue: (queue: { readonly category: string; readonly sourceCluster: string }) => boolean;
   /** As of now. */
   readonly letterSettings: () => JobSettings;
   /** Completion callbacks: what a namespace may attach, and whether the circuit breaker of a destination is open. */

@@ -7,6 +7,7 @@
  * lost or has failed is tried again now and then (owner-revival.ts).
  */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
+import type { ClusterSnapshot, KnownDeadLetterQueue } from '../cluster/cluster-state.ts';
 import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts';
 import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoints.ts';
 import type { Database } from '../actors/database.ts';
@@ -35,6 +36,7 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly node: string;
   readonly log: GrowingLog;
   readonly prefix: string;
+  readonly clusterName: string;
   readonly cluster: Pick<ClusterHost, 'view'>;
   readonly router: Router;
   /** Where their indexes stand: the server's, or one in memory. */
@@ -68,6 +70,20 @@ export function ownQueues(clusterName: string): readonly WantedQueue[] {
   ];
 }
 
+/** Those that were opened before for tasks of other clusters. */
+export function foreignQueues(
+  clusterName: string,
+  { deadLetterQueues }: Pick<ClusterSnapshot, 'deadLetterQueues'>,
+): readonly WantedQueue[] {
+  return deadLetterQueues.filter(({ sourceCluster }) => sourceCluster !== clusterName).map((queue) => foreignQueue(clusterName, queue));
+}
+
+type QueueName = Pick<KnownDeadLetterQueue, 'category' | 'sourceCluster'>;
+
+function foreignQueue(targetCluster: string, { category, sourceCluster }: QueueName): WantedQueue {
+  return { category, categoryId: category === 'replication' ? 3 : undefined, sourceCluster, targetCluster };
+}
+
 /** One that is not served for so long is told of: a takeover is nobody's business. */
 const TOLD_AFTER_MS = 5_000;
 
@@ -78,6 +94,7 @@ type Served = {
   readonly host: QueueHost;
   readonly topic: string;
   readonly category: string;
+  readonly sourceCluster: string;
   /** Of its rows. */
   readonly number: number;
   readonly revival: OwnerRevival;
@@ -127,6 +144,15 @@ export class DeadLetterQueues {
   /** Idempotent; as soon as they can be. */
   open(wanted: readonly WantedQueue[]): void {
     this.#office.open(wanted);
+  }
+
+  /** One of another cluster's tasks, when the first of its letters comes. False: it is not served yet. */
+  openForeign(queue: QueueName): boolean {
+    const isServed = this.#served.some(
+      ({ category, sourceCluster }) => category === queue.category && sourceCluster === queue.sourceCluster,
+    );
+    if (!isServed) this.open([foreignQueue(this.#options.clusterName, queue)]);
+    return isServed;
   }
 
   /** For health. */
@@ -213,6 +239,7 @@ export class DeadLetterQueues {
       host,
       topic,
       category: queue.category,
+      sourceCluster: queue.sourceCluster,
       number: queue.number,
       revival,
       hasStarted,

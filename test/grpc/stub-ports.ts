@@ -124,6 +124,7 @@ export class StubServer {
       taskToAdd: () => {
         throw new Error('the stub adds no tasks');
       },
+      openDeadLetterQueue: () => true,
       letterSettings: () => ({ mergeRps: 100, mergeConcurrency: 8, mergeTaskTimeoutMs: 30_000, requiresReason: false }),
       tokenKey: () => tokenKey,
       ...overrides,

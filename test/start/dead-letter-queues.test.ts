@@ -95,6 +95,7 @@ class Server {
       node: 'host:7233',
       log: forwarded,
       prefix: 'perdure',
+      clusterName: 'active',
       cluster: this.cluster,
       router,
       database: {

@@ -6,6 +6,7 @@ import { jobMethods } from './jobs.ts';
 import { letterMethods } from './letters.ts';
 import { planMethods } from './plans.ts';
 import { restoreMethods } from './restore.ts';
+import { putMethods } from './put-letters.ts';
 import { queueListMethods } from './queue-list.ts';
 
 /** Loaded by the first call of DeadLetterService, with all that it imports. */
@@ -18,5 +19,6 @@ export function deadLetterServiceMethods(context: HandlerContext): readonly Name
     ...jobMethods(context),
     ...auditMethods(context),
     ...restoreMethods(context),
+    ...putMethods(context),
   ];
 }

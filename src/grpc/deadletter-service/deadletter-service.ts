@@ -10,6 +10,7 @@ const built = [
   ...['DescribeJob', 'ListJobs', 'PauseJob', 'ResumeJob', 'CancelJob', 'UpdateJob'],
   'RestoreDeadLetters',
   'ListAuditEntries',
+  'PutDeadLetters',
 ];
 
 /** For operators, and for the commands `perdure admin … dlq`. No start needs it: all of it is loaded by the first call. */

@@ -5,9 +5,13 @@ export const letterLimits = {
   /** Of payloads and texts in a page. One letter is given, however large. */
   pageBytesMax: 3 * 1024 * 1024,
   pageQueuesMax: 1_000,
+  /** Each is a topic, and has an owner of its own. */
+  queuesOfOthersMax: 100,
   pageJobsMax: 100,
   pageEntriesMax: 1_000,
   groupsMax: 100,
+  /** As many as a queue takes at a time. */
+  putLettersMax: 100,
   messageIdsMax: 10_000,
   reasonCharsMax: 500,
   /** Letters a second; 0 = no limit. */

@@ -1,0 +1,46 @@
+/** Letters of tasks that another cluster has sent here, and that failed here for good. */
+import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
+import type { DeadLetterCause, Letter, LetterDisposition, LetterFailure, LetterTask } from '../../deadletters/letter.ts';
+import { saidError } from '../../deadletters/task-failure.ts';
+
+export type ForeignTask = Pick<
+  LetterTask,
+  | ('taskId' | 'taskType' | 'taskVersion' | 'fireTimeMs' | 'shardId' | 'sourceShardId' | 'namespaceId' | 'namespace')
+  | ('workflowId' | 'runId' | 'eventId' | 'nextEventId' | 'valueType' | 'value')
+>;
+
+export type ForeignFailure = Pick<
+  LetterFailure,
+  'cause' | 'errorType' | 'errorMessage' | 'attempts' | 'firstFailureTimeMs' | 'lastFailureTimeMs' | 'handler' | 'build'
+>;
+
+/** More is not told of a failure elsewhere. */
+const dispositions: { readonly [cause in DeadLetterCause]: LetterDisposition } = {
+  'retries-exhausted': 'exhausted',
+  'permanent-error': 'poison',
+  'namespace-deleted': 'target-gone',
+};
+
+/** `sequence`: of its shard's letters for that queue. */
+export function foreignLetter(sequence: number, task: ForeignTask, failure: ForeignFailure, deadLetterTimeMs: number): Letter {
+  const error = saidError(failure.errorType, failure.errorMessage);
+  const { namespaceId, namespace, workflowId, runId } = task;
+  return {
+    handOver: { shard: task.shardId, sequence },
+    task: { ...task, createdTimeMs: undefined, targetNamespaceId: '', targetNamespace: '', workflowType: '' },
+    failure: {
+      ...failure,
+      ...error,
+      disposition: dispositions[failure.cause],
+      fingerprint: failureFingerprint(error, task.taskType, [namespaceId, namespace, workflowId, runId]),
+      node: '',
+    },
+    origin: undefined,
+    traceparent: '',
+    deadLetterTimeMs,
+    generation: 0,
+    state: 'open',
+    history: [],
+    jobId: '',
+  };
+}
