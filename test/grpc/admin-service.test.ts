@@ -413,7 +413,7 @@ test('every operation answers, or says by its name that it is not built', async 
       return [method];
     }),
   );
-  expect(methods.length - later.flat().length).toBe(23);
+  expect(methods.length - later.flat().length).toBe(24);
 });
 
 test('what is no message, or too large to be one, is refused', async () => {

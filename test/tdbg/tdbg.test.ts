@@ -13,6 +13,9 @@ import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningServer } from '../../src/config/server-options.ts';
+import { historyShardOf } from '../../src/kernel/shard.ts';
+import { loadServiceMessages } from '../../src/wire/services.ts';
+import { LetterClient } from '../grpc/deadletter-service/letter-client.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { withClient } from '../support/with-client.ts';
 
@@ -41,7 +44,16 @@ const brokenStart = {
   share: 1,
 } as const;
 
+/** And there it fails again and again: it stays pending. */
+const stuckStart = { ...brokenStart, namespace: 'stuck', kind: 'failed' } as const;
+
 type Message = { readonly message_id: number; readonly shard_id: number; readonly payload: Readonly<Record<string, unknown>> };
+type Task = {
+  readonly task_id: number;
+  readonly task_type: number;
+  readonly workflow_id: string;
+  readonly fire_time?: { readonly seconds: number; readonly nanos?: number };
+};
 type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 
 if (!mustBuild && !existsSync(program) && process.env['CI'] === undefined) {
@@ -59,7 +71,7 @@ function tdbg(): void {
 
   beforeAll(async () => {
     if (mustBuild) await build();
-    server = await memoryServer({ historyShards: 4, namespaces: ['default', 'broken'], devFaults: [brokenStart] });
+    server = await memoryServer({ historyShards: 4, namespaces: ['default', 'broken', 'stuck'], devFaults: [brokenStart, stuckStart] });
   }, buildMsMax);
   afterAll(() => server.stop());
 
@@ -196,6 +208,43 @@ function tdbg(): void {
     });
   });
 
+  /** Of all shards, with the flags that name their shard. */
+  async function tasksOf(category: string): Promise<readonly (Task & { readonly at: string })[]> {
+    const upTo = category === 'timer' ? '--max-visibility-ts 2099-01-01T00:00:00+00:00' : '--max-task-id 9007199254740993';
+    const found: (Task & { readonly at: string })[] = [];
+    for (const shard of [1, 2, 3, 4]) {
+      const at = `--shard-id ${shard} --task-category ${category}`;
+      const { code, out, err } = await typed(`shard list-tasks ${at} ${upTo}`);
+      expect([code, err]).toEqual([0, '']);
+      if (out.trim() !== '') found.push(...(JSON.parse(out) as readonly Task[]).map((task) => ({ ...task, at })));
+    }
+    return found;
+  }
+
+  test('shard list-tasks and remove-task: what is pending, and what goes for ever', async () => {
+    const startOne = async ({ workflow }: Client): Promise<void> => {
+      await workflow.start('Order', { taskQueue: 'orders', workflowId: 'stuck-1', workflowExecutionTimeout: '2 days' });
+    };
+    await withClient(server.address, startOne, 'stuck');
+    const { TASK_TYPE_TRANSFER_WORKFLOW_TASK, TASK_TYPE_WORKFLOW_EXECUTION_TIMEOUT } = (await loadServiceMessages()).enums.v1.TaskType;
+    const [transfer, ...others] = (await tasksOf('transfer')).filter(({ workflow_id }) => workflow_id === 'stuck-1');
+    expect([transfer?.task_type, others]).toEqual([TASK_TYPE_TRANSFER_WORKFLOW_TASK, []]);
+    const [timer] = (await tasksOf('timer')).filter(({ workflow_id }) => workflow_id === 'stuck-1');
+    expect(timer).toMatchObject({ task_type: TASK_TYPE_WORKFLOW_EXECUTION_TIMEOUT, fire_time: { seconds: expect.any(Number) } });
+
+    const { seconds = 0, nanos = 0 } = timer?.fire_time ?? {};
+    const fireTime = BigInt(seconds) * 1_000_000_000n + BigInt(nanos);
+    const removal = `shard remove-task ${timer?.at} --task-id ${timer?.task_id} --task-timestamp`;
+    expect(await typed(`--yes ${removal} ${fireTime + 1_000_000n}`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`code = NotFound desc = task ${timer?.task_id} is not found`),
+    });
+    expect(await typed(`--yes ${removal} ${fireTime}`)).toMatchObject({ code: 0, err: '' });
+    expect(await typed(`--yes shard remove-task ${transfer?.at} --task-id ${transfer?.task_id}`)).toMatchObject({ code: 0, err: '' });
+    const left = [...(await tasksOf('transfer')), ...(await tasksOf('timer'))];
+    expect(left.filter(({ workflow_id }) => workflow_id === 'stuck-1')).toEqual([]);
+  });
+
   test('membership list-gossip and list-db', async () => {
     const ring = (role: string) => ({ role, member_count: 1, members: [{ identity: server.address }] });
     expect(await shown('membership list-gossip')).toEqual(['frontend', 'history', 'matching', 'worker'].map(ring));
@@ -228,5 +277,34 @@ function tdbg(): void {
       code: 1,
       err: expect.stringContaining('code = NotFound desc = workflow not found for ID: nobody'),
     });
+  });
+
+  test('dlq read, merge and purge of the letters of another cluster', async () => {
+    const { ReplicationTaskInfo } = (await loadServiceMessages()).persistence.v1;
+    const info = { namespaceId: 'n', workflowId: 'order-1', runId: 'r', taskType: 1, firstEventId: 5, nextEventId: 9 };
+    const value = ReplicationTaskInfo.encode(ReplicationTaskInfo.fromObject(info)).finish();
+    const letters = new LetterClient(server.address);
+    try {
+      const put = { queue: { category: 'replication', sourceCluster: 'west' }, firstSequence: 1 };
+      const shard = historyShardOf('n', 'order-1', 4);
+      await letters.onceServed('PutDeadLetters', { ...put, shardId: shard, letters: [{ value, cause: 'permanent-error' }] });
+      expect(await shown('dlq list --print-json')).toContainEqual({
+        queue_name: expect.stringMatching(/^3_west_active_/),
+        message_count: 1,
+      });
+      const { code, out } = await typed(`--yes dlq read ${missing}`);
+      expect([code, JSON.parse(out)]).toMatchObject([0, { shard_id: 0, payload: { workflow_id: 'order-1', first_event_id: '5' } }]);
+      const v1 = `--dlq-type history --cluster west --shard-id ${shard}`;
+      const read = await typed(`--yes dlq --dlq-version v1 read ${v1}`);
+      expect([read.code, read.out]).toEqual([0, expect.stringContaining('order-1')]);
+      expect(await typed(`--yes dlq --dlq-version v1 merge ${v1} --last-message-id 9`)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('1 of 1 tasks failed again: message 0: this server executes no tasks of the category replication'),
+      });
+      expect(await typed(`--yes dlq --dlq-version v1 purge ${v1} --last-message-id 9`)).toMatchObject({ code: 0 });
+      expect(await typed(`--yes dlq read ${missing}`)).toEqual({ code: 0, out: '', err: '' });
+    } finally {
+      letters.close();
+    }
   });
 }

@@ -7,6 +7,7 @@ import { deadLetterMethods } from './dead-letters.ts';
 import type { Host } from './host.ts';
 import { mutableStateMethods } from './mutable-state.ts';
 import { namespaceMethods } from './namespaces.ts';
+import { replicationTaskMethods } from './replication-tasks.ts';
 import { searchAttributeMethods } from './search-attributes.ts';
 import { shardMethods } from './shards.ts';
 import { shardTaskMethods } from './shard-tasks.ts';
@@ -24,5 +25,6 @@ export async function adminMethods(context: HandlerContext, host: () => Host): P
     ...namespaceMethods(admin),
     ...searchAttributeMethods(admin),
     ...deadLetterMethods(admin),
+    ...replicationTaskMethods(admin),
   ];
 }

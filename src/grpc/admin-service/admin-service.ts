@@ -11,7 +11,7 @@ const built = [
   ...['ListHistoryTasks', 'RemoveTask', 'AddTasks'],
   ...['GetSearchAttributes', 'AddSearchAttributes', 'RemoveSearchAttributes'],
   ...['ListQueues', 'GetDLQTasks', 'PurgeDLQTasks', 'MergeDLQTasks', 'DescribeDLQJob', 'CancelDLQJob'],
-  ...['GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages'],
+  ...['GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages', 'GetDLQReplicationMessages'],
 ];
 
 /**

@@ -131,24 +131,39 @@ function answerBytes({ row, content }: ListedLetter): number {
 
 type Found = { readonly queue: KnownDeadLetterQueue; readonly letter: ListedLetter };
 
-/** What of them can be read. The events of a workflow's tasks are at their source, and are fetched when they are merged. */
+/** What of them can be read. The events of a workflow's task are at its source, and are fetched when it is merged: the letter has what stands in `raw_task_info`. */
 function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial<ReadResponse> {
   const { ReplicationTask } = messages.replication.v1;
   const { ReplicationTaskInfo } = messages.persistence.v1;
+  const { ReplicationTaskType } = messages.enums.v1;
   const replicationTasks: ReadResponse['replicationTasks'] = [];
   const replicationTasksInfo: ReadResponse['replicationTasksInfo'] = [];
   for (const { queue, letter } of letters) {
     const value = letter.content?.value ?? new Uint8Array(0);
     const id = int64(letter.row.messageId);
     try {
-      if (queue.category === 'replication') replicationTasksInfo.push({ ...infoOf(ReplicationTaskInfo.decode(value)), taskId: id });
-      else replicationTasks.push(Object.assign(ReplicationTask.decode(value), { sourceTaskId: id }));
+      if (queue.category === 'replication') {
+        const rawTaskInfo = ReplicationTaskInfo.decode(value);
+        replicationTasksInfo.push({ ...infoOf(rawTaskInfo), taskId: id });
+        const taskType = ReplicationTaskType[taskTypes[letter.row.taskType] ?? 'REPLICATION_TASK_TYPE_UNSPECIFIED'];
+        const visibilityTime = rawTaskInfo.visibilityTime ?? null;
+        replicationTasks.push(Object.assign(new ReplicationTask(), { taskType, sourceTaskId: id, visibilityTime, rawTaskInfo }));
+      } else replicationTasks.push(Object.assign(ReplicationTask.decode(value), { sourceTaskId: id }));
     } catch {
       // It is among `dlq_messages`.
     }
   }
   return { replicationTasks, replicationTasksInfo };
 }
+
+/** As what such a task is sent. */
+const taskTypes: Readonly<Record<string, keyof ServiceMessages['enums']['v1']['ReplicationTaskType']>> = {
+  TASK_TYPE_REPLICATION_HISTORY: 'REPLICATION_TASK_TYPE_HISTORY_V2_TASK',
+  TASK_TYPE_REPLICATION_SYNC_ACTIVITY: 'REPLICATION_TASK_TYPE_SYNC_ACTIVITY_TASK',
+  TASK_TYPE_REPLICATION_SYNC_WORKFLOW_STATE: 'REPLICATION_TASK_TYPE_SYNC_WORKFLOW_STATE_TASK',
+  TASK_TYPE_REPLICATION_SYNC_HSM: 'REPLICATION_TASK_TYPE_SYNC_HSM_TASK',
+  TASK_TYPE_REPLICATION_SYNC_VERSIONED_TRANSITION: 'REPLICATION_TASK_TYPE_SYNC_VERSIONED_TRANSITION_TASK',
+};
 
 type StoredInfo = InstanceType<ServiceMessages['persistence']['v1']['ReplicationTaskInfo']>;
 

@@ -86,6 +86,11 @@ describe('put', () => {
         { workflowId: 'order-0', firstEventId: 5 },
         { taskId: 1, workflowId: 'order-1' },
       ],
+      // The events are at their source.
+      replicationTasks: [
+        { taskType: 'REPLICATION_TASK_TYPE_HISTORY_V2_TASK', rawTaskInfo: { workflowId: 'order-0', firstEventId: 5, taskId: 1_000 } },
+        { sourceTaskId: 1, rawTaskInfo: { workflowId: 'order-1' } },
+      ],
     });
     const { nextPageToken } = read;
     const rest = await admin.call('GetDLQMessages', { type: 1, sourceCluster: 'west', maximumPageSize: 2, nextPageToken });
