@@ -12,6 +12,7 @@ import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts'
 import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoints.ts';
 import type { Database } from '../actors/database.ts';
 import { DeadLetterOffice, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
+import { RedriveIntake } from '../actors/deadletters/redrive-intake.ts';
 import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue/queue-host.ts';
 import { QueueMetrics } from '../actors/deadletters/queue/queue-metrics.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
@@ -26,6 +27,7 @@ import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
 import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
 import { decodeTaskInfo } from '../topics/codec/task-info-codec.ts';
 import { perdureVersion } from '../config/version.ts';
+import { redriveTopic } from '../topics/codec/dead-letter-headers.ts';
 import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
 
 type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
@@ -109,6 +111,8 @@ export class DeadLetterQueues {
   readonly #office: DeadLetterOffice;
   readonly #served: Served[] = [];
   readonly #execution: QueueHostOptions['execution'];
+  /** Absent: nobody but this server writes the log. */
+  readonly #intake: RedriveIntake | undefined;
 
   constructor(options: DeadLetterQueuesOptions) {
     const { log, prefix, cluster, router, database, checkpoints, clock, logger } = options;
@@ -138,12 +142,14 @@ export class DeadLetterQueues {
       clock,
       logger,
     });
+    this.#intake = log.exclusive ? undefined : new RedriveIntake({ ...options, topic: redriveTopic(prefix) });
     options.metrics?.beforeScrape(() => this.#tellCounts());
   }
 
   /** Idempotent; as soon as they can be. */
   open(wanted: readonly WantedQueue[]): void {
     this.#office.open(wanted);
+    this.#intake?.open();
   }
 
   /** One of another cluster's tasks, when the first of its letters comes. False: it is not served yet. */
@@ -179,12 +185,15 @@ export class DeadLetterQueues {
 
   /** Where the journal of a queue may begin; undefined: it is none of these. */
   journalStartMax(topic: string): number | undefined {
+    // What is sent there is counted, and no more.
+    if (topic === redriveTopic(this.#options.prefix)) return Infinity;
     return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;
   }
 
   /** They commit what they accepted, and let go. */
   async stop(): Promise<void> {
     this.#office.close();
+    this.#intake?.stop();
     for (const { revival } of this.#served) revival.stop();
     await Promise.all(this.#served.filter(({ hasStarted }) => hasStarted()).map(({ host }) => host.actor.drain()));
   }

@@ -29,7 +29,7 @@ describe.skipIf(!(await canStartLocalKafka('dead letters on a broker that is kil
 
   test('hold letters that any tool reads, pass over strangers, and lose what is purged; merges outlive broker and server', () =>
     withFolder(async (folder) => {
-      const settings = { brokers: broker.brokers, topicPrefix: prefix, dynamic: noUndo };
+      const settings = { brokers: broker.brokers, topicPrefix: prefix, dynamic: noUndo, logLevel: 'info' } as const;
       const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [workflowTasksFail] } });
       const mended = await kafkaServer(folder, settings, Number(faulty.address.split(':')[1]));
       const next = await kafkaServer(folder, settings);
@@ -123,11 +123,14 @@ async function strangersChangeNothing({ brokers }: LocalBroker, server: ServerPr
     { key: '2', value: 'x', headers: ours },
   ];
   await producer.send({ topic, messages });
+  // As a tool does that redrives to where letters say that they came from.
+  await producer.send({ topic: `${prefix}.dlq-redrive`, messages: [{ key: '2', value: 'x', headers: ours }] });
   await producer.disconnect();
   await makeLetters(server, 4, 2);
   await server.kill9();
   await server.start();
   await expect.poll(() => countAt(server), patience).toBe(6);
+  await expect.poll(() => server.output, patience).toContain('letters that were sent back are not tried again');
   const { out } = await perdureAt(server.address, `${queue} read --category transfer`);
   const letters = JSON.parse(out) as readonly { readonly messageId: number; readonly errorMessage: string }[];
   expect(letters.map(({ messageId }) => messageId)).toEqual([0, 1, 2, 3, 4, 5]);

@@ -81,10 +81,7 @@ describe('what src exports', () => {
   const users = [...files, ...sourceFiles('scripts')].map(wordsOf);
   const tests = sourceFiles('test').map(wordsOf);
   /** What only tests use, and why it stands in src. */
-  const early = new Map([
-    ['redriveTopic', 'the name that a header of each letter bears; what is put there is read later'],
-    ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
-  ]);
+  const early = new Map([['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one']]);
 
   /** Whole rooms that nobody enters but tests, and why. */
   const earlyRooms = new Map([
