@@ -82,6 +82,6 @@ function addLetterCheck(run: RunDraft, fireTimeMs: number): void {
   run.addTask({ kind: 'archiveLetterCheck', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key });
 }
 
-function retentionOf({ limits }: Draft, { retentionMs }: RunView): number {
+export function retentionOf({ limits }: Draft, { retentionMs }: RunView): number {
   return retentionMs > 0 ? retentionMs : limits.retentionMsDefault;
 }

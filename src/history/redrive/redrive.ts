@@ -113,7 +113,7 @@ export function overtakenBy({ shard }: Draft, task: PendingTask): string | undef
   if (isLastMessage(task)) return undefined;
   const run = findRun(shard, task.key);
   if (run === undefined) return 'the workflow is gone';
-  if (isTimer(task)) return isRunning(run) || outlivesClose(task) ? undefined : closed;
+  if (isTimer(task)) return timerOvertakenBy(run, task);
   if (task.kind === 'invokeCallback') return callbackOf(run, task.callbackId)?.state === callbackState.failed ? undefined : notFailed;
   if (!isDispatch(task)) return undefined;
   if (!isRunning(run)) return closed;
@@ -122,6 +122,15 @@ export function overtakenBy({ shard }: Draft, task: PendingTask): string | undef
 
 const closed = 'the workflow is closed';
 const notFailed = 'the callback is tried already, or was delivered';
+
+/** Some are for open workflows, the others for closed ones. */
+function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
+  if (isRunning(run) === outlivesClose(task)) return isRunning(run) ? 'the workflow is open' : closed;
+  // A signal may have ended the delay of its start: it would be in its delay once more.
+  const hasBegun =
+    run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.start.executionTimeMs === run.start.startTimeMs;
+  return task.kind === 'firstWorkflowTask' && hasBegun ? 'the first workflow task is scheduled, or was' : undefined;
+}
 
 function outlivesClose({ kind }: TimerTask): boolean {
   return kind === 'retention' || kind === 'archiveExecution' || kind === 'archiveLetterCheck' || kind === 'callbackBackoff';

@@ -2,9 +2,10 @@
  * Tasks from outside, into normal processing: as those of letters are executed again (src/history/redrive), but nobody waits for what comes of
  * them, and one that fails for good becomes a letter like any other.
  */
+import { retentionOf } from '../archival/archive.ts';
 import type { Draft } from '../draft.ts';
 import { overtakenBy, pendingAgain, stopRetention } from '../redrive/redrive.ts';
-import { reject, workflowBehind } from '../reject.ts';
+import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { AddTasks } from './shard-task-commands.ts';
@@ -15,12 +16,33 @@ export function addTasks(draft: Draft, { key, tasks }: AddTasks): HistoryReply {
   if (shard.aside.has(key.runId)) return reject({ reason: 'busy-workflow', message: 'the workflow of the tasks was put aside' });
   if (shard.isBehind(key.runId)) return workflowBehind;
   for (const [index, bytes] of tasks.entries()) {
-    const task = wire.decodeTask(bytes);
-    if (overtakenBy(draft, task) !== undefined) continue;
+    const task = inItsTime(draft, wire.decodeTask(bytes));
+    if (task === undefined || overtakenBy(draft, task) !== undefined) continue;
     if (task.kind === 'invokeCallback') stopRetention(draft, task);
     addTask(draft, index, pendingAgain(task, draft.nextTaskId(), nowMs));
   }
   return { kind: 'done' };
+}
+
+/** A timer is due when its run says so, whatever time it comes with: neither before, nor so late that it is lost. undefined: the run has none such. */
+function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
+  const run = findRun(draft.shard, task.key);
+  if (run === undefined) return task;
+  switch (task.kind) {
+    case 'runTimeout':
+    case 'executionTimeout':
+      return run.start.runExpirationMs === 0 ? undefined : { ...task, fireTimeMs: run.start.runExpirationMs };
+    case 'firstWorkflowTask':
+      return { ...task, fireTimeMs: run.start.executionTimeMs };
+    case 'retention':
+      return { ...task, fireTimeMs: run.closeTimeMs + retentionOf(draft, run) };
+    case 'userTimer': {
+      const timer = run.timers.get(task.timerId);
+      return timer === undefined ? undefined : { ...task, fireTimeMs: timer.fireTimeMs };
+    }
+    default:
+      return task;
+  }
 }
 
 /** Queues count from 1. */

@@ -5,7 +5,7 @@ import type { LetterName } from '../../../src/history/redrive/redrive-commands.t
 import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../hand-over/task-failure.ts';
-import { key, type ShardUnderTest, startTimer, terminateWorkflow } from '../shard-under-test.ts';
+import { key, type ShardUnderTest, signalAttributes, startTimer, terminateWorkflow } from '../shard-under-test.ts';
 import { letter, RedrivenShard } from './redriven-shard.ts';
 
 const applied = { kind: 'applied' };
@@ -149,6 +149,48 @@ describe('a timer', () => {
     expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'its effect is there already' }]);
     expect(shard.history().filter((type) => type === 'timerFired')).toHaveLength(1);
   });
+});
+
+describe('the end of a start delay', () => {
+  function delayedLetter(shard: RedrivenShard): PendingTask {
+    shard.start({ start: { startDelayMs: 5_000 } });
+    return shard.madeLetter(shard.nextTimer()?.taskId ?? 0);
+  }
+  const signalWithStart = (shard: RedrivenShard) => {
+    const { start, newRunId, requestId, namespace } = shard.startCommand();
+    const policies = { reusePolicy: 1, conflictPolicy: 2 } as const;
+    const signal = signalAttributes({ requestId: newRunId });
+    return shard.ask({ kind: 'signalWithStartWorkflow', key, namespace, newRunId, requestId, start, policies, signal });
+  };
+
+  test('is executed: the first workflow task comes', () => {
+    const shard = new RedrivenShard();
+    const task = delayedLetter(shard);
+    shard.advance(5_000);
+    shard.execute(task);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([applied]);
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled']);
+  });
+
+  test('that a signal has brought meanwhile is nothing any more, and the next signal finds the workflow as it was', () => {
+    const shard = new RedrivenShard();
+    const task = delayedLetter(shard);
+    signalWithStart(shard);
+    expect(shard.execute(task)).toMatchObject({ outcome: { kind: 'noop', detail: 'the first workflow task is scheduled, or was' } });
+    expect(signalWithStart(shard)).toMatchObject({ kind: 'started', started: false });
+    expect(shard.history().filter((type) => type === 'workflowTaskScheduled')).toHaveLength(1);
+  });
+});
+
+test.each(['retention', 'archiveExecution', 'archiveLetterCheck'] as const)('%s of a workflow that is open ends nothing', (kind) => {
+  const shard = new RedrivenShard();
+  shard.start();
+  const { key: runKey } = shard.describe();
+  const task = { kind, taskId: 77, fireTimeMs: shard.nowMs, key: runKey };
+  expect(shard.execute(task)).toMatchObject({ outcome: { kind: 'noop', detail: 'the workflow is open' } });
+  shard.fireDueTimers();
+  expect(shard.describe()).toMatchObject({ key: runKey });
 });
 
 describe('who asks again', () => {
