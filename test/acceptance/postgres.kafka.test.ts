@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Child } from '../cli/child.ts';
+import { workflowTasksFail } from '../cli/commands-over-letters.ts';
+import { perdureAt } from '../cli/perdure-process.ts';
 import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { healthPageOf } from '../support/health-page.ts';
@@ -15,6 +17,7 @@ import { idsOf, rowsOf } from '../support/listed-workflows.ts';
 import { kafkaServer, withFolder, type KafkaServerSettings } from '../support/servers.ts';
 import { withClient } from '../support/with-client.ts';
 import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
 
 const kafka = inject('kafka');
@@ -154,6 +157,88 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         } finally {
           await server.stop();
         }
+      });
+    });
+
+    describe('dead letters', () => {
+      const letters = 'admin queue dlq';
+      const faulty = { hidden: { devFaults: [workflowTasksFail] } };
+
+      async function makeLetters(server: ServerProcess, from: number, count: number): Promise<void> {
+        const ids = Array.from({ length: count }, (_, nth) => `order-${from + nth}`);
+        await withClient(
+          server.address,
+          async ({ workflow }) => {
+            for (const workflowId of ids) await workflow.start('Order', { workflowId, taskQueue: 'orders' });
+          },
+          workflowTasksFail.namespace,
+        );
+        await expect.poll(() => outOf(server, `${letters} count --category transfer`), wait).toBe(`${from + count}\n`);
+      }
+
+      const outOf = async ({ address }: ServerProcess, line: string): Promise<string> => (await perdureAt(address, line)).out;
+
+      test('come while PostgreSQL is away; who looks at them is told so, nothing is changed blindly, and then all are there', async () => {
+        await withFolder(async (folder) => {
+          const server = await kafkaServer(folder, settings(`letters-${randomUUID()}`, faulty));
+          try {
+            await server.start();
+            await perdureAt(server.address, `namespace register ${workflowTasksFail.namespace}`);
+            await makeLetters(server, 0, 3);
+            await postgres.shutDown();
+            await makeLetters(server, 3, 20);
+            const looked = await perdureAt(server.address, `${letters} read --category transfer`);
+            expect([looked.code, looked.err]).toEqual([4, expect.stringContaining('does not serve this now')]);
+            const purged = await perdureAt(server.address, `${letters} purge --category transfer`);
+            expect([purged.code, purged.out]).toEqual([4, '']);
+            expect(await outOf(server, `${letters} count --category transfer`)).toBe('23\n');
+            await postgres.restart();
+            const read = async (): Promise<number> => {
+              const { code, out } = await perdureAt(server.address, `${letters} read --category transfer`);
+              return code === 0 ? (JSON.parse(out) as readonly object[]).length : -1;
+            };
+            await expect.poll(read, wait).toBe(23);
+            expect(await outOf(server, `${letters} groups --category transfer --by disposition -o json`)).toContain('"count":23');
+            await server.kill9();
+            await server.start();
+            expect(await outOf(server, `${letters} purge --category transfer`)).toBe('purged 23\n');
+          } finally {
+            await server.stop();
+          }
+        });
+      });
+
+      test('whose topic is deleted while their rows stand are told of, and what health names as mend lets the queue go on', async () => {
+        const prefix = `lost-${randomUUID()}`;
+        await withFolder(async (folder) => {
+          const server = await kafkaServer(folder, settings(prefix, faulty));
+          try {
+            await server.start();
+            await perdureAt(server.address, `namespace register ${workflowTasksFail.namespace}`);
+            await makeLetters(server, 0, 3);
+            await server.stop();
+            await withAdmin(kafkaClient(brokers), (admin) => deleteTopic(admin, `dlq.${prefix}.transfer.active`));
+            await server.start();
+            const concern = async () => (await healthPageOf(server.address))[1].concerns?.find(({ subject }) => subject.startsWith('dlq.'));
+            await expect.poll(async () => (await concern())?.mend, wait).toContain('DELETE FROM dead_letters');
+            const { mend = '' } = (await concern()) ?? {};
+            expect((await perdureAt(server.address, `${letters} count --category transfer`)).code).toBe(4);
+            await server.stop();
+            const lost = `SELECT message_id::int, convert_from(workflow_id, 'UTF8') AS workflow_id FROM "${prefix}".dead_letters ORDER BY 1`;
+            expect(await postgres.run(lost)).toEqual([0, 1, 2].map((id) => ({ message_id: id, workflow_id: `order-${id}` })));
+            await postgres.run(`SET search_path = "${prefix}"; ${mend}`);
+            await server.start();
+            expect(await outOf(server, `${letters} count --category transfer`)).toBe('0\n');
+            await withClient(
+              server.address,
+              ({ workflow }) => workflow.start('Order', { workflowId: 'next', taskQueue: 'orders' }),
+              workflowTasksFail.namespace,
+            );
+            await expect.poll(() => outOf(server, `${letters} read --category transfer`), wait).toContain('"workflowId":"next"');
+          } finally {
+            await server.stop();
+          }
+        });
       });
     });
 
