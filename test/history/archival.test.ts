@@ -50,6 +50,14 @@ class ArchivedShard {
   }
 }
 
+test('a closed run whose archival an operator takes away is not archived, and goes when its retention is over', () => {
+  const shard = new ArchivedShard();
+  const { taskId } = shard.timer;
+  shard.nowMs += 60_000;
+  shard.do({ kind: 'removeTask', taskId, taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION' });
+  expect(shard.timer).toMatchObject({ kind: 'retention', inMs: retentionMs - 60_000 });
+});
+
 describe('a closed run', () => {
   test('is archived within five minutes, and kept for its retention from its close on', () => {
     const shard = new ArchivedShard();

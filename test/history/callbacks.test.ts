@@ -1,7 +1,7 @@
 /** Completion callbacks of a closed run in its shard: what becomes of them, and how long the run stays for them. */
 import { describe, expect, test } from 'vitest';
 import type { OwnCallbackCommand } from '../../src/history/callback/callback-commands.ts';
-import type { PendingTask, TransferTask } from '../../src/history/tasks.ts';
+import type { PendingTask, Task, TransferTask } from '../../src/history/tasks.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { key, terminateWorkflow } from './shard-under-test.ts';
@@ -20,6 +20,12 @@ class CallingShard extends RedrivenShard {
 
   get task(): TransferTask {
     return this.pendingTask('invokeCallback');
+  }
+
+  get backoff(): Task {
+    const task = this.core.timerTask(this.nextTimer()?.taskId ?? 0);
+    if (task?.kind !== 'callbackBackoff') throw new Error('nothing is paused');
+    return task;
   }
 
   tell(outcome: Extract<OwnCallbackCommand, { readonly kind: 'callbackAnswered' }>['outcome']): void {
@@ -43,6 +49,18 @@ class CallingShard extends RedrivenShard {
 const failed = { kind: 'failed', message: 'down', pauseMs: hour } as const;
 
 describe('a run with a callback', () => {
+  test.each(['its attempt', 'the pause before the next'])('of which an operator takes %s away goes when its retention is over', (what) => {
+    const shard = new CallingShard();
+    if (what !== 'its attempt') shard.tell(failed);
+    const { taskId, kind } = what === 'its attempt' ? shard.task : shard.backoff;
+    const taskType = kind === 'invokeCallback' ? 'TASK_TYPE_STATE_MACHINE_OUTBOUND' : 'TASK_TYPE_STATE_MACHINE_TIMER';
+    shard.expectDone({ kind: 'removeTask', taskId, taskType });
+    shard.wait(retentionMs - 1);
+    expect(shard.isKept).toBe(true);
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
   test('is kept for as long as it is tried, and goes when that and its retention are over', () => {
     const shard = new CallingShard();
     for (let tries = 0; tries < 100; tries++) {
