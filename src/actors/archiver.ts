@@ -4,12 +4,24 @@ export type ArchivedRun = { readonly namespaceId: string; readonly workflowId: s
 /** One stretch of a history, and where the next begins; undefined: that was the last. */
 export type ArchivedPage = { readonly events: readonly Uint8Array[]; readonly nextPlace: number | undefined };
 
+/** It cannot be read now; later it may be. */
+export class ArchiveAway extends Error {
+  override name = 'ArchiveAway';
+}
+
+/** It is there, and is not what was written. */
+export class ArchiveDamaged extends Error {
+  override name = 'ArchiveDamaged';
+}
+
 export interface Archiver {
+  /** What may hang or fail as one: the folder below which it is. */
+  destinationOf(uri: string): string;
   /** Why nothing can be kept there; undefined: it can. */
   problemOf(uri: string): Promise<string | undefined>;
   /** Whole, or not at all; the same file however often. Rejects with what the file system says. */
   write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void>;
-  /** `place`: 0 at the beginning. undefined: there is no such history. */
+  /** `place`: 0 at the beginning. undefined: there is no such history. Rejects with ArchiveAway, ArchiveDamaged, or what the file system says. */
   read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined>;
 }
 

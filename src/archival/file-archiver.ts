@@ -13,13 +13,16 @@ import { fileURLToPath } from 'node:url';
 import { errorText } from '../kernel/error-text.ts';
 import { fingerprint64 } from './fingerprint64.ts';
 import type { HistoryJson } from './archived-history.ts';
-import type { ArchivedPage, ArchivedRun, Archiver } from '../actors/archiver.ts';
+import { ArchiveDamaged, type ArchivedPage, type ArchivedRun, type Archiver } from '../actors/archiver.ts';
+import { FolderReads } from './folder-reads.ts';
 
 export type FileArchiverOptions = {
   /** Folders, absolute. */
   readonly roots: readonly string[];
   readonly fileMode: number;
   readonly dirMode: number;
+  /** A look into a folder takes no longer. */
+  readonly readMsMax?: number;
 };
 
 const READ_BYTES = 256 * 1024;
@@ -32,19 +35,28 @@ const CLOSE_FAILOVER_VERSION = 0;
 
 export class FileArchiver implements Archiver {
   readonly #options: FileArchiverOptions;
+  readonly #reads: FolderReads;
   #json: Promise<HistoryJson> | undefined;
 
   constructor(options: FileArchiverOptions) {
     this.#options = options;
+    this.#reads = new FolderReads(options.readMsMax);
+  }
+
+  destinationOf(uri: string): string {
+    const folder = folderOf(uri);
+    return folder instanceof Error ? '' : (this.#options.roots.find((root) => isInside(folder, normalize(root))) ?? '');
   }
 
   async problemOf(uri: string): Promise<string | undefined> {
     const folder = folderOf(uri);
     if (folder instanceof Error) return folder.message;
     try {
-      await this.#checkInside(folder);
-      const found = await statOf(folder);
-      return found === undefined || found.isDirectory() ? undefined : `${folder} is no folder`;
+      return await this.#reads.run(this.destinationOf(uri), async () => {
+        await this.#checkInside(folder);
+        const found = await statOf(folder);
+        return found === undefined || found.isDirectory() ? undefined : `${folder} is no folder`;
+      });
     } catch (error) {
       return errorText(error);
     }
@@ -82,6 +94,10 @@ export class FileArchiver implements Archiver {
 
   async read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
     const folder = checked(folderOf(uri));
+    return await this.#reads.run(this.destinationOf(uri), () => this.#read(folder, key, place, eventsMin));
+  }
+
+  async #read(folder: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
     await this.#checkInside(folder);
     const file = await openExisting(join(folder, archiveFileName(key)));
     if (file === undefined) return undefined;
@@ -99,10 +115,11 @@ export class FileArchiver implements Archiver {
     for (;;) {
       const place = lines.place;
       const line = await lines.next();
-      if (line === undefined || line === ']') return { events, nextPlace: undefined };
+      if (line === undefined) throw new ArchiveDamaged('the archived history ends in its middle');
+      if (line === ']') return { events, nextPlace: undefined };
       const isLast = !line.endsWith(',');
       if (events.length > 0 && bytes + line.length > PAGE_BYTES_MAX) return { events, nextPlace: place };
-      events.push(...json.events(isLast ? line : line.slice(0, -1)));
+      events.push(...eventsIn(json, isLast ? line : line.slice(0, -1)));
       bytes += line.length;
       if (isLast) return { events, nextPlace: undefined };
       if (events.length >= eventsMin) return { events, nextPlace: lines.place };
@@ -120,6 +137,14 @@ export class FileArchiver implements Archiver {
       if (isInside(folder, normalize(root)) && isInside(real, await realpathOfExisting(root))) return;
     }
     throw new Error(`${folder} is outside of the folders that may be written (perdure.archival.roots)`);
+  }
+}
+
+function eventsIn(json: HistoryJson, line: string): readonly Uint8Array[] {
+  try {
+    return json.events(line);
+  } catch (error) {
+    throw new ArchiveDamaged(`the archived history cannot be decoded: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -230,7 +255,7 @@ class Lines {
       const end = this.#bytes.indexOf(0x0a, searched);
       if (end >= 0) return this.#take(end);
       searched = this.#bytes.length;
-      if (searched > LINE_BYTES_MAX) throw new Error('this is no history that Perdure has archived: it has no lines');
+      if (searched > LINE_BYTES_MAX) throw new ArchiveDamaged('this is no history that Perdure has archived: it has no lines');
       const more = Buffer.alloc(Math.max(READ_BYTES, searched));
       const { bytesRead } = await this.#file.read(more, 0, more.length, this.place + searched);
       if (bytesRead === 0) return undefined;

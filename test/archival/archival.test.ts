@@ -1,5 +1,5 @@
 /** Closed histories of a whole server, through the front door: kept in a folder, read from there when they are gone. */
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -103,6 +103,20 @@ test('a history that is closed is in the folder, and is read from there once the
   await expect(historyOf('kept', 'order', '00000000-0000-4000-8000-000000000000')).rejects.toThrow(
     'requested workflow history does not exist',
   );
+});
+
+test('a history whose file is damaged is told of as lost, and never shown as if it ended there', async () => {
+  await serve();
+  await register('kept', { historyArchivalState: enabled });
+  const runId = await closedRun('kept', 'order');
+  await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
+  await deleteRun('kept', 'order', runId);
+  const path = join(folder, 'kept', (await files())[0] ?? '');
+  await truncate(path, (await stat(path)).size - 20);
+  await expect(historyOf('kept', 'order', runId)).rejects.toMatchObject({
+    code: 15,
+    details: 'the archived history ends in its middle',
+  });
 });
 
 test('a long history is read page by page', async () => {

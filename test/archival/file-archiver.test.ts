@@ -1,8 +1,11 @@
 /** Histories in folders: whole or not there, and nowhere but where it was allowed. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ArchiveAway, ArchiveDamaged } from '../../src/actors/archiver.ts';
 import { archiveFileName, FileArchiver } from '../../src/archival/file-archiver.ts';
 import { loadPublicMessages } from '../../src/wire/services.ts';
 
@@ -69,6 +72,47 @@ test('a history that cannot be read to its end leaves no file, and one that is w
   await archiver.write(uri, key, pagesOf(events, 10));
   expect(await readFile(filename)).toEqual(first);
   expect(await readdir(join(folder, 'allowed'))).toEqual([archiveFileName(key)]);
+});
+
+describe('what somebody has done to a file is told, and never taken for a history', () => {
+  let path: string;
+  const uri = (): string => uriOf('allowed/orders');
+  beforeEach(async () => {
+    await archiver.write(uri(), key, pagesOf(await eventsOf(250), 100));
+    path = join(folder, 'allowed/orders', archiveFileName(key));
+  });
+
+  test('it is cut off, between two batches or within one', async () => {
+    const whole = await readFile(path, 'utf8');
+    for (const end of [whole.lastIndexOf('\n', whole.length - 5) + 1, Math.floor(whole.length / 2), 1, 0]) {
+      await writeFile(path, whole.slice(0, end));
+      await expect(readAll(uri(), 1), `${end} of ${whole.length}`).rejects.toThrow(ArchiveDamaged);
+    }
+  });
+
+  test('it is something else', async () => {
+    for (const text of ['[\n{"events": 7}\n]\n', '[\nnull\n]\n', 'x'.repeat(1_000)]) {
+      await writeFile(path, text);
+      await expect(readAll(uri(), 1), text.slice(0, 40)).rejects.toThrow(ArchiveDamaged);
+    }
+  });
+});
+
+test('a folder that hangs is not waited for, and takes no more than four threads', async () => {
+  const patient = new FileArchiver({ roots: [join(folder, 'allowed')], fileMode: 0o640, dirMode: 0o750, readMsMax: 100 });
+  const path = join(folder, 'allowed', archiveFileName(key));
+  // Whoever opens it waits for whoever writes it.
+  execFileSync('mkfifo', [path]);
+  const read = () => patient.read(uriOf('allowed'), key, 0, 1);
+  const asked = Array.from({ length: 10 }, async () => await read().catch((error: unknown) => error));
+  const errors = await Promise.all(asked);
+  expect(errors.every((error) => error instanceof ArchiveAway)).toBe(true);
+  const told = errors.map((error) => (error as Error).message.replaceAll(/^.*allowed /g, ''));
+  expect(Map.groupBy(told, (message) => message).get('is read by 4 calls now, its limit')).toHaveLength(6);
+  // They come to their end. All threads wait for that, so it takes a call that needs none.
+  const writer = openSync(path, 'r+');
+  await expect.poll(async () => await read().catch((error: unknown) => String(error))).not.toContain('its limit');
+  closeSync(writer);
 });
 
 describe('nothing is written outside of the folders that are allowed', () => {

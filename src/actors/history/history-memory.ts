@@ -110,6 +110,8 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const side = new SideTasks({
       runners: options.sideRunners ?? {},
       tenure,
+      clock,
+      logger,
       isPending: (taskId) => core.transferTask(taskId) !== undefined || core.timerTask(taskId) !== undefined,
     });
     const own = new OwnCommands({ core, tenure, failed, side, namespaces, clock, random });

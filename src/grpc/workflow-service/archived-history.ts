@@ -1,7 +1,8 @@
 /** Histories that retention has deleted, read from where they were archived. */
+import { ArchiveAway, ArchiveDamaged } from '../../actors/archiver.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
-import { notFound } from '../errors/details.ts';
+import { notFound, unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -31,6 +32,12 @@ export function archivedPlace(context: HandlerContext, bytes: Uint8Array, asked:
   return { key: { namespaceId, workflowId, runId }, place: nextEventId };
 }
 
+function unreadable(error: unknown): never {
+  if (error instanceof ArchiveDamaged) throw new StatusError(statusCode.dataLoss, error.message);
+  if (error instanceof ArchiveAway) throw unavailable(`the archived history cannot be read now: ${error.message}`);
+  throw error;
+}
+
 export async function archivedPage(
   context: HandlerContext,
   key: RunKey,
@@ -39,7 +46,7 @@ export async function archivedPage(
 ): Promise<GetWorkflowExecutionHistoryResponse> {
   const uri = context.ports.cluster.namespaceById(key.namespaceId)?.archival.uri ?? '';
   if (uri === '') throw invalidArgument('Requested workflow history not found, may have passed retention period.');
-  const page = await context.ports.archival?.archiver.read(uri, key, place, eventsMin);
+  const page = await context.ports.archival?.archiver.read(uri, key, place, eventsMin).catch(unreadable);
   if (page === undefined) throw notFound('requested workflow history does not exist');
   const { events, nextPlace } = page;
   const nextPageToken =

@@ -13,7 +13,7 @@ import { isAskFailure } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
-import { SideRoom } from './side-room.ts';
+import { type SidePlace, SideRoom } from './side-room.ts';
 import type { ArchiveTask, LetterCheckTask, SideAnswer, SideRunners } from './side-tasks.ts';
 
 export type ArchiveTasksOptions = {
@@ -27,31 +27,54 @@ export type ArchiveTasksOptions = {
   readonly clock: Pick<Clock, 'monoMs'>;
 };
 
-const placesMax = 8;
+/** Each may hold a thread of the process's own, and bin/perdure gives it some more than these. */
+const archiving = { placesMax: 8, placesPerDestinationMax: 4 } as const;
+const checking = { placesMax: 8, placesPerDestinationMax: 8 } as const;
+/** Of one history: 50 MiB on a slow disk take less. */
+const ATTEMPT_MS_MAX = 300_000;
 const ASK_TIMEOUT_MS = 10_000;
 /** Of what is in memory of a history at a time. */
 const page = { eventsMax: 100, bytesMax: 1024 * 1024 } as const;
 
 export function archiveRunners(options: ArchiveTasksOptions): SideRunners {
-  const limits = { placesMax, placesPerDestinationMax: placesMax };
   const archive = new ArchiveTasks(options);
   return {
-    archiveExecution: { room: new SideRoom(() => limits), destinationOf: () => 'archive', attempt: (task) => archive.archive(task) },
-    archiveLetterCheck: { room: new SideRoom(() => limits), destinationOf: () => 'letters', attempt: (task) => archive.check(task) },
+    archiveExecution: {
+      room: new SideRoom(() => archiving),
+      placeOf: (task) => archive.placeOf(task),
+      attemptMsMax: ATTEMPT_MS_MAX,
+      attempt: (task) => archive.archive(task),
+    },
+    archiveLetterCheck: {
+      room: new SideRoom(() => checking),
+      placeOf: ({ key: { namespaceId } }) => ({ destination: 'letters', namespaceId }),
+      attemptMsMax: ATTEMPT_MS_MAX,
+      attempt: (task) => archive.check(task),
+    },
   };
 }
 
 class ArchiveTasks {
   readonly #options: ArchiveTasksOptions;
+  /** Runs whose files are being written, some of them perhaps by an attempt that nobody waits for any more. */
+  readonly #beingWritten = new Set<string>();
 
   constructor(options: ArchiveTasksOptions) {
     this.#options = options;
   }
 
+  placeOf({ key: { namespaceId } }: ArchiveTask): SidePlace {
+    return { destination: this.#options.archiver?.destinationOf(this.#uriOf(namespaceId)) ?? '', namespaceId };
+  }
+
+  #uriOf(namespaceId: string): string {
+    return this.#options.registry.view.namespaceById(namespaceId)?.archival.uri ?? '';
+  }
+
   async archive({ key, taskId }: ArchiveTask): Promise<SideAnswer> {
-    const { archiver, registry } = this.#options;
+    const { archiver } = this.#options;
     const archived: SideAnswer = { kind: 'done', command: { kind: 'archived', taskId } };
-    const uri = registry.view.namespaceById(key.namespaceId)?.archival.uri ?? '';
+    const uri = this.#uriOf(key.namespaceId);
     if (archiver === undefined) return waits('the cluster archives no histories now (archival.history.state)');
     if (uri === '') return failed(new Error('the namespace names no place for its archived histories'));
     const position = await this.#ask(key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
@@ -61,11 +84,16 @@ class ArchiveTasks {
       return failure.kind === 'over' ? archived : { kind: 'failed', failure };
     }
     if (position.kind !== 'historyPosition' || !position.closed) return failed(new Error('the run is open'));
+    // Two of one run would write into each other's file.
+    if (this.#beingWritten.has(key.runId)) return waits('an earlier attempt has not come to its end');
+    this.#beingWritten.add(key.runId);
     try {
       await archiver.write(uri, key, this.#pages(key, position.lastEventId));
       return archived;
     } catch (error) {
       return error instanceof NotRead ? { kind: 'failed', failure: error.failure } : { kind: 'failed', failure: fileFailure(error) };
+    } finally {
+      this.#beingWritten.delete(key.runId);
     }
   }
 
@@ -117,7 +145,7 @@ function failed(error: unknown): SideAnswer {
 }
 
 function waits(message: string): SideAnswer {
-  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotConfigured', message) } };
+  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotReady', message) } };
 }
 
 /** What any other task would meet just as well, and what passes by itself. */

@@ -1,25 +1,35 @@
 /**
  * Room for tasks that take I/O of unknown length: so many of a process at once, and so many for one destination.
  *
- *     enter(destination, work) ─▶ waits in the line of its destination ─▶ turn ─▶ work … ─▶ the next
+ *     enter(place, work) ─▶ waits in the line of its namespace ─▶ turn ─▶ work … ─▶ the next
  *
- * Lines have their turns one after the other: a destination that hangs holds up what is for it, and as many places as it may have.
+ *     /mnt/a   orders ▤▤▤▤▤▤▤   billing ▤      destinations have their turns one after the other, and so have the namespaces of one:
+ *     /mnt/b   stock ▤▤                        what hangs holds up what is for it, and as many places as it may have
  */
+import { Fifo } from '../../../kernel/fifo.ts';
+
 export type SideRoomLimits = {
   /** Of the process. */
   readonly placesMax: number;
   readonly placesPerDestinationMax: number;
 };
 
-/** Never rejects. */
+/** What may hang as one, and for whom. */
+export type SidePlace = { readonly destination: string; readonly namespaceId: string };
+
+/** Never rejects. Its place is free once it has ended. */
 export type SideWork = () => Promise<void>;
 
-type Line = { running: number; readonly waiting: SideWork[] };
+type Destination = {
+  running: number;
+  /** By namespace, those first whose turn is next. Without work a line is gone. */
+  readonly lines: Map<string, Fifo<SideWork>>;
+};
 
 export class SideRoom {
   readonly #limits: () => SideRoomLimits;
-  /** By destination, those first whose turn is next. One without work is gone. */
-  readonly #lines = new Map<string, Line>();
+  /** Those first whose turn is next. One without work is gone. */
+  readonly #destinations = new Map<string, Destination>();
   #running = 0;
   #waiting = 0;
 
@@ -36,13 +46,12 @@ export class SideRoom {
     return this.#waiting;
   }
 
-  enter(destination: string, work: SideWork): void {
-    let line = this.#lines.get(destination);
-    if (line === undefined) {
-      line = { running: 0, waiting: [] };
-      this.#lines.set(destination, line);
-    }
-    line.waiting.push(work);
+  enter({ destination: name, namespaceId }: SidePlace, work: SideWork): void {
+    const destination = this.#destinations.get(name) ?? { running: 0, lines: new Map<string, Fifo<SideWork>>() };
+    this.#destinations.set(name, destination);
+    const line = destination.lines.get(namespaceId) ?? new Fifo<SideWork>();
+    destination.lines.set(namespaceId, line);
+    line.push(work);
     this.#waiting++;
     this.#fill();
   }
@@ -50,34 +59,42 @@ export class SideRoom {
   #fill(): void {
     const { placesMax, placesPerDestinationMax } = this.#limits();
     while (this.#waiting > 0 && this.#running < placesMax) {
-      const next = this.#nextLine(placesPerDestinationMax);
+      const next = this.#nextDestination(placesPerDestinationMax);
       if (next === undefined) return;
-      const [destination, line] = next;
-      const work = line.waiting.shift();
-      if (work === undefined) return;
-      this.#waiting--;
-      // Behind the others.
-      this.#lines.delete(destination);
-      this.#lines.set(destination, line);
-      void this.#run(destination, line, work);
+      const [name, destination] = next;
+      this.#destinations.delete(name);
+      this.#destinations.set(name, destination);
+      void this.#run(name, destination, nextOf(destination.lines));
     }
   }
 
-  #nextLine(placesMax: number): [string, Line] | undefined {
-    for (const entry of this.#lines) if (entry[1].waiting.length > 0 && entry[1].running < placesMax) return entry;
+  #nextDestination(placesMax: number): [string, Destination] | undefined {
+    for (const entry of this.#destinations) if (entry[1].lines.size > 0 && entry[1].running < placesMax) return entry;
     return undefined;
   }
 
-  async #run(destination: string, line: Line, work: SideWork): Promise<void> {
-    line.running++;
+  async #run(name: string, destination: Destination, work: SideWork): Promise<void> {
+    this.#waiting--;
+    destination.running++;
     this.#running++;
     try {
       await work();
     } finally {
-      line.running--;
+      destination.running--;
       this.#running--;
-      if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(destination);
+      if (destination.running === 0 && destination.lines.size === 0) this.#destinations.delete(name);
       this.#fill();
     }
   }
+}
+
+/** Of the namespace whose turn it is; then it stands behind the others. */
+function nextOf(lines: Map<string, Fifo<SideWork>>): SideWork {
+  for (const [namespaceId, line] of lines) {
+    const work = line.shift();
+    lines.delete(namespaceId);
+    if (line.length > 0) lines.set(namespaceId, line);
+    return work;
+  }
+  throw new Error('a destination that has lines has work');
 }

@@ -5,15 +5,19 @@
  *          ▲               (of the process)             └─ failed ─▶ judged like any other (failed-tasks.ts)
  *          └── after a takeover: whatever is pending still, from the beginning
  *
- * What an attempt has done and no record says is done once more, so it must bear that.
+ * What an attempt has done and no record says is done once more, so it must bear that. One that takes longer than it may has failed, and keeps its
+ * place until it ends: a folder that hangs cannot be left.
  */
-import type { TaskFailure } from '../../../deadletters/task-failure.ts';
+import { saidError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { OwnHistoryCommand } from '../../../history/commands.ts';
 import type { TimerTask } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Tenure } from '../../partition/tenure.ts';
+import type { Clock } from '../../ports.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import { NowAndThen } from '../../now-and-then.ts';
 import { thrownByTask } from '../hand-over/task-failures.ts';
-import type { SideRoom } from './side-room.ts';
+import type { SidePlace, SideRoom } from './side-room.ts';
 
 /** What has come of an attempt. */
 export type SideAnswer =
@@ -25,7 +29,8 @@ type AnySideTask = ArchiveTask | LetterCheckTask;
 /** Of a process, for one kind of task. */
 export type SideRunner<Task extends AnySideTask> = {
   readonly room: SideRoom;
-  readonly destinationOf: (task: Task) => string;
+  readonly placeOf: (task: Task) => SidePlace;
+  readonly attemptMsMax: number;
   /** What it throws is a failure. */
   readonly attempt: (task: Task) => Promise<SideAnswer>;
 };
@@ -42,15 +47,21 @@ export type SideRunners = {
 export type SideTasksOptions = {
   readonly runners: SideRunners;
   readonly tenure: Pick<Tenure<never>, 'active'>;
+  readonly clock: Pick<Clock, 'after' | 'monoMs'>;
+  readonly logger: Logger;
   /** False: it has ended, or waits aside. */
   readonly isPending: (taskId: number) => boolean;
 };
 
+const WARN_INTERVAL_MS = 60_000;
+
 export class SideTasks {
   readonly #options: SideTasksOptions;
+  readonly #warnings: NowAndThen;
 
   constructor(options: SideTasksOptions) {
     this.#options = options;
+    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
   }
 
   /** `answered`: in the same tenure, and of a task that is pending still; else never. */
@@ -69,10 +80,29 @@ export class SideTasks {
   #enter<Task extends AnySideTask>(task: Task, runner: SideRunner<Task> | undefined, answered: (answer: SideAnswer) => void): void {
     if (runner === undefined)
       return answered({ kind: 'failed', failure: thrownByTask(new Error(`this server does not run ${task.kind}`)) });
-    runner.room.enter(runner.destinationOf(task), async () => {
+    const place = runner.placeOf(task);
+    runner.room.enter(place, async () => {
       if (!this.#isWanted(task)) return;
-      const answer = await attemptOf(task, runner);
-      if (this.#isWanted(task)) answered(answer);
+      let isAnswered = false;
+      const answer = (of: SideAnswer): void => {
+        if (!isAnswered && this.#isWanted(task)) answered(of);
+        isAnswered = true;
+      };
+      const timer = this.#options.clock.after(runner.attemptMsMax, () => {
+        this.#tellHanging(task, place);
+        answer(tooLong(runner.attemptMsMax));
+      });
+      answer(await attemptOf(task, runner));
+      timer.cancel();
+    });
+  }
+
+  #tellHanging({ kind, key }: AnySideTask, { destination }: SidePlace): void {
+    if (!this.#warnings.now()) return;
+    this.#options.logger.warn('a task beside its shard has not come to its end, and keeps its place until it does', {
+      task: kind,
+      destination,
+      ...key,
     });
   }
 
@@ -80,6 +110,11 @@ export class SideTasks {
     const { tenure, isPending } = this.#options;
     return tenure.active && isPending(taskId);
   }
+}
+
+function tooLong(attemptMsMax: number): SideAnswer {
+  const error = saidError('TimedOut', `there was no answer within ${attemptMsMax / 1_000} s`);
+  return { kind: 'failed', failure: { kind: 'failed', by: 'dependency', error } };
 }
 
 async function attemptOf<Task extends AnySideTask>(task: Task, { attempt }: SideRunner<Task>): Promise<SideAnswer> {

@@ -5,9 +5,9 @@ function roomOf(placesMax: number, placesPerDestinationMax: number) {
   const room = new SideRoom(() => ({ placesMax, placesPerDestinationMax }));
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const enter = (destination: string, name: string): void =>
+  const enter = (destination: string, name: string, namespaceId = 'orders'): void =>
     room.enter(
-      destination,
+      { destination, namespaceId },
       () =>
         new Promise((resolve) => {
           begun.push(name);
@@ -53,6 +53,17 @@ describe('a room for tasks that take their time', () => {
     expect(begun).toEqual(['long 1', 'long 2', 'short 1', 'long 3']);
   });
 
+  test('namespaces of one destination have their turns one after the other, however much one of them wants', async () => {
+    const { room, begun, enter, end } = roomOf(4, 2);
+    for (let nth = 0; nth < 20_000; nth++) enter('disk', `many ${nth}`, 'many');
+    enter('disk', 'few 0', 'few');
+    enter('disk', 'few 1', 'few');
+    for (const name of ['many 0', 'many 1', 'many 2', 'few 0']) await end(name);
+    expect(begun).toEqual(['many 0', 'many 1', 'many 2', 'few 0', 'many 3', 'few 1']);
+    for (let at = 4; at < begun.length; at++) await end(begun[at] ?? '');
+    expect([room.running, room.waiting, begun.length]).toEqual([0, 0, 20_002]);
+  });
+
   test('limits that are raised are taken with the next that comes or goes', () => {
     let placesMax = 1;
     const room = new SideRoom(() => ({ placesMax, placesPerDestinationMax: 9 }));
@@ -61,10 +72,10 @@ describe('a room for tasks that take their time', () => {
       begun++;
       return new Promise(() => {});
     };
-    for (let nth = 0; nth < 3; nth++) room.enter('disk', work);
+    for (let nth = 0; nth < 3; nth++) room.enter({ destination: 'disk', namespaceId: 'orders' }, work);
     expect(begun).toBe(1);
     placesMax = 9;
-    room.enter('disk', work);
+    room.enter({ destination: 'disk', namespaceId: 'orders' }, work);
     expect(begun).toBe(4);
   });
 });
