@@ -70,7 +70,7 @@ describe('a letter', () => {
     expect(after(times(69, failed)).kind).toBe('again');
     expect(after(times(70, failed))).toMatchObject({
       kind: 'letter',
-      cause: 'retries-exhausted',
+      why: { cause: 'retries-exhausted', disposition: 'exhausted' },
       attempts: { attempts: 70, failures: 70, firstFailureTimeMs: 1_000, lastFailureTimeMs: 70_000 },
     });
   });

@@ -220,6 +220,9 @@ test('schema 5 is still read, and means what it meant: tasks of later kinds', ()
 
 const about = { namespaceId: '', namespace: '', workflowId: '', runId: '', runs: [], tasks: [] };
 
+/** Whose trouble it looks like was not told then. */
+const failureOfThen = { ...taskFailure, disposition: '' } as const;
+
 const handedOverRecord: HistoryRecord = {
   ...about,
   schema: 4,
@@ -237,7 +240,7 @@ const handedOverRecord: HistoryRecord = {
         key: { namespaceId: 'ns-id', workflowId: 'wf', runId: '00000000-0000-4000-8000-000000000001' },
         outcome: { kind: 'completed', result: Uint8Array.of(1, 2, 3) },
       },
-      failure: taskFailure,
+      failure: failureOfThen,
       subject: unknownSubject,
     },
   ],
@@ -284,7 +287,7 @@ const endedRecord: HistoryRecord = {
   lettersEnded: [
     { letter, outcome: { kind: 'applied' } },
     { letter: { ...letter, generation: 0 }, outcome: { kind: 'noop', detail: 'the workflow is closed' } },
-    { letter: { ...letter, messageId: 0 }, outcome: { kind: 'failed', failure: taskFailure } },
+    { letter: { ...letter, messageId: 0 }, outcome: { kind: 'failed', failure: failureOfThen } },
   ],
 };
 

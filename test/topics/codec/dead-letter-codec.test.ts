@@ -107,6 +107,10 @@ describe('a letter', () => {
           "retries-exhausted",
         ],
         [
+          "perdure.disposition",
+          "exhausted",
+        ],
+        [
           "perdure.error-type",
           "Unavailable",
         ],

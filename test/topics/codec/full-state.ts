@@ -1,5 +1,6 @@
 /** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
 import type { WrittenCounters } from '../../../src/history/checkpoint/state-wire.ts';
+import type { TaskFailure } from '../../../src/history/hand-over/hand-over-commands.ts';
 import { taskFailure, unknownSubject } from '../../history/hand-over/task-failure.ts';
 import type { ParentLink } from '../../../src/history/commands.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
@@ -344,45 +345,58 @@ export const fullTasks: readonly PendingTask[] = [
   { kind: 'retention', ...timerTask },
 ];
 
-export const handedOver: WrittenCounters = {
-  taskIdLast: 12,
-  runs: 0,
-  runsBehind: [],
-  handOvers: new Map([
-    ['visibility', { lastSequence: 2 ** 40, waiting: [] }],
-    [
-      'transfer',
-      {
-        lastSequence: 9,
-        waiting: [
-          {
-            category: 'transfer',
-            sequence: 9,
-            task: {
-              kind: 'notifyParent',
-              taskId: 11,
-              version: 0,
-              key: { namespaceId: 'ns-id', workflowId: 'wf', runId: 'run' },
-              outcome: { kind: 'terminated' },
+/** Whose trouble a failure looks like was not told at first. */
+const failureOfThen: TaskFailure = { ...taskFailure, disposition: '' };
+
+export const handedOver = withTask(taskFailure);
+export const handedOverThen = withTask(failureOfThen);
+
+function withTask(failure: TaskFailure): WrittenCounters {
+  return {
+    taskIdLast: 12,
+    runs: 0,
+    runsBehind: [],
+    handOvers: new Map([
+      ['visibility', { lastSequence: 2 ** 40, waiting: [] }],
+      [
+        'transfer',
+        {
+          lastSequence: 9,
+          waiting: [
+            {
+              category: 'transfer',
+              sequence: 9,
+              task: {
+                kind: 'notifyParent',
+                taskId: 11,
+                version: 0,
+                key: { namespaceId: 'ns-id', workflowId: 'wf', runId: 'run' },
+                outcome: { kind: 'terminated' },
+              },
+              failure,
+              subject: unknownSubject,
             },
-            failure: taskFailure,
-            subject: unknownSubject,
-          },
-        ],
-      },
-    ],
-  ]),
-};
+          ],
+        },
+      ],
+    ]),
+  };
+}
 
 /** With nothing on its way to a queue. */
-export const executedAgain: WrittenCounters = {
-  taskIdLast: 12,
-  runs: 0,
-  runsBehind: [],
-  letterMarks: [
-    { letter: { queue: 2, messageId: 2 ** 40, generation: 3 }, taskId: 2 ** 41, outcome: undefined },
-    { letter: { queue: 2, messageId: 0, generation: 0 }, taskId: 11, outcome: { kind: 'applied' } },
-    { letter: { queue: 1, messageId: 0, generation: 0 }, taskId: 0, outcome: { kind: 'noop', detail: 'the workflow is closed' } },
-    { letter: { queue: 1, messageId: 1, generation: 1 }, taskId: 10, outcome: { kind: 'failed', failure: taskFailure } },
-  ],
-};
+export const executedAgain = withLetters(taskFailure);
+export const executedAgainThen = withLetters(failureOfThen);
+
+function withLetters(failure: TaskFailure): WrittenCounters {
+  return {
+    taskIdLast: 12,
+    runs: 0,
+    runsBehind: [],
+    letterMarks: [
+      { letter: { queue: 2, messageId: 2 ** 40, generation: 3 }, taskId: 2 ** 41, outcome: undefined },
+      { letter: { queue: 2, messageId: 0, generation: 0 }, taskId: 11, outcome: { kind: 'applied' } },
+      { letter: { queue: 1, messageId: 0, generation: 0 }, taskId: 0, outcome: { kind: 'noop', detail: 'the workflow is closed' } },
+      { letter: { queue: 1, messageId: 1, generation: 1 }, taskId: 10, outcome: { kind: 'failed', failure } },
+    ],
+  };
+}
