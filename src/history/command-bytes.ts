@@ -77,7 +77,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'getHistoryPosition':
     case 'fireTimer':
     case 'archived':
-    case 'archiveLetterChecked':
+    case 'letterChecked':
     case 'runOutboxTask':
     case 'finishOutboxTask':
     case 'flushFinishedTasks':

@@ -45,7 +45,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
       return command.query.key;
     case 'fireTimer':
     case 'archived':
-    case 'archiveLetterChecked':
+    case 'letterChecked':
       return shard.timers.get(command.taskId)?.key;
     case 'runOutboxTask':
     case 'finishOutboxTask':

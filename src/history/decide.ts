@@ -1,5 +1,6 @@
 /** Which decision a command asks for. */
-import { archived, archiveLetterChecked } from './archival/archive.ts';
+import { archived } from './archival/archive.ts';
+import { letterChecked } from './execution/end-of-run.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { callbackAnswered, runCallback } from './callback/attempt.ts';
 import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
@@ -84,8 +85,8 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return fireTimer(draft, command);
     case 'archived':
       return archived(draft, command);
-    case 'archiveLetterChecked':
-      return archiveLetterChecked(draft, command);
+    case 'letterChecked':
+      return letterChecked(draft, command);
     case 'runOutboxTask':
       return runOutboxTask(draft, command);
     case 'finishOutboxTask':

@@ -197,7 +197,7 @@ export function rememberTask(run: Run, task: Task): void {
     case 'closeChild':
     case 'scheduleChildFirstTask':
     case 'archiveExecution':
-    case 'archiveLetterCheck':
+    case 'letterCheck':
     case 'callbackBackoff':
     case 'upsertVisibility':
       return;

@@ -63,8 +63,8 @@ export type HistoryLimits = {
   readonly retentionRecheckMs: number;
   /** Runs that close together are archived within so long, and before their retention is over. */
   readonly archiveDelayMsMax: number;
-  /** A run whose archive task is a letter: how often it is asked whether that is in its queue still. */
-  readonly archiveLetterRecheckMs: number;
+  /** A run of which a letter is all that keeps it: how often it is asked whether that is in its queue still. */
+  readonly letterRecheckMs: number;
   /** In one record. */
   readonly runsRetiredTogetherMax: number;
 };
@@ -116,6 +116,6 @@ export const defaultHistoryLimits: HistoryLimits = {
   retentionMsDefault: 72 * 60 * minute,
   retentionRecheckMs: 60 * minute,
   archiveDelayMsMax: 5 * minute,
-  archiveLetterRecheckMs: 60 * minute,
+  letterRecheckMs: 60 * minute,
   runsRetiredTogetherMax: 500,
 };

@@ -100,8 +100,8 @@ export type TimerTask =
   | TimerOf<'retention'>
   /** The history of a closed run is to be archived; until then the run has no retention. */
   | TimerOf<'archiveExecution'>
-  /** The run's retention would be over, but its archive task has become a letter: is that still in its queue? */
-  | TimerOf<'archiveLetterCheck'>
+  /** The run's retention would be over, but its archive task, or a callback, has become a letter: is that still in its queue? */
+  | TimerOf<'letterCheck'>
   /** The pause after a failed attempt at a completion callback is over. `stamp`: the next attempt's. */
   | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number });
 
@@ -124,10 +124,10 @@ export type PendingTask = PendingTransfer | TimerTask;
 export type SideTask = Extract<TransferTask, { readonly kind: 'invokeCallback' | 'upsertVisibility' }>;
 
 /** Of timers, likewise. */
-export type ArchivalTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'archiveLetterCheck' }>;
+export type BesideTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'letterCheck' }>;
 
-export function runsBeside(task: TimerTask): task is ArchivalTimer {
-  return task.kind === 'archiveExecution' || task.kind === 'archiveLetterCheck';
+export function runsBeside(task: TimerTask): task is BesideTimer {
+  return task.kind === 'archiveExecution' || task.kind === 'letterCheck';
 }
 
 /** Another shard has to hear of it. */
@@ -152,7 +152,7 @@ export function isSide(task: Task): task is SideTask {
 export function isOfLaterKind(task: Task): boolean {
   switch (task.kind) {
     case 'archiveExecution':
-    case 'archiveLetterCheck':
+    case 'letterCheck':
     case 'callbackBackoff':
     case 'invokeCallback':
     case 'upsertVisibility':

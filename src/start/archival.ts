@@ -30,7 +30,7 @@ export function archivalOf({ options, cluster, router, historyShards, capture }:
     registry: cluster,
     router,
     historyShards,
-    queueNumber: () => capture.queueNumberOf('archival'),
+    queueNumberOf: (category) => capture.queueNumberOf(category),
     archiver: options?.isPaused === true ? undefined : archiver,
     clock: systemClock,
   });

@@ -81,14 +81,14 @@ describe('a closed run', () => {
     const shard = new ArchivedShard();
     shard.handOver();
     expect(shard.core.handOvers?.get('archival')?.waiting).toHaveLength(1);
-    expect(shard.timer).toMatchObject({ kind: 'archiveLetterCheck', inMs: retentionMs });
+    expect(shard.timer).toMatchObject({ kind: 'letterCheck', inMs: retentionMs });
     shard.nowMs += retentionMs;
     for (let asked = 0; asked < 3; asked++) {
-      shard.do({ kind: 'archiveLetterChecked', taskId: shard.timer.taskId, isOpen: true });
-      expect(shard.timer).toMatchObject({ kind: 'archiveLetterCheck', inMs: hour });
+      shard.do({ kind: 'letterChecked', taskId: shard.timer.taskId, isOpen: true });
+      expect(shard.timer).toMatchObject({ kind: 'letterCheck', inMs: hour });
       shard.nowMs += hour;
     }
-    shard.do({ kind: 'archiveLetterChecked', taskId: shard.timer.taskId, isOpen: false });
+    shard.do({ kind: 'letterChecked', taskId: shard.timer.taskId, isOpen: false });
     const { kind, taskId, inMs } = shard.timer;
     expect([kind, inMs]).toEqual(['retention', 0]);
     shard.do({ kind: 'fireTimer', taskId, jitter: 0 });
@@ -116,7 +116,7 @@ describe('a closed run', () => {
     shard.do({ kind: 'archived', taskId });
     const before = shard.core.canonicalState();
     shard.do({ kind: 'archived', taskId });
-    shard.do({ kind: 'archiveLetterChecked', taskId, isOpen: false });
+    shard.do({ kind: 'letterChecked', taskId, isOpen: false });
     expect(shard.core.canonicalState()).toBe(before);
   });
 });

@@ -40,9 +40,21 @@ class CallingShard extends RedrivenShard {
     return this.ask({ kind: 'describeWorkflow', key })?.kind === 'description';
   }
 
+  /** Whether its letter is in its queue still, as whoever asks the queue is told. */
+  letterIsOpen = false;
+
+  /** To each time at which something is due. */
   wait(ms: number): void {
-    this.advance(ms);
-    this.fireDueTimers();
+    for (let leftMs = ms; ;) {
+      const next = this.nextTimer();
+      const inMs = next === undefined ? Infinity : Math.max(0, next.fireTimeMs - this.nowMs);
+      if (next === undefined || inMs > leftMs) return this.advance(leftMs);
+      this.advance(inMs);
+      leftMs -= inMs;
+      const task = this.core.timerTask(next.taskId);
+      if (task?.kind !== 'letterCheck') this.fireDueTimers();
+      else this.expectDone({ kind: 'letterChecked', taskId: task.taskId, isOpen: this.letterIsOpen });
+    }
   }
 }
 
@@ -83,6 +95,28 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(true);
     shard.tell({ kind: 'delivered' });
     shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
+  test('that has failed is kept beyond its retention for as long as its letter is there, and a merge delivers it', () => {
+    const shard = new CallingShard();
+    const task = shard.refused();
+    shard.letterIsOpen = true;
+    shard.wait(10 * retentionMs);
+    expect(shard.isKept).toBe(true);
+    shard.execute(task);
+    shard.tell({ kind: 'delivered' });
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
+  test('that has failed goes within the hour once its letter is purged', () => {
+    const shard = new CallingShard();
+    shard.refused();
+    shard.letterIsOpen = true;
+    shard.wait(2 * retentionMs);
+    shard.letterIsOpen = false;
+    shard.wait(hour);
     expect(shard.isKept).toBe(false);
   });
 

@@ -18,7 +18,7 @@ import type { TaskFailure } from '../../deadletters/task-failure.ts';
 import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
-import { type ArchivalTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';
+import { type BesideTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
@@ -123,11 +123,10 @@ export class OwnCommands {
   }
 
   /** It stays out of the way until its attempt is over, which the next ones do not wait for. */
-  #runBeside(task: ArchivalTimer): void {
+  #runBeside(task: BesideTimer): void {
     const { taskId } = task;
     this.#postpone(taskId, Infinity);
-    if (task.kind === 'archiveLetterCheck' && this.#isOnItsWay(task))
-      return void this.submit({ kind: 'archiveLetterChecked', taskId, isOpen: true });
+    if (task.kind === 'letterCheck' && this.#isOnItsWay(task)) return void this.submit({ kind: 'letterChecked', taskId, isOpen: true });
     this.#side.run(task, (answer) => {
       if (answer.kind === 'failed') this.#timerFailed(task, answer.failure);
       else this.submit(answer.command);
@@ -135,8 +134,10 @@ export class OwnCommands {
   }
 
   /** Its queue has not answered yet that it has the letter. */
-  #isOnItsWay({ key: { runId } }: ArchivalTimer): boolean {
-    return lineOf(this.#core.handOvers, 'archival').waiting.some(({ task }) => task.key.runId === runId);
+  #isOnItsWay({ key: { runId } }: BesideTimer): boolean {
+    const { handOvers } = this.#core;
+    const waiting = (['archival', 'outbound'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
+    return waiting.some(({ task }) => task.key.runId === runId);
   }
 
   // ── Timers that fail ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 /** The history of a run is archived, or there is no run any more. No reply. */
 export type Archived = { readonly kind: 'archived'; readonly taskId: number };
 
-/** Whether the letter of a run's archive task is in its queue still; also where nobody can tell. No reply. */
-export type ArchiveLetterChecked = { readonly kind: 'archiveLetterChecked'; readonly taskId: number; readonly isOpen: boolean };
+/** Whether a letter of the run's archive task, or of one of its callbacks, is in its queue still; also where nobody can tell. No reply. */
+export type LetterChecked = { readonly kind: 'letterChecked'; readonly taskId: number; readonly isOpen: boolean };
 
-export type ArchivalCommand = Archived | ArchiveLetterChecked;
+export type ArchivalCommand = Archived | LetterChecked;

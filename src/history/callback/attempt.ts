@@ -13,7 +13,7 @@ import type { HistoryReply } from '../replies.ts';
 import type { CallbackBackoffTask, InvokeCallbackTask } from '../tasks.ts';
 import { type Callback, callbackOf, isUnsettled } from './callback.ts';
 import type { CallbackAnswered, RunCallback } from './callback-commands.ts';
-import { addEndOfRun } from '../archival/archive.ts';
+import { addEndOfRun } from '../execution/end-of-run.ts';
 
 const done: HistoryReply = { kind: 'done' };
 

@@ -97,6 +97,11 @@ export function isUnsettled({ state }: Callback): boolean {
   return state !== callbackState.failed && state !== callbackState.succeeded;
 }
 
+/** For good: its task is a letter, or was. */
+export function hasFailed({ state }: Callback): boolean {
+  return state === callbackState.failed;
+}
+
 export function callbackOf(run: { readonly callbacks: Callbacks }, callbackId: string): Callback | undefined {
   return run.callbacks.find((callback) => callback.callbackId === callbackId);
 }

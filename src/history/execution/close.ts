@@ -2,7 +2,7 @@
  * The end of a run, whoever ends it: `decideClose` says whether it ends for good or another run goes on in its place. What it had pending
  * ends silently; children follow their parent close policy; a parent is told, unless another run goes on.
  */
-import { addEndOfRun } from '../archival/archive.ts';
+import { addEndOfRun } from './end-of-run.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { invokeCallbacks } from '../callback/attempt.ts';

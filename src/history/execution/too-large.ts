@@ -36,7 +36,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'noteLetters':
     case 'retireRuns':
     case 'archived':
-    case 'archiveLetterChecked':
+    case 'letterChecked':
     case 'executeLetter':
     case 'confirmLetter':
     case 'runOutboxTask':

@@ -22,7 +22,7 @@ const taskTypes = {
   retention: 'TASK_TYPE_DELETE_HISTORY_EVENT',
   archiveExecution: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION',
   // There the letter alone is kept, and its run waits for nobody.
-  archiveLetterCheck: 'TASK_TYPE_DELETE_HISTORY_EVENT',
+  letterCheck: 'TASK_TYPE_DELETE_HISTORY_EVENT',
   invokeCallback: 'TASK_TYPE_STATE_MACHINE_OUTBOUND',
   callbackBackoff: 'TASK_TYPE_STATE_MACHINE_TIMER',
   upsertVisibility: 'TASK_TYPE_VISIBILITY_UPSERT_EXECUTION',
@@ -53,7 +53,7 @@ const categories: { readonly [kind in Task['kind']]: TaskCategory } = {
   runTimeout: 'timer',
   executionTimeout: 'timer',
   retention: 'timer',
-  archiveLetterCheck: 'timer',
+  letterCheck: 'timer',
   callbackBackoff: 'timer',
   upsertVisibility: 'visibility',
   archiveExecution: 'archival',

@@ -133,7 +133,7 @@ function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
 }
 
 function outlivesClose({ kind }: TimerTask): boolean {
-  return kind === 'retention' || kind === 'archiveExecution' || kind === 'archiveLetterCheck' || kind === 'callbackBackoff';
+  return kind === 'retention' || kind === 'archiveExecution' || kind === 'letterCheck' || kind === 'callbackBackoff';
 }
 
 /** By a worker. */

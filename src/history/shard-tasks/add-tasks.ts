@@ -2,7 +2,7 @@
  * Tasks from outside, into normal processing: as those of letters are executed again (src/history/redrive), but nobody waits for what comes of
  * them, and one that fails for good becomes a letter like any other.
  */
-import { retentionOf } from '../archival/archive.ts';
+import { retentionOf } from '../execution/end-of-run.ts';
 import type { Draft } from '../draft.ts';
 import { overtakenBy, pendingAgain, stopRetention } from '../redrive/redrive.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';

@@ -61,7 +61,7 @@ const nobody = { namespaceId: '', workflowId: '', runId: '' };
 
 /** It can be removed as well. */
 export function isListed(task: PendingTask): boolean {
-  if (isTimer(task)) return task.kind !== 'retention' && task.kind !== 'archiveLetterCheck';
+  if (isTimer(task)) return task.kind !== 'retention' && task.kind !== 'letterCheck';
   return !isDispatch(task) || task.atMatching !== true;
 }
 

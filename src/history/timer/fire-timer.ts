@@ -46,7 +46,7 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
     case 'callbackBackoff':
       return fireCallbackBackoff(draft, task);
     case 'archiveExecution':
-    case 'archiveLetterCheck':
+    case 'letterCheck':
       // They run beside the shard.
       return;
     default:

@@ -178,8 +178,8 @@ export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerT
       return { ...common, kind: timerKind.RETENTION };
     case 'archiveExecution':
       return { ...common, kind: timerKind.ARCHIVE_EXECUTION };
-    case 'archiveLetterCheck':
-      return { ...common, kind: timerKind.ARCHIVE_LETTER_CHECK };
+    case 'letterCheck':
+      return { ...common, kind: timerKind.LETTER_CHECK };
     case 'callbackBackoff':
       return { ...common, kind: timerKind.CALLBACK_BACKOFF, callbackId: task.callbackId, stamp: task.stamp };
     default:
@@ -212,8 +212,8 @@ export function fromWireTimer(wire: journal.TimerTask, record: TaskRecord): Time
       return { ...common, kind: 'retention' };
     case timerKind.ARCHIVE_EXECUTION:
       return { ...common, kind: 'archiveExecution' };
-    case timerKind.ARCHIVE_LETTER_CHECK:
-      return { ...common, kind: 'archiveLetterCheck' };
+    case timerKind.LETTER_CHECK:
+      return { ...common, kind: 'letterCheck' };
     case timerKind.CALLBACK_BACKOFF:
       return { ...common, kind: 'callbackBackoff', callbackId: wire.callbackId, stamp };
     default:

@@ -145,7 +145,7 @@ function timerInfo(task: Exclude<TimerTask, { readonly kind: 'archiveExecution' 
     case 'runTimeout':
     case 'executionTimeout':
     case 'retention':
-    case 'archiveLetterCheck':
+    case 'letterCheck':
       return common;
     case 'callbackBackoff':
       return { ...common, stamp: task.stamp };

@@ -183,7 +183,7 @@ describe('the end of a start delay', () => {
   });
 });
 
-test.each(['retention', 'archiveExecution', 'archiveLetterCheck'] as const)('%s of a workflow that is open ends nothing', (kind) => {
+test.each(['retention', 'archiveExecution', 'letterCheck'] as const)('%s of a workflow that is open ends nothing', (kind) => {
   const shard = new RedrivenShard();
   shard.start();
   const { key: runKey } = shard.describe();

@@ -307,7 +307,7 @@ export const lastMessages: readonly PendingTask[] = [
 /** Of state schema 4 and record schema 5. */
 export const laterTasks = [
   { kind: 'archiveExecution', ...timerTask },
-  { kind: 'archiveLetterCheck', ...timerTask },
+  { kind: 'letterCheck', ...timerTask },
   { kind: 'callbackBackoff', ...timerTask, callbackId: 'request-0', stamp: 7 },
   { kind: 'invokeCallback', ...transfer, callbackId: 'request-0', stamp: 7, destination: 'https://host:443' },
   { kind: 'upsertVisibility', ...transfer, isClosed: false },

@@ -2,7 +2,7 @@
  * What archives closed histories, for all shards of a process.
  *
  *     archiveExecution ─▶ position of the run ─▶ pages, one after the other ─▶ Archiver ─▶ archived
- *     archiveLetterCheck ─▶ its queue: is a letter of the run there? ─▶ archiveLetterChecked
+ *     letterCheck ─▶ the queues of archival and callbacks: is a letter of the run there? ─▶ letterChecked
  */
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import { saidError, thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
@@ -18,10 +18,10 @@ import type { ArchiveTask, LetterCheckTask, SideAnswer, SideRunners } from './si
 
 export type ArchiveTasksOptions = {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
-  readonly router: Pick<Asker, 'askHistory' | 'askDeadLetters'>;
+  readonly router: Pick<Asker, 'askHistory' | 'askDeadLetters' | 'askCluster'>;
   readonly historyShards: number;
-  /** The queue of archival tasks; undefined: there is none yet. */
-  readonly queueNumber: () => number | undefined;
+  /** Of dead letters; undefined: none is known yet. */
+  readonly queueNumberOf: (category: 'archival' | 'outbound') => number | undefined;
   /** undefined: nothing is archived now, and tasks wait. */
   readonly archiver: Archiver | undefined;
   readonly clock: Pick<Clock, 'monoMs'>;
@@ -45,7 +45,7 @@ export function archiveRunners(options: ArchiveTasksOptions): SideRunners {
       attemptMsMax: ATTEMPT_MS_MAX,
       attempt: (task) => archive.archive(task),
     },
-    archiveLetterCheck: {
+    letterCheck: {
       room: new SideRoom(() => checking),
       placeOf: ({ key: { namespaceId } }) => ({ destination: 'letters', namespaceId }),
       attemptMsMax: ATTEMPT_MS_MAX,
@@ -110,17 +110,30 @@ class ArchiveTasks {
 
   /** Where nobody can tell it is taken to be there: the run is kept, and asked for again. */
   async check({ key: { runId }, taskId }: LetterCheckTask): Promise<SideAnswer> {
-    const { queueNumber, router, clock } = this.#options;
-    const queue = queueNumber();
+    const isOpen = (await this.#hasLetter('outbound', runId)) || (await this.#hasLetter('archival', runId));
+    return { kind: 'done', command: { kind: 'letterChecked', taskId, isOpen } };
+  }
+
+  async #hasLetter(category: 'archival' | 'outbound', runId: string): Promise<boolean> {
+    const { queueNumberOf, router, clock } = this.#options;
+    // What this process has folded of the queues may lag behind.
+    if (queueNumberOf(category) === undefined && !(await this.#readQueues())) return true;
+    const queue = queueNumberOf(category);
+    if (queue === undefined) return false;
     const condition = { kind: 'compare', column: { name: 'RunId', kind: 'keyword' }, operator: '=', operand: runId } as const;
-    const isOpen = await new Promise<boolean>((resolve) => {
-      if (queue === undefined) return resolve(true);
-      const request = { kind: 'findLetters', condition, afterMessageId: -1, max: 1 } as const;
+    const request = { kind: 'findLetters', condition, afterMessageId: -1, max: 1 } as const;
+    return new Promise((resolve) => {
       router.askDeadLetters(queue, request, clock.monoMs() + ASK_TIMEOUT_MS, (answer) =>
         resolve(answer.kind !== 'letterIds' || answer.ids.length > 0),
       );
     });
-    return { kind: 'done', command: { kind: 'archiveLetterChecked', taskId, isOpen } };
+  }
+
+  #readQueues(): Promise<boolean> {
+    const { router, clock } = this.#options;
+    return new Promise((resolve) => {
+      router.askCluster({ kind: 'syncCluster' }, clock.monoMs() + ASK_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
+    });
   }
 
   #ask<Request extends HistoryRequest>({ namespaceId, workflowId }: RunKey, request: Request): Promise<HistoryAnswer<Request>> {

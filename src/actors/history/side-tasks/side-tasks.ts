@@ -36,12 +36,12 @@ export type SideRunner<Task extends AnySideTask> = {
 };
 
 export type ArchiveTask = Extract<TimerTask, { readonly kind: 'archiveExecution' }>;
-export type LetterCheckTask = Extract<TimerTask, { readonly kind: 'archiveLetterCheck' }>;
+export type LetterCheckTask = Extract<TimerTask, { readonly kind: 'letterCheck' }>;
 
 /** Absent: such tasks fail, as those that this server cannot run. */
 export type SideRunners = {
   readonly archiveExecution?: SideRunner<ArchiveTask>;
-  readonly archiveLetterCheck?: SideRunner<LetterCheckTask>;
+  readonly letterCheck?: SideRunner<LetterCheckTask>;
 };
 
 export type SideTasksOptions = {
@@ -70,8 +70,8 @@ export class SideTasks {
     switch (task.kind) {
       case 'archiveExecution':
         return this.#enter(task, runners.archiveExecution, answered);
-      case 'archiveLetterCheck':
-        return this.#enter(task, runners.archiveLetterCheck, answered);
+      case 'letterCheck':
+        return this.#enter(task, runners.letterCheck, answered);
       default:
         return unreachable(task);
     }
