@@ -2,9 +2,11 @@
 import { expect, test } from 'vitest';
 import { AuditCore } from '../../src/deadletters/audit/audit-core.ts';
 import type { AuditEntry } from '../../src/deadletters/audit/audit-entry.ts';
+import { JobsStory } from '../../src/deadletters/audit/jobs-story.ts';
 import { QueueStory } from '../../src/deadletters/audit/queue-story.ts';
 import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
 import { auditCodec } from '../../src/topics/codec/audit-codec.ts';
+import { job } from '../grpc/deadletter-service/jobs.ts';
 import { letterOf } from './letters.ts';
 
 const queue = 'dlq.test.transfer.active';
@@ -107,4 +109,26 @@ test('an entry is JSON under the topic of the letters, and is read again as it w
   });
   const stored = { ...encoded, epoch: 1, sequence: 1, offset: 0 };
   expect(auditCodec.decode(encoded.value, encoded.schema, stored).entry).toEqual(given);
+});
+
+test('of a plan over more than a thousand letters the ranges of its ids are told, and read again; earlier entries have none', () => {
+  const story = new JobsStory({ source: 'test.dlq-jobs', queueTopic: () => queue });
+  const { jobId: planId, planHash: hash, options } = job;
+  const ids = [
+    { from: 0, to: 999 },
+    { from: 2_000, to: 2_001 },
+  ];
+  const { actor, reason, query, groupId, operation } = job;
+  const author = { actor, reason, query, groupId, operation, queue: job.queue };
+  const plan = { ...author, planId, hash, requestHash: '', ids, selected: 1_002, causes: [], options, createdTimeMs: 1, expireTimeMs: 2 };
+  story.tell({ kind: 'plan', timeMs: 1, plan, act: { action: 'plan', actor: 'anna', reason: '' } }, 3);
+  const [planned] = story.take();
+  if (planned === undefined) return expect.unreachable();
+  expect(planned).toMatchObject({ action: 'plan', letters: 1_002, messageIds: [], messageIdRanges: ids });
+  const encoded = auditCodec.encode({ kind: 'entry', timeMs: 1, entry: planned });
+  const stored = { ...encoded, epoch: 1, sequence: 1, offset: 0 };
+  expect(auditCodec.decode(encoded.value, encoded.schema, stored).entry).toEqual(planned);
+  const { messageIdRanges: _, ...earlier } = JSON.parse(new TextDecoder().decode(encoded.value)) as Readonly<Record<string, unknown>>;
+  const value = new TextEncoder().encode(JSON.stringify(earlier));
+  expect(auditCodec.decode(value, encoded.schema, { ...stored, value }).entry).toEqual({ ...planned, messageIdRanges: [] });
 });

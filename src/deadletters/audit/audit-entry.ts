@@ -6,6 +6,8 @@
  * An entry is known by the record that it tells of (`source`, `offset`), so the same one told twice is told once.
  */
 
+import type { IdRange } from '../commands.ts';
+
 /** `finish`: a job has ended, and `outcome` is its last state. */
 export type AuditAction =
   | 'dead-letter'
@@ -49,8 +51,10 @@ export type AuditEntry = {
   readonly jobId: string;
   readonly planHash: string;
   readonly filter: string;
-  /** AUDIT_IDS_MAX at most; of plans and jobs with more: none, their journal has them. */
+  /** AUDIT_IDS_MAX at most. */
   readonly messageIds: readonly number[];
+  /** In their place, of plans and jobs with more. */
+  readonly messageIdRanges: readonly IdRange[];
   /** Letters that it is about. */
   readonly letters: number;
   readonly outcome: string;
@@ -66,5 +70,6 @@ export const nobodyKnown: Caller = { authType: '', peer: '', client: '', request
 /** What an entry says where nothing else is known. */
 export const noDetails = {
   caller: nobodyKnown,
+  messageIdRanges: [],
   ...{ reason: '', jobId: '', planHash: '', filter: '', outcome: '', errorType: '', generation: 0 },
 } as const;

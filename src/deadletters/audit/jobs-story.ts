@@ -41,8 +41,8 @@ export class JobsStory implements AuditStory<JobsRecord> {
   #of({ queue, query, ids }: Plan | Job, { action, actor, caller = nobodyKnown, reason }: JobAct) {
     const letters = countIds(ids);
     const topic = this.#topics.queueTopic(queue.category, queue.sourceCluster);
-    const messageIds = letters <= AUDIT_IDS_MAX ? ids.flatMap(idsIn) : [];
-    return { ...noDetails, queue: topic, action, subject: actor, caller, reason, filter: query, messageIds, letters };
+    const which = letters <= AUDIT_IDS_MAX ? { messageIds: ids.flatMap(idsIn) } : { messageIds: [], messageIdRanges: ids };
+    return { ...noDetails, queue: topic, action, subject: actor, caller, reason, filter: query, ...which, letters };
   }
 }
 

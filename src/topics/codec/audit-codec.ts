@@ -13,9 +13,11 @@ const schema = 1;
 export const auditCodec: RecordCodec<AuditRecord> = { encode, decode };
 
 function encode({ entry, timeMs }: AuditRecord): EncodedRecord {
-  const { timeMs: toldMs, subject, caller, letters, source, ...same } = entry;
+  const { timeMs: toldMs, subject, caller, letters, source, messageIdRanges, ...same } = entry;
   const { authType, peer, client, requestId } = caller;
-  const value = { time: new Date(toldMs).toISOString(), ...same, source, letters, actor: { subject, authType, peer }, client, requestId };
+  const ranges = messageIdRanges.length === 0 ? {} : { messageIdRanges };
+  const time = new Date(toldMs).toISOString();
+  const value = { time, ...same, ...ranges, source, letters, actor: { subject, authType, peer }, client, requestId };
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   return { key: entry.queue, schema, type: 'DeadLetterAudit', namespace: '', workflowId: '', runId: '', timeMs, value: bytes };
 }
@@ -43,7 +45,7 @@ function entryOf(body: unknown, queue: string): AuditEntry {
     client: textIn(body, 'client'),
     requestId: textIn(body, 'requestId'),
   };
-  const ids = valueIn(body, 'messageIds');
+  const [ids, ranges] = [valueIn(body, 'messageIds'), valueIn(body, 'messageIdRanges')];
   const action = textIn(body, 'action');
   if (!isAction(action)) throw new Error(`this version does not know the action ${action}`);
   const { jobId, planHash, filter, outcome, errorType, reason, source, time } = textsIn(body);
@@ -53,6 +55,8 @@ function entryOf(body: unknown, queue: string): AuditEntry {
     offset: numberIn(body, 'offset'),
     subject: textIn(actor, 'subject'),
     messageIds: Array.isArray(ids) ? ids.map(Number) : [],
+    // Earlier versions told of none.
+    messageIdRanges: Array.isArray(ranges) ? ranges.map((range) => ({ from: numberIn(range, 'from'), to: numberIn(range, 'to') })) : [],
     letters: numberIn(body, 'letters'),
     generation: numberIn(body, 'generation'),
   };

@@ -21,6 +21,7 @@ export type AuditHostOptions = ActorOptions<AuditReply, AuditRecord>;
 const COMMAND_BYTES = 256;
 const ENTRY_BYTES = 1_024;
 const ID_BYTES = 8;
+const RANGE_BYTES = 32;
 /** Read at once, going backwards. */
 const STRETCH_RECORDS = 500;
 const READ_BYTES = 1024 * 1024;
@@ -131,11 +132,11 @@ class CountedOffsets {
 function fits(entry: AuditEntry, { queue, jobId, messageId }: AuditFilter): boolean {
   if (queue !== undefined && entry.queue !== queue) return false;
   if (jobId !== undefined && entry.jobId !== jobId) return false;
-  return messageId === undefined || entry.messageIds.includes(messageId);
+  return messageId === undefined || entry.messageIds.includes(messageId) || hasId(entry.messageIdRanges, messageId);
 }
 
-function entryBytes({ messageIds, filter, reason }: AuditEntry): number {
-  return ENTRY_BYTES + ID_BYTES * messageIds.length + filter.length + reason.length;
+function entryBytes({ messageIds, messageIdRanges, filter, reason }: AuditEntry): number {
+  return ENTRY_BYTES + ID_BYTES * messageIds.length + RANGE_BYTES * messageIdRanges.length + filter.length + reason.length;
 }
 
 function commandBytes(command: AuditRequest): number {

@@ -85,9 +85,9 @@ function lettersText({ messageIds, letters }: AuditEntry): string {
 /** As it stands in the audit topic. */
 function entryJson(entry: AuditEntry): object {
   const { timeMs, subject, authType, peer, client, requestId, queue, action, source, offset, ...what } = entry;
-  const { reason, jobId, planHash, filter, messageIds, letters, outcome, errorType, generation } = what;
+  const { reason, jobId, planHash, filter, messageIds, messageIdRanges, letters, outcome, errorType, generation } = what;
   return {
     ...{ time: rfc3339(timeMs), queue, action, source, offset, actor: { subject, authType, peer }, client, requestId },
-    ...{ reason, jobId, planHash, filter, messageIds, letters, outcome, errorType, generation },
+    ...{ reason, jobId, planHash, filter, messageIds, messageIdRanges, letters, outcome, errorType, generation },
   };
 }
