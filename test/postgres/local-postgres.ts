@@ -91,7 +91,7 @@ export class LocalPostgres {
     const child = this.#child;
     const backends = backendsOf(child?.pid);
     await this.#end('SIGKILL');
-    for (const backend of backends) killNow(backend);
+    for (const backend of backends) signal(backend, 'SIGKILL');
     while (backends.some(isRunning)) await pause(5);
   }
 
@@ -111,11 +111,11 @@ export class LocalPostgres {
   pause(): void {
     // First the server, or it would start backends that nobody stops.
     pauseProcess(this.#child);
-    for (const backend of backendsOf(this.#child?.pid)) process.kill(backend, 'SIGSTOP');
+    for (const backend of backendsOf(this.#child?.pid)) signal(backend, 'SIGSTOP');
   }
 
   resume(): void {
-    for (const backend of backendsOf(this.#child?.pid)) process.kill(backend, 'SIGCONT');
+    for (const backend of backendsOf(this.#child?.pid)) signal(backend, 'SIGCONT');
     this.#child?.kill('SIGCONT');
   }
 
@@ -233,11 +233,11 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function killNow(pid: number): void {
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, name);
   } catch {
-    // It saw that its server is gone.
+    // It has gone by itself since it was found: its client left, or its server did.
   }
 }
 
