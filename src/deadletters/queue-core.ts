@@ -356,6 +356,7 @@ export class QueueCore {
       quarantined: ids.count('quarantined'),
       merged: ids.count('merged'),
       purged: ids.count('purged'),
+      uncutPurges: this.#state.uncutPurges,
     });
   }
 

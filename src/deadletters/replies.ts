@@ -41,6 +41,8 @@ export type LettersCounted = {
   readonly quarantined: number;
   readonly merged: number;
   readonly purged: number;
+  /** Of those, how many may still come back. */
+  readonly uncutPurges: number;
 };
 /**
  * `failed`: it is in the queue still, with its next generation; quarantined if that was too often. Of the error type OutcomeUnknown or

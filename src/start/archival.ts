@@ -2,7 +2,8 @@
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Router } from '../actors/asks/router.ts';
 import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
-import { archiveRunners } from '../actors/history/side-tasks/archive-tasks.ts';
+import { archiveRunner } from '../actors/history/side-tasks/archive-tasks.ts';
+import { letterCheckRunner } from '../actors/history/side-tasks/letter-checks.ts';
 import type { SideRunners } from '../actors/history/side-tasks/side-tasks.ts';
 import { systemClock } from '../actors/system-ports.ts';
 import { FileArchiver } from '../archival/file-archiver.ts';
@@ -26,14 +27,16 @@ export type ArchivalSetting = {
 
 export function archivalOf({ options, cluster, router, historyShards, capture }: ArchivalSetting): Archival {
   const archiver = options === undefined ? undefined : new FileArchiver(options);
-  const runners = archiveRunners({
-    registry: cluster,
-    router,
-    historyShards,
-    queueNumberOf: (category) => capture.queueNumberOf(category),
-    archiver: options?.isPaused === true ? undefined : archiver,
-    clock: systemClock,
-  });
+  const runners: SideRunners = {
+    archiveExecution: archiveRunner({
+      registry: cluster,
+      router,
+      historyShards,
+      archiver: options?.isPaused === true ? undefined : archiver,
+      clock: systemClock,
+    }),
+    letterCheck: letterCheckRunner({ router, queueNumberOf: (category) => capture.queueNumberOf(category), clock: systemClock }),
+  };
   const port =
     options === undefined || archiver === undefined
       ? undefined

@@ -209,6 +209,7 @@ describe('dead letter queues', () => {
       quarantined: 0,
       merged: 0,
       purged: 1,
+      uncutPurges: 1,
     });
     expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
     expect(await second.ask(1, purge)).toMatchObject({ kind: 'rejected', rejection: { reason: 'not-claimed' } });

@@ -105,6 +105,7 @@ export class LetterOwners implements JobsAsker, AuditAsker {
           open: rows.length - quarantined,
           quarantined,
           merged: 0,
+          uncutPurges: 0,
           purged: 0,
         };
       }

@@ -2,7 +2,6 @@
  * What archives closed histories, for all shards of a process.
  *
  *     archiveExecution ─▶ position of the run ─▶ pages, one after the other ─▶ Archiver ─▶ archived
- *     letterCheck ─▶ the queues of archival and callbacks: is a letter of the run there? ─▶ letterChecked
  */
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import { saidError, thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
@@ -14,14 +13,12 @@ import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { type SidePlace, SideRoom } from './side-room.ts';
-import type { ArchiveTask, LetterCheckTask, SideAnswer, SideRunners } from './side-tasks.ts';
+import type { ArchiveTask, SideAnswer, SideRunner } from './side-tasks.ts';
 
 export type ArchiveTasksOptions = {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
-  readonly router: Pick<Asker, 'askHistory' | 'askDeadLetters' | 'askCluster'>;
+  readonly router: Pick<Asker, 'askHistory'>;
   readonly historyShards: number;
-  /** Of dead letters; undefined: none is known yet. */
-  readonly queueNumberOf: (category: 'archival' | 'outbound') => number | undefined;
   /** undefined: nothing is archived now, and tasks wait. */
   readonly archiver: Archiver | undefined;
   readonly clock: Pick<Clock, 'monoMs'>;
@@ -29,28 +26,19 @@ export type ArchiveTasksOptions = {
 
 /** Each may hold a thread of the process's own, and bin/perdure gives it some more than these. */
 const archiving = { placesMax: 8, placesPerDestinationMax: 4 } as const;
-const checking = { placesMax: 8, placesPerDestinationMax: 8 } as const;
 /** Of one history: 50 MiB on a slow disk take less. */
 const ATTEMPT_MS_MAX = 300_000;
 const ASK_TIMEOUT_MS = 10_000;
 /** Of what is in memory of a history at a time. */
 const page = { eventsMax: 100, bytesMax: 1024 * 1024 } as const;
 
-export function archiveRunners(options: ArchiveTasksOptions): SideRunners {
+export function archiveRunner(options: ArchiveTasksOptions): SideRunner<ArchiveTask> {
   const archive = new ArchiveTasks(options);
   return {
-    archiveExecution: {
-      room: new SideRoom(() => archiving),
-      placeOf: (task) => archive.placeOf(task),
-      attemptMsMax: ATTEMPT_MS_MAX,
-      attempt: (task) => archive.archive(task),
-    },
-    letterCheck: {
-      room: new SideRoom(() => checking),
-      placeOf: ({ key: { namespaceId } }) => ({ destination: 'letters', namespaceId }),
-      attemptMsMax: ATTEMPT_MS_MAX,
-      attempt: (task) => archive.check(task),
-    },
+    room: new SideRoom(() => archiving),
+    placeOf: (task) => archive.placeOf(task),
+    attemptMsMax: ATTEMPT_MS_MAX,
+    attempt: (task) => archive.archive(task),
   };
 }
 
@@ -106,34 +94,6 @@ class ArchiveTasks {
       yield answer.events;
       firstEventId += answer.events.length;
     }
-  }
-
-  /** Where nobody can tell it is taken to be there: the run is kept, and asked for again. */
-  async check({ key: { runId }, taskId }: LetterCheckTask): Promise<SideAnswer> {
-    const isOpen = (await this.#hasLetter('outbound', runId)) || (await this.#hasLetter('archival', runId));
-    return { kind: 'done', command: { kind: 'letterChecked', taskId, isOpen } };
-  }
-
-  async #hasLetter(category: 'archival' | 'outbound', runId: string): Promise<boolean> {
-    const { queueNumberOf, router, clock } = this.#options;
-    // What this process has folded of the queues may lag behind.
-    if (queueNumberOf(category) === undefined && !(await this.#readQueues())) return true;
-    const queue = queueNumberOf(category);
-    if (queue === undefined) return false;
-    const condition = { kind: 'compare', column: { name: 'RunId', kind: 'keyword' }, operator: '=', operand: runId } as const;
-    const request = { kind: 'findLetters', condition, afterMessageId: -1, max: 1 } as const;
-    return new Promise((resolve) => {
-      router.askDeadLetters(queue, request, clock.monoMs() + ASK_TIMEOUT_MS, (answer) =>
-        resolve(answer.kind !== 'letterIds' || answer.ids.length > 0),
-      );
-    });
-  }
-
-  #readQueues(): Promise<boolean> {
-    const { router, clock } = this.#options;
-    return new Promise((resolve) => {
-      router.askCluster({ kind: 'syncCluster' }, clock.monoMs() + ASK_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
-    });
   }
 
   #ask<Request extends HistoryRequest>({ namespaceId, workflowId }: RunKey, request: Request): Promise<HistoryAnswer<Request>> {
