@@ -6,7 +6,7 @@
 import { runCli } from '../../src/cli/run.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
 
-export type HiddenOptions = Pick<ServerOptions, 'topicWatchIntervalMs' | 'stateLimits' | 'devFaults'>;
+export type HiddenOptions = Pick<ServerOptions, 'topicWatchIntervalMs' | 'stateLimits' | 'devFaults' | 'archival'>;
 
 const [given = '{}', ...line] = process.argv.slice(2);
 const hidden = JSON.parse(given) as HiddenOptions;
