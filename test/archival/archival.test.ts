@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
@@ -33,7 +33,8 @@ async function serve(more: Partial<ServerOptions> = {}): Promise<void> {
     },
     ...more,
   });
-  connection = await Connection.connect({ address: server.address });
+  // What fails is told at once, and not tried again for a while.
+  connection = await Connection.connect({ address: server.address, interceptors: [] });
   letters = new LetterClient(server.address);
 }
 
@@ -82,6 +83,8 @@ async function deleteRun(namespace: string, workflowId: string, runId: string): 
 }
 
 const files = (): Promise<readonly string[]> => readdir(join(folder, 'kept')).catch(() => []);
+/** Whole, and none on its way. */
+const oneFile = [expect.stringMatching(/^\d+_0\.history$/)];
 
 async function openLetters(): Promise<readonly { readonly [field: string]: unknown }[]> {
   const { letters: listed = [] } = await letters.onceServed('ListDeadLetters', { queues: [{ category: 'archival' }] });
@@ -93,7 +96,7 @@ test('a history that is closed is in the folder, and is read from there once the
   await register('kept', { historyArchivalState: enabled });
   expect(await configOf('kept')).toEqual([enabled, uri]);
   const runId = await closedRun('kept', 'order');
-  await expect.poll(files, { timeout: 10_000 }).toEqual([expect.stringMatching(/^\d+_0\.history$/)]);
+  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
   const before = await historyOf('kept', 'order', runId);
   await deleteRun('kept', 'order', runId);
   const after = await historyOf('kept', 'order', runId);
@@ -109,7 +112,7 @@ test('a history whose file is damaged is told of as lost, and never shown as if 
   await serve();
   await register('kept', { historyArchivalState: enabled });
   const runId = await closedRun('kept', 'order');
-  await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
   await deleteRun('kept', 'order', runId);
   const path = join(folder, 'kept', (await files())[0] ?? '');
   await truncate(path, (await stat(path)).size - 20);
@@ -123,7 +126,7 @@ test('a long history is read page by page', async () => {
   await serve();
   await register('kept', { historyArchivalState: enabled });
   const runId = await closedRun('kept', 'order', 250);
-  await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
   const before: unknown[] = [];
   const after: unknown[] = [];
   const readInto = async (events: unknown[]): Promise<void> => {
@@ -165,7 +168,7 @@ test('a folder that cannot be written makes a letter; once it can, a merge write
   const { plan } = await letters.onceServed('PlanDeadLetters', request);
   await letters.call('ApplyPlan', { planId: (plan as { readonly planId: string }).planId });
   await expect.poll(openLetters, { timeout: 20_000 }).toEqual([]);
-  expect(await files()).toEqual([expect.stringMatching(/^\d+_0\.history$/)]);
+  expect(await files()).toEqual(oneFile);
   expect(JSON.parse(await readFile(join(folder, 'kept', (await files())[0] ?? ''), 'utf8'))).toMatchObject([
     { events: [{ eventId: '1' }, {}, {}, {}, {}, {}] },
   ]);
@@ -197,4 +200,19 @@ test('in a cluster that archives nothing a namespace that wants it is registered
   await deleteRun('kept', 'order', runId);
   await expect(historyOf('kept', 'order', runId)).rejects.toThrow('not found');
   expect(await files()).toEqual([]);
+});
+
+test('who waits for the end of what is archived is told it, and odd reads are refused', async () => {
+  await serve();
+  await register('kept', { historyArchivalState: enabled });
+  const runId = await closedRun('kept', 'order');
+  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
+  await deleteRun('kept', 'order', runId);
+  const client = new Client({ connection, namespace: 'kept' });
+  await expect(client.workflow.getHandle('order', runId).result()).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } });
+  const followed = await historyOf('kept', 'order', runId, { waitNewEvent: true });
+  expect([followed.archived, followed.history?.events?.length, followed.nextPageToken.length]).toEqual([true, 6, 0]);
+  await expect(historyOf('kept', 'order', runId, { nextPageToken: Buffer.from('x') })).rejects.toThrow('Invalid NextPageToken.');
+  await expect(historyOf('kept', '../../order', runId)).rejects.toThrow('requested workflow history does not exist');
+  await expect(historyOf('kept', 'order', '../../order')).rejects.toThrow('Invalid RunId.');
 });

@@ -1,5 +1,5 @@
 /** Histories that retention has deleted, read from where they were archived. */
-import { ArchiveAway, ArchiveDamaged } from '../../actors/archiver.ts';
+import { ArchiveAway, ArchiveDamaged, type ArchivedPage } from '../../actors/archiver.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
@@ -9,17 +9,27 @@ import type { HandlerContext } from '../handler-context.ts';
 
 /** Of tokens: their place is one in a file. */
 const archivedBranch = 'archived';
+const noToken = new Uint8Array(0);
 
-/** A page of the file, where the run is gone and there is one; else what told that it is gone. `place`: 0 at its beginning. */
+/** The first page of the file, or the event that closes it, where the run is gone and there is one; else what told that it is gone. */
 export async function orArchived(
   context: HandlerContext,
   key: RunKey,
-  eventsMin: number,
+  { isForClose, eventsMin }: { readonly isForClose: boolean; readonly eventsMin: number },
   error: unknown,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
   const isGone = error instanceof StatusError && error.code === statusCode.notFound;
   if (!isGone || key.runId === '' || context.ports.archival?.isRead !== true) throw error;
-  return await archivedPage(context, key, 0, eventsMin);
+  return isForClose ? await archivedCloseEvent(context, key) : await archivedPage(context, key, 0, eventsMin);
+}
+
+/** Nothing says where in the file it stands: a page after the other is read. */
+async function archivedCloseEvent(context: HandlerContext, key: RunKey): Promise<GetWorkflowExecutionHistoryResponse> {
+  for (let place = 0; ;) {
+    const { events, nextPlace } = await readPage(context, key, place, Infinity);
+    if (nextPlace === undefined) return { history: { events: events.slice(-1) }, rawHistory: [], nextPageToken: noToken, archived: true };
+    place = nextPlace;
+  }
 }
 
 /** undefined: the token is of no archived history. */
@@ -38,20 +48,25 @@ function unreadable(error: unknown): never {
   throw error;
 }
 
+async function readPage(context: HandlerContext, key: RunKey, place: number, eventsMin: number): Promise<ArchivedPage> {
+  const uri = context.ports.cluster.namespaceById(key.namespaceId)?.archival.uri ?? '';
+  if (uri === '') throw invalidArgument('Requested workflow history not found, may have passed retention period.');
+  const page = await context.ports.archival?.archiver.read(uri, key, place, eventsMin).catch(unreadable);
+  if (page === undefined) throw notFound('requested workflow history does not exist');
+  return page;
+}
+
+/** `place`: 0 at the beginning of the file. */
 export async function archivedPage(
   context: HandlerContext,
   key: RunKey,
   place: number,
   eventsMin: number,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
-  const uri = context.ports.cluster.namespaceById(key.namespaceId)?.archival.uri ?? '';
-  if (uri === '') throw invalidArgument('Requested workflow history not found, may have passed retention period.');
-  const page = await context.ports.archival?.archiver.read(uri, key, place, eventsMin).catch(unreadable);
-  if (page === undefined) throw notFound('requested workflow history does not exist');
-  const { events, nextPlace } = page;
+  const { events, nextPlace } = await readPage(context, key, place, eventsMin);
   const nextPageToken =
     nextPlace === undefined
-      ? new Uint8Array(0)
+      ? noToken
       : context.tokens.historyPage({
           ...key,
           branchId: archivedBranch,

@@ -76,13 +76,15 @@ async function forwards(
   if (archived !== undefined) return await archivedPage(context, archived.key, archived.place, pageSize(request.maximumPageSize));
   const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
-  if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);
-  if (token === undefined && !wait) {
-    const first = await firstReading(context, call, asked).catch((error: unknown) => ({ error }));
-    if ('error' in first) return await orArchived(context, asked, pageSize(request.maximumPageSize), first.error);
-    return await pageFrom(context, call, first, request);
+  const isForClose = request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT;
+  if (token !== undefined) return await (isForClose ? closeEvent(context, call, token.key, wait) : pageFrom(context, call, token, request));
+  try {
+    if (isForClose) return await closeEvent(context, call, asked, wait);
+    return await pageFrom(context, call, await firstReading(context, call, asked), request);
+  } catch (error) {
+    // Whoever waits for more has it all: what is archived is closed.
+    return await orArchived(context, asked, { isForClose, eventsMin: pageSize(request.maximumPageSize) }, error);
   }
-  return await pageFrom(context, call, token ?? (await firstReading(context, call, asked)), request);
 }
 
 async function pageFrom(
