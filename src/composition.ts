@@ -41,9 +41,7 @@ import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
 import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
-import { DeadLetterAudit } from './start/dead-letter-audit.ts';
-import { DeadLetterJobs } from './start/dead-letter-jobs.ts';
-import { DeadLetterQueues, foreignQueues, ownQueues } from './start/dead-letter-queues.ts';
+import { DeadLetters } from './start/dead-letters.ts';
 import { archivalOf } from './start/archival.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -114,8 +112,6 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     ownConcerns: () => [
       ...[concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
       ...(deadLetters?.concerns ?? []),
-      ...(jobs?.concerns ?? []),
-      ...(audit?.concerns ?? []),
     ],
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
@@ -217,16 +213,13 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
-  let deadLetters: DeadLetterQueues | undefined;
-  let jobs: DeadLetterJobs | undefined;
-  let audit: DeadLetterAudit | undefined;
+  let deadLetters: DeadLetters | undefined;
   const release = async (): Promise<void> => {
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
-    await jobs?.stop();
-    await Promise.all([deadLetters?.stop(), ...actors.map((actor) => actor.drain())]);
-    await audit?.stop();
+    await deadLetters?.stop();
+    await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
     await database.close();
     await log.close();
@@ -273,7 +266,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           return cluster.view;
         },
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
-        whyNoQueue: (category, sourceCluster) => deadLetters?.whyNotOpen(deadLetterTopic(prefix, category, sourceCluster)),
+        whyNoQueue: (category, sourceCluster) => deadLetters?.whyNoQueue(category, sourceCluster),
         adminSettings: () => dynamicConfig.values(adminSettings),
         taskToAdd: (category, info) => {
           const task = decodeTaskOf(category, info);
@@ -303,9 +296,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       bytes: census.bytesRead,
     };
     census.serving();
-    audit = new DeadLetterAudit({ ...common, log, prefix, router });
-    audit.open();
-    deadLetters = new DeadLetterQueues({
+    deadLetters = new DeadLetters({
       ...common,
       historyShards: layout.historyShards,
       node,
@@ -318,26 +309,17 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       checkpoints,
       startsWithAsks: options.log.kind === 'embedded' && options.log.filename === undefined,
       settings: () => dynamicConfig.values(letterSettings),
-      metrics: metrics?.of('history'),
+      metrics,
       storeKind: options.log.kind,
     });
-    deadLetters.open([...ownQueues(identity.clusterName), ...foreignQueues(identity.clusterName, cluster.view)]);
-    jobs = new DeadLetterJobs({
-      ...common,
-      log,
-      prefix,
-      router,
-      settings: () => dynamicConfig.values(letterSettings),
-      metrics: metrics?.of('worker'),
-    });
-    jobs.open();
+    deadLetters.open();
     const endWatch = watch(
       (concerns) => census.concerned(concerns),
       // The cluster's journal is never trimmed.
       ({ topic, partition }) => {
         if (topic === historyTopic(prefix)) return shards[partition]?.journalStartMax ?? 0;
         if (topic === matchingTopic(prefix)) return hosts[partition]?.journalStartMax ?? 0;
-        return deadLetters?.journalStartMax(topic) ?? jobs?.journalStartMax(topic) ?? 0;
+        return deadLetters?.journalStartMax(topic) ?? 0;
       },
     );
     return running({ host: options.host, metricsPort: scraped?.port, frontend, census, started, endWatch, endPolls, release });

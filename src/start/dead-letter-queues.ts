@@ -80,7 +80,7 @@ export function foreignQueues(
   return deadLetterQueues.filter(({ sourceCluster }) => sourceCluster !== clusterName).map((queue) => foreignQueue(clusterName, queue));
 }
 
-type QueueName = Pick<KnownDeadLetterQueue, 'category' | 'sourceCluster'>;
+export type QueueName = Pick<KnownDeadLetterQueue, 'category' | 'sourceCluster'>;
 
 function foreignQueue(targetCluster: string, { category, sourceCluster }: QueueName): WantedQueue {
   return { category, categoryId: category === 'replication' ? 3 : undefined, sourceCluster, targetCluster };
