@@ -22,6 +22,8 @@ export type UndoCampaign = {
   /** Changes that are asked for in each life. */
   readonly changes: number;
   readonly prng: Prng;
+  /** Instead of killing the server, and starting it again. */
+  readonly kill?: () => Promise<void>;
   readonly say?: (line: string) => void;
 };
 
@@ -47,7 +49,8 @@ const expected: ReadonlySet<number | undefined> = new Set([
   status.RESOURCE_EXHAUSTED,
 ]);
 
-export async function undoUnderFire({ server, letters, kills, changes, prng, say = () => {} }: UndoCampaign): Promise<UndoReport> {
+export async function undoUnderFire(campaign: UndoCampaign): Promise<UndoReport> {
+  const { server, letters, kills, changes, prng, say = () => {} } = campaign;
   await server.start();
   await withClient(server.address, async ({ workflow }) => {
     for (let nth = 0; nth < letters; nth++) await workflow.start('Order', { taskQueue: 'orders', workflowId: `order-${nth}` });
@@ -66,10 +69,11 @@ export async function undoUnderFire({ server, letters, kills, changes, prng, say
       const before = jobIds.length;
       await until('some changes', async () => jobIds.length > before);
       await delay(prng.int(0, 600));
-      await server.kill9();
+      if (campaign.kill === undefined) await server.kill9();
+      else await campaign.kill();
       isOver.abort();
       await life;
-      await server.start();
+      if (campaign.kill === undefined) await server.start();
       say(`killed, ${jobIds.length} jobs so far`);
     } else await life;
   }

@@ -1,11 +1,12 @@
 /**
  * Purges and restores under kill -9, as many as you like:
  *
- *     node test/crash/undo.ts [--letters 300] [--kills 10] [--changes 50] [--window 1h] [--seed N] [--on file|kafka]
+ *     node test/crash/undo.ts [--letters 300] [--kills 10] [--changes 50] [--window 1h] [--seed N] [--on file|kafka] [--kill server|broker]
  */
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startKafka } from '../kafka/broker.ts';
+import { startLocalKafka } from '../kafka/broker.ts';
 import { Prng } from '../simulation/prng.ts';
 import { withFolder } from '../support/servers.ts';
 import { undoUnderFire } from './undo-campaign.ts';
@@ -19,17 +20,24 @@ const { values } = parseArgs({
     window: { type: 'string', default: '1h' },
     seed: { type: 'string', default: String(Date.now() % 100_000) },
     on: { type: 'string', default: 'file' },
+    kill: { type: 'string', default: 'server' },
   },
 });
 
-const kafka = values.on === 'file' ? undefined : await startKafka();
+const kafka = values.on === 'file' ? undefined : await startLocalKafka();
 try {
   await withFolder(async (folder) => {
     const server = await undoServer({ folder, database: join(folder, 'perdure.db'), brokers: kafka?.brokers }, values.window);
+    const prng = new Prng(Number(values.seed));
+    const killBroker = async (): Promise<void> => {
+      await kafka?.kill9();
+      await delay(prng.int(100, 3_000));
+      await kafka?.restart();
+    };
+    const kill = values.kill === 'broker' ? { kill: killBroker } : {};
     const [letters, kills, changes] = [Number(values.letters), Number(values.kills), Number(values.changes)];
     try {
-      const prng = new Prng(Number(values.seed));
-      const report = await undoUnderFire({ server, letters, kills, changes, prng, say: (line) => console.error(line) });
+      const report = await undoUnderFire({ server, letters, kills, changes, prng, ...kill, say: (line) => console.error(line) });
       console.log(JSON.stringify({ on: values.on, seed: Number(values.seed), kills, ...report }));
       if (report.wrong.length > 0) process.exitCode = 1;
     } finally {
@@ -37,5 +45,5 @@ try {
     }
   });
 } finally {
-  if (kafka !== undefined && 'stop' in kafka) await kafka.stop();
+  await kafka?.stop();
 }
