@@ -22,6 +22,7 @@ const moments = [
   'letters of timer were made',
   'letters of timer were merged',
   'letters of transfer were purged',
+  'letters of transfer were restored',
   'the journal of a dead letter queue begins later',
   'ownership lost',
 ];

@@ -83,7 +83,7 @@ const kinds: Readonly<
   },
   'a process with dead letters': {
     run: (deaths) => {
-      const letters = { failShare: 0.4, purgeShare: 0.3, jobEveryMs: 30 };
+      const letters = { failShare: 0.4, purgeShare: 0.3, jobEveryMs: 30, undoWindowMs: 200 };
       const shard = { shards: 1, cacheBytesMax: 0, retentionMs: 60_000, journalRetentionMs: undefined };
       return runHistorySeed(seed, (): HistoryPlan => ({ ...letterPlan(seed), ...steady, ...shard, seed, letters, deaths }));
     },

@@ -268,6 +268,26 @@ describe('a shard that does not answer', () => {
     expect(queue.ended.get(3)).toMatchObject({ outcome: 'merged' });
   });
 
+  test('keeps what has come of a letter for as long as its purge can be undone: restored and merged, it is not executed twice', async () => {
+    const queue = await queueOf(3);
+    queue.undoWindowMs = 3_600_000;
+    queue.answers = () => ({ kind: 'unavailable', message: 'its log is silent' });
+    await queue.merge(0, { taskTimeoutMs: 2_000 });
+    await queue.pass(2_500);
+    await queue.quietly();
+    expect(queue.ended.get(0)).toMatchObject({ error: { errorType: 'OutcomeUnknown' } });
+    await queue.purge([0]);
+    queue.asked = [];
+    queue.answers = () => ({ kind: 'lettersUnconfirmed', letters: [{ queue: 7, messageId: 0, generation: 0 }] });
+    await queue.merge(1);
+    queue.answers = () => applied;
+    await queue.pass(1_000);
+    await queue.quietly();
+    expect(queue.ended.get(1)).toMatchObject({ outcome: 'merged' });
+    expect(queue.confirmed).toEqual(['1 0']);
+    expect(queue.asked).not.toContainEqual(expect.objectContaining({ request: expect.objectContaining({ resolvedBelow: 1 }) }));
+  });
+
   test('is not asked by an owner that has lost the queue while it looked for the namespace', async () => {
     const queue = await queueOf(1);
     queue.registryIsSlow = true;

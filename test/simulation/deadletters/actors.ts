@@ -28,9 +28,10 @@ import type { HistoryServer } from '../history/cluster.ts';
 export type LetterPlan = {
   /** Of attempts at tasks that are not for good. */
   readonly failShare: number;
-  /** Of the jobs; what is purged never happens. */
+  /** Of the jobs; what is purged never happens, unless it is restored in time. */
   readonly purgeShare: number;
   readonly jobEveryMs: number;
+  readonly undoWindowMs: number;
 };
 
 const own = { sourceCluster: 'active', targetCluster: 'active' };
@@ -85,6 +86,7 @@ export function queueHost(server: HistoryServer, queue: DeadLetterQueue, schedul
     ...actorOf(server, queuePartition(queue).topic, options.shards + queue.number - 1),
     codec: codecs.get(queue.number) ?? deadLetterCodec(queue, 'sim'),
     sink: router.deadLetters.sink(queue.number),
+    undoWindowMs: () => options.letters?.undoWindowMs ?? 0,
     compactionTiming: { quietMs: 50, backgroundMs: 500, retryMs: 100 },
     execution: {
       registry: { view: { namespaceById: thereIs, namespaceByName: () => undefined } },

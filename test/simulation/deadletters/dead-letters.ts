@@ -61,7 +61,12 @@ export class DeadLetters {
       checkQueueMemory(`${owner?.node.name} ${journal.queue.category}`, owner?.queues[index], journal);
       this.checkIndex({ kind: 'deadLetters', partition: journal.queue.number });
       const { ids } = journal.folded().state;
-      this.#told(journal.queue.category, { made: ids.nextId, merged: ids.count('merged'), purged: ids.count('purged') });
+      this.#told(journal.queue.category, {
+        made: ids.nextId,
+        merged: ids.count('merged'),
+        purged: ids.count('purged'),
+        restored: journal.restored,
+      });
     }
   }
 

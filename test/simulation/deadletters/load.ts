@@ -6,6 +6,7 @@ import { type LetterPlan, queues } from './actors.ts';
 import type { HistoryCluster } from '../history/cluster.ts';
 import { check } from '../oracle.ts';
 
+const all = [{ from: 0, to: 100_000 }];
 const ASK_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 const undecided: ReadonlySet<string> = new Set(['unavailable', 'notHere', 'deadline', 'busy', 'dataLoss']);
@@ -27,7 +28,9 @@ export class LetterLoad {
     const { world } = this.#cluster;
     world.at(world.random.int(1, this.#plan.jobEveryMs * 2), () => {
       if (this.#isOver) return;
-      const operation = world.random.chance(this.#plan.purgeShare) ? 'purge' : 'merge';
+      const { purgeShare, undoWindowMs } = this.#plan;
+      const isUndone = undoWindowMs > 0 && world.random.chance(purgeShare);
+      const operation = isUndone ? 'restore' : world.random.chance(purgeShare) ? 'purge' : 'merge';
       this.#job(operation, world.random.pick(queues).number);
       if (world.random.chance(0.2)) this.#disturb();
       this.operator();
@@ -72,7 +75,7 @@ export class LetterLoad {
       overridesLoopGuard: this.#isOver,
     };
     const by = { actor: 'operator', reason: 'because', query: '', groupId: '' };
-    const selection = { ids: undefined, condition: undefined };
+    const selection = { ids: operation === 'restore' ? all : undefined, condition: undefined };
     this.#ask(
       { kind: 'planLetters', operation, queue: { number: queue, category, sourceCluster }, selection, options, ...by },
       (planned) => {

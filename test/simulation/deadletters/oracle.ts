@@ -50,21 +50,45 @@ export class LetterJournal extends FoldedJournal<Folded, At> {
     rows.set(record.messageId, letterRow(record, { sourceCluster: this.queue.sourceCluster, offset }));
   }
 
+  /** So many times a letter came back. */
+  get restored(): number {
+    let count = 0;
+    let unheaded = 0;
+    for (const {
+      record: { record },
+    } of this.effective()) {
+      if (record.kind === 'letter') unheaded += 1;
+      if (record.kind !== 'head') continue;
+      if (record.act?.kind === 'restored') count += unheaded;
+      unheaded = 0;
+    }
+    return count;
+  }
+
   get letters(): number {
     const { ids } = this.folded().state;
     return ids.count('open') + ids.count('quarantined');
   }
 
-  /** At every offset: ids are dense, each is one letter for ever, and a generation rises by one with each failed merge and only then. */
+  /**
+   * At every offset: ids are dense, each is one letter for ever, a generation rises by one with each failed merge and only then, and what was purged
+   * comes back as it was, if at all.
+   */
   fates(): ReadonlyMap<number, Fate> {
     const fates = new Map<number, Fate>();
+    let unheaded: LetterRecord[] = [];
     for (const {
       offset,
       record: { record },
     } of this.effective()) {
       const where = `at offset ${offset} of ${this.queue.category}`;
       check(record.kind !== 'damaged', 'I18 damaged letter', () => where);
-      if (record.kind === 'letter') this.#letter(fates, record, where);
+      if (record.kind === 'letter') unheaded.push(record);
+      if (record.kind === 'head') {
+        const isRestored = record.act?.kind === 'restored';
+        for (const letter of unheaded) this.#letter(fates, letter, isRestored, where);
+        unheaded = [];
+      }
       if (record.kind !== 'resolved') continue;
       const { messageId, how, generation } = record;
       const before = fates.get(messageId);
@@ -72,10 +96,12 @@ export class LetterJournal extends FoldedJournal<Folded, At> {
       check(before?.generation === generation, 'I20 generation', () => `message ${messageId} is ${how} as ${generation}, ${where}`);
       if (before !== undefined) fates.set(messageId, { ...before, how });
     }
+    // The head of the last ones was not written.
+    for (const letter of unheaded) this.#letter(fates, letter, fates.get(letter.messageId)?.how === 'purged', 'at the end');
     return fates;
   }
 
-  #letter(fates: Map<number, Fate>, record: LetterRecord, where: string): void {
+  #letter(fates: Map<number, Fate>, record: LetterRecord, isRestored: boolean, where: string): void {
     const { messageId, letter } = record;
     const { generation } = letter;
     const before = fates.get(messageId);
@@ -83,8 +109,8 @@ export class LetterJournal extends FoldedJournal<Folded, At> {
       check(messageId === fates.size, 'I20 a gap in the ids', () => `${messageId} where ${fates.size} is next, ${where}`);
       check(generation === 0, 'I20 generation', () => `message ${messageId} begins with ${generation}, ${where}`);
     } else {
-      check(before.how === 'open', 'I20 resurrected', () => `message ${messageId} was ${before.how}, ${where}`);
-      const isNext = generation === before.generation || generation === before.generation + 1;
+      check(before.how === (isRestored ? 'purged' : 'open'), 'I20 resurrected', () => `message ${messageId} was ${before.how}, ${where}`);
+      const isNext = generation === before.generation || (!isRestored && generation === before.generation + 1);
       check(isNext, 'I20 generation', () => `message ${messageId} goes from ${before.generation} to ${generation}, ${where}`);
     }
     fates.set(messageId, { how: 'open', generation, letter: record });

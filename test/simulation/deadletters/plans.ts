@@ -20,6 +20,7 @@ export function letterPlan(seed: number): HistoryPlan {
       failShare: random.pick([0.05, 0.2, 0.5]),
       purgeShare: random.pick([0, 0, 0.3, 0.6]),
       jobEveryMs: random.pick([20, 50, 200]),
+      undoWindowMs: random.pick([0, 0, 300, 3_000]),
     },
   };
 }

@@ -55,6 +55,8 @@ export type LetterExecutionOptions = LetterExecutionParts & {
   /** Its number, and what tasks it has. */
   readonly queue: { readonly number: number; readonly category: string };
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
+  /** Purges can be undone as things stand: what was purged may be asked for once more. */
+  readonly mayRestore: () => boolean;
   /** Of one letter, when it is known; `tookMs`: since it was asked for. */
   readonly onOutcome?: (outcome: MergeOutcome, tookMs: number) => void;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
@@ -99,7 +101,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #unconfirmed = new Map<number, Asked>();
   /** Shards that keep too many outcomes: whether those may go is being looked up. */
   readonly #clearing = new Set<number>();
-  /** All letters below are resolved, and that is committed. */
+  /** All letters below are resolved for good, and that is committed. */
   #resolvedBelow = 0;
 
   constructor(options: LetterExecutionOptions) {
@@ -114,7 +116,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   }
 
   committed(record: DeadLetterRecord, _position: unknown, replayed: boolean): void {
-    if (record.kind === 'head') this.#resolvedBelow = record.lowestOpen;
+    if (record.kind === 'head' && !this.#options.mayRestore()) this.#resolvedBelow = record.lowestOpen;
     if (replayed || this.#unconfirmed.size === 0 || (record.kind !== 'resolved' && record.kind !== 'letter')) return;
     const asked = this.#unconfirmed.get(record.messageId);
     if (asked === undefined) return;
@@ -310,11 +312,11 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     }
   }
 
-  /** Its outcome is written: nobody will ask for it again. */
+  /** Its outcome is written, or it is gone for good: nobody will ask for it again. */
   async #isSettled({ messageId, generation }: LetterName): Promise<boolean> {
     try {
       const read = await this.#options.read(messageId);
-      if (read.kind === 'rejected') return read.rejection.reason === 'not-in-queue';
+      if (read.kind === 'rejected') return read.rejection.reason === 'not-in-queue' && !this.#options.mayRestore();
       return (read.letter.content?.letter?.generation ?? generation) > generation;
     } catch {
       // Nobody knows now: its shard asks again.

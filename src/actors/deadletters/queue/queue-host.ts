@@ -170,6 +170,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       ...options,
       ...options.execution,
       read: (messageId) => ahead.read(messageId),
+      mayRestore: () => core.state.uncutPurges > 0 && (options.undoWindowMs?.() ?? 0) > 0,
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
       tenure,
     });
