@@ -46,11 +46,17 @@ const notRetryable: ReadonlySet<string> = new Set([
   'CONFLICT',
 ]);
 
+/** undefined: it takes the body to tell. */
+export function outcomeOfStatus(status: number): DeliveryOutcome | undefined {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status < 300 || status >= 400) return undefined;
+  return { kind: 'refused', errorType: 'Redirect', message: `redirects are not followed: status ${status}` };
+}
+
 export function outcomeOf(answer: Answer): DeliveryOutcome {
   const { status } = answer;
-  if (status >= 200 && status < 300) return { kind: 'delivered' };
-  if (status >= 300 && status < 400)
-    return { kind: 'refused', errorType: 'Redirect', message: `redirects are not followed: status ${status}` };
+  const said = outcomeOfStatus(status);
+  if (said !== undefined) return said;
   const failure = failureIn(answer);
   if (failure?.handlerError !== undefined) {
     const { type, retryable } = failure.handlerError;

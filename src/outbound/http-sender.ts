@@ -11,7 +11,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import type { CallbackUrl } from '../kernel/callback-address.ts';
-import { type DeliveryOutcome, outcomeOf } from './completion-answer.ts';
+import { type DeliveryOutcome, outcomeOf, outcomeOfStatus } from './completion-answer.ts';
 import { Lookups } from './lookups.ts';
 import { isPublicAddress } from './public-addresses.ts';
 
@@ -58,15 +58,20 @@ export class HttpSender {
       leave();
       if (outcome !== undefined) answer(outcome);
     };
-    let timer: NodeJS.Timeout | undefined = setTimeout(
-      () => settle({ kind: 'failed', errorType: 'RequestTimeout', message: `no answer within ${timeoutMs} ms` }),
-      timeoutMs,
-    );
+    // What becomes of the connection after it has begun says nothing of the request: it was taken, or was not.
+    let begun: IncomingMessage | undefined;
+    const broken = (error: Error): void => {
+      if (begun === undefined) settle(failed(error));
+    };
+    let timer: NodeJS.Timeout | undefined = setTimeout(() => {
+      const said = begun === undefined ? undefined : outcomeOfStatus(statusOf(begun));
+      settle(said ?? { kind: 'failed', errorType: 'RequestTimeout', message: `no answer within ${timeoutMs} ms` });
+    }, timeoutMs);
     try {
       request = address.isSecure ? httpsRequest(this.#options(post, lookup)) : httpRequest(this.#options(post, lookup));
-      request.on('response', (response) => readAnswer(response, settle));
-      request.on('error', (error) => settle(failed(error)));
-      request.on('close', () => settle(failed(new Error('the connection was closed without an answer'))));
+      request.on('response', (response) => readAnswer((begun = response), settle));
+      request.on('error', broken);
+      request.on('close', () => broken(new Error('the connection was closed without an answer')));
       request.end(body);
     } catch (error) {
       // A header that cannot be sent, an address that nobody may call.
@@ -122,21 +127,26 @@ function notPublic(hostname: string): string {
   return `${hostname} is no public address, and its rule does not say AllowPrivate`;
 }
 
+function statusOf({ statusCode = 0 }: IncomingMessage): number {
+  return statusCode;
+}
+
 function readAnswer(response: IncomingMessage, settle: (outcome: DeliveryOutcome) => void): void {
-  const { statusCode: status = 0, headers } = response;
+  const { headers } = response;
   const chunks: Buffer[] = [];
   let bytes = 0;
   const answered = (): void => {
     const contentType = headers['content-type'] ?? '';
     const { 'nexus-request-retryable': retryable = '' } = headers;
-    settle(outcomeOf({ status, contentType, retryable: String(retryable), body: Buffer.concat(chunks).toString('utf8') }));
+    const body = Buffer.concat(chunks).toString('utf8');
+    settle(outcomeOf({ status: statusOf(response), contentType, retryable: String(retryable), body }));
   };
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes <= senderLimits.answerBodyBytesMax) chunks.push(chunk);
     else answered();
   });
-  // Its status says it all, whatever becomes of the rest.
+  // Its status says it all, or what has come of the rest.
   response.on('error', answered);
   response.on('end', answered);
 }

@@ -73,6 +73,25 @@ describe('a POST', () => {
     expect(await post(slow.url(), { timeoutMs: 50 })).toMatchObject({ kind: 'failed', errorType: 'RequestTimeout' });
   });
 
+  test.each([
+    ['has a chunk that is none', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n'],
+    ['has endless trailers', `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
+    ['has a body where there is none', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nno'],
+    ['never ends', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nn'],
+  ])('has been taken where the answer says so and %s', async (_, text) => {
+    const opened = await target((response) => response.socket?.write(text));
+    expect(await post(opened.url(), { timeoutMs: 500 })).toEqual({ kind: 'delivered' });
+  });
+
+  test('has been taken, or refused, though the connection breaks behind the status', async () => {
+    const breaks = (status: number): Answering => {
+      return (response) => response.writeHead(status, { 'content-length': 2 }).write('n', () => response.socket?.resetAndDestroy());
+    };
+    expect(await post((await target(breaks(200))).url())).toEqual({ kind: 'delivered' });
+    expect(await post((await target(breaks(401))).url())).toMatchObject({ kind: 'refused' });
+    expect(await post((await target(breaks(503))).url())).toMatchObject({ kind: 'failed', errorType: 'HandlerError UNAVAILABLE' });
+  });
+
   test('reads no more than 64 KiB of an answer', async () => {
     const endless = await target((response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
