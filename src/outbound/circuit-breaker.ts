@@ -35,8 +35,13 @@ export function closedBreaker(nowMs: number): CircuitBreaker {
 export function breakerAt(breaker: CircuitBreaker, nowMs: number, settings: BreakerSettings): CircuitBreaker {
   const generation = breaker.generation + 1;
   if (breaker.state === 'open' && nowMs >= breaker.untilMs) return { generation, state: 'halfOpen', begun: 0, succeeded: 0 };
-  const isOver = breaker.state === 'closed' && settings.intervalMs > 0 && nowMs - breaker.sinceMs >= settings.intervalMs;
-  return isOver ? { generation, state: 'closed', failuresInARow: 0, sinceMs: nowMs } : breaker;
+  return isClosedAnew(breaker, nowMs, settings) ? { generation, state: 'closed', failuresInARow: 0, sinceMs: nowMs } : breaker;
+}
+
+/** Its interval is over; or its tries succeeded when it took more of them, and nobody would begin another by which to tell. */
+function isClosedAnew(breaker: CircuitBreaker, nowMs: number, { intervalMs, requestsMax }: BreakerSettings): boolean {
+  if (breaker.state === 'closed') return intervalMs > 0 && nowMs - breaker.sinceMs >= intervalMs;
+  return breaker.state === 'halfOpen' && breaker.succeeded >= requestsMax;
 }
 
 export function letsThrough(breaker: CircuitBreaker, { requestsMax }: BreakerSettings): boolean {

@@ -20,6 +20,7 @@ let rules: readonly AddressRule[];
 let posts: Begun[];
 let outcomes: CallbackOutcome[];
 let settingsAsked: number;
+let requestsMax: number;
 let sender: CallbackSender;
 
 beforeEach(() => {
@@ -28,11 +29,12 @@ beforeEach(() => {
   posts = [];
   outcomes = [];
   settingsAsked = 0;
+  requestsMax = 1;
   sender = new CallbackSender({
     clock,
     settingsOf: () => {
       settingsAsked++;
-      return { requestTimeoutMs: 10_000, breaker: { requestsMax: 1, intervalMs: 0, timeoutMs: 60_000 }, allowedAddresses: rules };
+      return { requestTimeoutMs: 10_000, breaker: { requestsMax, intervalMs: 0, timeoutMs: 60_000 }, allowedAddresses: rules };
     },
     post: (post, answer) => {
       const begun: Begun = { host: post.address.hostname, answer, aborted: false };
@@ -176,6 +178,21 @@ describe('a destination that fails', () => {
     clock.advance(60_000);
     await settled();
     expect(posts).toHaveLength(8);
+  });
+
+  test('is called again though operators change how many tries it takes while it is tried', async () => {
+    requestsMax = 3;
+    await fail(6);
+    clock.advance(60_000);
+    for (let count = 0; count < 2; count++) {
+      deliver('a', 'down.example');
+      await settled();
+      posts.at(-1)?.answer(delivered);
+    }
+    requestsMax = 1;
+    deliver('a', 'down.example');
+    await settled();
+    expect(posts).toHaveLength(9);
   });
 
   test('what it refuses says that it is there', async () => {

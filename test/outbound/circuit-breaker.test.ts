@@ -41,6 +41,15 @@ describe('a circuit breaker', () => {
     expect(letsThrough(givenUp(half, half.generation), settings)).toBe(true);
   });
 
+  test('half open, with as many successes as it takes by now, is closed', () => {
+    const threeTries = { ...settings, requestsMax: 3 };
+    let half = breakerAt(after(closedBreaker(0), 0, ...down), 60_000, threeTries);
+    for (let count = 0; count < 2; count++) half = ended(begun(half), half.generation, false, 60_000, threeTries);
+    expect(half.state).toBe('halfOpen');
+    expect(breakerAt(half, 60_000, settings)).toMatchObject({ state: 'closed', generation: half.generation + 1 });
+    expect(breakerAt(half, 60_000, threeTries)).toBe(half);
+  });
+
   test('what was begun before it opened says nothing any more', () => {
     const closed = closedBreaker(0);
     const open = after(closed, 0, ...down);
