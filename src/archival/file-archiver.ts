@@ -81,15 +81,16 @@ export class FileArchiver implements Archiver {
     await syncFolder(folder);
   }
 
+  /** A plain write may take a part of its bytes, as where the disk is full, and no error tells of that; to append takes all of them. */
   async #writeBatches(file: FileHandle, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void> {
     const json = await this.#loadJson();
     let separator = beginning;
     for await (const events of pages) {
       if (events.length === 0) continue;
-      await file.write(`${separator}${json.batch(events)}`);
+      await file.appendFile(`${separator}${json.batch(events)}`);
       separator = ',\n';
     }
-    await file.write('\n]\n');
+    await file.appendFile('\n]\n');
   }
 
   async read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {

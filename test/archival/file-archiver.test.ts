@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ArchiveAway, ArchiveDamaged } from '../../src/actors/archiver.ts';
 import { archiveFileName, FileArchiver } from '../../src/archival/file-archiver.ts';
@@ -73,6 +74,15 @@ test('a history that cannot be read to its end leaves no file, and one that is w
   expect(await readFile(filename)).toEqual(first);
   expect(await readdir(join(folder, 'allowed'))).toEqual([archiveFileName(key)]);
 });
+
+test.runIf(process.platform === 'linux')(
+  'a history of which the disk takes a part is not archived, though there is room again later',
+  async () => {
+    const writer = fileURLToPath(new URL('write-into-little-room.ts', import.meta.url));
+    expect(execFileSync(process.execPath, [writer, join(folder, 'allowed')], { encoding: 'utf8' })).toBe('EFBIG');
+    expect(await archiver.read(uriOf('allowed'), key, 0, 1)).toBeUndefined();
+  },
+);
 
 describe('what somebody has done to a file is told, and never taken for a history', () => {
   let path: string;
