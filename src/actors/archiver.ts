@@ -21,7 +21,7 @@ export interface Archiver {
   problemOf(uri: string): Promise<string | undefined>;
   /** Whole, or not at all; the same file however often. Rejects with what the file system says. */
   write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void>;
-  /** `place`: 0 at the beginning. undefined: there is no such history. Rejects with ArchiveAway, ArchiveDamaged, or what the file system says. */
+  /** `place`: 0 at the beginning. undefined: there is no such history. Rejects with ArchiveAway or ArchiveDamaged. */
   read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined>;
 }
 

@@ -57,7 +57,7 @@ function historyJsonOf({ HistoryEvent }: PublicMessages['history']['v1']): Histo
       JSON.stringify({ events: events.map((bytes) => asJson(HistoryEvent.toObject(HistoryEvent.decode(bytes), options))) }),
     events: (batch) => {
       const { events } = JSON.parse(batch) as { readonly events?: readonly object[] };
-      if (!Array.isArray(events)) throw new Error('a batch of an archived history has no events');
+      if (!Array.isArray(events) || events.length === 0) throw new Error('a batch of an archived history has no events');
       return (events as readonly object[]).map((event) => HistoryEvent.encode(HistoryEvent.fromObject(asParts(event) as object)).finish());
     },
   };

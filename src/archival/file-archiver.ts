@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { errorText } from '../kernel/error-text.ts';
 import { fingerprint64 } from './fingerprint64.ts';
 import type { HistoryJson } from './archived-history.ts';
-import { ArchiveDamaged, type ArchivedPage, type ArchivedRun, type Archiver } from '../actors/archiver.ts';
+import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type ArchivedRun, type Archiver } from '../actors/archiver.ts';
 import { FolderReads } from './folder-reads.ts';
 
 export type FileArchiverOptions = {
@@ -95,7 +95,12 @@ export class FileArchiver implements Archiver {
 
   async read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
     const folder = checked(folderOf(uri));
-    return await this.#reads.run(this.destinationOf(uri), () => this.#read(folder, key, place, eventsMin));
+    try {
+      return await this.#reads.run(this.destinationOf(uri), () => this.#read(folder, key, place, eventsMin));
+    } catch (error) {
+      // A mount whose server is away, rights that were taken: an operator's to mend, and nothing is lost.
+      throw isOfSystem(error) ? new ArchiveAway(errorText(error), { cause: error }) : error;
+    }
   }
 
   async #read(folder: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
@@ -104,6 +109,9 @@ export class FileArchiver implements Archiver {
     if (file === undefined) return undefined;
     try {
       return await this.#page(new Lines(file, place === 0 ? beginning.length : place), eventsMin);
+    } catch (error) {
+      if (codeOf(error) !== 'EISDIR') throw error;
+      throw new ArchiveDamaged('a folder is where the archived history was', { cause: error });
     } finally {
       await file.close();
     }
@@ -117,7 +125,6 @@ export class FileArchiver implements Archiver {
       const place = lines.place;
       const line = await lines.next();
       if (line === undefined) throw new ArchiveDamaged('the archived history ends in its middle');
-      if (line === ']') return { events, nextPlace: undefined };
       const isLast = !line.endsWith(',');
       if (events.length > 0 && bytes + line.length > PAGE_BYTES_MAX) return { events, nextPlace: place };
       events.push(...eventsIn(json, isLast ? line : line.slice(0, -1)));
@@ -220,6 +227,7 @@ async function openExisting(filename: string): Promise<FileHandle | undefined> {
     return await open(filename, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ELOOP') throw new ArchiveDamaged('a link is where the archived history was', { cause: error });
     throw error;
   }
 }
@@ -236,6 +244,11 @@ async function syncFolder(folder: string): Promise<void> {
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** What a call to it is answered, and no mistake of ours in what we ask. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** From a place on, without what follows it in memory. */

@@ -1,7 +1,7 @@
 /** Histories in folders: whole or not there, and nowhere but where it was allowed. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -101,11 +101,27 @@ describe('what somebody has done to a file is told, and never taken for a histor
   });
 
   test('it is something else', async () => {
-    for (const text of ['[\n{"events": 7}\n]\n', '[\nnull\n]\n', 'x'.repeat(1_000)]) {
+    const texts = ['[\n{"events": 7}\n]\n', '[\nnull\n]\n', '[\n]\n', '[\n{"events":[]}\n]\n', 'x'.repeat(1_000)];
+    for (const text of texts) {
       await writeFile(path, text);
       await expect(readAll(uri(), 1), text.slice(0, 40)).rejects.toThrow(ArchiveDamaged);
     }
   });
+
+  test('it is no file', async () => {
+    await rm(path);
+    await mkdir(path);
+    await expect(readAll(uri(), 1)).rejects.toThrow(ArchiveDamaged);
+    await rmdir(path);
+    await symlink('elsewhere', path);
+    await expect(readAll(uri(), 1)).rejects.toThrow(ArchiveDamaged);
+  });
+});
+
+test('a folder of which the file system says that it cannot be read may be read later', async () => {
+  await writeFile(join(folder, 'allowed/file'), '');
+  for (const path of ['allowed/file', 'allowed/file/deeper', `allowed/${'x'.repeat(300)}`])
+    await expect(archiver.read(uriOf(path), key, 0, 1), path).rejects.toThrow(ArchiveAway);
 });
 
 test('a folder that hangs is not waited for, and takes no more than four threads', async () => {
