@@ -35,7 +35,8 @@ export function callbackUrl(url: string): CallbackUrl | string {
   // A browser would find a host in `http:/example.com` all the same.
   if (!/^https?:\/\/[^/?#\\]/i.test(url)) return 'invalid url: missing host';
   const parsed = URL.parse(url);
-  if (parsed === null) return `invalid callback url: parse ${JSON.stringify(url)}: invalid host or port`;
+  // Port 0 is nobody's, and Node would take the usual one for it, of which no rule was asked.
+  if (parsed === null || parsed.port === '0') return `invalid callback url: parse ${JSON.stringify(url)}: invalid host or port`;
   const isSecure = parsed.protocol === 'https:';
   return {
     url,

@@ -29,12 +29,16 @@ describe('a callback URL', () => {
     expect(callbackUrl(url)).toBe(problem);
   });
 
-  test.each(['http://exa\nmple.com', ' http://example.com', 'http://example.com:99999', 'http://exa mple.com', 'http://[::1'])(
-    'is refused as malformed: %j',
-    (url) => {
-      expect(callbackUrl(url)).toMatch(/^invalid callback url: /);
-    },
-  );
+  test.each([
+    'http://exa\nmple.com',
+    ' http://example.com',
+    'http://example.com:99999',
+    'http://example.com:0',
+    'http://exa mple.com',
+    'http://[::1',
+  ])('is refused as malformed: %j', (url) => {
+    expect(callbackUrl(url)).toMatch(/^invalid callback url: /);
+  });
 
   test.each([
     ['http://2130706433/', '127.0.0.1', 80],
