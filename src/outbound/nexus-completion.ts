@@ -15,6 +15,9 @@ import { decodeHistoryEvent } from '../wire/generated/lean/history.ts';
 import { Undecodable } from '../kernel/undecodable.ts';
 import { nexusFailure, type NexusFailure } from './nexus-failure.ts';
 
+/** Not by `import`, as in http-sender.ts. */
+const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
+
 /** Plain values: of the run that has closed, and of the request that brought the callback. */
 export type Completion = {
   /** temporal.api.common.v1.Callback */
@@ -36,6 +39,8 @@ export type CompletionRequest = {
 };
 
 const USER_AGENT = 'perdure';
+/** Servers take 8 KiB of a header and more. */
+const CONTENT_HEADER_CHARS_MAX = 4 * 1024;
 
 export async function completionRequest(completion: Completion): Promise<CompletionRequest> {
   const { nexus }: Callback = decodeCallback(completion.callback);
@@ -130,6 +135,26 @@ function succeeded(result: Uint8Array | undefined): Content {
 
 /** undefined: headers cannot say what it is, and the whole payload is sent. */
 function headersOf(metadata: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, string> | undefined {
+  const headers = headersFor(metadata);
+  return headers !== undefined && canBeSent(headers) ? headers : undefined;
+}
+
+/** What a worker says of a result is any text, and one that HTTP does not carry would fail at each attempt, for ever. */
+function canBeSent(headers: ReadonlyMap<string, string>): boolean {
+  let chars = 0;
+  for (const [name, value] of headers) {
+    chars += name.length + value.length;
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      return false;
+    }
+  }
+  return chars <= CONTENT_HEADER_CHARS_MAX;
+}
+
+function headersFor(metadata: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, string> | undefined {
   const texts = new Map([...metadata].map(([name, value]): [string, string] => [name, Buffer.from(value).toString('utf8')]));
   const encoding = texts.get('encoding') ?? '';
   const messageType = texts.get('messageType') ?? '';

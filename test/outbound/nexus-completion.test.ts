@@ -83,6 +83,19 @@ describe('a workflow that completed', () => {
     },
   );
 
+  test.each([
+    { encoding: 'unknown/nexus-content', type: 'text/plain\r\nx-more: 1' },
+    { encoding: 'unknown/nexus-content', type: 'text/plain; name=\u{1f600}' },
+    { encoding: 'unknown/nexus-content', 'a name': 'x' },
+    { encoding: 'unknown/nexus-content', type: 'x'.repeat(10_000) },
+    { encoding: 'json/protobuf', messageType: 'a.\u{1f600}' },
+  ])('sends the whole payload where a header cannot be sent: %#', async (metadata) => {
+    const result = payload(metadata, 'data');
+    const { headers, body } = await requestOf(completed(result));
+    expect([...headers].filter(([name]) => name.startsWith('content-'))).toEqual([['content-type', 'application/x-temporal-payload']]);
+    expect(Buffer.from(body)).toEqual(Buffer.from(result));
+  });
+
   test('sends the header of the callback, but for what HTTP needs itself', async () => {
     const { headers } = await requestOf(completed(payload({ encoding: 'json/plain' }, '1')), {
       'x-token': 'abc',
