@@ -4,7 +4,7 @@ import type { OwnCallbackCommand } from '../../src/history/callback/callback-com
 import type { PendingTask, Task, TransferTask } from '../../src/history/tasks.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
-import { key, terminateWorkflow } from './shard-under-test.ts';
+import { deleteWorkflow, key, terminateWorkflow } from './shard-under-test.ts';
 
 const hour = 3_600_000;
 const retentionMs = 72 * hour;
@@ -83,6 +83,15 @@ describe('a run with a callback', () => {
     shard.tell({ kind: 'delivered' });
     shard.wait(1);
     expect(shard.isKept).toBe(false);
+  });
+
+  test('that is deleted while its callback is on its way leaves no letter, whatever the answer', () => {
+    const shard = new CallingShard();
+    const { taskId } = shard.task;
+    shard.expectDone(deleteWorkflow());
+    shard.fails(taskId);
+    expect(shard.records.some(({ tasksHandedOver = [] }) => tasksHandedOver.length > 0)).toBe(false);
+    expect(shard.pendingTasks()).not.toContain('invokeCallback');
   });
 
   test('whose letter is merged is kept until it is delivered, also when its retention ends meanwhile', () => {

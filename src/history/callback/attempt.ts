@@ -58,7 +58,7 @@ export function runCallback(draft: Draft, { taskId, tries }: RunCallback): Histo
 }
 
 /** Its run is deleted. */
-function nothingLeft(draft: Draft, taskId: number): HistoryReply {
+export function nothingLeft(draft: Draft, taskId: number): HistoryReply {
   if (!endLetterOf(draft, taskId, noop('what it was for is over'))) draft.finishTask(taskId);
   return done;
 }

@@ -12,10 +12,11 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { keepForLetter } from '../archival/archive.ts';
-import { failCallback } from '../callback/attempt.ts';
+import { failCallback, nothingLeft } from '../callback/attempt.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
 import { endLetterOf } from '../redrive/redrive.ts';
+import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from './hand-over-lines.ts';
@@ -32,6 +33,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   const done: HistoryReply = { kind: 'done' };
   const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
   if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
+  if (task.kind === 'invokeCallback' && isDeleted(draft, task)) return nothingLeft(draft, taskId);
   // It is a letter, and stays one.
   if (endLetterOf(draft, taskId, { kind: 'failed', failure })) {
     if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
@@ -44,6 +46,11 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   keepForLetter(draft, task);
   if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
   return done;
+}
+
+/** While the callback was on its way: no letter could be merged, and none is owed to anybody. */
+function isDeleted({ shard }: Draft, { key }: PendingTask): boolean {
+  return findRun(shard, key) === undefined && !shard.isBehind(key.runId);
 }
 
 /** Matching offers it; or it is the end of a retention, which the row of its run says as well, so that it would come back with the run. */
