@@ -7,7 +7,7 @@
  * Nothing is written but below `roots`, whoever asks: no `..`, and no symbolic link that leads out.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorText } from '../kernel/error-text.ts';
@@ -74,6 +74,10 @@ export class FileArchiver implements Archiver {
     try {
       await this.#writeBatches(file, pages);
       await file.sync();
+    } catch (error) {
+      // The next attempt would write over it, but its run may be deleted first, and where the disk is full it takes what others need.
+      await unlink(beside).catch(() => undefined);
+      throw error;
     } finally {
       await file.close();
     }

@@ -66,6 +66,7 @@ test('a history that cannot be read to its end leaves no file, and one that is w
   const uri = uriOf('allowed');
   const events = await eventsOf(30);
   await expect(archiver.write(uri, key, pagesOf(events, 10, 2))).rejects.toThrow('the shard is gone');
+  expect(await readdir(join(folder, 'allowed'))).toEqual([]);
   expect(await archiver.read(uri, key, 0, 1)).toBeUndefined();
   await archiver.write(uri, key, pagesOf(events, 10));
   const filename = join(folder, 'allowed', archiveFileName(key));
