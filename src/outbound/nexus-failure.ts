@@ -59,8 +59,11 @@ function withDurations(rest: Fields): Fields {
   const info = rest['applicationFailureInfo'];
   if (!isFields(info) || !isFields(info['nextRetryDelay'])) return rest;
   const { seconds = '0', nanos = 0 } = info['nextRetryDelay'];
-  const fraction = Number(nanos) === 0 ? '' : `.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`;
-  return { ...rest, applicationFailureInfo: { ...info, nextRetryDelay: `${String(seconds)}${fraction}s` } };
+  const digits = String(Math.abs(Number(nanos)));
+  const fraction = digits === '0' ? '' : `.${digits.padStart(9, '0').replace(/0+$/, '')}`;
+  // Where the seconds are 0, their sign is that of the fraction.
+  const sign = Number(nanos) < 0 && Number(seconds) === 0 ? '-' : '';
+  return { ...rest, applicationFailureInfo: { ...info, nextRetryDelay: `${sign}${String(seconds)}${fraction}s` } };
 }
 
 function isFields(value: unknown): value is Fields {

@@ -155,6 +155,22 @@ describe('a workflow that did not', () => {
     });
   });
 
+  test.each([
+    [{ seconds: 0, nanos: -500_000_000 }, '-0.5s'],
+    [{ seconds: -1, nanos: -5_000_000 }, '-1.005s'],
+    [{ seconds: -1, nanos: 0 }, '-1s'],
+    [{}, '0s'],
+  ])('failed, to be retried after %j', async (nextRetryDelay, text) => {
+    const { Failure } = (await loadPublicMessages()).failure.v1;
+    const failure = Failure.encode(Failure.fromObject({ applicationFailureInfo: { nextRetryDelay } })).finish();
+    const attributes = { failure, retryState: 0, workflowTaskCompletedEventId: 4, newExecutionRunId: '' };
+    const request = await requestOf({
+      eventType: EventType.WORKFLOW_EXECUTION_FAILED,
+      workflowExecutionFailedEventAttributes: attributes,
+    });
+    expect(json(request)).toMatchObject({ details: { applicationFailureInfo: { nextRetryDelay: text } } });
+  });
+
   test('was canceled: with the details', async () => {
     const details = encodePayloads({ payloads: [payload({ encoding: 'json/plain' }, '1')] });
     const request = await requestOf({
