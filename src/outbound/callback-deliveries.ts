@@ -112,7 +112,9 @@ export class CallbackSender implements CallbackDeliveries {
 
   deliver(delivery: CallbackDelivery, answer: (outcome: CallbackOutcome) => void): () => void {
     const address = callbackUrl(urlOf(delivery.callback));
-    if (typeof address === 'string') return this.#later(() => answer({ kind: 'refused', errorType: 'InvalidURL', message: address }));
+    // Why not is told with the whole URL, which only its caller is to know.
+    if (typeof address === 'string')
+      return this.#later(() => answer({ kind: 'refused', errorType: 'InvalidURL', message: 'the URL of the callback cannot be called' }));
     if (this.isFull(delivery.namespaceId, address.destination))
       return this.#later(() => answer({ kind: 'full', message: `too many callbacks wait for ${address.destination}` }));
     const line = this.#lineOf(delivery.namespaceId, address.destination);

@@ -216,6 +216,14 @@ describe('a callback', () => {
     expect(posts).toEqual([]);
   });
 
+  test('with a URL that was taken once and is none any more is refused, and what else stands in it is not told', async () => {
+    deliver('a', 'me:secret@example.com:0');
+    clock.advance(0);
+    await settled();
+    expect(outcomes).toMatchObject([{ kind: 'refused', errorType: 'InvalidURL' }]);
+    expect(JSON.stringify(outcomes)).not.toContain('secret');
+  });
+
   test('whose close cannot be read says so, and keeps no place', async () => {
     for (let count = 0; count < 5; count++) deliver('a', 'example.com', () => Promise.reject(new Error('gone')));
     await settled();
