@@ -19,7 +19,12 @@ import { isPublicAddress } from './public-addresses.ts';
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
 const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule('node:https');
 
-const senderLimits = { answerHeaderBytesMax: 16 * 1024, answerBodyBytesMax: 64 * 1024 } as const;
+const senderLimits = {
+  answerHeaderBytesMax: 16 * 1024,
+  answerBodyBytesMax: 64 * 1024,
+  /** The row of its run keeps it: and where the name does not fit, it lists all the names of a stranger's certificate. */
+  errorMessageCharsMax: 1_000,
+} as const;
 
 export type Post = {
   /** Who asks. */
@@ -155,5 +160,6 @@ function failed(thrown: unknown): DeliveryOutcome {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { kind: 'failed', errorType: code, message: error.message === '' ? code : error.message };
+  const message = error.message.slice(0, senderLimits.errorMessageCharsMax);
+  return { kind: 'failed', errorType: code, message: message === '' ? code : message };
 }

@@ -118,6 +118,14 @@ describe('a POST', () => {
     expect(await post(url, { headers: new Map([['x', 'a\r\nb']]) })).toMatchObject({ kind: 'failed', errorType: 'ERR_INVALID_CHAR' });
   });
 
+  test('tells no more than the beginning of what went wrong, however much others say of that', async () => {
+    const resolve = (_: string, __: unknown, callback: (error: Error) => void): void => {
+      setImmediate(() => callback(new Error('x'.repeat(100_000))));
+    };
+    const outcome = await post('http://wordy.example:9/', {}, new HttpSender(new Lookups(resolve as unknown as typeof lookup)));
+    expect(outcome).toMatchObject({ kind: 'failed', message: 'x'.repeat(1_000) });
+  });
+
   test('that is given up is heard of no more', async () => {
     const opened = await target(() => {});
     const address = callbackUrl(opened.url());
