@@ -22,6 +22,7 @@ import {
   ended,
   givenUp,
   letsThrough,
+  openMs,
 } from './circuit-breaker.ts';
 import type { Post } from './http-sender.ts';
 import { completionRequest } from './nexus-completion.ts';
@@ -41,6 +42,8 @@ export const deliveryLimits = {
   /** Beyond that breakers of lines that are idle are forgotten, those first that are so for longest. */
   idleLinesMax: 10_000,
 } as const;
+
+const LOOK_AGAIN_MS_MAX = 60_000;
 
 export type DeliverySettings = {
   readonly requestTimeoutMs: number;
@@ -206,8 +209,11 @@ export class CallbackSender implements CallbackDeliveries {
     if (first === undefined || line.underWay >= deliveryLimits.ofLineMax) return false;
     const { clock, settingsOf } = this.#options;
     const { breaker: settings } = settingsOf(first.delivery.namespace, line.destination);
-    line.breaker = breakerAt(line.breaker, clock.monoMs(), settings);
-    if (line.breaker.state === 'open') line.wake = clock.after(Math.max(1, line.breaker.untilMs - clock.monoMs()), () => this.#wake(line));
+    const nowMs = clock.monoMs();
+    line.breaker = breakerAt(line.breaker, nowMs, settings);
+    const openForMs = openMs(line.breaker, nowMs, settings);
+    // Looked at again before that: how long may have become less.
+    if (openForMs > 0) line.wake = clock.after(Math.min(Math.max(1, openForMs), LOOK_AGAIN_MS_MAX), () => this.#wake(line));
     return letsThrough(line.breaker, settings);
   }
 

@@ -21,7 +21,7 @@ export type BreakerSettings = {
 /** `generation`: a request tells of the one that it was begun in. */
 export type CircuitBreaker = { readonly generation: number } & (
   | { readonly state: 'closed'; readonly failuresInARow: number; readonly sinceMs: number }
-  | { readonly state: 'open'; readonly untilMs: number }
+  | { readonly state: 'open'; readonly sinceMs: number }
   | { readonly state: 'halfOpen'; readonly begun: number; readonly succeeded: number }
 );
 
@@ -34,8 +34,13 @@ export function closedBreaker(nowMs: number): CircuitBreaker {
 /** As it is by now. */
 export function breakerAt(breaker: CircuitBreaker, nowMs: number, settings: BreakerSettings): CircuitBreaker {
   const generation = breaker.generation + 1;
-  if (breaker.state === 'open' && nowMs >= breaker.untilMs) return { generation, state: 'halfOpen', begun: 0, succeeded: 0 };
+  if (breaker.state === 'open' && openMs(breaker, nowMs, settings) === 0) return { generation, state: 'halfOpen', begun: 0, succeeded: 0 };
   return isClosedAnew(breaker, nowMs, settings) ? { generation, state: 'closed', failuresInARow: 0, sinceMs: nowMs } : breaker;
+}
+
+/** For how long it is open yet: operators may have changed that since it opened. */
+export function openMs(breaker: CircuitBreaker, nowMs: number, { timeoutMs }: BreakerSettings): number {
+  return breaker.state === 'open' ? Math.max(0, breaker.sinceMs + timeoutMs - nowMs) : 0;
 }
 
 /** Its interval is over; or its tries succeeded when it took more of them, and nobody would begin another by which to tell. */
@@ -68,7 +73,7 @@ export function ended(
 ): CircuitBreaker {
   if (breaker.generation !== generation) return breaker;
   const next = generation + 1;
-  const open: CircuitBreaker = { generation: next, state: 'open', untilMs: nowMs + settings.timeoutMs };
+  const open: CircuitBreaker = { generation: next, state: 'open', sinceMs: nowMs };
   switch (breaker.state) {
     case 'open':
       return breaker;

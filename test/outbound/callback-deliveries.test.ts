@@ -21,6 +21,7 @@ let posts: Begun[];
 let outcomes: CallbackOutcome[];
 let settingsAsked: number;
 let requestsMax: number;
+let timeoutMs: number;
 let sender: CallbackSender;
 
 beforeEach(() => {
@@ -30,11 +31,12 @@ beforeEach(() => {
   outcomes = [];
   settingsAsked = 0;
   requestsMax = 1;
+  timeoutMs = 60_000;
   sender = new CallbackSender({
     clock,
     settingsOf: () => {
       settingsAsked++;
-      return { requestTimeoutMs: 10_000, breaker: { requestsMax, intervalMs: 0, timeoutMs: 60_000 }, allowedAddresses: rules };
+      return { requestTimeoutMs: 10_000, breaker: { requestsMax, intervalMs: 0, timeoutMs }, allowedAddresses: rules };
     },
     post: (post, answer) => {
       const begun: Begun = { host: post.address.hostname, answer, aborted: false };
@@ -193,6 +195,16 @@ describe('a destination that fails', () => {
     deliver('a', 'down.example');
     await settled();
     expect(posts).toHaveLength(9);
+  });
+
+  test('is called again as soon as operators say, though it was to be left alone for a day', async () => {
+    timeoutMs = 86_400_000;
+    await fail(6);
+    deliver('a', 'down.example');
+    timeoutMs = 60_000;
+    clock.advance(60_000);
+    await settled();
+    expect(posts).toHaveLength(7);
   });
 
   test('what it refuses says that it is there', async () => {
