@@ -24,7 +24,7 @@ import {
   letsThrough,
   openMs,
 } from './circuit-breaker.ts';
-import type { Post } from './http-sender.ts';
+import { PRIVATE_ADDRESS, type Post } from './http-sender.ts';
 import { completionRequest } from './nexus-completion.ts';
 import type { DeliveryOutcome } from './completion-answer.ts';
 
@@ -44,6 +44,7 @@ export const deliveryLimits = {
 } as const;
 
 const LOOK_AGAIN_MS_MAX = 60_000;
+const ADDRESS_NOT_ALLOWED = 'AddressNotAllowed';
 
 export type DeliverySettings = {
   readonly requestTimeoutMs: number;
@@ -259,7 +260,7 @@ export class CallbackSender implements CallbackDeliveries {
     waiting.giveUp = () => this.#end(line, waiting, generation, undefined);
     try {
       // What was allowed when the workflow started may be forbidden by now.
-      if (problem !== undefined) return void this.#later(() => end({ kind: 'refused', errorType: 'AddressNotAllowed', message: problem }));
+      if (problem !== undefined) return void this.#later(() => end({ kind: 'refused', errorType: ADDRESS_NOT_ALLOWED, message: problem }));
       const request = await completionRequest({ ...delivery, closeEvent: await delivery.closeEvent() });
       if (waiting.isOver) return;
       const startMs = clock.monoMs();
@@ -286,10 +287,10 @@ export class CallbackSender implements CallbackDeliveries {
     waiting.isOver = true;
     this.#countUnderWay(line, -1);
     const { breaker: settings } = this.#options.settingsOf(waiting.delivery.namespace, line.destination);
-    const wasAsked = outcome !== undefined && outcome.kind !== 'unread' && outcome.kind !== 'full';
-    line.breaker = wasAsked
-      ? ended(line.breaker, generation, outcome.kind === 'failed', this.#options.clock.monoMs(), settings)
-      : givenUp(line.breaker, generation);
+    line.breaker =
+      outcome !== undefined && saysOfDestination(outcome)
+        ? ended(line.breaker, generation, outcome.kind === 'failed', this.#options.clock.monoMs(), settings)
+        : givenUp(line.breaker, generation);
     this.#place(line);
     if (outcome !== undefined) waiting.answer(outcome);
     this.#run();
@@ -302,6 +303,12 @@ export class CallbackSender implements CallbackDeliveries {
     this.#countWaiting(line, -1);
     this.#place(line);
   }
+}
+
+/** False: it was not asked, so nobody knows whether it is there. */
+function saysOfDestination(outcome: CallbackOutcome): boolean {
+  if (outcome.kind === 'refused') return outcome.errorType !== ADDRESS_NOT_ALLOWED && outcome.errorType !== PRIVATE_ADDRESS;
+  return outcome.kind === 'delivered' || outcome.kind === 'failed';
 }
 
 function nameOf(namespaceId: string, destination: string): string {

@@ -37,8 +37,11 @@ export type Post = {
   readonly allowPrivate: boolean;
 };
 
+/** Of a refusal without a call. */
+export const PRIVATE_ADDRESS = 'PrivateAddress';
+
 class PrivateAddress extends Error {
-  override readonly name = 'PrivateAddress';
+  override readonly name = PRIVATE_ADDRESS;
 }
 
 export class HttpSender {

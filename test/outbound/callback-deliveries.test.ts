@@ -207,6 +207,21 @@ describe('a destination that fails', () => {
     expect(posts).toHaveLength(7);
   });
 
+  test('stays alone though a callback to it is refused by us', async () => {
+    await fail(6);
+    clock.advance(60_000);
+    rules = [];
+    deliver('a', 'down.example');
+    clock.advance(0);
+    await settled();
+    expect(outcomes.at(-1)).toMatchObject({ kind: 'refused', errorType: 'AddressNotAllowed' });
+    expect(sender.isBlocked('a', callbackTo('down.example'))).toBe(true);
+    rules = [everything];
+    for (let count = 0; count < 4; count++) deliver('a', 'down.example');
+    await settled();
+    expect(posts).toHaveLength(7);
+  });
+
   test('what it refuses says that it is there', async () => {
     await fail(5);
     deliver('a', 'down.example');
