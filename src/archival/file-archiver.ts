@@ -102,8 +102,8 @@ export class FileArchiver implements Archiver {
     try {
       return await this.#reads.run(this.destinationOf(uri), () => this.#read(folder, key, place, eventsMin));
     } catch (error) {
-      // A mount whose server is away, rights that were taken: an operator's to mend, and nothing is lost.
-      throw isOfSystem(error) ? new ArchiveAway(errorText(error), { cause: error }) : error;
+      // A mount whose server is away, rights or a root that were taken: an operator's to mend, and nothing is lost.
+      throw isOfSystem(error) || error instanceof OutsideOfRoots ? new ArchiveAway(errorText(error), { cause: error }) : error;
     }
   }
 
@@ -148,7 +148,13 @@ export class FileArchiver implements Archiver {
     for (const root of this.#options.roots) {
       if (isInside(folder, normalize(root)) && isInside(real, await realpathOfExisting(root))) return;
     }
-    throw new Error(`${folder} is outside of the folders that may be written (perdure.archival.roots)`);
+    throw new OutsideOfRoots(folder);
+  }
+}
+
+class OutsideOfRoots extends Error {
+  constructor(folder: string) {
+    super(`${folder} is outside of the folders that may be written (perdure.archival.roots)`);
   }
 }
 

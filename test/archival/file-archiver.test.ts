@@ -142,6 +142,13 @@ test('a folder that hangs is not waited for, and takes no more than four threads
   closeSync(writer);
 });
 
+test('a history whose folder is allowed no longer cannot be read now, which is not to say that it is lost', async () => {
+  await expect(archiver.read(`file://${folder}/elsewhere`, key, 0, 1)).rejects.toMatchObject({
+    name: 'ArchiveAway',
+    message: expect.stringContaining('perdure.archival.roots'),
+  });
+});
+
 describe('nothing is written outside of the folders that are allowed', () => {
   beforeEach(async () => {
     await mkdir(join(folder, 'elsewhere'));
