@@ -1,17 +1,19 @@
 /**
  * Names into addresses, as this machine resolves them (its hosts file, its search domains). That is done in the few threads which all of the process
- * share, and nobody can end one that hangs: so only two are used at a time.
+ * share (libuv gives half of its threads to lookups), and nobody can end one that hangs, for 20 s or so: so only some are used at a time.
  *
- *     names that were resolved quickly the last time ─▶ one place      in each, namespaces take turns
- *     all others: new, slow, unknown ones            ─▶ another
+ *     names that were resolved quickly the last time ─▶ four places      in each kind, namespaces take turns, and a namespace has one place
+ *     all others: new, slow, unknown ones            ─▶ four others
  *
- * So a name that hangs holds up others of its kind for as long as its own lookup takes, and those that are known to work not at all.
+ * So a name that hangs holds up its namespace for as long as its own lookup takes, and no other, unless four hang at once.
  */
 import { lookup as resolve, type LookupAddress } from 'node:dns';
 
 type Answer = { readonly error: Error } | { readonly addresses: readonly LookupAddress[] };
 
 const lookupLimits = {
+  /** Of each kind. */
+  placesMax: 4,
   quickMs: 1_000,
   /** Beyond that those are forgotten that were resolved longest ago. */
   quickNamesMax: 10_000,
@@ -29,7 +31,7 @@ export class Lookups {
   readonly #resolve: typeof resolve;
   readonly #questions = new Map<string, Question>();
   readonly #quick = new Set<string>();
-  readonly #places = { quick: new Place(), other: new Place() };
+  readonly #places = { quick: new Places(), other: new Places() };
 
   constructor(resolveName = resolve) {
     this.#resolve = resolveName;
@@ -42,9 +44,9 @@ export class Lookups {
     question.answers.add(answer);
     if (this.#questions.has(name)) return () => this.#leave(question, answer);
     this.#questions.set(name, question);
-    const place = this.#quick.has(hostname) ? this.#places.quick : this.#places.other;
-    place.add(question);
-    this.#next(place);
+    const places = this.#quick.has(hostname) ? this.#places.quick : this.#places.other;
+    places.add(question);
+    this.#next(places);
     return () => this.#leave(question, answer);
   }
 
@@ -55,18 +57,18 @@ export class Lookups {
       this.#questions.delete(question.name);
   }
 
-  #next(place: Place): void {
-    const question = place.take();
+  #next(places: Places): void {
+    const question = places.take();
     if (question === undefined) return;
-    const { name, hostname, answers } = question;
+    const { name, namespaceId, hostname, answers } = question;
     const startMs = performance.now();
     // Until it is resolved, nobody else counts on it.
     this.#quick.delete(hostname);
     this.#resolve(hostname, { all: true }, (error, addresses) => {
       this.#questions.delete(name);
       if (error === null && performance.now() - startMs < lookupLimits.quickMs) this.#remember(hostname);
-      place.free();
-      this.#next(place);
+      places.free(namespaceId);
+      this.#next(places);
       for (const answer of answers) answer(error === null ? { addresses } : { error });
     });
   }
@@ -78,13 +80,11 @@ export class Lookups {
   }
 }
 
-/** For one lookup at a time. */
-class Place {
+class Places {
   /** By namespace, those first whose turn is next. */
   readonly #waiting = new Map<string, Set<Question>>();
-  #isTaken = false;
-  /** The namespace that had the last turn. */
-  #last = '';
+  /** Namespaces that have one. */
+  readonly #taken = new Set<string>();
 
   add(question: Question): void {
     const others = this.#waiting.get(question.namespaceId);
@@ -100,24 +100,26 @@ class Place {
     return true;
   }
 
-  /** undefined: nobody waits, or it is taken. */
+  /** undefined: nobody waits who may have one. */
   take(): Question | undefined {
-    const [first, second] = this.#waiting.keys();
-    const next = first === this.#last && second !== undefined ? second : first;
-    if (this.#isTaken || next === undefined) return undefined;
-    const questions = this.#waiting.get(next) ?? new Set();
-    const [question] = questions;
-    if (question === undefined) return undefined;
-    questions.delete(question);
-    this.#waiting.delete(next);
-    // Behind the others.
-    if (questions.size > 0) this.#waiting.set(next, questions);
-    this.#last = next;
-    this.#isTaken = true;
-    return question;
+    if (this.#taken.size >= lookupLimits.placesMax) return undefined;
+    for (const [namespaceId, questions] of this.#waiting) {
+      const [question] = questions;
+      if (question === undefined || this.#taken.has(namespaceId)) continue;
+      questions.delete(question);
+      if (questions.size === 0) this.#waiting.delete(namespaceId);
+      this.#taken.add(namespaceId);
+      return question;
+    }
+    return undefined;
   }
 
-  free(): void {
-    this.#isTaken = false;
+  free(namespaceId: string): void {
+    this.#taken.delete(namespaceId);
+    const questions = this.#waiting.get(namespaceId);
+    if (questions === undefined) return;
+    // Behind the others, also behind those that came while it had its turn.
+    this.#waiting.delete(namespaceId);
+    this.#waiting.set(namespaceId, questions);
   }
 }

@@ -204,28 +204,38 @@ describe('names', () => {
     expect({ answers, names: names() }).toEqual({ answers: 3, names: ['x', 'y'] });
   });
 
-  test('that hang hold up none that was resolved before, and of other namespaces none but by one lookup', () => {
+  test('that hang hold up their namespace, and no other', () => {
     const { lookups, asked, names } = asking();
     const answered: string[] = [];
     const ask = (namespaceId: string, name: string): unknown => lookups.addressesOf(namespaceId, name, () => answered.push(name));
-    ask('good', 'known');
+    ask('bad', 'known');
     asked[0]?.answer();
     for (let count = 0; count < 50; count++) ask('bad', `hangs${count}`);
-    ask('good', 'known');
     ask('good', 'new');
-    expect(names()).toEqual(['known', 'hangs0', 'known']);
+    ask('bad', 'known');
+    expect(names()).toEqual(['known', 'hangs0', 'new', 'known']);
     asked[2]?.answer();
-    asked[1]?.answer();
-    expect(names().at(-1)).toBe('new');
     asked[3]?.answer();
-    expect(answered).toEqual(['known', 'known', 'hangs0', 'new']);
+    asked[1]?.answer();
+    expect(answered).toEqual(['known', 'new', 'known', 'hangs0']);
+    expect(names().at(-1)).toBe('hangs1');
+  });
+
+  test('are looked up four of a kind at a time, and namespaces take turns', () => {
+    const { lookups, asked, names } = asking();
+    for (const namespaceId of ['a', 'b', 'c', 'd', 'e']) {
+      for (const nth of [1, 2]) lookups.addressesOf(namespaceId, `${namespaceId}${nth}`, () => {});
+    }
+    expect(names()).toEqual(['a1', 'b1', 'c1', 'd1']);
+    for (let nth = 0; nth < 6; nth++) asked[nth]?.answer();
+    expect(names()).toEqual(['a1', 'b1', 'c1', 'd1', 'e1', 'a2', 'b2', 'c2', 'd2', 'e2']);
   });
 
   test('that nobody waits for any more are not looked up', () => {
     const { lookups, asked, names } = asking();
     const nothing = (): void => {};
     lookups.addressesOf('a', 'hangs', nothing);
-    const leave = [lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('b', 'y', nothing)];
+    const leave = [lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('a', 'x', nothing), lookups.addressesOf('a', 'y', nothing)];
     lookups.addressesOf('a', 'z', nothing);
     for (const one of leave) one();
     asked[0]?.answer();
