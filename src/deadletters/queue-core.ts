@@ -156,6 +156,8 @@ export class QueueCore {
     }
     const first = letters[0]?.handOver.sequence ?? 0;
     if (!isId(first) || first === 0) return invalid(`hand-overs are numbered from 1, this one is ${first}`);
+    if (letters.length - 1 > Number.MAX_SAFE_INTEGER - first)
+      return invalid(`hand-overs are numbered up to ${Number.MAX_SAFE_INTEGER}, this one from ${first}`);
     const ids: number[] = [];
     const records: LetterRecord[] = [];
     for (const [index, letter] of letters.entries()) {

@@ -129,6 +129,7 @@ describe('a dead letter queue', () => {
     ['some left out', 1, [letterOf(1, 1), letterOf(1, 3)]],
     ['numbered from 0', 1, [letterOf(1, 0)]],
     ['numbered between two', 1, [letterOf(1, 0.5)]],
+    ['numbered beyond what is exact', 1, [0, 1].map((nth) => letterOf(1, Number.MAX_SAFE_INTEGER + nth))],
     ['of another shard', 1, [letterOf(2, 1)]],
     ['about a task of another shard', 1, [{ ...letterOf(1, 1), task: letterOf(2, 1).task }]],
     ['of no shard', 0, [letterOf(0, 1)]],

@@ -99,6 +99,9 @@ function lettersOf(
   if (letters.length === 0 || letters.length > putLettersMax)
     throw invalidArgument(`letters has ${letters.length}, and may have 1 to ${putLettersMax}`);
   if (firstSequence < 1) throw invalidArgument(`first_sequence is ${firstSequence}: letters are numbered from 1`);
+  if (letters.length - 1 > Number.MAX_SAFE_INTEGER - firstSequence) {
+    throw invalidArgument(`first_sequence is ${firstSequence}: letters are numbered up to ${Number.MAX_SAFE_INTEGER}`);
+  }
   const nowMs = context.nowMs();
   return letters.map((letter, index) => {
     const task = taskOf(messages, category, letter, shardId, index);

@@ -201,6 +201,10 @@ describe('is refused, and opens no queue', () => {
     expect(await refused(1, 0)).toEqual([codes.INVALID_ARGUMENT, 'letters has 0, and may have 1 to 100']);
     expect(await refused(1, 101)).toEqual([codes.INVALID_ARGUMENT, 'letters has 101, and may have 1 to 100']);
     expect(await refused(0, 1)).toEqual([codes.INVALID_ARGUMENT, 'first_sequence is 0: letters are numbered from 1']);
+    expect(await refused(Number.MAX_SAFE_INTEGER, 2)).toEqual([
+      codes.INVALID_ARGUMENT,
+      'first_sequence is 9007199254740991: letters are numbered up to 9007199254740991',
+    ]);
     expect(await noQueue()).toBe(true);
   });
 
