@@ -1,8 +1,10 @@
 /** Completion callbacks of a closed run in its shard: what becomes of them, and how long the run stays for them. */
 import { describe, expect, test } from 'vitest';
 import type { OwnCallbackCommand } from '../../src/history/callback/callback-commands.ts';
-import type { PendingTask, Task, TransferTask } from '../../src/history/tasks.ts';
+import type { PendingTask, Task, TimerTask, TransferTask } from '../../src/history/tasks.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
+import { callbackState } from '../../src/history/generated/enums.ts';
+import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { deleteWorkflow, key, terminateWorkflow } from './shard-under-test.ts';
 
@@ -34,6 +36,19 @@ class CallingShard extends RedrivenShard {
 
   refused(): PendingTask {
     return this.madeLetter(this.task.taskId);
+  }
+
+  add(...tasks: readonly PendingTask[]): void {
+    this.expectDone({ kind: 'addTasks', key: tasks[0]?.key ?? key, tasks: tasks.map(encodeLetterTask) });
+  }
+
+  get tasks(): readonly string[] {
+    const { transfers, timers } = this.checkpoints.folded;
+    return [...transfers.values(), ...timers.values()].map(({ kind }) => kind).sort();
+  }
+
+  get callbackStates(): readonly number[] {
+    return [...this.checkpoints.folded.runs.values()].flatMap((run) => run.callbacks.map(({ state }) => state));
   }
 
   get isKept(): boolean {
@@ -137,5 +152,51 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(true);
     shard.wait(1);
     expect(shard.isKept).toBe(false);
+  });
+});
+
+describe('a task that an operator adds', () => {
+  test('is added once, however often the request has it', () => {
+    const shard = new CallingShard();
+    const task = shard.refused();
+    shard.add(task, task, task);
+    expect(shard.tasks).toEqual(['invokeCallback', 'letterCheck']);
+    shard.tell({ kind: 'delivered' });
+    expect(shard.callbackStates).toEqual([callbackState.succeeded]);
+  });
+
+  test('for the pause of a callback that was delivered is none, and takes nothing back', () => {
+    const shard = new CallingShard();
+    shard.tell(failed);
+    const { backoff } = shard;
+    shard.wait(hour);
+    shard.tell({ kind: 'delivered' });
+    shard.add(backoff as PendingTask);
+    expect(shard.tasks).toEqual(['retention']);
+  });
+
+  test('for a pause comes at the end of that pause, and its removal takes back no callback that was delivered', () => {
+    const shard = new CallingShard();
+    shard.tell(failed);
+    const first = shard.backoff as TimerTask;
+    shard.add({ ...first, fireTimeMs: shard.nowMs + 10 * hour });
+    const second = [...shard.checkpoints.folded.timers.values()].find(({ taskId }) => taskId !== first.taskId);
+    expect(second?.fireTimeMs).toBe(first.fireTimeMs);
+    shard.advance(hour);
+    shard.expectDone({ kind: 'fireTimer', taskId: first.taskId, jitter: 0 });
+    shard.tell({ kind: 'delivered' });
+    shard.expectDone({ kind: 'removeTask', taskId: second?.taskId ?? 0, taskType: 'TASK_TYPE_STATE_MACHINE_TIMER' });
+    expect(shard.callbackStates).toEqual([callbackState.succeeded]);
+    expect(shard.tasks).toEqual(['retention']);
+  });
+
+  test.each(['is tried', 'has failed', 'was delivered'])('for the end of a retention changes none while the callback %s', (what) => {
+    const shard = new CallingShard();
+    const runKey = shard.task.key;
+    if (what === 'was delivered') shard.tell({ kind: 'delivered' });
+    if (what === 'has failed') shard.refused();
+    const before = shard.tasks;
+    shard.add({ kind: 'retention', taskId: 1, fireTimeMs: 1, key: runKey });
+    expect(shard.tasks).toEqual(before);
   });
 });

@@ -84,14 +84,15 @@ export function callbackAnswered(draft: Draft, { taskId, outcome }: CallbackAnsw
   return done;
 }
 
-/** It has failed for good: its task is, or stays, a letter, or was taken away. */
+/** It has failed for good: its task is, or stays, a letter, or was taken away. One that waits for another task, or for none, stays what it is. */
 export function failCallback(
   draft: Draft,
-  { key, callbackId }: InvokeCallbackTask | CallbackBackoffTask,
+  { kind, key, callbackId }: InvokeCallbackTask | CallbackBackoffTask,
   { errorMessage }: Pick<HandOverTask['failure'], 'errorMessage'>,
 ): void {
   const run = findRun(draft.shard, key);
-  if (run === undefined) return;
+  const awaited = kind === 'invokeCallback' ? callbackState.scheduled : callbackState.backingOff;
+  if (run === undefined || callbackOf(run, callbackId)?.state !== awaited) return;
   const open = draft.open(run);
   const failure = failureOf(draft, errorMessage, true);
   open.addFact({ kind: 'callbackAttempted', callbackId, state: callbackState.failed, failure, nextAttemptTimeMs: 0 });

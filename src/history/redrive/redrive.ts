@@ -121,11 +121,13 @@ export function overtakenBy({ shard }: Draft, task: PendingTask): string | undef
 }
 
 const closed = 'the workflow is closed';
+const notInPause = 'the callback is in no pause';
 const notFailed = 'the callback is tried already, or was delivered';
 
 /** Some are for open workflows, the others for closed ones. */
 function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
   if (isRunning(run) === outlivesClose(task)) return isRunning(run) ? 'the workflow is open' : closed;
+  if (task.kind === 'callbackBackoff' && callbackOf(run, task.callbackId)?.state !== callbackState.backingOff) return notInPause;
   // A signal may have ended the delay of its start: it would be in its delay once more.
   const hasBegun =
     run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.start.executionTimeMs === run.start.startTimeMs;

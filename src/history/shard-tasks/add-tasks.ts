@@ -2,11 +2,13 @@
  * Tasks from outside, into normal processing: as those of letters are executed again (src/history/redrive), but nobody waits for what comes of
  * them, and one that fails for good becomes a letter like any other.
  */
+import { callbackOf, hasFailed, isUnsettled } from '../callback/callback.ts';
 import { retentionOf } from '../execution/end-of-run.ts';
 import type { Draft } from '../draft.ts';
 import { overtakenBy, pendingAgain, stopRetention } from '../redrive/redrive.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import type { RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { AddTasks } from './shard-task-commands.ts';
 
@@ -15,10 +17,16 @@ export function addTasks(draft: Draft, { key, tasks }: AddTasks): HistoryReply {
   const { shard, wire, nowMs } = draft;
   if (shard.aside.has(key.runId)) return reject({ reason: 'busy-workflow', message: 'the workflow of the tasks was put aside' });
   if (shard.isBehind(key.runId)) return workflowBehind;
+  const called = new Set<string>();
   for (const [index, bytes] of tasks.entries()) {
     const task = inItsTime(draft, wire.decodeTask(bytes));
     if (task === undefined || overtakenBy(draft, task) !== undefined) continue;
-    if (task.kind === 'invokeCallback') stopRetention(draft, task);
+    if (task.kind === 'invokeCallback') {
+      // That the first of them is pending is known when this is committed.
+      if (called.has(task.callbackId)) continue;
+      called.add(task.callbackId);
+      stopRetention(draft, task);
+    }
     addTask(draft, index, pendingAgain(task, draft.nextTaskId(), nowMs));
   }
   return { kind: 'done' };
@@ -35,7 +43,11 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
     case 'firstWorkflowTask':
       return { ...task, fireTimeMs: run.start.executionTimeMs };
     case 'retention':
-      return { ...task, fireTimeMs: run.closeTimeMs + retentionOf(draft, run) };
+      return endsAnyway(draft, run) ? undefined : { ...task, fireTimeMs: run.closeTimeMs + retentionOf(draft, run) };
+    case 'callbackBackoff': {
+      const callback = callbackOf(run, task.callbackId);
+      return callback === undefined ? undefined : { ...task, fireTimeMs: callback.nextAttemptTimeMs };
+    }
     case 'userTimer': {
       const timer = run.timers.get(task.timerId);
       return timer === undefined ? undefined : { ...task, fireTimeMs: timer.fireTimeMs };
@@ -43,6 +55,11 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
     default:
       return task;
   }
+}
+
+/** Its retention is pending, or comes when its callbacks, or their letters, need it no more. */
+function endsAnyway({ shard }: Draft, { callbacks, retentionTaskId }: RunView): boolean {
+  return shard.timers.get(retentionTaskId) !== undefined || callbacks.some(isUnsettled) || callbacks.some(hasFailed);
 }
 
 /** Queues count from 1. */
