@@ -58,6 +58,23 @@ test('a closed run whose archival an operator takes away is not archived, and go
   expect(shard.timer).toMatchObject({ kind: 'retention', inMs: retentionMs - 60_000 });
 });
 
+test('a closed run that is archived once more, because an operator has added that, has one end', () => {
+  const shard = new ArchivedShard();
+  const first = shard.timer.taskId;
+  const task = shard.core.timerTask(first);
+  if (task === undefined) throw new Error('it is to be archived');
+  shard.do({ kind: 'addTasks', key: task.key, tasks: [encodeLetterTask(task)] });
+  shard.do({ kind: 'archived', taskId: first });
+  const second = shard.timer;
+  expect(second.kind).toBe('archiveExecution');
+  shard.do({ kind: 'archived', taskId: second.taskId });
+  const end = shard.timer;
+  expect(end).toMatchObject({ kind: 'retention', inMs: retentionMs });
+  shard.nowMs += retentionMs;
+  shard.do({ kind: 'fireTimer', taskId: end.taskId, jitter: 0 });
+  expect(shard.core.nextTimer()).toBeUndefined();
+});
+
 describe('a closed run', () => {
   test('is archived within five minutes, and kept for its retention from its close on', () => {
     const shard = new ArchivedShard();

@@ -17,10 +17,11 @@ export function archived(draft: Draft, { taskId }: Archived): HistoryReply {
   return { kind: 'done' };
 }
 
-/** It has done its work, or was taken away: its run goes when its retention is over. */
+/** It has done its work, or was taken away: its run goes when its retention is over. Of several the first brings that. */
 export function archiveTaskOver(draft: Draft, { key }: BesideTimer): void {
-  const run = findRun(draft.shard, key);
-  if (run !== undefined) addRetention(draft.open(run));
+  const { shard } = draft;
+  const run = findRun(shard, key);
+  if (run !== undefined && shard.timers.get(run.retentionTaskId) === undefined) addRetention(draft.open(run));
 }
 
 /** The task becomes a letter: the run outlives that. */
