@@ -2,6 +2,9 @@
 import { usageError } from './cli-error.ts';
 import type { FlagValues } from './command.ts';
 
+/** ECMA-262: 100,000,000 days around 1970. */
+const CALENDAR_MS_MAX = 8.64e15;
+
 export type TimeFormat = (ms: number) => string;
 
 export function timeFormat(flags: FlagValues): TimeFormat {
@@ -18,9 +21,10 @@ export function timeFormat(flags: FlagValues): TimeFormat {
   }
 }
 
-/** '' = not known. */
+/** Of what comes from outside, any: what no calendar has is the number itself. '' = not known. */
 export function rfc3339(ms: number): string {
-  return ms === 0 ? '' : new Date(ms).toISOString();
+  if (ms === 0) return '';
+  return Math.abs(ms) <= CALENDAR_MS_MAX ? new Date(ms).toISOString() : String(ms);
 }
 
 /** `45 s`, `7 min`, `3 h`, `12 d` */

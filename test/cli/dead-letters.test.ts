@@ -153,6 +153,14 @@ describe('read', () => {
     expect(err).toBe('perdure: INTERNAL: the disk is full\n');
   });
 
+  test('a failure in mid-audit closes the list', async () => {
+    fake.refuse = (_, nth) => (nth === 3 ? refusal(status.INTERNAL, 'the disk is full') : undefined);
+    const { code, out, err } = await perdure('admin queue dlq audit --limit 0 -o json');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject([{ messageIds: [41] }, { messageIds: [41] }]);
+    expect(err).toBe('perdure: INTERNAL: the disk is full\n');
+  });
+
   test('goes on when a queue is without an owner for a moment', async () => {
     fake.letters.push(letter(1));
     fake.refuse = (_, nth) => (nth < 3 ? refusal(status.UNAVAILABLE, 'dlq.perdure.transfer.active: takeover') : undefined);

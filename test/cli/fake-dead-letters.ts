@@ -122,6 +122,11 @@ export class FakeDeadLetters {
             options: { ...options, rps: request.rps ?? options.rps },
           })),
       ],
+      // A page of one entry, and always another.
+      ListAuditEntries: [
+        { decode: wire.decodeListAuditEntriesRequest, encode: wire.encodeListAuditEntriesResponse },
+        () => ({ entries: [{ ...wire.emptyAuditEntry(), action: 'purge', messageIds: [41] }], nextPageToken: Uint8Array.of(1) }),
+      ],
       RestoreDeadLetters: [
         { decode: wire.decodeRestoreDeadLettersRequest, encode: wire.encodeRestoreDeadLettersResponse },
         ({ queue, messageIds }: wire.RestoreDeadLettersRequest) => {

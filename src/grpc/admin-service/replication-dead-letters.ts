@@ -125,7 +125,7 @@ async function pageOf({ context }: AdminContext, call: Call, { queues, condition
 const FRAME_BYTES = 512;
 
 function answerBytes({ row, content }: ListedLetter): number {
-  const texts = [row.errorMessage, row.errorType, row.workflowId, row.workflowId].reduce((sum, text) => sum + utf8Bytes(text), 0);
+  const texts = [row.errorMessage, row.errorType, row.workflowId, row.runId].reduce((sum, text) => sum + utf8Bytes(text), 0);
   return FRAME_BYTES + texts + (content?.value.byteLength ?? 0);
 }
 

@@ -2,10 +2,10 @@
 import type { AuditEntry, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
 import type { FlagValues, Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
-import { PrintedList } from '../../printed-list.ts';
+import { PrintedList, printWhole } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
@@ -29,17 +29,17 @@ export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<E
     throw usageError('--message-id needs --category: ids are of one queue');
   }
   let missing = count(flags, 'limit', limitDefault) || Infinity;
-  await withServer(invocation, async (client) => {
-    for (const queue of await queuesAsked(kind, flags, client)) {
-      for await (const page of pages(client, { queue, jobId: flags.one('job') ?? '', messageId: ofLetter }, missing)) {
-        const entries = page.slice(0, missing);
-        missing -= entries.length;
-        if (!(await list.add(entries)) || missing <= 0) return;
+  return printWhole(io, list, () =>
+    withServer(invocation, async (client) => {
+      for (const queue of await queuesAsked(kind, flags, client)) {
+        for await (const page of pages(client, { queue, jobId: flags.one('job') ?? '', messageId: ofLetter }, missing)) {
+          const entries = page.slice(0, missing);
+          missing -= entries.length;
+          if (!(await list.add(entries)) || missing <= 0) return;
+        }
       }
-    }
-  });
-  list.end();
-  return exitCodes.done;
+    }),
+  );
 }
 
 /** Undefined: of all queues. */

@@ -6,7 +6,7 @@ import type { ListFormat } from '../../output.ts';
 import { queueText } from './queue-names.ts';
 import { isOfAll } from './selected.ts';
 
-/** PERDURE_CONFIRM=always: whatever purges is to have been confirmed by somebody. */
+/** PERDURE_CONFIRM=always: whatever purges is to have been confirmed by somebody. (Who applies a plan has looked at it.) */
 export function checkMayRun(operation: 'merge' | 'purge', invocation: Invocation, format: ListFormat): void {
   const { flags, io } = invocation;
   if (operation !== 'purge' || flags.switched('yes') === true || io.env['PERDURE_CONFIRM'] !== 'always') return;

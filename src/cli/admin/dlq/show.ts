@@ -56,7 +56,7 @@ function shownText(kind: DlqKind, found: GetDeadLetterResponse): string {
   if (letter === undefined) return '';
   const { node, build, damage } = letter;
   const fields = Object.entries({ ...letterJson(kind, letter, { isLong: true, withPayload: false }), node, build, jobId, damage })
-    .map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : plainText(String(value))] as const)
+    .map(([name, value]) => [name, typeof value === 'object' ? jsonText(value) : plainText(String(value))] as const)
     .filter(([, value]) => value !== '');
   const width = Math.max(...fields.map(([name]) => name.length));
   const parts = [
