@@ -130,6 +130,11 @@ export function runsBeside(task: TimerTask): task is BesideTimer {
   return task.kind === 'archiveExecution' || task.kind === 'letterCheck';
 }
 
+/** An attempt at a completion callback, or the pause before the next. */
+export function isOfCallback(task: PendingTask): task is InvokeCallbackTask | CallbackBackoffTask {
+  return task.kind === 'invokeCallback' || task.kind === 'callbackBackoff';
+}
+
 /** Another shard has to hear of it. */
 export type OutboxTask = Exclude<PendingTransfer, DispatchTask | SideTask>;
 

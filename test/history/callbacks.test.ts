@@ -134,6 +134,20 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
+  test('whose pause has become a letter is tried again when that is merged', () => {
+    const shard = new CallingShard();
+    shard.tell(failed);
+    const task = shard.madeLetter(shard.backoff.taskId);
+    shard.letterIsOpen = true;
+    shard.wait(10 * retentionMs);
+    shard.execute(task);
+    shard.fireDueTimers();
+    expect(shard.outcomes()).toEqual([{ kind: 'applied' }]);
+    shard.tell({ kind: 'delivered' });
+    shard.wait(1);
+    expect(shard.isKept).toBe(false);
+  });
+
   test('that has failed goes within the hour once its letter is purged', () => {
     const shard = new CallingShard();
     shard.refused();

@@ -17,7 +17,7 @@ import { key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 const hour = 3_600_000;
 const retentionMs = 72 * hour;
 const callback = encodeCallback({ nexus: { url: 'http://example.com/', header: new Map() }, links: [] });
-const queues = { outbound: 1, archival: 2 } as const;
+const queues = { outbound: 1, archival: 2, timer: 3 } as const;
 type Category = keyof typeof queues;
 type Ending = 'done' | 'fails' | 'waits';
 
@@ -28,7 +28,7 @@ class EndingRun extends ShardUnderTest {
   readonly #letters = new Map<string, Letter>();
   /** Of letters that are being merged: whose answer comes later. */
   readonly #merging = new Map<number, Letter>();
-  readonly #sequences = { outbound: 0, archival: 0 };
+  readonly #sequences = { outbound: 0, archival: 0, timer: 0 };
   #effectsSeen = 0;
   #closedMs = 0;
   /** Nobody wants it archived any more, or it is. */
@@ -65,7 +65,7 @@ class EndingRun extends ShardUnderTest {
 
   /** An archive may come about another way: at the end of a callback whose letter was merged. */
   #isNeeded({ category }: Letter): boolean {
-    return category === 'outbound' || !this.#archiveIsOver;
+    return category !== 'archival' || !this.#archiveIsOver;
   }
 
   /** Of callbacks: now, or behind a pause. */
@@ -82,6 +82,12 @@ class EndingRun extends ShardUnderTest {
     const outcome = ending === 'done' ? ({ kind: 'delivered' } as const) : ({ kind: 'failed', message: 'down', pauseMs: hour } as const);
     this.expectDone({ kind: 'callbackAnswered', taskId, outcome });
     this.#settled();
+  }
+
+  /** The next thing that the run waits for, if that is the pause of a callback. */
+  failPause(): void {
+    const taskId = this.nextTimer()?.taskId ?? 0;
+    if (this.core.timerTask(taskId)?.kind === 'callbackBackoff') this.#fails(taskId, 'timer');
   }
 
   /** For good: a letter, unless it is one already. */
@@ -196,6 +202,7 @@ const step = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('merge' as const), n: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('purge' as const), n: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('failPause' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
 );
 const program = fc.record({
@@ -212,7 +219,7 @@ test('a closed run stays as long as anything needs it, and no longer, whatever b
       for (const each of steps) {
         if (each.do === 'attempt') run.attempt(each.n, each.ending);
         else if (each.do === 'wait') run.wait(each.ms, each.archiving);
-        else if (each.do === 'takeOver') run.takeOver();
+        else if (each.do === 'takeOver' || each.do === 'failPause') run[each.do]();
         else run[each.do](each.n);
         run.checkIsKept();
       }

@@ -11,7 +11,7 @@ import { callbackState } from '../generated/enums.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { CallbackBackoffTask, InvokeCallbackTask } from '../tasks.ts';
-import { type Callback, callbackOf, isUnsettled } from './callback.ts';
+import { type Callback, callbackOf, isUnsettled, mayBeTried } from './callback.ts';
 import type { CallbackAnswered, RunCallback } from './callback-commands.ts';
 import { addEndOfRun } from '../execution/end-of-run.ts';
 
@@ -103,7 +103,7 @@ export function fireCallbackBackoff(draft: Draft, { taskId, key, callbackId }: C
   draft.finishTask(taskId);
   const run = findRun(draft.shard, key);
   const callback = run === undefined ? undefined : callbackOf(run, callbackId);
-  if (run !== undefined && callback?.state === callbackState.backingOff) invoke(draft.open(run), callback);
+  if (run !== undefined && callback !== undefined && mayBeTried(callback)) invoke(draft.open(run), callback);
 }
 
 function taskOf({ shard, volatile }: Draft, taskId: number): InvokeCallbackTask | undefined {

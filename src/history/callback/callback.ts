@@ -102,6 +102,11 @@ export function hasFailed({ state }: Callback): boolean {
   return state === callbackState.failed;
 }
 
+/** At the end of its pause, also where that had become a letter. */
+export function mayBeTried(callback: Callback | undefined): boolean {
+  return callback?.state === callbackState.backingOff || callback?.state === callbackState.failed;
+}
+
 export function callbackOf(run: { readonly callbacks: Callbacks }, callbackId: string): Callback | undefined {
   return run.callbacks.find((callback) => callback.callbackId === callbackId);
 }

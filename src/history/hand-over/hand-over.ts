@@ -18,7 +18,7 @@ import type { Draft } from '../draft.ts';
 import { endLetterOf } from '../redrive/redrive.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
+import { isDispatch, isOfCallback, isTimer, type PendingTask } from '../tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from './hand-over-lines.ts';
 
 export const handOverLimits = {
@@ -36,7 +36,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   if (task.kind === 'invokeCallback' && isDeleted(draft, task)) return nothingLeft(draft, taskId);
   // It is a letter, and stays one.
   if (endLetterOf(draft, taskId, { kind: 'failed', failure })) {
-    if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
+    if (isOfCallback(task)) failCallback(draft, task, failure);
     return done;
   }
   const line = lineOf(draft.shard.handOvers, category);
@@ -44,7 +44,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   if (!hasRoom(line, handedOver)) return done;
   draft.handOver(handedOver);
   keepForLetter(draft, task);
-  if (task.kind === 'invokeCallback') failCallback(draft, task, failure);
+  if (isOfCallback(task)) failCallback(draft, task, failure);
   return done;
 }
 

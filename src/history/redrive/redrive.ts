@@ -8,7 +8,7 @@
  * Whoever asks again while it is pending waits along, and afterwards gets the outcome of the mark: nothing is executed twice. The first failure
  * that counts ends it: it becomes no letter, for it is one. What a task waits for (a shard, a log, room) is no failure, and it waits as any other does.
  */
-import { callbackOf } from '../callback/callback.ts';
+import { callbackOf, mayBeTried } from '../callback/callback.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { callbackState } from '../generated/enums.ts';
 import type { HistoryEvent } from '../events.ts';
@@ -121,13 +121,12 @@ export function overtakenBy({ shard }: Draft, task: PendingTask): string | undef
 }
 
 const closed = 'the workflow is closed';
-const notInPause = 'the callback is in no pause';
 const notFailed = 'the callback is tried already, or was delivered';
 
 /** Some are for open workflows, the others for closed ones. */
 function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
   if (isRunning(run) === outlivesClose(task)) return isRunning(run) ? 'the workflow is open' : closed;
-  if (task.kind === 'callbackBackoff' && callbackOf(run, task.callbackId)?.state !== callbackState.backingOff) return notInPause;
+  if (task.kind === 'callbackBackoff' && !mayBeTried(callbackOf(run, task.callbackId))) return notFailed;
   // A signal may have ended the delay of its start: it would be in its delay once more.
   const hasBegun =
     run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.start.executionTimeMs === run.start.startTimeMs;

@@ -2,6 +2,7 @@
  * Tasks from outside, into normal processing: as those of letters are executed again (src/history/redrive), but nobody waits for what comes of
  * them, and one that fails for good becomes a letter like any other.
  */
+import { callbackState } from '../generated/enums.ts';
 import { callbackOf, hasFailed, isUnsettled } from '../callback/callback.ts';
 import { retentionOf } from '../execution/end-of-run.ts';
 import type { Draft } from '../draft.ts';
@@ -46,7 +47,7 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
       return endsAnyway(draft, run) ? undefined : { ...task, fireTimeMs: run.closeTimeMs + retentionOf(draft, run) };
     case 'callbackBackoff': {
       const callback = callbackOf(run, task.callbackId);
-      return callback === undefined ? undefined : { ...task, fireTimeMs: callback.nextAttemptTimeMs };
+      return callback?.state === callbackState.backingOff ? { ...task, fireTimeMs: callback.nextAttemptTimeMs } : undefined;
     }
     case 'userTimer': {
       const timer = run.timers.get(task.timerId);

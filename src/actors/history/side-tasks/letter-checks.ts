@@ -20,7 +20,7 @@ export type LetterChecksOptions = {
 };
 
 type Category = (typeof categories)[number];
-const categories = ['outbound', 'archival'] as const;
+const categories = ['outbound', 'archival', 'timer'] as const;
 
 const checking = { placesMax: 8, placesPerDestinationMax: 8 } as const;
 const ATTEMPT_MS_MAX = 60_000;

@@ -11,13 +11,15 @@ type Queue = { readonly letters: readonly number[]; readonly uncutPurges?: numbe
 
 type World = {
   /** The ids of the run's letters in each queue that there is; undefined: its owner does not answer. */
-  readonly queues: Readonly<Partial<Record<'archival' | 'outbound', Queue | undefined>>>;
+  readonly queues: Readonly<Partial<Record<Category, Queue | undefined>>>;
   /** Only a fresh read of the cluster's partition shows these. */
   readonly isBehind?: boolean;
   readonly clusterAnswers?: boolean;
 };
 
-const numbers = { archival: 1, outbound: 2 } as const;
+const numbers = { archival: 1, outbound: 2, timer: 3 } as const;
+type Category = keyof typeof numbers;
+const categories: readonly Category[] = ['archival', 'outbound', 'timer'];
 
 async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World): Promise<boolean> {
   let isFolded = !isBehind;
@@ -28,14 +30,15 @@ async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World
       return 0;
     },
     askDeadLetters: (number, { kind }, _deadline, done) => {
-      const queue = queues[number === numbers.archival ? 'archival' : 'outbound'];
+      const category = categories.find((each) => numbers[each] === number);
+      const queue = category === undefined ? undefined : queues[category];
       const found = { kind: 'letterIds', ids: queue?.letters ?? [] };
       const counted = { kind: 'counted', uncutPurges: queue?.uncutPurges ?? 0 };
       done((queue === undefined ? { kind: 'unavailable' } : kind === 'findLetters' ? found : counted) as never);
       return 0;
     },
   };
-  const queueNumberOf = (category: 'archival' | 'outbound') => (isFolded && category in queues ? numbers[category] : undefined);
+  const queueNumberOf = (category: Category) => (isFolded && category in queues ? numbers[category] : undefined);
   const answer = await letterCheckRunner({ router, queueNumberOf, clock: systemClock }).attempt(task);
   if (answer.kind !== 'done' || answer.command.kind !== 'letterChecked') return expect.unreachable();
   expect(answer.command.taskId).toBe(task.taskId);
@@ -46,6 +49,7 @@ const none = { letters: [] };
 
 test.each<[string, World, boolean]>([
   ['a letter of a callback', { queues: { outbound: { letters: [3] } } }, true],
+  ['a letter of the pause of a callback', { queues: { outbound: none, archival: none, timer: { letters: [3] } } }, true],
   ['a letter of its archive task', { queues: { archival: { letters: [3] } } }, true],
   ['none, in either queue', { queues: { archival: none, outbound: none } }, false],
   ['none, and no queue of archival was ever opened', { queues: { outbound: none } }, false],
