@@ -4,7 +4,7 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
-import type { InvokeCallbackTask } from '../../src/history/tasks.ts';
+import type { InvokeCallbackTask, PendingTask } from '../../src/history/tasks.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
@@ -73,6 +73,18 @@ test('a closed run that is archived once more, because an operator has added tha
   shard.nowMs += retentionMs;
   shard.do({ kind: 'fireTimer', taskId: end.taskId, jitter: 0 });
   expect(shard.core.nextTimer()).toBeUndefined();
+});
+
+test('of a run that is to be archived no retention can be added, and an archival that is added is made at once', () => {
+  const shard = new ArchivedShard();
+  const { taskId } = shard.timer;
+  const task = shard.core.timerTask(taskId);
+  if (task === undefined) return expect.unreachable();
+  const add = (added: PendingTask): void => shard.do({ kind: 'addTasks', key: task.key, tasks: [encodeLetterTask(added)] });
+  add({ kind: 'retention', taskId: 1, fireTimeMs: 1, key: task.key });
+  expect(shard.timer).toMatchObject({ taskId });
+  add({ kind: 'archiveExecution', taskId: 1, fireTimeMs: shard.nowMs + 1_000 * retentionMs, key: task.key });
+  expect(shard.timer).toMatchObject({ kind: 'archiveExecution', inMs: 0 });
 });
 
 describe('a closed run', () => {

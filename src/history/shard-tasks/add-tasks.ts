@@ -49,6 +49,8 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
       const callback = callbackOf(run, task.callbackId);
       return callback?.state === callbackState.backingOff ? { ...task, fireTimeMs: callback.nextAttemptTimeMs } : undefined;
     }
+    case 'archiveExecution':
+      return draft.archives(run.key.namespaceId) && !run.callbacks.some(isUnsettled) ? { ...task, fireTimeMs: draft.nowMs } : undefined;
     case 'userTimer': {
       const timer = run.timers.get(task.timerId);
       return timer === undefined ? undefined : { ...task, fireTimeMs: timer.fireTimeMs };
@@ -58,9 +60,10 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
   }
 }
 
-/** Its retention is pending, or comes when its callbacks, or their letters, need it no more. */
-function endsAnyway({ shard }: Draft, { callbacks, retentionTaskId }: RunView): boolean {
-  return shard.timers.get(retentionTaskId) !== undefined || callbacks.some(isUnsettled) || callbacks.some(hasFailed);
+/** Its retention is pending, or comes when its callbacks, its archive, or their letters, need it no more. */
+function endsAnyway(draft: Draft, { key, callbacks, retentionTaskId }: RunView): boolean {
+  const isPending = draft.shard.timers.get(retentionTaskId) !== undefined;
+  return isPending || draft.archives(key.namespaceId) || callbacks.some(isUnsettled) || callbacks.some(hasFailed);
 }
 
 /** Queues count from 1. */

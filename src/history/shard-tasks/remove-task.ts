@@ -5,11 +5,11 @@
 import { archiveTaskOver } from '../archival/archive.ts';
 import { failCallback } from '../callback/attempt.ts';
 import type { Draft } from '../draft.ts';
-import { reject } from '../reject.ts';
+import { reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { RunKey } from '../commands.ts';
 import type { ShardView } from '../state.ts';
-import type { PendingTask } from '../tasks.ts';
+import { isOfCallback, type PendingTask } from '../tasks.ts';
 import { isListed } from './list-tasks.ts';
 import type { RemoveTask } from './shard-task-commands.ts';
 
@@ -22,17 +22,24 @@ export function removeTask(draft: Draft, command: RemoveTask): HistoryReply {
   const task = shard.transfers.get(taskId) ?? shard.timers.get(taskId) ?? shard.tasksAside.get(taskId);
   if (task === undefined) return removeUnseen(draft, command);
   if (!isListed(task)) return notFound(command);
+  const key = keyToSettle(shard, taskId);
+  if (key !== undefined && shard.isBehind(key.runId)) return workflowBehind;
   draft.finishTask(taskId);
   settle(draft, task);
   return done;
 }
 
+/** Of what is settled along with them. */
+const settledTypes: ReadonlySet<string> = new Set([
+  ...['TASK_TYPE_STATE_MACHINE_OUTBOUND', 'TASK_TYPE_STATE_MACHINE_TIMER', 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION'],
+]);
+
 /** It is a row alone: what it says, but for its name, is not known here. */
 function removeUnseen(draft: Draft, command: RemoveTask): HistoryReply {
   const { taskId, taskType } = command;
   if (draft.shard.changes?.isGone(taskId) !== false) return notFound(command);
-  // The callback of that run would wait for it for ever.
-  if (taskType === 'TASK_TYPE_STATE_MACHINE_TIMER' || taskType === 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION') {
+  // Its run would wait for it for ever.
+  if (settledTypes.has(taskType)) {
     const message = `task ${taskId} is not in memory: it can be removed in the last minutes before it is due`;
     return reject({ reason: 'failed-precondition', message });
   }
@@ -44,12 +51,12 @@ function removeUnseen(draft: Draft, command: RemoveTask): HistoryReply {
 export function keyToSettle({ transfers, timers, tasksAside }: ShardView, taskId: number): RunKey | undefined {
   const task = transfers.get(taskId) ?? timers.get(taskId) ?? tasksAside.get(taskId);
   if (task === undefined) return undefined;
-  return task.kind === 'archiveExecution' || task.kind === 'invokeCallback' || task.kind === 'callbackBackoff' ? task.key : undefined;
+  return task.kind === 'archiveExecution' || isOfCallback(task) ? task.key : undefined;
 }
 
 function settle(draft: Draft, task: PendingTask): void {
   if (task.kind === 'archiveExecution') archiveTaskOver(draft, task);
-  if (task.kind === 'invokeCallback' || task.kind === 'callbackBackoff') failCallback(draft, task, { errorMessage: removed });
+  if (isOfCallback(task)) failCallback(draft, task, { errorMessage: removed });
 }
 
 const removed = 'its task was removed by an operator';
