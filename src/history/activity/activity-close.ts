@@ -1,4 +1,5 @@
 /** How an activity ends: what a worker says of it, or what its timers say. */
+import { assert } from '../../kernel/assert.ts';
 import {
   armActivityTimer,
   type ActivityTimeout,
@@ -225,9 +226,9 @@ export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { rea
   if (run === undefined) return;
   const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
-  const deadline = activity?.stamp === task.stamp ? nextDeadline(activity) : undefined;
-  // An armed one has a deadline; a task may have come from outside.
-  if (activity === undefined || deadline === undefined) return;
+  if (activity === undefined || activity.stamp !== task.stamp) return;
+  const deadline = nextDeadline(activity);
+  assert(deadline !== undefined, 'an armed activity has a deadline');
   // A heartbeat has moved it.
   if (deadline.atMs > draft.nowMs) armActivityTimer(changing, task.scheduledEventId);
   else timeOutActivity(changing, activity, deadline.timeout);

@@ -5,7 +5,7 @@ import type { LetterName } from '../../../src/history/redrive/redrive-commands.t
 import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../hand-over/task-failure.ts';
-import { key, type ShardUnderTest, signalAttributes, scheduleActivity, startTimer, terminateWorkflow } from '../shard-under-test.ts';
+import { key, type ShardUnderTest, signalAttributes, startTimer, terminateWorkflow } from '../shard-under-test.ts';
 import { letter, RedrivenShard } from './redriven-shard.ts';
 
 const applied = { kind: 'applied' };
@@ -149,22 +149,6 @@ describe('a timer', () => {
     expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'its effect is there already' }]);
     expect(shard.history().filter((type) => type === 'timerFired')).toHaveLength(1);
   });
-});
-
-test('the timeout of an activity that waits for a worker without one ends nothing', () => {
-  const shard = new RedrivenShard();
-  shard.start();
-  shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
-  const { scheduledEventId, stamp, key: runKey } = shard.pendingTask('activityTask');
-  const task: PendingTask = {
-    ...{ kind: 'activityTimeout', taskId: 99, fireTimeMs: shard.nowMs, key: runKey },
-    ...{ scheduledEventId, stamp, timeout: 'startToClose' },
-  };
-  shard.execute(task);
-  shard.fireDueTimers();
-  expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'its effect is there already' }]);
-  shard.completeActivity(shard.pollActivityTask());
-  expect(shard.history()).toContain('activityTaskCompleted');
 });
 
 describe('the end of a start delay', () => {
