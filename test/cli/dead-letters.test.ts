@@ -227,6 +227,15 @@ describe('what is selected', () => {
     expect(await perdure('admin queue dlq read --category namespace-replication')).toEqual({ code: 0, out: '[]\n', err: '' });
   });
 
+  test('0 is the id of no category, whatever queues have none', async () => {
+    fake.letters.push(fromB(1, 'namespace-replication'), fromB(2, 'callbacks'));
+    expect(await perdure('admin queue dlq purge --category 0 --yes')).toMatchObject({ code: 0, out: 'purged 0\n' });
+    expect(fake.requestsOf<CountDeadLettersRequest>('CountDeadLetters').map(({ queues }) => queues)).toEqual([
+      [{ category: '0', sourceCluster: '' }],
+    ]);
+    expect((await perdure('admin queue dlq list --category 0 -o json')).out).toBe('[]\n');
+  });
+
   test('one task that several letters tell of is refused, with the letters', async () => {
     fake.letters.push(letter(1, { taskId: '77' }), letter(2, { taskId: '77' }), fromB(4), fromB(4, 'namespace-replication'));
     const tasks = await perdure('admin queue dlq read --category transfer --task-id 77');

@@ -193,7 +193,7 @@ export class FakeDeadLetters {
         name,
         targetCluster: 'active',
         topic: `dlq.perdure.${name?.category}.${name?.sourceCluster}`,
-        categoryId: ['', 'transfer', 'timer', 'replication', 'visibility'].indexOf(name?.category ?? '-') || 0,
+        categoryId: Math.max(0, ['', 'transfer', 'timer', 'replication', 'visibility'].indexOf(name?.category ?? '-')),
         open: letters.filter(({ state }) => state === 'open').length,
         quarantined: letters.filter(({ state }) => state === 'quarantined').length,
         oldestTimeMs: Math.min(...letters.map(({ deadLetterTimeMs }) => deadLetterTimeMs)),

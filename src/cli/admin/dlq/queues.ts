@@ -43,8 +43,17 @@ function wantedQueues(kind: DlqKind, { flags }: Invocation): (queue: DeadLetterQ
   return ({ name, categoryId }) =>
     name !== undefined &&
     (cluster === undefined || name.sourceCluster === cluster) &&
-    (category === undefined || name.category === category || String(categoryId) === category) &&
+    (category === undefined || isOfCategory({ name, categoryId }, category)) &&
     (categories === undefined || categories.includes(name.category));
+}
+
+/** By its name, or by its number; 0 is the number of none. */
+export function isOfCategory({ name, categoryId }: Pick<DeadLetterQueue, 'name' | 'categoryId'>, given: string): boolean {
+  return name?.category === given || (categoryId !== 0 && isCategoryId(given) && categoryId === Number(given));
+}
+
+export function isCategoryId(given: string): boolean {
+  return /^\d+$/.test(given);
 }
 
 function lettersIn({ open, quarantined }: DeadLetterQueue): number {

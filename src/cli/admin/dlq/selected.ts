@@ -10,7 +10,7 @@ import { cut } from '../../table.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { workflowCharsMax } from './letter-forms.ts';
 import { isOfOtherClusters, queueText, replicationCategories } from './queue-names.ts';
-import { allQueues } from './queues.ts';
+import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
 import { listDeadLetters } from './service.ts';
 
 export type Selected = { readonly queues: readonly QueueName[]; readonly selection: Selection };
@@ -43,12 +43,10 @@ export async function queuesOf(kind: DlqKind, flags: FlagValues, client: GrpcCli
   }
   const given = flags.one('category') ?? '';
   if (given === '') throw missing(kind, '--category', 'the category of tasks', '--category transfer');
-  const isId = /^\d+$/.test(given);
+  const isId = isCategoryId(given);
   if (!isId && (sourceCluster !== '' || !isOfOtherClusters(given))) return [{ category: given, sourceCluster }];
   // What an id means, and which clusters tasks come from, the server knows.
-  const known = (await allQueues(client)).filter(({ name, categoryId }) =>
-    isId ? categoryId === Number(given) : name?.category === given,
-  );
+  const known = (await allQueues(client)).filter((queue) => isOfCategory(queue, given));
   const names = known.flatMap(({ name }) => (name === undefined ? [] : [name]));
   const wanted = names.filter((name) => sourceCluster === '' || name.sourceCluster === sourceCluster);
   if (wanted.length > 0) return wanted;
