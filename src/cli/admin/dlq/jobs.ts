@@ -13,6 +13,7 @@ import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { operationName } from './operation.ts';
 import { isOfOtherClusters, queueText } from './queue-names.ts';
+import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
 import { count } from './read.ts';
 import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
 
@@ -27,8 +28,9 @@ export async function runListJobs(kind: DlqKind, invocation: Invocation): Promis
   let missing = count(flags, 'limit', limitDefault) || Infinity;
   return printWhole(io, list, () =>
     withServer(invocation, async (client) => {
+      const isWanted = await wantedJobs(kind, invocation, client);
       for await (const jobs of jobPages(client, flags.switched('active') === true)) {
-        const wanted = jobs.filter((job) => isWanted(kind, invocation, job)).slice(0, missing);
+        const wanted = jobs.filter(isWanted).slice(0, missing);
         missing -= wanted.length;
         if (!(await list.add(wanted)) || missing <= 0) return;
       }
@@ -46,13 +48,19 @@ async function* jobPages(client: GrpcClient, activeOnly: boolean) {
 }
 
 /** Those of `admin queue dlq` are of all queues, as its list is. */
-function isWanted(kind: DlqKind, { flags }: Invocation, { queue }: Job): boolean {
-  const [cluster, category] = [flags.one('cluster'), flags.one('category')];
-  return (
+async function wantedJobs(kind: DlqKind, { flags }: Invocation, client: GrpcClient): Promise<(job: Job) => boolean> {
+  const [cluster, given] = [flags.one('cluster'), flags.one('category')];
+  const category = given === undefined ? undefined : await categoryNamed(given, client);
+  return ({ queue }) =>
     (kind === 'admin queue dlq' || isOfOtherClusters(queue?.category ?? '')) &&
     (cluster === undefined || queue?.sourceCluster === cluster) &&
-    (category === undefined || queue?.category === category)
-  );
+    (category === undefined || queue?.category === category);
+}
+
+/** What an id means the server knows. */
+async function categoryNamed(given: string, client: GrpcClient): Promise<string> {
+  if (!isCategoryId(given)) return given;
+  return (await allQueues(client)).find((queue) => isOfCategory(queue, given))?.name?.category ?? given;
 }
 
 export async function runDescribeJob(invocation: Invocation): Promise<ExitCode> {
