@@ -161,6 +161,28 @@ describe('merge', () => {
     expect(fake.requestsOf('ApplyPlan')).toEqual([]);
   });
 
+  test('of one letter that does not fit says what each queue knows of it', async () => {
+    fake.letters.push(letter(5, { queue: { category: 'namespace-replication', sourceCluster: 'b' } }));
+    expect(await perdure('admin dlq merge --cluster b --message-id 5 --namespace billing')).toEqual({
+      code: 1,
+      out: '',
+      err: 'perdure: NOT_FOUND: message 5 is not among them\nIt is in namespace-replication/b, and another flag leaves it out.\n',
+    });
+    expect(await perdure('admin dlq purge --cluster b --message-id 6')).toEqual({
+      code: 1,
+      out: '',
+      err:
+        'perdure: NOT_FOUND: message 6 is in none of the queues\n' +
+        '  replication/b: NOT_FOUND: message 6 is already merged\n' +
+        '  namespace-replication/b: NOT_FOUND: message 6 is already merged\n',
+    });
+    expect(await perdure(`${queue} merge --category replication --message-id 5`)).toEqual({
+      code: 1,
+      out: '',
+      err: 'perdure: NOT_FOUND: message 5 is in none of the queues\n',
+    });
+  });
+
   test('of letters that another job works on says which', async () => {
     letters(2);
     fake.refuse = (method) => (method === 'ApplyPlan' ? refusal(status.FAILED_PRECONDITION, 'job job-7 works on message 1') : undefined);

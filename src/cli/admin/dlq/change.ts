@@ -8,7 +8,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
-import { failure } from '../../cli-error.ts';
 import type { FlagValues, Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
@@ -17,10 +16,11 @@ import { jobOptionsOf, reasonOf } from './change-options.ts';
 import { checkMayRun, confirmed } from './confirmation.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
+import { whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
 import { printPlans } from './plan-forms.ts';
 import { selected, type Selected } from './selected.ts';
-import { applyPlan, countDeadLetters, getDeadLetter, planDeadLetters } from './service.ts';
+import { applyPlan, countDeadLetters, planDeadLetters } from './service.ts';
 import { printTotals } from './totals.ts';
 
 type Change = 'merge' | 'purge';
@@ -72,7 +72,8 @@ async function plansOf(operation: Change, flags: FlagValues, wanted: Selected, c
   for (const queue of queues) {
     if ((await client.call(countDeadLetters, { queues: [queue], selection })).count > 0) withLetters.push(queue);
   }
-  if (withLetters.length === 0) await checkIsNotOne(flags, wanted, client);
+  const missing = withLetters.length === 0 ? await whyNoneFits(flags, wanted, client) : undefined;
+  if (missing !== undefined) throw missing;
   const groupId = withLetters.length > 1 ? randomUUID() : '';
   const plans: Plan[] = [];
   for (const queue of withLetters) {
@@ -81,16 +82,4 @@ async function plansOf(operation: Change, flags: FlagValues, wanted: Selected, c
     if (plan !== undefined && plan.selected > 0) plans.push(plan);
   }
   return plans;
-}
-
-/** That nothing fits is a success of a range, and a failure of the one letter that was named: what became of it is said. */
-async function checkIsNotOne(flags: FlagValues, { queues, selection }: Selected, client: GrpcClient): Promise<void> {
-  const [queue] = queues;
-  const [messageId] = selection.messageIds;
-  if (selection.messageIds.length === 1 && messageId !== undefined) {
-    if (queue !== undefined) await client.call(getDeadLetter, { queue, messageId });
-    throw failure(`NOT_FOUND: message ${messageId} is not among them`, { why: 'It is in its queue, and another flag leaves it out.' });
-  }
-  const taskId = flags.one('task-id');
-  if (taskId !== undefined) throw failure(`NOT_FOUND: no letter has task id ${taskId}`);
 }

@@ -1,0 +1,37 @@
+/** The one letter that a command line names, where no letter fits. */
+import type { QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import { CliError, failure } from '../../cli-error.ts';
+import type { FlagValues } from '../../command.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { GrpcClient } from '../../grpc-client.ts';
+import { plainText } from '../../plain-text.ts';
+import { queueText } from './queue-names.ts';
+import type { Selected } from './selected.ts';
+import { getDeadLetter } from './service.ts';
+
+/** That nothing fits is a success of a range, and a failure of the one letter that was named: what became of it is said. Undefined: a range. */
+export async function whyNoneFits(flags: FlagValues, { queues, selection }: Selected, client: GrpcClient): Promise<CliError | undefined> {
+  const [messageId, ...others] = selection.messageIds;
+  if (messageId !== undefined && others.length === 0) return whatBecameOf(messageId, queues, client);
+  const taskId = flags.one('task-id');
+  return taskId === undefined ? undefined : failure(`NOT_FOUND: no letter has task id ${taskId}`);
+}
+
+/** Each of the queues may have a letter of this id, or have had one. */
+async function whatBecameOf(messageId: number, queues: readonly QueueName[], client: GrpcClient): Promise<CliError> {
+  const told: { readonly queue: QueueName; readonly error: CliError }[] = [];
+  for (const queue of queues) {
+    try {
+      await client.call(getDeadLetter, { queue, messageId });
+      const why = `It is in ${queueText(queue)}, and another flag leaves it out.`;
+      return failure(`NOT_FOUND: message ${messageId} is not among them`, { why });
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode !== exitCodes.failed) throw error;
+      told.push({ queue, error });
+    }
+  }
+  const [first, ...others] = told;
+  if (first !== undefined && others.length === 0) return first.error;
+  const each = told.map(({ queue, error }) => `  ${queueText(queue)}: ${plainText(error.message)}`);
+  return failure(`NOT_FOUND: message ${messageId} is in none of the queues`, { why: each.length === 0 ? undefined : each.join('\n') });
+}
