@@ -59,7 +59,10 @@ export async function chosen(context: HandlerContext, call: Call, { queues: name
   return { queues, condition };
 }
 
-/** A cluster may have been larger once: then its letters tell of shards that are no more. */
+/**
+ * A cluster may have been larger once: then its letters tell of shards that are no more. Those of any queue: a shard that a command over several
+ * queues finds in one of them is there for the others.
+ */
 export async function shardThatIsThere(
   context: HandlerContext,
   call: Call,
@@ -69,7 +72,9 @@ export async function shardThatIsThere(
   const { historyShards } = context.ports.server;
   if (shardId <= historyShards) return;
   const beyond: Condition = { kind: 'compare', column: letterColumn('ShardId'), operator: '>=', operand: shardId };
-  for (const { number } of queues) if ((await countOf(context, call, number, beyond)) > 0) return;
+  for (const { number } of new Set([...queues, ...context.ports.cluster.deadLetterQueues])) {
+    if ((await countOf(context, call, number, beyond)) > 0) return;
+  }
   throw notFound(`shard ${shardId} is not found: there are shards 1 to ${historyShards}`);
 }
 

@@ -71,6 +71,11 @@ describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s',
     await expect(client.call(method, selected({ shardId: 9 }))).resolves.toBeDefined();
     await expect(client.call(method, selected({ shardId: 5 }))).resolves.toEqual({});
   });
+
+  test('of a shard that letters of another queue tell of is empty', async () => {
+    owners.add(2, 1, letterOf(9, 1));
+    await expect(client.call(method, selected({ shardId: 9 }))).resolves.toEqual({});
+  });
 });
 
 test.each<[string, Plain, string]>([
