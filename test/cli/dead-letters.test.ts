@@ -313,6 +313,16 @@ describe('count, list, show and groups', () => {
     expect(gone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: message 41 is already merged\n' });
   });
 
+  test('show has no letter of another shard than the one that is named', async () => {
+    fake.letters.push(letter(41));
+    expect(await perdure('admin queue dlq show --category transfer --message-id 41 --shard-id 3')).toEqual({
+      code: 1,
+      out: '',
+      err: 'perdure: NOT_FOUND: message 41 is not among them\nIt is in transfer, and another flag leaves it out.\n',
+    });
+    expect((await perdure('admin queue dlq show --category transfer --message-id 41 --shard-id 2')).code).toBe(0);
+  });
+
   test('groups count what letters have in common', async () => {
     fake.letters.push(letter(1), letter(2, { cause: 'permanent-error' }), letter(3, { cause: 'permanent-error' }));
     const { out } = await perdure('admin queue dlq groups --category transfer --by cause --time-format iso');

@@ -1,5 +1,5 @@
 /** `… dlq show`: one letter, with its task, its errors and what befell it. */
-import type { GetDeadLetterResponse, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import type { GetDeadLetterResponse } from '../../../wire/generated/api/deadletter/service.ts';
 import { failure, usageError } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
@@ -10,6 +10,7 @@ import { rfc3339 } from '../../printed-time.ts';
 import { jsonText, plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { letterJson, letterText, payloadJson } from './letter-forms.ts';
+import { whyNoneFits } from './named-letter.ts';
 import { selected } from './selected.ts';
 import { getDeadLetter, listDeadLetters } from './service.ts';
 
@@ -29,19 +30,18 @@ export async function runShow(kind: DlqKind, invocation: Invocation): Promise<Ex
   return exitCodes.done;
 }
 
-/** Where two queues may have the id, the one that has it; otherwise whatever the first says. */
+/** Where two queues may have the id, the one that has it. */
 async function letterOf(kind: DlqKind, { flags }: Invocation, client: GrpcClient): Promise<GetDeadLetterResponse> {
-  const { queues, selection } = await selected(kind, flags, client);
-  const [firstQueue] = queues;
-  if (firstQueue === undefined) throw usageError('there is no such queue', { next: `perdure ${kind} list shows those that there are.` });
-  let [queue, messageId]: readonly [QueueName, number | undefined] = [firstQueue, selection.messageIds[0]];
-  if (queues.length > 1 || messageId === undefined) {
-    const request = { queues, selection, pageSize: 1, nextPageToken: new Uint8Array(0), withPayload: false };
-    const [letter] = (await client.call(listDeadLetters, request)).letters;
-    [queue, messageId] = [letter?.queue ?? queue, letter?.messageId ?? messageId];
-  }
-  if (messageId === undefined) throw failure(`NOT_FOUND: no letter has task id ${flags.one('task-id')}`);
-  return client.call(getDeadLetter, { queue, messageId });
+  const wanted = await selected(kind, flags, client);
+  const { queues, selection } = wanted;
+  const [queue, ...others] = queues;
+  if (queue === undefined) throw usageError('there is no such queue', { next: `perdure ${kind} list shows those that there are.` });
+  const [messageId] = selection.messageIds;
+  if (others.length === 0 && messageId !== undefined && selection.shardId === 0) return client.call(getDeadLetter, { queue, messageId });
+  const request = { queues, selection, pageSize: 1, nextPageToken: new Uint8Array(0), withPayload: false };
+  const [letter] = (await client.call(listDeadLetters, request)).letters;
+  if (letter === undefined) throw (await whyNoneFits(flags, wanted, client)) ?? failure('NOT_FOUND: there is no such letter');
+  return client.call(getDeadLetter, { queue: letter.queue, messageId: letter.messageId });
 }
 
 function shownJson(kind: DlqKind, { letter, errorStack, errorChain, history, jobId, headers }: GetDeadLetterResponse): object {
