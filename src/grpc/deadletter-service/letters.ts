@@ -29,7 +29,7 @@ import { askLetters } from './letter-asks.ts';
 import { letterLimits } from './letter-limits.ts';
 import { letterMessage } from './letter-message.ts';
 import { letterMethod } from './letter-method.ts';
-import { LetterPages, lastPage } from './letter-pages.ts';
+import { LetterPages, lastPage, type PagePlace } from './letter-pages.ts';
 import { loadPayloads } from './payload-json.ts';
 import { queuesNamed, queueThatIsThere } from './queues.ts';
 import { asCondition, chosenLetters, letterColumn } from './selection.ts';
@@ -87,7 +87,7 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
   const { pageLettersMax, pageBytesMax } = letterLimits;
   const max = pageSize(request.pageSize, pageLettersMax, pageLettersMax);
   const { queues, condition } = await chosen(context, call, request);
-  const pages = new LetterPages(context, 'ListDeadLetters', { queues: queues.map(({ number }) => number), selection, withPayload });
+  const pages = new LetterPages(context, 'ListDeadLetters', { queues: request.queues, selection, withPayload });
   const place = pages.placeOf(nextPageToken);
   const payloads = withPayload ? await loadPayloads() : undefined;
 
@@ -95,9 +95,8 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
   const turns = new Turns();
   let bytes = 0;
   let after = place.afterMessageId;
-  for (let at = place.queue; at < queues.length; at += 1) {
-    const queue = queues[at] as KnownDeadLetterQueue;
-    const next = (): ListDeadLettersResponse => ({ letters, nextPageToken: pages.token({ queue: at, afterMessageId: after }) });
+  for (const queue of fromPlace(queues, place)) {
+    const next = (): ListDeadLettersResponse => ({ letters, nextPageToken: pages.token({ queue: queue.number, afterMessageId: after }) });
     if (letters.length === max || bytes >= pageBytesMax) return next();
     const room = { max: max - letters.length, bytesMax: pageBytesMax - bytes };
     const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: withPayload } as const;
@@ -114,6 +113,14 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
     after = -1;
   }
   return { letters, nextPageToken: lastPage };
+}
+
+/** A queue that comes into being between two pages may stand in front of the one whose turn it is: so that is known by its number, 0 = the first. */
+function fromPlace(queues: readonly KnownDeadLetterQueue[], { queue }: PagePlace): readonly KnownDeadLetterQueue[] {
+  if (queue === 0) return queues;
+  const at = queues.findIndex(({ number }) => number === queue);
+  if (at < 0) throw invalidArgument('NextPageToken was given for another request.');
+  return queues.slice(at);
 }
 
 /** Tags, lengths, times and numbers of one letter. */

@@ -131,6 +131,16 @@ describe('a list', () => {
     expect(await other({ queues: [transfer] })).toEqual([codes.INVALID_ARGUMENT, 'Invalid NextPageToken.']);
   });
 
+  test('goes on where a queue came into being between two pages', async () => {
+    fill(2, 3);
+    const request = { queues: [{ category: 'visibility' }, timer, { category: 'archival' }], pageSize: 2 };
+    const { nextPageToken }: Page = await client.call('ListDeadLetters', request);
+    fill(owners.addQueue('visibility', 'active'), 1);
+    fill(owners.addQueue('archival', 'active'), 1);
+    const { letters = [] }: Page = await client.call('ListDeadLetters', { ...request, nextPageToken });
+    expect(letters.map(({ queue, messageId = 0 }) => `${String(queue['category'])} ${messageId}`)).toEqual(['timer 2', 'archival 0']);
+  });
+
   test('of a queue that nothing came to is empty', async () => {
     expect(await pagesOf({ queues: [{ category: 'visibility' }, { category: 'replication', sourceCluster: 'active' }] })).toEqual([[]]);
     expect(await client.call('CountDeadLetters', { queues: [{ category: 'outbound' }] })).toEqual({});
