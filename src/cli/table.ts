@@ -13,7 +13,9 @@ export function tableLine(row: readonly string[], widths: readonly number[]): st
     .trimEnd();
 }
 
-/** At most so many characters; `…` stands for what is cut. */
+const halfAtEnd = /[\ud800-\udbff]$/;
+
+/** At most so many characters; `…` stands for what is cut. A character that is a pair of two goes as a whole. */
 export function cut(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1))}…`;
+  return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).replace(halfAtEnd, '')}…`;
 }
