@@ -424,3 +424,23 @@ test('restore asks for letters, or for all of a job', async () => {
     { queue: undefined, messageIds: [], jobId: 'job-1', reason: '' },
   ]);
 });
+
+test('restore of a job that is of another queue than the one that is named changes nothing', async () => {
+  fake.letters.push(letter(0), letter(1, { queue: { category: 'namespace-replication', sourceCluster: 'b' } }));
+  await perdure(`${queue} purge --category transfer`);
+  await perdure('admin dlq purge --cluster b');
+  for (const [line, of] of [
+    [`${queue} restore --category timer --job job-1`, 'job job-1 is of transfer/active, and another queue is named'],
+    ['admin dlq restore --cluster b --job job-1', 'job job-1 is of transfer/active, and another queue is named'],
+    ['admin dlq restore --cluster b --dlq-type replication --job job-2', 'job job-2 is of namespace-replication/b, and another'],
+  ] as const) {
+    expect(await perdure(line)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(of) });
+  }
+  expect(fake.requestsOf('RestoreDeadLetters')).toEqual([]);
+  await perdure(`${queue} restore --category transfer --job job-1`);
+  await perdure('admin dlq restore --cluster b --job job-2');
+  expect(fake.requestsOf('RestoreDeadLetters')).toMatchObject([
+    { queue: { category: 'transfer', sourceCluster: '' }, jobId: 'job-1' },
+    { queue: { category: 'namespace-replication', sourceCluster: 'b' }, jobId: 'job-2' },
+  ]);
+});
