@@ -1,7 +1,14 @@
 /** Merge, purge, plans and jobs of the command line, as processes, beside a service whose letters and jobs are the test's. */
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ApplyPlanRequest, DeadLetter, PlanDeadLettersRequest } from '../../src/wire/generated/api/deadletter/service.ts';
+import {
+  emptyCounts,
+  emptyJob,
+  Operation,
+  type ApplyPlanRequest,
+  type DeadLetter,
+  type PlanDeadLettersRequest,
+} from '../../src/wire/generated/api/deadletter/service.ts';
 import { Child } from './child.ts';
 import { childrenOfEachTest } from './children-of-test.ts';
 import { FakeDeadLetters, letter, refusal } from './fake-dead-letters.ts';
@@ -443,4 +450,14 @@ test('restore of a job that is of another queue than the one that is named chang
     { queue: { category: 'transfer', sourceCluster: '' }, jobId: 'job-1' },
     { queue: { category: 'namespace-replication', sourceCluster: 'b' }, jobId: 'job-2' },
   ]);
+});
+
+test.each([
+  ['skipped for their window is over', { restored: 1, skipped: 1 }, 3, 'restored 1, failed 0, skipped 1\n'],
+  ['not tried', { restored: 1, notTried: 1 }, 3, 'restored 1\nnot tried 1\n'],
+  ['back already', { restored: 1, gone: 1 }, 0, 'restored 1\ngone 1: merged or purged by others meanwhile\n'],
+])('a restore of letters of which one is %s', async (_, some, code, out) => {
+  const counts = { ...emptyCounts(), selected: 2, remaining: 2, ...some };
+  fake.jobs.push({ ...emptyJob(), jobId: 'job-1', operation: Operation.RESTORE, state: 'completed', counts });
+  expect(await perdure(`${queue} job watch job-1`)).toEqual({ code, out, err: '' });
 });

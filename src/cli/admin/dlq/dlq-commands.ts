@@ -201,6 +201,9 @@ function restore(kind: DlqKind): Command {
   return {
     name: 'restore',
     summary: 'Put letters that were purged back into their queue, while that can be undone.',
+    details: [
+      'Exit code 0: none of them is missing; 3: it has ended, and letters are not back (failed, skipped, cancelled or not tried); 1: what was named is not there, or the job failed.',
+    ],
     flags: [
       ...queueFlags(kind),
       { name: 'message-id', value: 'ID', help: 'One letter', repeat: true },

@@ -56,7 +56,12 @@ export function printTotals(kind: DlqKind, operation: OperationName, jobs: reado
     if (trouble !== undefined) io.err(`perdure: ${trouble}\n`);
   }
   if (jobs.some(({ state }) => state === 'failed')) return exitCodes.failed;
-  return counts.remaining > 0 && operation !== 'restore' ? exitCodes.partlyDone : exitCodes.done;
+  return undone(operation, counts) > 0 ? exitCodes.partlyDone : exitCodes.done;
+}
+
+/** Letters that are restored remain in their queue, as they shall. */
+function undone(operation: OperationName, { remaining, failed, skipped, notTried }: Counts): number {
+  return operation === 'restore' ? failed + skipped + notTried : remaining;
 }
 
 /** Why it did not come to its end. */
