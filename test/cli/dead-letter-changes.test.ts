@@ -455,7 +455,7 @@ test('restore of a job that is of another queue than the one that is named chang
 test.each([
   ['skipped for their window is over', { restored: 1, skipped: 1 }, 3, 'restored 1, failed 0, skipped 1\n'],
   ['not tried', { restored: 1, notTried: 1 }, 3, 'restored 1\nnot tried 1\n'],
-  ['back already', { restored: 1, gone: 1 }, 0, 'restored 1\ngone 1: merged or purged by others meanwhile\n'],
+  ['back already', { restored: 1, gone: 1 }, 0, 'restored 1\ngone 1: in the queue already\n'],
 ])('a restore of letters of which one is %s', async (_, some, code, out) => {
   const counts = { ...emptyCounts(), selected: 2, remaining: 2, ...some };
   fake.jobs.push({ ...emptyJob(), jobId: 'job-1', operation: Operation.RESTORE, state: 'completed', counts });

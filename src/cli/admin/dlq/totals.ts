@@ -102,7 +102,7 @@ function totalsText(operation: OperationName, jobs: readonly Job[], counts: Coun
   const { merged, mergedNoop, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
     mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
-    gone === 0 ? '' : `gone ${gone}: merged or purged by others meanwhile`,
+    gone === 0 ? '' : `gone ${gone}: ${operation === 'restore' ? 'in the queue already' : 'merged or purged by others meanwhile'}`,
     notTried === 0 ? '' : `not tried ${notTried}`,
     remaining === 0 || operation === 'restore' ? '' : `remaining ${remaining}`,
   ];
