@@ -250,8 +250,14 @@ export class QueueCore {
     return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
   }
 
-  /** As they were: the same ids, the same generation. */
+  /** As they were: the same ids, the same generation. Those of a claim that was released while the journal was read are their next job's. */
   #putBack({ askId, authorship, letters, lost }: PutBack, timeMs: number): QueueHandled {
+    const { jobId } = authorship;
+    const released = letters.find(({ messageId }) => !this.#claims.covers(jobId, messageId));
+    if (released !== undefined) {
+      const effects = replyTo(askId, { kind: 'rejected', rejection: noClaim(jobId, released.messageId) });
+      return { kind: 'wait', barrier: true, effects };
+    }
     const purged = letters.filter(({ messageId }) => this.#state.ids.statusOf(messageId) === 'purged');
     const ended = replyTo(askId, { kind: 'restored', ids: purged.map(({ messageId }) => messageId), lost });
     if (purged.length === 0) return { kind: 'wait', barrier: true, effects: ended };
@@ -443,5 +449,9 @@ function invalid(message: string): QueueHandled {
 }
 
 function notClaimed(jobId: string, messageId: number): QueueHandled {
-  return rejected({ reason: 'not-claimed', message: `job ${jobId} has not claimed message ${messageId}` });
+  return rejected(noClaim(jobId, messageId));
+}
+
+function noClaim(jobId: string, messageId: number): DeadLetterRejection {
+  return { reason: 'not-claimed', message: `job ${jobId} has not claimed message ${messageId}` };
 }

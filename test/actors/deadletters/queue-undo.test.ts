@@ -44,6 +44,22 @@ describe('letters that were purged', () => {
     expect(last && queue.codec.decode(last.value, last.schema, last)).toMatchObject({ kind: 'head', nextId: 4, lowestOpen: 1 });
   });
 
+  test('stay where they are once the job that asked for them has let go of them', async () => {
+    await queue.handOver(1, 3);
+    await queue.purge([1]);
+    await queue.ask({ kind: 'releaseClaim', jobId: 'job' });
+    const ranges = [{ from: 1, to: 1 }];
+    await queue.ask({ kind: 'claimLetters', jobId: 'undo', ranges });
+    let answer: unknown;
+    const request = { kind: 'restoreLetters', jobId: 'undo', who: 'bert', why: 'a mistake', messageIds: [1] } as const;
+    queue.askWith(request, (given) => (answer = given));
+    queue.askWith({ kind: 'releaseClaim', jobId: 'undo' }, () => {});
+    await queue.pass(1_000);
+    expect(answer).toMatchObject({ kind: 'rejected', rejection: { reason: 'not-claimed' } });
+    expect(await ids()).toEqual([0, 2]);
+    expect(await queue.restore([1])).toEqual({ kind: 'restored', ids: [1], lost: [] });
+  });
+
   test('of another job stay where they are', async () => {
     await queue.handOver(1, 3);
     await queue.purge([0, 1]);
