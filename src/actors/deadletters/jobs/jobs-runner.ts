@@ -342,12 +342,37 @@ export class JobRunner {
       if (answer.kind === 'purged' || answer.kind === 'restored') {
         this.#reached();
         const { settled, rest } = outcomesOf(batch, answer);
+        if (settled.size === 0) return this.#lookWhoRestored(batch);
         for (const [id, outcome] of settled) this.#tally.settle(id, outcome);
         this.#pending.unshift(...rest);
       } else {
         this.#doubt();
         if (isAskFailure(answer)) this.#unreachable(answer);
         else if (answer.rejection.reason !== 'not-claimed') this.#failedBecause = answer.rejection.message;
+      }
+      this.#noteSoon();
+      this.#soon();
+    });
+  }
+
+  /** None of them is to be restored any more: an answer that was lost may have been that of this job. */
+  #lookWhoRestored(batch: readonly SeenLetter[]): void {
+    const [from = 0, to = from] = [batch[0]?.messageId, batch.at(-1)?.messageId];
+    const request = { from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true };
+    this.#underWay = batch.length;
+    askPage(this.#options.asker, this.#entry.job, request, this.#deadlineMs(), (page) => {
+      if (this.#isStopped) return;
+      this.#underWay = 0;
+      if (isAskFailure(page)) {
+        this.#doubt();
+        this.#unreachable(page);
+      } else {
+        for (const { messageId } of batch) {
+          if (messageId > page.end) continue;
+          const isOurs = page.letters.get(messageId)?.jobId === this.#jobId;
+          this.#tally.settle(messageId, { kind: isOurs ? 'restored' : 'gone' });
+        }
+        this.#pending.unshift(...batch.filter(({ messageId }) => messageId > page.end));
       }
       this.#noteSoon();
       this.#soon();

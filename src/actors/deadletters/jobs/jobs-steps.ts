@@ -12,7 +12,7 @@ export function stepOf({ jobId, operation, actor: who, reason: why }: Job, batch
   return { kind: 'purgeLetters', jobId, who, why, letters: batch.map(({ messageId, generation }) => ({ messageId, generation })) };
 }
 
-/** `rest`: they are asked for once more. */
+/** `rest`: they are asked for once more; where nothing is settled, nothing of them is left to do, and whose doing that is has to be looked at. */
 type StepOutcomes = { readonly settled: ReadonlyMap<number, LetterOutcome>; readonly rest: readonly SeenLetter[] };
 
 export function outcomesOf(batch: readonly SeenLetter[], answer: LettersPurged | LettersRestored): StepOutcomes {
@@ -24,10 +24,8 @@ export function outcomesOf(batch: readonly SeenLetter[], answer: LettersPurged |
     return { settled, rest: [] };
   }
   for (const id of answer.lost) settled.set(id, skipped(id, 'undo-window-over'));
-  const others = batch.filter(({ messageId }) => !settled.has(messageId));
-  // Some did not fit beside these; where nothing came of any, they are in the queue.
-  if (settled.size > 0) return { settled, rest: others };
-  return { settled: new Map(others.map(({ messageId }) => [messageId, { kind: 'gone' }])), rest: [] };
+  // Some did not fit beside these.
+  return { settled, rest: batch.filter(({ messageId }) => !settled.has(messageId)) };
 }
 
 function skipped(messageId: number, reason: string): LetterOutcome {
