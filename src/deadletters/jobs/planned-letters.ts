@@ -24,8 +24,16 @@ function between(low: number, high: number): Condition {
 
 /** What was asked for: the same again while letters of it are handled is the same, though others of them are left. */
 export function requestText({ operation, queue, selection, options }: PlanLetters): string {
-  const { ids = null, condition = null } = selection;
-  const asked = [operation, queue.category, queue.sourceCluster, ids, condition, chosen(options)];
+  const { ids = null, condition = null, purgedBy } = selection;
+  const asked = [
+    operation,
+    queue.category,
+    queue.sourceCluster,
+    ids,
+    condition,
+    chosen(options),
+    ...(purgedBy === undefined ? [] : [purgedBy]),
+  ];
   return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
 }
 
