@@ -25,6 +25,7 @@ import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter } f
 import { outcomesOf, stepOf } from './jobs-steps.ts';
 import { Pace } from './jobs-pace.ts';
 import { failedOutcome, type MergeAnswer, mergeResult } from './jobs-merge-answers.ts';
+import { JobNotes } from './jobs-notes.ts';
 import { JobTally } from './jobs-tally.ts';
 
 export type JobRunnerOptions = {
@@ -43,7 +44,6 @@ const RETRY_DELAY_MS_MAX = 10_000;
 const BEING_MERGED_DELAY_MS = 500;
 const UNREACHABLE_MS_MAX = 300_000;
 const NOTE_INTERVAL_MS = 1_000;
-const NOTE_LETTERS = 1_000;
 /** An owner that does not answer has been taken over, or will be: that forgets claims. And whoever they hinder releases those of jobs that have ended. */
 const RELEASES_MAX = 3;
 /** The owner says by itself that the time of a task is over. */
@@ -55,6 +55,7 @@ export class JobRunner {
   readonly #tally: JobTally;
   readonly #claim: JobClaim;
   readonly #pace: Pace;
+  readonly #notes: JobNotes;
   readonly #timers = new Set<Timer>();
   #entry: JobEntry;
   #isClaimed = false;
@@ -84,9 +85,7 @@ export class JobRunner {
   #unreachableSinceMs: number | undefined;
   #isPausing = false;
   #hasTurn = false;
-  #notedLetters: number;
   #isNoteDue = false;
-  #notedFailures = -1;
   #failedBecause: string | undefined;
 
   constructor(entry: JobEntry, options: JobRunnerOptions) {
@@ -99,7 +98,7 @@ export class JobRunner {
     this.#pace = new Pace(job.options.rps, options.clock.monoMs());
     this.#cursor = job.lastProcessedMessageId + 1;
     this.#doubtEnd = entry.window.end;
-    this.#notedLetters = this.#tally.handled;
+    this.#notes = new JobNotes(this.#tally, (progress) => options.tell({ kind: 'noteProgress', jobId: job.jobId, progress }));
     this.#soon();
   }
 
@@ -142,7 +141,8 @@ export class JobRunner {
     if (stops || (isHandled && !this.#hasUnknown())) return this.#underWay === 0 ? this.#finish() : undefined;
     if (state !== 'running') return this.#underWay === 0 ? this.#note() : undefined;
     if (!this.#isClaimed) return this.#getClaim();
-    if (isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures)) return this.#noteFailures();
+    const isOver = isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures);
+    if (isOver) return this.#underWay === 0 ? this.#notes.noteFailures() : undefined;
     this.#go();
     if (!isHandled) this.#lookAhead();
     else if (this.#pending.length === 0 && this.#underWay === 0) this.#lookAtUnknown();
@@ -311,7 +311,7 @@ export class JobRunner {
         this.#tally.settle(letter.messageId, result.outcome);
         return this.#watchUnknown(result.outcome.kind === 'unknown');
       case 'inDoubt':
-        this.#doubt();
+        this.#isInDoubt = true;
         return result.failure === undefined ? undefined : this.#unreachable(result.failure);
       default:
         return unreachable(result);
@@ -346,7 +346,7 @@ export class JobRunner {
         for (const [id, outcome] of settled) this.#tally.settle(id, outcome);
         this.#pending.unshift(...rest);
       } else {
-        this.#doubt();
+        this.#isInDoubt = true;
         if (isAskFailure(answer)) this.#unreachable(answer);
         else if (answer.rejection.reason !== 'not-claimed') this.#failedBecause = answer.rejection.message;
       }
@@ -364,7 +364,7 @@ export class JobRunner {
       if (this.#isStopped) return;
       this.#underWay = 0;
       if (isAskFailure(page)) {
-        this.#doubt();
+        this.#isInDoubt = true;
         this.#unreachable(page);
       } else {
         for (const { messageId } of batch) {
@@ -428,7 +428,7 @@ export class JobRunner {
   /** Letters of it are under way, for an answer was lost: what comes of them is looked at then. */
   #outlive(): void {
     this.#isEnding = false;
-    this.#doubt();
+    this.#isInDoubt = true;
     this.#soon();
   }
 
@@ -439,10 +439,6 @@ export class JobRunner {
   }
 
   // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #doubt(): void {
-    this.#isInDoubt = true;
-  }
 
   #halt(reason: string): void {
     this.#options.tell({ kind: 'haltJob', jobId: this.#jobId, reason });
@@ -470,30 +466,21 @@ export class JobRunner {
     });
   }
 
-  // ── What is journaled ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  #note(): void {
+    this.#notes.note(this.#entry.window.end);
+  }
+
+  /** At once where much is new, a little later with what comes until then where it is not. */
   #noteSoon(): void {
-    if (this.#tally.handled - this.#notedLetters >= NOTE_LETTERS) return this.#note();
+    if (this.#notes.isMuch) return this.#note();
     if (this.#isNoteDue) return;
     this.#isNoteDue = true;
     this.#after(NOTE_INTERVAL_MS, () => {
       this.#isNoteDue = false;
       if (!this.#isEnding) this.#note();
     });
-  }
-
-  #noteFailures(): void {
-    if (this.#underWay > 0 || this.#notedFailures === this.#tally.failed) return;
-    this.#notedFailures = this.#tally.failed;
-    this.#notedLetters = -1;
-    this.#note();
-  }
-
-  /** Only what is new. */
-  #note(): void {
-    if (this.#tally.handled === this.#notedLetters && this.#tally.windowEnd <= this.#entry.window.end) return;
-    this.#notedLetters = this.#tally.handled;
-    this.#options.tell({ kind: 'noteProgress', jobId: this.#jobId, progress: this.#tally.progress() });
   }
 
   #deadlineMs(): number {
