@@ -286,6 +286,9 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         expect(await postgres.run(`SELECT 1 FROM pg_namespace WHERE nspname = '${prefix}'`)).toEqual([]);
         const server = await kafkaServer(folder, settings(prefix));
         await server.start();
+        // No start waits for those of dead letters, and what Kafka was asked for comes after a stop as well.
+        const late = ['dlq-jobs', 'dlq-redrive', 'audit'].map((name) => `${prefix}.${name}`);
+        await expect.poll(() => topicsOf(prefix), wait).toEqual(expect.arrayContaining(late));
         await server.stop();
         await withAdmin(kafkaClient(brokers), async (admin) => {
           for (const topic of await topicsOf(prefix)) await deleteTopic(admin, topic);
