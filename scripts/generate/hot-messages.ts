@@ -167,6 +167,8 @@ export const leanModules: LeanModules = {
       ChildWorkflowExecutionTimedOutEventAttributes: '1-7',
       ChildWorkflowExecutionTerminatedEventAttributes: '1-6',
       WorkflowExecutionOptionsUpdatedEventAttributes: '1-9',
+      WorkflowExecutionUpdateAcceptedEventAttributes: '1-4',
+      WorkflowExecutionUpdateCompletedEventAttributes: '1-3',
     },
   },
   link: {
@@ -237,6 +239,22 @@ export const leanModules: LeanModules = {
     },
     'google.protobuf': {
       DoubleValue: '1',
+    },
+  },
+  update: {
+    'temporal.api.update.v1': {
+      WaitPolicy: '1',
+      UpdateRef: '1-2',
+      Outcome: '1-2',
+      Meta: '1-2',
+      Input: '1-3',
+      Request: '1-5',
+      Acceptance: '1-3',
+      Rejection: '1-4',
+      Response: '1-2',
+    },
+    'temporal.api.protocol.v1': {
+      Message: '1-5',
     },
   },
   visibility_service: {
@@ -315,6 +333,14 @@ export const leanModules: LeanModules = {
       RecordActivityTaskHeartbeatResponse: '1-3',
       RecordActivityTaskHeartbeatByIdRequest: '1-7',
       RecordActivityTaskHeartbeatByIdResponse: '1-3',
+      UpdateWorkflowExecutionRequest: '1-5',
+      UpdateWorkflowExecutionResponse: '1-4',
+      PollWorkflowExecutionUpdateRequest: '1-4',
+      PollWorkflowExecutionUpdateResponse: '1-3',
+      ExecuteMultiOperationRequest: '1-3',
+      'ExecuteMultiOperationRequest.Operation': '1-2',
+      ExecuteMultiOperationResponse: '1',
+      'ExecuteMultiOperationResponse.Response': '1-2',
       QueryWorkflowRequest: '1-4',
       QueryWorkflowResponse: '1-3',
       RespondQueryTaskCompletedRequest: '1-4 6-9',
@@ -352,6 +378,8 @@ export const passedOn: readonly string[] = [
   'temporal.api.common.v1.SearchAttributes',
   'temporal.api.failure.v1.Failure',
   'temporal.api.history.v1.HistoryEvent',
+  'temporal.api.update.v1.Outcome',
+  'temporal.api.update.v1.Request',
   'temporal.api.workflow.v1.CallbackInfo',
 ];
 
@@ -402,4 +430,6 @@ export const opaqueKinds: { readonly [kind: string]: readonly string[] } = {
   callback: ['temporal.api.common.v1.Callback'],
   eventGroupMarker: ['temporal.api.sdk.v1.EventGroupMarker'],
   failure: ['temporal.api.failure.v1.Failure'],
+  updateOutcome: ['temporal.api.update.v1.Outcome'],
+  updateRequest: ['temporal.api.update.v1.Request'],
 };

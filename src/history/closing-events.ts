@@ -48,6 +48,8 @@ const closes = {
   upsertWorkflowSearchAttributes: undefined,
   workflowPropertiesModified: undefined,
   workflowExecutionOptionsUpdated: undefined,
+  workflowExecutionUpdateAccepted: undefined,
+  workflowExecutionUpdateCompleted: undefined,
 } as const satisfies { readonly [Kind in EventKind]: 'run' | 'activity' | 'child' | undefined };
 
 type Closing<What> = { [Kind in EventKind]: (typeof closes)[Kind] extends What ? Kind : never }[EventKind];

@@ -17,6 +17,10 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + startBytes(command.start) + signalBytes(command.signal);
     case 'signalWorkflow':
       return overheadBytes + signalBytes(command.signal);
+    case 'startAndUpdate':
+      return commandBytes(command.start) + command.update.request.length;
+    case 'updateWorkflow':
+      return overheadBytes + command.update.request.length;
     case 'terminateWorkflow':
       return overheadBytes + command.reason.length + size(command.details) + sizeOfAll(command.links);
     case 'requestCancelWorkflow':
@@ -28,6 +32,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       for (const [id, result] of command.queryResults) {
         bytes += id.length + result.errorMessage.length + size(result.answer) + size(result.failure);
       }
+      for (const { body } of command.messages) bytes += workflowCommandOverheadBytes + anyBytes(body);
       return bytes;
     }
     case 'failWorkflowTask':
@@ -65,6 +70,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       if (close.kind === 'completed') return overheadBytes + size(close.result);
       return overheadBytes + (close.kind === 'failed' ? size(close.failure) : close.kind === 'canceled' ? size(close.details) : 0);
     }
+    case 'pollUpdate':
+    case 'endSpeculative':
     case 'deleteWorkflow':
     case 'scheduleFirstWorkflowTask':
     case 'findChild':

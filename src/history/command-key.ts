@@ -10,6 +10,10 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
   switch (command.kind) {
     case 'startWorkflow':
     case 'signalWithStartWorkflow':
+    case 'startAndUpdate':
+    case 'updateWorkflow':
+    case 'pollUpdate':
+    case 'endSpeculative':
     case 'signalWorkflow':
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':

@@ -12,7 +12,9 @@ import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { ShardTaskRequest } from './shard-tasks/shard-task-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
+import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update/update-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** `runId` '' = the current run. */
@@ -166,13 +168,6 @@ export type WorkflowTaskRef = {
 
 export type StickyAttributes = { readonly taskQueue: TaskQueue; readonly scheduleToStartTimeoutMs: number };
 
-export type QueryResult = {
-  readonly answered: boolean;
-  readonly answer: Uint8Array | undefined;
-  readonly errorMessage: string;
-  readonly failure: Uint8Array | undefined;
-};
-
 /** Reply: CompletedWorkflowTask; rejected: task-not-found, unhandled-command, bad-command (the task was failed), invalid-sequence. */
 export type CompleteWorkflowTask = {
   readonly kind: 'completeWorkflowTask';
@@ -184,6 +179,9 @@ export type CompleteWorkflowTask = {
   readonly returnNewWorkflowTask: boolean;
   readonly forceCreateNewWorkflowTask: boolean;
   readonly queryResults: ReadonlyMap<string, QueryResult>;
+  readonly messages: readonly UpdateMessage[];
+  /** With the speculative task that is dropped. */
+  readonly discardsSpeculativeEvents: boolean;
   readonly sdkMetadata: Uint8Array | undefined;
   readonly meteringMetadata: Uint8Array | undefined;
   readonly workerVersion: Uint8Array | undefined;
@@ -365,44 +363,6 @@ export type CloseOutcome =
   | { readonly kind: 'timedOut'; readonly retryState: number }
   | { readonly kind: 'terminated' };
 
-/** A query for a run without a pending workflow task: straight to a worker, its answer straight to `askId`. */
-export type DirectQuery = {
-  readonly kind: 'directQuery';
-  readonly askId: number;
-  readonly queryId: string;
-  /** With the run id of the run that was resolved. */
-  readonly key: RunKey;
-  readonly workflowType: string;
-  /** To try first: the sticky queue when there is one, else the normal queue. */
-  readonly taskQueue: TaskQueue;
-  readonly normalTaskQueue: TaskQueue;
-  /** For the first try on a sticky queue; 0 otherwise. When it passes, the normal queue is tried. */
-  readonly scheduleToStartTimeoutMs: number;
-  /** Encoded `WorkflowQuery`. */
-  readonly query: Uint8Array;
-  readonly deadlineMs: number;
-  readonly previousStartedEventId: number;
-  /** Last event of the history that the normal queue's poller gets, from 1. */
-  readonly lastEventId: number;
-};
-
-/** What became of a query at the task queue that was tried. The shard's own; the answer goes to the ask of the query. No reply. */
-export type FinishQueryDispatch = {
-  readonly kind: 'finishQueryDispatch';
-  readonly query: DirectQuery;
-  readonly outcome: QueryDispatchOutcome;
-  /** Until the query's deadline, by the clock that set it: the shard's own time may be ahead of that by hours. */
-  readonly remainingMs: number;
-};
-
-export type QueryDispatchOutcome =
-  | { readonly kind: 'answered'; readonly result: QueryResult }
-  | { readonly kind: 'noPoller' }
-  /** No worker took it in time. */
-  | { readonly kind: 'expired' }
-  /** As many queries wait for the workers of that queue as may. */
-  | { readonly kind: 'queueFull'; readonly message: string };
-
 /**
  * A pending outbox task is to be delivered: its message is built from its run as it is. The shard's own; writes nothing. No reply: the
  * effect carries the message.
@@ -451,11 +411,14 @@ export type PutAside = {
 /** What HistoryShard adds to a start: why no run may be begun in its server now; absent: one may. */
 export type RoomForRuns = { readonly noRoom?: string };
 
-type Start = StartWorkflow | SignalWithStartWorkflow;
+export type StartAndUpdate = StartAndUpdateOf<StartWorkflow>;
+
+type Start = StartWorkflow | SignalWithStartWorkflow | StartAndUpdate;
 
 /** What others ask of a shard, and its core decides as it is; a start may have something added. */
 export type DecidedRequest =
   | Start
+  | UpdateRequest
   | SignalWorkflow
   | RequestCancelWorkflow
   | TerminateWorkflow
@@ -492,7 +455,7 @@ export type OwnHistoryCommand =
   | HandOverCommand
   | RetireRuns
   | PutAside
-  | (RowCommand | OwnCallbackCommand);
+  | (RowCommand | OwnCallbackCommand | EndSpeculative);
 
 /** What the core decides. */
 export type HistoryCommand = Exclude<DecidedRequest, Start> | (Start & RoomForRuns) | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

@@ -30,7 +30,9 @@ import { addTasks } from './shard-tasks/add-tasks.ts';
 import { listTasks } from './shard-tasks/list-tasks.ts';
 import { removeTask } from './shard-tasks/remove-task.ts';
 import { confirmLetter, executeLetter, letterAtMatching } from './redrive/redrive.ts';
-import { startWorkflowTask } from './workflow-task/workflow-task.ts';
+import { pollUpdate, startAndUpdate, updateWorkflow } from './update/admit-update.ts';
+import { endSpeculative } from './workflow-task/end-speculative.ts';
+import { startWorkflowTask } from './workflow-task/start-workflow-task.ts';
 
 /** undefined: the answer comes later. */
 export function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
@@ -39,6 +41,14 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return startWorkflow(draft, command);
     case 'signalWithStartWorkflow':
       return signalWithStartWorkflow(draft, command);
+    case 'startAndUpdate':
+      return startAndUpdate(draft, command);
+    case 'updateWorkflow':
+      return updateWorkflow(draft, command);
+    case 'pollUpdate':
+      return pollUpdate(draft, command);
+    case 'endSpeculative':
+      return endSpeculative(draft, command);
     case 'signalWorkflow':
       return signalWorkflow(draft, command);
     case 'requestCancelWorkflow':

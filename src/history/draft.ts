@@ -20,6 +20,7 @@ import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generat
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
+import { isLaterRun } from './later-runs.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
   type HistoryRecord,
@@ -27,6 +28,7 @@ import {
   recordSchema,
   recordSchemaAtMatching,
   recordSchemaHandOver,
+  recordSchemaLaterRuns,
   recordSchemaLaterTasks,
   recordSchemaRetiring,
   type RunChange,
@@ -253,6 +255,7 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
+    if (this.runs.some(({ changed, run }) => changed && isLaterRun(run))) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;
     if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
     if (this.#atMatching !== undefined) return recordSchemaAtMatching;

@@ -15,6 +15,7 @@ import type { HistoryWire } from './replies.ts';
 import { evolveSignal } from './signal/evolve-signal.ts';
 import type { Run } from './state.ts';
 import { evolveTimer } from './timer/evolve-timer.ts';
+import { evolveUpdate } from './update/evolve-update.ts';
 import { evolveWorkflowTask } from './workflow-task/evolve-workflow-task.ts';
 
 export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): void {
@@ -56,6 +57,9 @@ export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): v
     case 'externalWorkflowExecutionCancelRequested':
     case 'requestCancelExternalWorkflowExecutionFailed':
       return evolveExternal(run, event);
+    case 'workflowExecutionUpdateAccepted':
+    case 'workflowExecutionUpdateCompleted':
+      return evolveUpdate(run, event);
     case 'workflowExecutionSignaled':
       return evolveSignal(run, event);
     case 'workflowExecutionCancelRequested':

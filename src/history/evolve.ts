@@ -17,7 +17,7 @@ import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
-import { beginsRun, type HistoryRecord, type RunChange } from './record.ts';
+import { beginsRun, type HistoryRecord, recordSchemaLaterRuns, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
@@ -28,6 +28,8 @@ import type { RunKey } from './commands.ts';
 
 export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
+  // Also where it waits for a row that cannot be read: the next checkpoint stores the record itself.
+  if (record.schema >= recordSchemaLaterRuns) shard.hasLaterRuns = true;
   let forgotten: Run[] | undefined;
   for (const change of record.runs) {
     const run = evolveRun(shard, record, change, wire);

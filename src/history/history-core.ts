@@ -29,22 +29,22 @@ import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
 import { settleLetters } from './redrive/redrive.ts';
-import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
 import type { KnownKeys } from './residency/known-keys.ts';
 import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
 import { DamagedRows } from './residency/damaged-rows.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
-import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
+import { makeSpeculativeReal } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
 import { listedRow } from './shard-tasks/list-tasks.ts';
 import type { ListedTask, ListTasks, TaskPlace } from './shard-tasks/shard-task-commands.ts';
-import { executionKey, isRunning, type WorkflowTask } from './state.ts';
+import { executionKey, isRunning } from './state.ts';
 import type { TimerTask, TransferTask } from './tasks.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
 import { TimerWindow } from './timer/timer-window.ts';
 import { TransferWindow } from './transfer/transfer-window.ts';
 import { endTooLarge } from './execution/too-large.ts';
+import { abortUpdates } from './update/end-updates.ts';
 import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
 
 export type HistoryCoreOptions = {
@@ -301,8 +301,9 @@ export class HistoryCore {
    */
   evict(runId: string): boolean {
     const run = this.#shard.runs.get(runId);
-    const { waiters, queries, speculative } = this.#volatile;
+    const { waiters, queries, speculative, updates, updateWaits } = this.#volatile;
     if (run === undefined || waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return false;
+    if (updates.has(runId) || updateWaits.has(runId)) return false;
     return this.#shard.evict(run);
   }
 
@@ -428,16 +429,6 @@ export class HistoryCore {
     return changes;
   }
 
-  /** A workflow task for an update, which leaves no trace unless it turns out to matter; undefined: one is pending already. */
-  offerSpeculativeWorkflowTask(key: RunKey, nowMs: number): WorkflowTask | undefined {
-    const run = findRun(this.#shard, key);
-    if (run === undefined) return undefined;
-    const draft = this.#draft(nowMs, 0);
-    const offered = offerSpeculative(draft, run);
-    for (const change of draft.changes) changeVolatile(this.#volatile, change);
-    return offered;
-  }
-
   /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */
   canonicalState(): string {
     return canonicalText(this.#shard);
@@ -473,9 +464,7 @@ export class HistoryCore {
       const { run, events, forgotten } = each;
       if (events.length > 0) answerWaiters(draft, each);
       if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
-      const { runId } = run.key;
-      const isReal = run.workflowTask !== undefined || !isRunning(run);
-      if (isReal && volatile.speculative.has(runId)) draft.stage({ kind: 'speculativeEnded', runId });
+      if (!isRunning(run)) abortUpdates(draft, run);
     }
     takeFinishedAlong(draft);
     settleLetters(draft);

@@ -23,6 +23,21 @@ export type HistoryLimits = {
   readonly bufferedEventsMax: number;
   readonly bufferedBytesMax: number;
   readonly bufferedQueriesMax: number;
+  /** Admitted or accepted, and not completed, of one run. */
+  readonly updatesInFlightMax: number;
+  readonly updateBytesInFlightMax: number;
+  /** Of one run, all its life long. */
+  readonly updatesPerRunMax: number;
+  /** From this part of them on a workflow is told to continue as new. */
+  readonly updatesSuggestRatio: number;
+  /** Of a namespace in a shard, that no worker has accepted yet: they are in memory, and so is each run that has one. */
+  readonly updateBytesPerNamespaceMax: number;
+  /** Taken along by one workflow task, if they are more than one: all that a task is answered with is one record. */
+  readonly updateBytesPerTaskMax: number;
+  /** Events that a speculative workflow task has shipped, and may be dropped with nevertheless. */
+  readonly speculativeEventsDroppedMax: number;
+  /** A speculative workflow task that no worker has polled becomes a real one. */
+  readonly speculativeScheduleToStartMs: number;
   readonly activityFailureBytesMax: number;
   /** Causes of a failure that a workflow hears of. Workflows wrap it and pass it on, and no reader takes more than 100 levels. */
   readonly failureCausesMax: number;
@@ -93,6 +108,14 @@ export const defaultHistoryLimits: HistoryLimits = {
   bufferedEventsMax: 100,
   bufferedBytesMax: 2 * mib,
   bufferedQueriesMax: 1,
+  updatesInFlightMax: 10,
+  updateBytesInFlightMax: 20 * mib,
+  updatesPerRunMax: 2000,
+  updatesSuggestRatio: 0.9,
+  updateBytesPerNamespaceMax: 64 * mib,
+  updateBytesPerTaskMax: mib,
+  speculativeEventsDroppedMax: 10,
+  speculativeScheduleToStartMs: 5000,
   activityFailureBytesMax: 4 * kib,
   failureCausesMax: 40,
   searchAttributeKeysMax: 100,

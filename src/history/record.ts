@@ -15,13 +15,16 @@ import type { Task } from './tasks.ts';
 /**
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
  * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
- * with completion callbacks. What has none of these is written as v1.
+ * with completion callbacks. v6: about a run that has what came later (`isOfLaterKind` of later-runs.ts). What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
 export const recordSchemaAtMatching = 3;
 export const recordSchemaHandOver = 4;
 export const recordSchemaLaterTasks = 5;
+export const recordSchemaLaterRuns = 6;
+/** The last that this version reads. */
+export const recordSchemaLast = recordSchemaLaterRuns;
 
 export type HistoryRecord = {
   readonly schema: number;

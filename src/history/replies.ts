@@ -26,6 +26,10 @@ export type Rejection =
   | { readonly reason: 'failed-precondition' | 'workflow-not-ready'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause SYSTEM_OVERLOADED: it would begin a run, and this server takes none now. */
   | { readonly reason: 'no-room'; readonly message: string }
+  /** RESOURCE_EXHAUSTED, cause CONCURRENT_LIMIT */
+  | { readonly reason: 'too-many-updates'; readonly message: string }
+  /** NOT_FOUND + NotFoundFailure */
+  | { readonly reason: 'update-not-found'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause BUSY_WORKFLOW */
   | { readonly reason: 'busy-workflow'; readonly message: string }
   /** INVALID_ARGUMENT + QueryFailedFailure */
@@ -77,6 +81,8 @@ export type StartedWorkflowTask = {
   readonly tailEvents: readonly Uint8Array[];
   /** Query id -> encoded `WorkflowQuery`. */
   readonly queries: ReadonlyMap<string, Uint8Array>;
+  /** In the order of their admission; `request` as temporal.api.update.v1.Request. */
+  readonly updates: readonly { readonly updateId: string; readonly request: Uint8Array }[];
 };
 
 export type StartedActivityTask = {
@@ -113,6 +119,23 @@ export type HeartbeatReply = { readonly kind: 'heartbeat'; readonly cancelReques
 export type QueryReply =
   | { readonly kind: 'queryAnswered'; readonly answer: Uint8Array | undefined }
   | { readonly kind: 'queryRejected'; readonly status: number };
+
+/** How far an update has come. */
+export type UpdateReply = {
+  readonly kind: 'updateStage';
+  /** The run that has it. */
+  readonly runId: string;
+  readonly stage: 'admitted' | 'accepted' | 'completed';
+  /** temporal.api.update.v1.Outcome, of one that is completed; undefined: it is to be read from `completedEventId`. */
+  readonly outcome: Uint8Array | undefined;
+  /** 0 = none. */
+  readonly completedEventId: number;
+  /** Of a start that it came with. */
+  readonly started: StartReply | undefined;
+};
+
+/** Of a start that an update came with: nothing has happened. */
+export type StartRefused = { readonly kind: 'startRefused'; readonly rejection: Rejection };
 
 export type HistoryPosition = {
   readonly kind: 'historyPosition';
@@ -283,6 +306,8 @@ export type HistoryReply =
   | StartedActivityTask
   | HeartbeatReply
   | QueryReply
+  | UpdateReply
+  | StartRefused
   | HistoryPosition
   | HistoryPage
   | Description
@@ -312,6 +337,9 @@ export type HistoryReplyTo = {
   readonly cancelActivityTask: Done;
   readonly recordActivityHeartbeat: HeartbeatReply;
   readonly queryWorkflow: QueryReply;
+  readonly updateWorkflow: UpdateReply;
+  readonly pollUpdate: UpdateReply;
+  readonly startAndUpdate: UpdateReply | StartRefused;
   readonly describeWorkflow: Description;
   readonly describeMutableState: MutableState;
   readonly getHistoryPosition: HistoryPosition;
@@ -328,6 +356,8 @@ export type HistoryReplyTo = {
 export interface HistoryWire extends SearchAttributeWire {
   encodeEvent(event: HistoryEvent): Uint8Array;
   encodeFailure(failure: FailureSpec): Uint8Array;
+  /** temporal.api.update.v1.Outcome */
+  encodeFailedUpdate(failure: Uint8Array | undefined): Uint8Array;
   /** The same failure with at most `causesMax` causes below it; the last of them says how many were cut off. */
   limitCauses(failure: Uint8Array, causesMax: number): Uint8Array;
   /** Payloads of one JSON value each. */

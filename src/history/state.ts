@@ -52,6 +52,8 @@ export type ShardView = {
   readonly letterMarks: LetterMarksView | undefined;
   /** There are, or were, tasks that programs of state schema 3 do not know (`isOfLaterKind`); undefined: there was never one. */
   readonly hasLaterTasks: true | undefined;
+  /** There are, or were, runs that programs of state schema 4 do not know (`isLaterRun`); undefined: there was never one. */
+  readonly hasLaterRuns: true | undefined;
   /** Of the checkpoints; undefined: there is no database. */
   readonly changes: { isGone(taskId: number): boolean } | undefined;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
@@ -197,6 +199,14 @@ export type ExternalRequest = {
   readonly taskId: number;
 };
 
+/** What was asked, and what came of it, stands in the run's history alone. */
+export type WorkflowUpdate = {
+  readonly updateId: string;
+  readonly acceptedEventId: number;
+  /** 0 = not completed. */
+  readonly completedEventId: number;
+};
+
 export type RequestIdEntry = { readonly requestId: string; readonly eventId: number; readonly eventType: number };
 
 export type Run = {
@@ -242,6 +252,8 @@ export type Run = {
   /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
+  /** Accepted ones, by their ids: those that are completed too, so that who asks again is answered again. */
+  updates: Pending<string, WorkflowUpdate>;
   activities: Pending<number, Activity>;
   /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */
   attemptBytes: number;
@@ -255,6 +267,7 @@ export type Run = {
 
 export type PendingSetName =
   | 'signalRequestIds'
+  | 'updates'
   | 'activities'
   | 'activityIds'
   | 'timers'
@@ -301,6 +314,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     retentionTaskId: 0,
     callbacks: noCallbacks,
     signalRequestIds: new Pending(),
+    updates: new Pending(),
     activities: new Pending(),
     attemptBytes: 0,
     activityIds: new Pending(),
@@ -317,6 +331,7 @@ export function forkRun(run: RunView): Run {
   const fork = { ...run } as Run;
   fork.buffered = [...run.buffered];
   fork.signalRequestIds = run.signalRequestIds.fork();
+  fork.updates = run.updates.fork();
   fork.activities = run.activities.fork();
   fork.activityIds = run.activityIds.fork();
   fork.timers = run.timers.fork();

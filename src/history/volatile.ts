@@ -3,6 +3,7 @@
  *
  *   waiters      long polls for history
  *   queries      buffered until the next workflow task takes them along, or until it is over
+ *   updates      admitted, or with a worker; who waits for what comes of them, and of those that are accepted
  *   speculative  workflow tasks for updates: nothing of them is written unless they turn out to matter
  *   letterWaits  who waits for the outcome of a letter
  *   finished     transfer tasks that are done, until a record carries that along
@@ -12,6 +13,7 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { WorkflowTask } from './state.ts';
+import { type PendingUpdate, pendingUpdateBytes, type UpdateWait } from './update/pending-update.ts';
 
 export type HistoryWaiter = {
   readonly askId: number;
@@ -33,6 +35,11 @@ export type Volatile = {
   readonly waiters: Map<string, Map<number, HistoryWaiter>>;
   readonly queries: Map<string, Map<number, BufferedQuery>>;
   readonly speculative: Map<string, WorkflowTask>;
+  /** By run id, then by update id, in the order of their admission. */
+  readonly updates: Map<string, Map<string, PendingUpdate>>;
+  readonly updateWaits: Map<string, Map<number, UpdateWait>>;
+  /** What the updates of a namespace take, by its id. */
+  readonly updateBytes: Map<string, number>;
   /** By `markKey`. */
   readonly letterWaits: Map<string, Map<number, LetterWait>>;
   /** Which run, or which letter, an ask waits on. */
@@ -45,6 +52,9 @@ export type VolatileView = {
   readonly waiters: ReadonlyMap<string, ReadonlyMap<number, HistoryWaiter>>;
   readonly queries: ReadonlyMap<string, ReadonlyMap<number, BufferedQuery>>;
   readonly speculative: ReadonlyMap<string, WorkflowTask>;
+  readonly updates: ReadonlyMap<string, ReadonlyMap<string, PendingUpdate>>;
+  readonly updateWaits: ReadonlyMap<string, ReadonlyMap<number, UpdateWait>>;
+  readonly updateBytes: ReadonlyMap<string, number>;
   readonly letterWaits: ReadonlyMap<string, ReadonlyMap<number, LetterWait>>;
   readonly waitingOn: ReadonlyMap<number, string>;
   readonly finished: ReadonlySet<number>;
@@ -59,6 +69,11 @@ export type VolatileChange =
   | { readonly kind: 'speculativeSet'; readonly runId: string; readonly workflowTask: WorkflowTask }
   /** Dropped without a trace, or written: the run has a real task now, or is closed. */
   | { readonly kind: 'speculativeEnded'; readonly runId: string }
+  | { readonly kind: 'updateAwaited'; readonly runId: string; readonly wait: UpdateWait }
+  /** Admitted, sent, or to be sent once more. */
+  | { readonly kind: 'updatePending'; readonly runId: string; readonly update: PendingUpdate }
+  /** Accepted, rejected or aborted. */
+  | { readonly kind: 'updateEnded'; readonly runId: string; readonly updateId: string }
   | { readonly kind: 'taskFinished'; readonly taskId: number };
 
 export function emptyVolatile(): Volatile {
@@ -66,6 +81,9 @@ export function emptyVolatile(): Volatile {
     waiters: new Map(),
     queries: new Map(),
     speculative: new Map(),
+    updates: new Map(),
+    updateWaits: new Map(),
+    updateBytes: new Map(),
     letterWaits: new Map(),
     waitingOn: new Map(),
     finished: new Set(),
@@ -93,6 +111,7 @@ export function changeVolatile(volatile: Volatile, change: VolatileChange): void
       volatile.waitingOn.delete(change.askId);
       endWait(volatile.waiters, on, change.askId);
       endWait(volatile.queries, on, change.askId);
+      endWait(volatile.updateWaits, on, change.askId);
       endWait(volatile.letterWaits, on, change.askId);
       return;
     }
@@ -102,6 +121,14 @@ export function changeVolatile(volatile: Volatile, change: VolatileChange): void
     case 'speculativeEnded':
       volatile.speculative.delete(change.runId);
       return;
+    case 'updateAwaited':
+      addWait(volatile.updateWaits, change.runId, change.wait);
+      volatile.waitingOn.set(change.wait.askId, change.runId);
+      return;
+    case 'updatePending':
+      return setUpdate(volatile, change.runId, change.update);
+    case 'updateEnded':
+      return endUpdate(volatile, change.runId, change.updateId);
     case 'taskFinished':
       volatile.finished.add(change.taskId);
       return;
@@ -114,6 +141,26 @@ function addWait<Wait extends { readonly askId: number }>(waits: Map<string, Map
   const others = waits.get(runId);
   if (others === undefined) waits.set(runId, new Map([[wait.askId, wait]]));
   else others.set(wait.askId, wait);
+}
+
+function setUpdate(volatile: Volatile, runId: string, update: PendingUpdate): void {
+  const { updates, updateBytes } = volatile;
+  const ofRun = updates.get(runId) ?? new Map<string, PendingUpdate>();
+  updates.set(runId, ofRun);
+  const before = ofRun.get(update.updateId);
+  ofRun.set(update.updateId, update);
+  if (before === undefined) updateBytes.set(update.namespaceId, (updateBytes.get(update.namespaceId) ?? 0) + pendingUpdateBytes(update));
+}
+
+function endUpdate({ updates, updateBytes }: Volatile, runId: string, updateId: string): void {
+  const ofRun = updates.get(runId);
+  const update = ofRun?.get(updateId);
+  if (ofRun === undefined || update === undefined) return;
+  ofRun.delete(updateId);
+  if (ofRun.size === 0) updates.delete(runId);
+  const left = (updateBytes.get(update.namespaceId) ?? 0) - pendingUpdateBytes(update);
+  if (left > 0) updateBytes.set(update.namespaceId, left);
+  else updateBytes.delete(update.namespaceId);
 }
 
 function endWait<Wait>(waits: Map<string, Map<number, Wait>>, runId: string, askId: number): void {

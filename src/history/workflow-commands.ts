@@ -1,6 +1,6 @@
 /**
  * Commands of a workflow, as a worker sends them with a completed workflow task: plain values, in the same words as the asks
- * (commands.ts). Of kinds that are not built (updates, Nexus) the edge refuses the request, so they do not stand here.
+ * (commands.ts). Of kinds that are not built (Nexus) the edge refuses the request, so they do not stand here.
  */
 import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
@@ -47,6 +47,8 @@ export type WorkflowCommand =
         readonly failure: Uint8Array | undefined;
       }
     >
+  /** Places a message (`UpdateMessage`) among the commands. */
+  | CommandOf<'protocolMessage', { readonly messageId: string }>
   | CommandOf<'completeWorkflowExecution', { readonly result: Uint8Array | undefined }>
   | CommandOf<'failWorkflowExecution', { readonly failure: OpaqueFailure | undefined }>
   | CommandOf<'cancelWorkflowExecution', { readonly details: Uint8Array | undefined }>

@@ -39,8 +39,8 @@ type AddOf<Kind extends string> = {
   /** The child partition that passes this task on; undefined = from history. */
   readonly forwardedFrom: number | undefined;
   /**
-   * Forwarded tasks only, 0 otherwise and for those that are handed back at once when no poll waits: a child's backlog offers its
-   * task here until then.
+   * Whoever sends it keeps it, and is told NoMatch when no poll has come until then: a child's backlog, or history with a task that is nowhere
+   * stored. 0: it is stored here, or, where a child has it, handed back at once.
    */
   readonly holdUntilMs: number;
 };
@@ -48,7 +48,7 @@ type AddOf<Kind extends string> = {
 /**
  * Reply: Stored = it is in the journal of this partition, which offers it until it is started, obsolete or expired, whatever becomes of its host.
  * Done = it was started, is obsolete or expired, or waits in the memory of a sticky queue, which may be lost. StickyUnavailable: nobody polls that
- * sticky queue, offer it on the normal one. NoMatch: to forwarded tasks only. Rejected: backlog-full.
+ * sticky queue, offer it on the normal one. NoMatch: to tasks that are not stored here. Rejected: backlog-full.
  */
 export type AddWorkflowTask = AddOf<'addWorkflowTask'>;
 export type AddActivityTask = AddOf<'addActivityTask'>;

@@ -183,7 +183,7 @@ export type Arrival = {
   readonly arrival: number;
   readonly sinceMs: number;
   readonly askId: number;
-  readonly fromChild: boolean;
+  readonly isLent: boolean;
   readonly holdUntilMs: number;
 };
 
@@ -203,9 +203,9 @@ export class Offer implements Due, Linked<Offer> {
   readonly sinceMs: number;
   /** Whom to tell when the task needs no more care. */
   askId: number;
-  /** A child's: matched here or handed back, never stored. */
-  readonly fromChild: boolean;
-  /** Until when a child's offer is held here; 0 = handed back at once. */
+  /** A child's, or one that nobody stores: matched here or handed back. */
+  readonly isLent: boolean;
+  /** Until when one that is lent is held here; 0 = handed back at once. */
   readonly holdUntilMs: number;
   state: 'waiting' | 'starting' | 'retrying' | 'resting' | 'forwarded' | 'done' = 'waiting';
   poll: Poll | undefined = undefined;
@@ -227,7 +227,7 @@ export class Offer implements Due, Linked<Offer> {
     this.arrival = arrival.arrival;
     this.sinceMs = arrival.sinceMs;
     this.askId = arrival.askId;
-    this.fromChild = arrival.fromChild;
+    this.isLent = arrival.isLent;
     this.holdUntilMs = arrival.holdUntilMs;
   }
 }

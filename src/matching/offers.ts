@@ -61,13 +61,13 @@ export class Offers<T> {
 
   add(queue: LoadedQueue, command: AddWorkflowTask | AddActivityTask, askId: number): void {
     const sinceMs = this.#parts.decision.nowMs;
-    const fromChild = command.forwardedFrom !== undefined;
+    const isLent = command.forwardedFrom !== undefined || command.holdUntilMs > 0;
     const { holdUntilMs } = command;
     queue.openOffers++;
-    const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, fromChild, holdUntilMs });
+    const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, holdUntilMs });
     if (this.#isExpired(offer)) return this.finish(offer);
     if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
-    if (!fromChild && this.#forwarding.forwardNewTask(offer)) return;
+    if (!isLent && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
   }
 
@@ -144,7 +144,7 @@ export class Offers<T> {
       // The add is answered at once: history's schedule-to-start timer limits how long the task may wait.
       this.#answerAdd(offer, done);
       this.#wait(offer);
-    } else if (offer.fromChild) {
+    } else if (offer.isLent) {
       this.#holdForChild(offer);
     } else {
       this.#spill(offer);
@@ -223,8 +223,8 @@ export class Offers<T> {
    */
   rest(offer: Offer): void {
     const { limits } = this.#parts;
-    const { storedId, queue, fromChild } = offer;
-    if (storedId === 0 && !queue.sticky && !fromChild && !this.#store(offer)) return this.#forwarding.offerBacklog(queue);
+    const { storedId, queue, isLent } = offer;
+    if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.#forwarding.offerBacklog(queue);
     this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }
 
@@ -237,7 +237,7 @@ export class Offers<T> {
     const { poll } = offer;
     if (offer.state === 'retrying' && poll !== undefined) return this.#starts.ask(offer, poll);
     const isHeld = offer.state !== 'resting';
-    if (offer.fromChild && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
+    if (offer.isLent && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
       // It has been here long enough: the child has it again, or has given this answer up and sends another copy.
       if (isHeld) offer.queue.offers.remove(offer);
       return this.#end(offer, noMatch);

@@ -77,10 +77,9 @@ export class LivePartition {
 
   /** Decides these in one turn, so that their records share batches; returns when all are committed. */
   async play(entries: readonly ScriptEntry[]): Promise<void> {
-    for (const { nowMs, act } of entries) {
+    for (const { nowMs, askId, command } of entries) {
       this.#nowMs = nowMs;
-      if (act.kind === 'offerSpeculative') this.core?.offerSpeculativeWorkflowTask(act.key, nowMs);
-      else this.#submit(act.askId, act.command);
+      this.#submit(askId, command);
     }
     await Promise.race([this.#settled(), this.#broken.promise]);
   }

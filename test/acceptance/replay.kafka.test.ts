@@ -104,7 +104,7 @@ function groupsOf(script: readonly ScriptEntry[], stride: number): readonly (rea
   for (const entry of script) {
     const open = groups.at(-1);
     const fits = open !== undefined && open.length < stride && open[0]?.nowMs === entry.nowMs;
-    if (fits && entry.act.kind === 'command' && open[0]?.act.kind === 'command') open.push(entry);
+    if (fits) open.push(entry);
     else groups.push([entry]);
   }
   return groups;

@@ -51,7 +51,7 @@ describe('DescribeNamespace', () => {
     });
     // Nothing is advertised that is not built.
     const advertised = Object.entries(answer.namespaceInfo?.capabilities ?? {}).flatMap(([name, is]) => (is ? [name] : []));
-    expect(advertised).toEqual(['reportedProblemsSearchAttribute']);
+    expect(advertised).toEqual(['syncUpdate', 'asyncUpdate', 'reportedProblemsSearchAttribute']);
   });
 
   test.each([

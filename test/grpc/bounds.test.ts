@@ -15,6 +15,7 @@ import { type Bound, bounds } from '../../src/grpc/validation/bounds.ts';
 import { workflowService } from '../../src/grpc/workflow-service/workflow-service.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
+import { emptyRejection, encodeRejection } from '../../src/wire/generated/lean/update.ts';
 import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
 import { localName } from '../wire/upstream.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
@@ -135,6 +136,11 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
   PollActivityTaskQueue: { task_queue: { name: 'q' } },
   DescribeTaskQueue: { task_queue: { name: 'q' } },
   QueryWorkflow: { execution: { workflow_id: 'wf' }, query: { query_type: 'q' } },
+  UpdateWorkflowExecution: {
+    workflow_execution: { workflow_id: 'wf' },
+    request: { meta: { update_id: 'u' }, input: { name: 'n' } },
+  },
+  PollWorkflowExecutionUpdate: { update_ref: { workflow_execution: { workflow_id: 'wf' }, update_id: 'u' } },
   GetWorkflowExecutionHistory: { execution: { workflow_id: 'wf' } },
   GetWorkflowExecutionHistoryReverse: { execution: { workflow_id: 'wf' } },
   RegisterNamespace: { workflow_execution_retention_period: { seconds: 86_400 } },
@@ -165,6 +171,12 @@ const commands: Readonly<Record<string, readonly [type: number, attributes: Reco
     11,
     { workflow_id: 'child', workflow_type: { name: 't' }, task_queue: { name: 'q' } },
   ],
+};
+
+/** Of an update that nobody knows any more: it does no harm. */
+const refusal = {
+  type_url: 'type.googleapis.com/temporal.api.update.v1.Rejection',
+  value: encodeRejection({ ...emptyRejection(), rejectedRequest: new Uint8Array(0) }),
 };
 
 const description = {
@@ -205,11 +217,12 @@ beforeAll(async () => {
 
 afterAll(() => bench.close());
 
-/** The number's place that is tried: of a policy, an activity's, because no other is accepted. */
+/** The number's place that is tried: of a policy, an activity's, because no other is accepted; a poll may name each stage of an update. */
 function placeOf(name: string): Place {
   const all = places.get(name) ?? [];
   const ofActivities = all.find(({ path }) => path[1] === 'schedule_activity_task_command_attributes');
-  const place = name.startsWith('RetryPolicy.') ? ofActivities : all[0];
+  const ofPolls = all.find(({ method }) => method === 'PollWorkflowExecutionUpdate');
+  const place = name.startsWith('RetryPolicy.') ? ofActivities : (ofPolls ?? all[0]);
   if (place === undefined) throw new Error(`no request has ${name}`);
   return place;
 }
@@ -226,6 +239,8 @@ function requestWith({ method, path, field }: Place, value: unknown): Uint8Array
       path[1] === 'command_type' ? { command_type: value } : { command_type: command?.[0], [path[1] ?? '']: attributes },
     ];
     if (path.length > 2) put(attributes, path.slice(2), value);
+  } else if (path[0] === 'messages') {
+    request['messages'] = [{ id: 'm', protocol_instance_id: 'u', body: refusal, [path[1] ?? '']: value }];
   } else {
     const isMap = field instanceof protobuf.MapField;
     put(request, path, isMap ? { X: value } : field.repeated ? [value] : value);

@@ -53,6 +53,15 @@ const rows: {
       fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_SYSTEM_OVERLOADED', scope: 'RESOURCE_EXHAUSTED_SCOPE_SYSTEM' },
     },
   ],
+  'too-many-updates': [
+    { reason: 'too-many-updates', message: 'm' },
+    codes.RESOURCE_EXHAUSTED,
+    {
+      type: 'ResourceExhaustedFailure',
+      fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT', scope: 'RESOURCE_EXHAUSTED_SCOPE_NAMESPACE' },
+    },
+  ],
+  'update-not-found': [{ reason: 'update-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
   'busy-workflow': [
     { reason: 'busy-workflow', message: 'm' },
     codes.RESOURCE_EXHAUSTED,

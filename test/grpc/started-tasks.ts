@@ -22,6 +22,7 @@ export const startedWorkflowTask: StartedWorkflowTask = {
   historyLastEventId: 3,
   tailEvents: [],
   queries: new Map(),
+  updates: [],
 };
 
 export const startedActivityTask: StartedActivityTask = {

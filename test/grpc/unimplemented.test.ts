@@ -20,7 +20,7 @@ const built = new Set(
    RespondActivityTaskCanceledById RecordActivityTaskHeartbeat RecordActivityTaskHeartbeatById DescribeTaskQueue
    ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
    CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace
-   UpdateNamespace DeprecateNamespace`.split(/\s+/),
+   UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation`.split(/\s+/),
 );
 
 /** The package is a reflection root, though its types say otherwise. */

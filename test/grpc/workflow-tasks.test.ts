@@ -1,6 +1,7 @@
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { emptyCommand, type Command } from '../../src/wire/generated/lean/command.ts';
+import { emptyMessage } from '../../src/wire/generated/lean/update.ts';
 import { emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import { encodeWorkflowQuery } from '../../src/wire/generated/lean/taskqueue.ts';
 import {
@@ -397,17 +398,19 @@ describe('completions', () => {
 
   test.each<[string, number, Partial<RespondWorkflowTaskCompletedRequest>]>([
     [
-      'command PROTOCOL_MESSAGE is not supported by this server yet',
-      codes.UNIMPLEMENTED,
-      { commands: [{ ...emptyCommand(), commandType: 14 }] },
-    ],
-    [
       'command SCHEDULE_NEXUS_OPERATION is not supported by this server yet',
       codes.UNIMPLEMENTED,
       { commands: [{ ...emptyCommand(), commandType: 17 }] },
     ],
     ['unknown command type: 99', codes.INVALID_ARGUMENT, { commands: [{ ...emptyCommand(), commandType: 99 }] }],
-    ['messages is not supported by this server yet', codes.UNIMPLEMENTED, { messages: [Buffer.from([10, 0])] }],
+    ['message m has no body', codes.INVALID_ARGUMENT, { messages: [{ ...emptyMessage(), id: 'm' }] }],
+    [
+      'message m has a body of the unknown type type.googleapis.com/google.protobuf.Any',
+      codes.INVALID_ARGUMENT,
+      {
+        messages: [{ ...emptyMessage(), id: 'm', body: { typeUrl: 'type.googleapis.com/google.protobuf.Any', value: new Uint8Array(0) } }],
+      },
+    ],
     ['page_number is not supported by this server yet', codes.UNIMPLEMENTED, { intermediatePage: true }],
     [
       'versioning behavior cannot be specified without deployment options being set with versioned mode',

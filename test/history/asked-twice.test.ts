@@ -22,6 +22,7 @@ import {
   ShardUnderTest,
   signalAttributes,
   startChild,
+  updateWorkflow,
 } from './shard-under-test.ts';
 import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 
@@ -59,6 +60,16 @@ function workflow(): ShardUnderTest {
 function woken(shard: ShardUnderTest): StartedWorkflowTask {
   shard.signal();
   return shard.pollWorkflowTask();
+}
+
+/** By a worker that knew of it before. */
+function completeUpdate(shard: ShardUnderTest, task: StartedWorkflowTask): void {
+  const acceptance = { kind: 'acceptance', requestMessageId: 'u1/request', requestSequencingEventId: 1, request: details } as const;
+  const messages = [
+    { id: 'a', updateId: 'u1', body: acceptance },
+    { id: 'r', updateId: 'u1', body: { kind: 'response', identity: 'worker', outcome: details } },
+  ] as const;
+  shard.complete(task, [], { messages });
 }
 
 function parentLink(shard: ShardUnderTest): ParentLink {
@@ -198,6 +209,25 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   },
   queryWorkflow: {
     request: (shard) => ({ kind: 'queryWorkflow', key, queryId: 'q', query: details, rejectCondition: 0, deadlineMs: shard.nowMs + 1_000 }),
+    second: 'same',
+  },
+  updateWorkflow: {
+    request: (shard, task) => {
+      completeUpdate(shard, task());
+      return updateWorkflow();
+    },
+    second: 'same',
+  },
+  pollUpdate: {
+    request: (shard, task) => {
+      completeUpdate(shard, task());
+      return { kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'completed' };
+    },
+    second: 'same',
+  },
+  // The first waits for its update; so does the second.
+  startAndUpdate: {
+    request: (shard) => ({ kind: 'startAndUpdate', key: otherKey, start: startOther(shard), update: updateWorkflow().update }),
     second: 'same',
   },
   describeWorkflow: { request: () => ({ kind: 'describeWorkflow', key }), second: 'same' },

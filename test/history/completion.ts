@@ -15,6 +15,8 @@ export function completion(task: StartedWorkflowTask, commands: readonly Workflo
     returnNewWorkflowTask: false,
     forceCreateNewWorkflowTask: false,
     queryResults: new Map(),
+    messages: [],
+    discardsSpeculativeEvents: false,
     sdkMetadata: undefined,
     meteringMetadata: undefined,
     workerVersion: undefined,

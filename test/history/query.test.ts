@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DirectQuery, QueryDispatchOutcome, QueryResult, QueryWorkflow } from '../../src/history/commands.ts';
+import type { QueryWorkflow } from '../../src/history/commands.ts';
+import type { DirectQuery, QueryDispatchOutcome, QueryResult } from '../../src/history/query/query-commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
 import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow } from './shard-under-test.ts';

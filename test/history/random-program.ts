@@ -2,8 +2,10 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { OutboxMessage, RunKey } from '../../src/history/commands.ts';
+import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
+import type { UpdateMessage } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
@@ -16,6 +18,7 @@ import {
   deleteWorkflow,
   fields,
   namespaceId,
+  protocolMessage,
   refOf,
   scheduleActivity,
   type ShardUnderTest,
@@ -61,6 +64,8 @@ const workflowCommand = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('upsert' as const), attributes: fc.constantFrom(...searchAttributeTexts) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('memo' as const), value: fc.constantFrom('1', '"two"', 'null') }) },
 );
+/** What a worker says of the updates that come with a task. */
+const updateAnswers = ['complete', 'complete', 'accept', 'reject', 'reject', 'ignore', 'unknown', 'respond'] as const;
 const closeCommand = fc.oneof(
   { weight: 8, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.constantFrom('complete' as const, 'fail' as const, 'cancel' as const, 'continue' as const) },
@@ -96,6 +101,8 @@ export const programStep = fc.oneof(
       inline: fc.boolean(),
       force: fc.boolean(),
       keep: fc.boolean(),
+      updates: fc.constantFrom(...updateAnswers),
+      discards: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('failTask' as const), n: number }) },
@@ -113,7 +120,17 @@ export const programStep = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resetSticky' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('query' as const), id: fc.nat(2) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('speculative' as const), id: fc.nat(2) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('update' as const),
+      id: fc.nat(2),
+      update: fc.nat(4),
+      accepted: fc.boolean(),
+      poll: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('endSpeculative' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -131,7 +148,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'speculative', 'putAside'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -151,6 +168,8 @@ export class Program {
   /** On their way, by the id of their task. Whoever sends one again has taken the first out of its target's mailbox. */
   readonly #messages = new Map<number, { readonly task: TaskForOthers; readonly message: OutboxMessage }>();
   #lastSignal = 'none';
+  /** By workflow id: the last speculative task that was offered. */
+  readonly #offered = new Map<string, Extract<HistoryEffect, { readonly kind: 'speculativeOffered' }>>();
 
   constructor(shard: ShardUnderTest) {
     this.shard = shard;
@@ -281,22 +300,32 @@ export class Program {
         shard.expectDone({ kind: 'putAside', key: reply.key, failedCommand: 'fireTimer', taskId: 0, reason: 'random' });
         return;
       }
-      case 'speculative': {
-        const offered = shard.core.offerSpeculativeWorkflowTask(keyOf(step.id), shard.nowMs);
+      case 'update':
+        return this.#update(step);
+      case 'endSpeculative': {
+        const offered = this.#offered.get(keyOf(step.id).workflowId);
         if (offered === undefined) return;
-        const { scheduledEventId, stamp, taskQueue } = offered;
-        const reply = shard.ask({
-          kind: 'startWorkflowTask',
-          key: keyOf(step.id),
-          scheduledEventId,
-          stamp,
-          pollRequestId: shard.newRequestId(),
-          identity: 'worker',
-          taskQueue,
-        });
-        if (reply?.kind === 'workflowTask') this.#workflowTasks.push(reply);
+        const { key, scheduledEventId, scheduledTimeMs: sinceMs } = offered;
+        shard.ask({ kind: 'endSpeculative', key, scheduledEventId, sinceMs, because: 'scheduleToStart', jitter: 0.5 });
       }
     }
+  }
+
+  #update({ id, update, accepted, poll }: Extract<ProgramStep, { readonly do: 'update' }>): void {
+    const { shard } = this;
+    const before = shard.effects.length;
+    const key = keyOf(id);
+    const attributes = { updateId: `u${update}`, request: bytes('request'), waitStage: accepted ? 'accepted' : 'completed' } as const;
+    shard.ask({ kind: 'updateWorkflow', key, firstExecutionRunId: '', update: attributes });
+    const offered = shard.effects.slice(before).find((effect) => effect.kind === 'speculativeOffered');
+    if (offered?.kind !== 'speculativeOffered') return;
+    this.#offered.set(key.workflowId, offered);
+    if (!poll) return;
+    const { scheduledEventId, stamp, taskQueue } = offered;
+    const pollRequestId = shard.newRequestId();
+    const start = { kind: 'startWorkflowTask', scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue } as const;
+    const reply = shard.ask({ ...start, key: offered.key });
+    if (reply?.kind === 'workflowTask') this.#workflowTasks.push(reply);
   }
 
   #pollWorkflow(n: number, normal: boolean): void {
@@ -342,8 +371,13 @@ export class Program {
       } as const;
       commands.push({ type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } });
     }
+    const messages = task.updates.flatMap(({ updateId }) => answersTo(updateId, step.updates));
+    // Where commands place messages, a close comes behind them.
+    const placed = messages.filter(({ body }) => body.kind !== 'rejection').map(({ id }) => protocolMessage(id));
     const reply = shard.ask(
-      shard.completion(task, commands, {
+      shard.completion(task, [...placed, ...commands], {
+        messages,
+        discardsSpeculativeEvents: step.discards,
         sticky: step.sticky ? { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 3000 } : undefined,
         returnNewWorkflowTask: step.inline,
         forceCreateNewWorkflowTask: step.force && step.close === null,
@@ -494,4 +528,31 @@ function keyOf(id: number): RunKey {
 
 function pick<Item>(items: readonly Item[], n: number): Item | undefined {
   return items.length === 0 ? undefined : items[n % items.length];
+}
+
+function answersTo(updateId: string, how: (typeof updateAnswers)[number]): readonly UpdateMessage[] {
+  const acceptance: UpdateMessage = {
+    id: `${updateId}/acceptance`,
+    updateId,
+    body: { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 1, request: undefined },
+  };
+  const response: UpdateMessage = {
+    id: `${updateId}/response`,
+    updateId,
+    body: { kind: 'response', identity: 'worker', outcome: bytes('outcome') },
+  };
+  switch (how) {
+    case 'complete':
+      return [acceptance, response];
+    case 'accept':
+      return [acceptance];
+    case 'respond':
+      return [response];
+    case 'reject':
+      return [{ id: `${updateId}/rejection`, updateId, body: { kind: 'rejection', hasRequest: true, failure: bytes('failure') } }];
+    case 'unknown':
+      return answersTo(`not ${updateId}`, 'accept');
+    case 'ignore':
+      return [];
+  }
 }

@@ -24,6 +24,7 @@ import type {
   TerminateWorkflow,
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
+import type { UpdateWorkflow } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
 import { canonicalText } from '../../src/history/canonical.ts';
@@ -443,6 +444,19 @@ export function terminateWorkflow(change: Partial<TerminateWorkflow> = {}): Term
     childOf: undefined,
     ...change,
   };
+}
+
+export function updateWorkflow(
+  updateId = 'u1',
+  change: Partial<UpdateWorkflow> & { readonly waitStage?: 'accepted' | 'completed' } = {},
+): UpdateWorkflow {
+  const { waitStage = 'completed', ...others } = change;
+  const update = { updateId, request: new TextEncoder().encode(`request of ${updateId}`), waitStage };
+  return { kind: 'updateWorkflow', key, firstExecutionRunId: '', update, ...others };
+}
+
+export function protocolMessage(messageId: string): WorkflowCommand {
+  return { type: 'protocolMessage', userMetadata: undefined, attributes: { messageId } };
 }
 
 export function deleteWorkflow(runKey: RunKey = key): DeleteWorkflow {

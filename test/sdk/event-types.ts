@@ -26,6 +26,8 @@ export const eventTypesInScope: readonly string[] = [
   'ExternalWorkflowExecutionCancelRequested',
   'MarkerRecorded',
   'WorkflowExecutionSignaled',
+  'WorkflowExecutionUpdateAccepted',
+  'WorkflowExecutionUpdateCompleted',
   'WorkflowExecutionTerminated',
   'WorkflowExecutionContinuedAsNew',
   'StartChildWorkflowExecutionInitiated',

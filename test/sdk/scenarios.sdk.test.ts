@@ -16,6 +16,7 @@ import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { signalScenarios } from './scenarios/signals.ts';
 import { timerScenarios } from './scenarios/timers.ts';
+import { updateScenarios } from './scenarios/updates.ts';
 import { workflowTaskScenarios } from './scenarios/workflow-tasks.ts';
 import { serversUnderTest } from './servers.ts';
 import { skipAloud } from './skip-aloud.ts';
@@ -29,6 +30,7 @@ const scenarios: readonly Scenario[] = [
   ...timerScenarios,
   ...signalScenarios,
   ...queryScenarios,
+  ...updateScenarios,
   ...closingScenarios,
   ...identityScenarios,
   ...attributeScenarios,

@@ -248,3 +248,38 @@ export async function stumbleOnce(): Promise<string> {
   if (wf.workflowInfo().historyLength <= 3) throw new Error('a bug in the workflow');
   return 'recovered';
 }
+
+// Updates
+
+export const add = wf.defineUpdate<number, [number]>('add');
+export const addLater = wf.defineUpdate<number, [number]>('addLater');
+
+/** Sums what its updates bring, until `finish`. `addLater` waits for a `go`. */
+export async function askAndAnswer(): Promise<number> {
+  let sum = 0;
+  let told = false;
+  let done = false;
+  const validator = (more: number): void => {
+    if (more < 0) throw new Error('only more');
+  };
+  const handler = (more: number): number => {
+    if (more === 13) throw wf.ApplicationFailure.nonRetryable('unlucky');
+    return (sum += more);
+  };
+  wf.setHandler(add, handler, { validator });
+  wf.setHandler(addLater, async (more) => {
+    await wf.condition(() => told);
+    return (sum += more);
+  });
+  wf.setHandler(go, () => void (told = true));
+  wf.setHandler(finish, () => void (done = true));
+  await wf.condition(() => done);
+  return sum;
+}
+
+/** Knows no update. */
+export async function refuseAll(): Promise<void> {
+  let done = false;
+  wf.setHandler(finish, () => void (done = true));
+  await wf.condition(() => done);
+}

@@ -36,6 +36,7 @@ import {
   startTimer,
   deleteWorkflow,
   terminateWorkflow,
+  updateWorkflow,
 } from '../history/shard-under-test.ts';
 
 /** A shard is cut, captured and written while it goes on, and comes back out of its rows. */
@@ -433,7 +434,7 @@ export function irrelevantTimerLeavesNoTrace(): void {
   const activity = activityRef(shard.pollActivityTask());
   shard.advance(1500);
   shard.ask({ kind: 'recordActivityHeartbeat', activity, details: undefined, identity: 'worker' });
-  shard.core.offerSpeculativeWorkflowTask(key, shard.nowMs);
+  shard.ask(updateWorkflow());
   const written = shard.history();
   shard.advance(500);
   shard.fireDueTimers();

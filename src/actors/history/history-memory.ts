@@ -37,6 +37,7 @@ import { type SideRunners, SideTasks } from './side-tasks/side-tasks.ts';
 import { TaskNamespaces } from './transfer/task-namespaces.ts';
 import { type CallbackOptions, CallbackTasks, whyNoCallback } from './side-tasks/callback-tasks.ts';
 import { QueryDispatch } from './query-dispatch.ts';
+import { SpeculativeTasks } from './speculative-tasks.ts';
 import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
@@ -203,6 +204,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       callbacks,
       handOvers,
       queries,
+      speculative: new SpeculativeTasks({ shard, router, layout, clock, random, submit: (command) => void submit(command) }),
       visibility,
       flusher,
       durable,

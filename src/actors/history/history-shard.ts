@@ -82,7 +82,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
-    if (request.kind === 'startWorkflow' || request.kind === 'signalWithStartWorkflow') {
+    if (request.kind === 'startWorkflow' || request.kind === 'signalWithStartWorkflow' || request.kind === 'startAndUpdate') {
       // Whether it would begin a run is for the core to say: a run that is open is signalled or used, and who asks again is answered again.
       const noRoom = this.#whyNothingBegins();
       return this.actor.submit(askId, noRoom === undefined ? request : { ...request, noRoom });

@@ -18,6 +18,7 @@ import { thrownByTask } from './hand-over/task-failures.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { CallbackTasks } from './side-tasks/callback-tasks.ts';
+import type { SpeculativeTasks } from './speculative-tasks.ts';
 import type { TransferQueue } from './transfer/transfer-queue.ts';
 import type { VisibilityFlusher } from './visibility/visibility-flusher.ts';
 import type { VisibilityRows } from './visibility/visibility-rows.ts';
@@ -31,6 +32,7 @@ export type HistoryShellParts = {
   readonly callbacks: CallbackTasks | undefined;
   readonly handOvers: readonly TaskHandOver[];
   readonly queries: QueryDispatch;
+  readonly speculative: SpeculativeTasks;
   /** undefined: nobody takes rows. */
   readonly visibility: VisibilityRows | undefined;
   readonly flusher: VisibilityFlusher | undefined;
@@ -96,6 +98,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#parts.pageReads.clear();
     this.#own.close();
     this.#parts.callbacks?.close();
+    this.#parts.speculative.close();
     this.#parts.durable?.deactivated();
     this.#parts.flusher?.close();
   }
@@ -114,6 +117,9 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
         return this.#parts.listing.list(effect);
       case 'deliverCallback':
         return this.#parts.callbacks?.deliver(effect);
+      case 'speculativeOffered':
+      case 'speculativeStarted':
+        return this.#parts.speculative.act(effect);
       default:
         return unreachable(effect);
     }

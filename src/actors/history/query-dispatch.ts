@@ -1,5 +1,5 @@
 /** A query on its way to a worker, by way of matching. What the answer means, and which queue is tried next, is for the core to decide. */
-import type { DirectQuery, FinishQueryDispatch, QueryDispatchOutcome } from '../../history/commands.ts';
+import type { DirectQuery, FinishQueryDispatch, QueryDispatchOutcome } from '../../history/query/query-commands.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { DispatchQuery } from '../../matching/commands.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';

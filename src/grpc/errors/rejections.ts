@@ -28,6 +28,7 @@ export function historyRejection(rejection: Rejection): StatusError {
     case 'workflow-closed':
     case 'task-not-found':
     case 'activity-not-found':
+    case 'update-not-found':
       return notFound(rejection.message);
     case 'already-started':
       return alreadyStarted(rejection.message, rejection);
@@ -41,6 +42,8 @@ export function historyRejection(rejection: Rejection): StatusError {
       return workflowNotReady(rejection.message);
     case 'no-room':
       return resourceExhausted(rejection.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
+    case 'too-many-updates':
+      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     case 'busy-workflow':
       return resourceExhausted(rejection.message, exhaustedCause.busyWorkflow, exhaustedScope.namespace);
     case 'query-failed':

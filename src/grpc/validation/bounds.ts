@@ -10,6 +10,7 @@ import {
   ReplicationState,
   TaskQueueKind,
   TaskQueueType,
+  UpdateWorkflowExecutionLifecycleStage,
   WorkflowExecutionStatus,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
@@ -76,6 +77,9 @@ export const bounds = {
         : conflictPolicy.problem(value),
     note: '',
   },
+  'Message.event_id': anything('the order of messages is that of the commands that place them'),
+  'Message.command_index': anything('likewise'),
+  'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
   'TaskQueue.kind': known(TaskQueueKind, 'task queue kind'),
 
   // Of activities; of a workflow, a policy is refused whatever it holds. With one attempt nothing else of it matters.

@@ -214,7 +214,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
       ownerEmail: namespace.ownerEmail,
       data: namespace.data,
       id: namespace.id,
-      capabilities: { ...emptyNamespaceInfoCapabilities(), reportedProblemsSearchAttribute: true },
+      capabilities: { ...emptyNamespaceInfoCapabilities(), reportedProblemsSearchAttribute: true, syncUpdate: true, asyncUpdate: true },
       limits: {
         blobSizeLimitError: context.limits.blobBytesMax,
         memoSizeLimitError: context.limits.memoBytesMax,

@@ -1,4 +1,6 @@
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { StartWorkflow } from '../../history/commands.ts';
+import type { StartReply } from '../../history/replies.ts';
 import {
   decodeSignalWithStartWorkflowExecutionRequest,
   decodeStartWorkflowExecutionRequest,
@@ -38,6 +40,13 @@ export function startMethods(context: HandlerContext): readonly NamedMethod[] {
 
 async function start(context: HandlerContext, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
   const namespace = await context.openNamespace(call, request.namespace);
+  const command = startCommand(context, request, namespace);
+  // `request_eager_execution` may be denied silently, and is: the first task goes to matching like all others.
+  return startResponse(command, await context.history(call, command.key, command));
+}
+
+/** Throws what is wrong with the request. */
+export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
   const attributes = startAttributes(request, namespace, context.limits);
   const limits = context.ports.callbacks.limitsOf(namespace.name);
   const { callbacks, links: callbackLinks } = checkCallbacks(request.completionCallbacks, limits);
@@ -46,11 +55,9 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
   if (callbackLinks.length > 0) checkLinks([...links, ...callbackLinks]);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
-  const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
-  // `request_eager_execution` may be denied silently, and is: the first task goes to matching like all others.
-  const reply = await context.history(call, key, {
+  return {
     kind: 'startWorkflow',
-    key,
+    key: { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' },
     namespace: namespace.name,
     newRunId: context.ports.newRunId(),
     requestId: context.requestId(request.requestId),
@@ -60,14 +67,18 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
     parent: undefined,
     onConflict: onConflict(request, links),
     ...(callbacks.length === 0 ? {} : { callbacks: { callbacks, callbacksMax: limits.callbacksMax } }),
-  });
+  };
+}
+
+export function startResponse({ namespace, key: { workflowId } }: StartWorkflow, reply: StartReply): StartWorkflowExecutionResponse {
+  const { runId, started, status, firstExecutionRunId } = reply;
   return {
-    runId: reply.runId,
+    runId,
     eagerWorkflowTask: undefined,
-    started: reply.started,
-    link: startedLink({ namespace: namespace.name, workflowId: request.workflowId, runId: reply.runId }),
-    status: reply.status,
-    firstExecutionRunId: reply.firstExecutionRunId,
+    started,
+    link: startedLink({ namespace, workflowId, runId }),
+    status,
+    firstExecutionRunId,
   };
 }
 

@@ -13,6 +13,7 @@ import {
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { eventPage, type EventPage } from './history-pages.ts';
+import { updateRequestMessage } from './update-messages.ts';
 
 /** Started tasks as workers get them: from a poll, or inline with the answer to a completion. */
 
@@ -71,6 +72,7 @@ function workflowTaskWith(
     workflowExecutionTaskQueue: { name: task.taskQueue.name, kind: TaskQueueKind.NORMAL, normalName: '' },
     scheduledTimeMs: task.scheduledTimeMs,
     startedTimeMs: task.startedTimeMs,
+    messages: task.updates.map((update) => updateRequestMessage(update, task.startedEventId)),
     queries: task.queries.size === 0 ? noQueries : new Map([...task.queries].map(([id, query]) => [id, decodeWorkflowQuery(query)])),
   };
 }

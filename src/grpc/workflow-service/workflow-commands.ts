@@ -122,7 +122,7 @@ export function workflowCommand(
     case CommandType.REQUEST_CANCEL_NEXUS_OPERATION:
       throw notBuilt('command REQUEST_CANCEL_NEXUS_OPERATION');
     default:
-      throw notBuilt('command PROTOCOL_MESSAGE');
+      return { type: 'protocolMessage', attributes: command.protocolMessageCommandAttributes, ...common };
   }
 }
 

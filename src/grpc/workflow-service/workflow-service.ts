@@ -5,11 +5,13 @@ import { activityTaskMethods } from './activity-tasks.ts';
 import { describeMethods } from './describe.ts';
 import { historyMethods } from './history.ts';
 import { lifecycleMethods } from './lifecycle.ts';
+import { multiOperationMethods } from './multi-operation.ts';
 import { namespaceMethods } from './namespaces.ts';
 import { queryMethods } from './query.ts';
 import { serverInfoMethods } from './server-info.ts';
 import { startMethods } from './start.ts';
 import { taskQueueMethods } from './task-queues.ts';
+import { updateMethods } from './updates.ts';
 import { workflowTaskMethods } from './workflow-tasks.ts';
 
 export const workflowServiceName = 'temporal.api.workflowservice.v1.WorkflowService';
@@ -35,6 +37,8 @@ export function workflowService(context: HandlerContext): Service {
       ...lifecycleMethods(context),
       ...describeMethods(context),
       ...queryMethods(context),
+      ...updateMethods(context),
+      ...multiOperationMethods(context),
       ...historyMethods(context),
       ...workflowTaskMethods(context),
       ...activityTaskMethods(context),

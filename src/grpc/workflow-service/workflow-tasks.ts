@@ -1,4 +1,5 @@
-import type { QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
+import type { WorkflowTaskRef } from '../../history/commands.ts';
+import type { QueryResult } from '../../history/query/query-commands.ts';
 import type { OpaqueFailure } from '../../history/failure.ts';
 import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
@@ -38,6 +39,7 @@ import { checkTaskQueue } from '../validation/task-queue.ts';
 import { boundedFailure, opaqueFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
+import { updateMessage } from './update-messages.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
@@ -137,6 +139,8 @@ async function complete(
     returnNewWorkflowTask: request.returnNewWorkflowTask,
     forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
     queryResults: queryResults(request.queryResults, context.limits, call),
+    messages: request.messages.map(updateMessage),
+    discardsSpeculativeEvents: request.capabilities?.discardSpeculativeWorkflowTaskWithEvents ?? false,
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,
@@ -165,7 +169,6 @@ function workflowTaskRef(token: WorkflowTaskToken): WorkflowTaskRef {
 }
 
 function refuseUnbuiltCompletion(request: RespondWorkflowTaskCompletedRequest): void {
-  if (request.messages.length > 0) throw notBuilt('messages');
   if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
   checkBound('RespondWorkflowTaskCompletedRequest.versioning_behavior', request.versioningBehavior);
 }
@@ -211,7 +214,6 @@ async function fail(
 ): Promise<Record<string, never>> {
   await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', context.limits);
-  if (request.messages.length > 0) throw notBuilt('messages');
   const task = workflowTaskRef(token);
   await context.history(call, task.key, {
     kind: 'failWorkflowTask',

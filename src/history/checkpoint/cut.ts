@@ -16,6 +16,7 @@ import {
   stateSchema,
   stateSchemaBehind,
   stateSchemaHandOver,
+  stateSchemaLaterRuns,
   stateSchemaLaterTasks,
   type StateWire,
   type WrittenCounters,
@@ -41,7 +42,7 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks } = shard;
+    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks, hasLaterRuns } = shard;
     this.#counters = {
       taskIdLast,
       runs,
@@ -49,6 +50,7 @@ export class Cut {
       ...(handOvers === undefined ? {} : { handOvers }),
       ...(letterMarks === undefined ? {} : { letterMarks: [...letterMarks.values()] }),
       ...(hasLaterTasks === undefined ? {} : { laterTasks: hasLaterTasks }),
+      ...(hasLaterRuns === undefined ? {} : { laterRuns: hasLaterRuns }),
     };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
@@ -168,7 +170,8 @@ export class Cut {
   }
 }
 
-function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks }: WrittenCounters): number {
+function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks, laterRuns }: WrittenCounters): number {
+  if (laterRuns === true) return stateSchemaLaterRuns;
   if (laterTasks === true) return stateSchemaLaterTasks;
   if (handOvers !== undefined || letterMarks !== undefined) return stateSchemaHandOver;
   return runsBehind.length === 0 ? stateSchema : stateSchemaBehind;

@@ -15,6 +15,9 @@ export const stateSchema = 1;
 export const stateSchemaBehind = 2;
 export const stateSchemaHandOver = 3;
 export const stateSchemaLaterTasks = 4;
+export const stateSchemaLaterRuns = 5;
+/** The last that this version reads. */
+export const stateSchemaLast = stateSchemaLaterRuns;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -48,6 +51,8 @@ export type WrittenCounters = {
   readonly letterMarks?: readonly LetterMark[];
   /** Rows of earlier checkpoints may hold tasks of later kinds, or what they leave in a run. Absent: none does. */
   readonly laterTasks?: true;
+  /** Likewise, runs that have what came later. */
+  readonly laterRuns?: true;
 };
 
 export type EncodedRun = {

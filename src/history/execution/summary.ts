@@ -92,4 +92,6 @@ const shown: { readonly [Kind in EventKind]: boolean } = {
   upsertWorkflowSearchAttributes: true,
   workflowPropertiesModified: true,
   workflowExecutionOptionsUpdated: false,
+  workflowExecutionUpdateAccepted: false,
+  workflowExecutionUpdateCompleted: false,
 };

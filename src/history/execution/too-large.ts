@@ -19,6 +19,10 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
   switch (command.kind) {
     case 'startWorkflow':
     case 'signalWithStartWorkflow':
+    case 'startAndUpdate':
+    case 'updateWorkflow':
+    case 'pollUpdate':
+    case 'endSpeculative':
     case 'signalWorkflow':
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':

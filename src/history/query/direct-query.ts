@@ -5,7 +5,7 @@
  *                             ─▶ no poller, late  ─▶ stickiness ends, directQuery(normal queue) ─▶ answered, or why not
  */
 import { unreachable } from '../../kernel/assert.ts';
-import type { DirectQuery, FinishQueryDispatch, QueryResult } from '../commands.ts';
+import type { DirectQuery, FinishQueryDispatch, QueryResult } from './query-commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';

@@ -4,7 +4,8 @@
  *   no task pending, or closed ──▶ direct: a task of its own (direct-query.ts)
  *   a task is pending          ──▶ buffered: rides on the next task, so that it sees all that was acknowledged before it
  */
-import type { QueryResult, TimedQuery } from '../commands.ts';
+import type { TimedQuery } from '../commands.ts';
+import type { QueryResult } from './query-commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';

@@ -29,7 +29,10 @@ import { clearProblems } from './reported-problems.ts';
 import { answerQueries, releaseQueries } from '../query/query.ts';
 import { reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from '../replies.ts';
-import { dropSpeculative } from './speculative.ts';
+import { applyOtherMessages, protocolMessage, refuseUnanswered } from '../update/answer-updates.ts';
+import { answerUpdates, failSentUpdates } from '../update/end-updates.ts';
+import { hasUpdatesToSend } from '../update/send-updates.ts';
+import { dropSpeculative, offerSpeculative, startSpeculativeInline } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
@@ -53,12 +56,13 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   if (notBuilt !== undefined) return reject({ reason: 'not-built', message: `${notBuilt} is not supported yet` });
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
-    return { kind: 'workflowTaskCompleted', workflowTask: undefined, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
+    const next = nextForUpdates(draft, run, request);
+    return { kind: 'workflowTaskCompleted', workflowTask: next, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
   }
 
   const completing = draft.open(run);
   completing.ensureReal();
-  const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
+  const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0 && request.messages.length === 0;
   if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
     return endHeartbeats(completing, request);
   }
@@ -71,6 +75,8 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
     cancelledUnstarted: false,
     closesBuffered: undefined,
     eager: [],
+    messages: new Map(request.messages.map((message) => [message.id, message])),
+    updateEnds: new Map(),
     childrenStarted: new Set(),
     signalsToItself: 0,
     cancelsOfItself: 0,
@@ -82,6 +88,10 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
     const failure = applyCommand(completion, command);
     if (failure !== undefined) return failTask(draft, run, request, failure);
   }
+  const messageFailure = applyOtherMessages(completion);
+  if (messageFailure !== undefined) return failTask(draft, run, request, messageFailure);
+  if (!isHeartbeat && isRunning(completing.run)) refuseUnanswered(draft, completing.run, completion.updateEnds);
+  answerUpdates(draft, completing.run, completion.updateEnds);
   const hadEvents = completing.run.buffered.length > 0;
   const activityTasks = startEagerly(completion);
   flushBuffer(completing);
@@ -89,7 +99,9 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   // First the answers that came, so that the next task carries only the queries that are left. Without a next task those become direct queries.
   answerQueries(draft, completing.run, request.queryResults);
   if (!next) releaseQueries(draft, completing.run);
-  const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;
+  const inline = next
+    ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined)
+    : nextForUpdates(draft, completing.run, request);
   return { kind: 'workflowTaskCompleted', workflowTask: inline, activityTasks, resetHistoryEventId: 0 };
 }
 
@@ -161,6 +173,8 @@ function applyCommand(completion: Completion, command: WorkflowCommand): Command
       return cancelTimer(completion, command);
     case 'recordMarker':
       return recordMarker(completion, command);
+    case 'protocolMessage':
+      return protocolMessage(completion, command);
     case 'completeWorkflowExecution':
       return completeWorkflowExecution(completion, command);
     case 'failWorkflowExecution':
@@ -214,6 +228,18 @@ function scheduleNext(
   return { ...describeStarted(run.draft, run.run, run.run.workflowTask), historyFirstEventId: run.run.previousStartedEventId + 1 };
 }
 
+/** Updates that came meanwhile go to the worker at once, with a task that leaves no trace if they are refused. */
+function nextForUpdates(draft: Draft, run: RunView, request: CompleteWorkflowTask): StartedWorkflowTask | undefined {
+  if (!isRunning(run) || !hasUpdatesToSend(draft, run.key.runId)) return undefined;
+  if (!request.returnNewWorkflowTask) {
+    offerSpeculative(draft, run);
+    return undefined;
+  }
+  const started = startSpeculativeInline(draft, run, request.pollRequestId, request.identity);
+  if (started === undefined) return undefined;
+  return { ...describeStarted(draft, run, started), historyFirstEventId: run.previousStartedEventId + 1 };
+}
+
 /** A worker that only ever asks for more time loses the task. */
 function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
   writeWorkflowTaskTimedOut(run);
@@ -231,6 +257,7 @@ function failTask(draft: Draft, run: RunView, request: CompleteWorkflowTask, fai
   assert(workflowTask !== undefined, 'the task that is answered');
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
 
+  failSentUpdates(draft, run.key.runId);
   const failing = draft.open(run);
   writeWorkflowTaskFailed(failing, {
     cause: workflowTaskFailedCause[failure.cause],

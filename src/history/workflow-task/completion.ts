@@ -5,6 +5,8 @@ import type { EventMeta, RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { workflowTaskFailedCause } from '../generated/enums.ts';
 import { pascalCase } from '../../kernel/pascal-case.ts';
+import type { UpdateEnd } from '../update/end-updates.ts';
+import type { UpdateMessage } from '../update/update-commands.ts';
 
 export type Completion = {
   readonly run: RunDraft;
@@ -19,6 +21,10 @@ export type Completion = {
   closesBuffered: Set<number> | undefined;
   /** Scheduled ids of activities to be started right here. */
   readonly eager: number[];
+  /** Of updates, by their ids: those that no command has placed yet. */
+  readonly messages: Map<string, UpdateMessage>;
+  /** What has come of updates so far, by their ids. */
+  readonly updateEnds: Map<string, UpdateEnd>;
   /** Workflow ids of children that this task starts. */
   readonly childrenStarted: Set<string>;
   /** Requests to the workflow itself: they fail at once, and count as pending until this task is over. */

@@ -10,6 +10,7 @@ import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
+import { unsendUpdates } from '../update/send-updates.ts';
 import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
 
 export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): HistoryReply {
@@ -63,6 +64,7 @@ export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identit
     });
   }
   reportProblem(run, workflowTask.attempt, { kind: 'failed', cause });
+  unsendUpdates(run.draft, run.run.key.runId);
 }
 
 /** The worker that had it did not answer in time. Likewise. */
@@ -74,6 +76,7 @@ export function writeWorkflowTaskTimedOut(run: RunDraft): void {
   if (kind === 'transient') run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
   else run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
   reportProblem(run, attempt, { kind: 'timedOut', timeoutType: timeoutType.startToClose });
+  unsendUpdates(run.draft, run.run.key.runId);
 }
 
 export function fireWorkflowTaskTimeout(

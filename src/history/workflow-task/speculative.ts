@@ -1,24 +1,51 @@
 /**
  * Speculative workflow tasks: for updates, so that a rejected one leaves no trace. They live in volatile state only.
  *
- *   offered ──▶ started ──▶ completed without anything to remember ──▶ dropped: the journal never heard of it
+ *   offered ──▶ started ──▶ completed with refusals alone ──▶ dropped: the journal never heard of it
  *      │           │
- *      └───────────┴── anything else is written for the run ──▶ real: first its Scheduled (and Started), then that
+ *      └───────────┴── anything else is written for the run, or time is up ──▶ real: first its Scheduled (and Started), then that
  *                      (looking at the run, to find that there is nothing to write, is not enough)
  *
- * Ids are those that the events would get; the run's next event id does not move.
+ * Ids are those that the events would get; the run's next event id does not move. Nobody stores them: matching holds one until a worker polls,
+ * and the shell's timers say when it has waited, or been away, for too long (end-speculative.ts).
  */
 import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
+import { taskQueueKind } from '../generated/enums.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
+import { areRefusals, refuseUpdates } from '../update/answer-updates.ts';
 import { scheduledWorkflowTask } from './scheduled-task.ts';
-import { armWorkflowTaskTimeout, currentTaskQueue, dispatchWorkflowTask, startedAttributes } from './workflow-task.ts';
+import {
+  armWorkflowTaskTimeout,
+  currentTaskQueue,
+  dispatchWorkflowTask,
+  reasonsToContinueAsNew,
+  startedAttributes,
+  stickyScheduleToStart,
+} from './workflow-task.ts';
 
-/** The task to be pushed straight to matching; undefined when one is pending already. */
-export function offerSpeculative(draft: Draft, run: RunView): WorkflowTask | undefined {
-  const { speculative } = draft.volatile;
-  if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0 || speculative.has(run.key.runId)) return undefined;
-  const offered = scheduledWorkflowTask({
+/** To a worker that polls, unless a task is pending already, whatever its kind: updates ride on that. */
+export function offerSpeculative(draft: Draft, run: RunView): void {
+  const offered = schedule(draft, run);
+  if (offered === undefined) return;
+  const { scheduledEventId, stamp, scheduledTimeMs, taskQueue } = offered;
+  const isSticky = taskQueue.kind === taskQueueKind.sticky;
+  const { speculativeScheduleToStartMs } = draft.limits;
+  const waitMs = isSticky ? stickyScheduleToStart(run.sticky?.scheduleToStartTimeoutMs ?? 0, draft.limits) : speculativeScheduleToStartMs;
+  const expiryTimeMs = draft.nowMs + waitMs;
+  draft.effects.push({ kind: 'speculativeOffered', key: run.key, scheduledEventId, stamp, scheduledTimeMs, taskQueue, expiryTimeMs });
+}
+
+/** Back to the worker that has just completed another one. undefined: a task is pending already. */
+export function startSpeculativeInline(draft: Draft, run: RunView, requestId: string, identity: string): WorkflowTask | undefined {
+  const scheduled = schedule(draft, run);
+  return scheduled === undefined ? undefined : startSpeculative(draft, run, scheduled, { requestId, identity });
+}
+
+function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
+  if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0) return undefined;
+  if (speculativeTask(draft, run.key.runId) !== undefined || awaitsItsParent(run)) return undefined;
+  const scheduled = scheduledWorkflowTask({
     kind: 'speculative',
     scheduledEventId: run.nextEventId,
     stamp: run.workflowTaskStamp + 1,
@@ -27,13 +54,50 @@ export function offerSpeculative(draft: Draft, run: RunView): WorkflowTask | und
     taskQueue: currentTaskQueue(run),
     startToCloseTimeoutMs: run.start.taskTimeoutMs,
   });
-  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: offered });
-  return offered;
+  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: scheduled });
+  return scheduled;
+}
+
+/** A child's first task waits until its parent knows of it; updates wait with it. */
+function awaitsItsParent(run: RunView): boolean {
+  return run.start.parent !== undefined && run.previousStartedEventId === 0;
+}
+
+/** As this decision leaves it. */
+function speculativeTask(draft: Draft, runId: string): WorkflowTask | undefined {
+  let task = draft.volatile.speculative.get(runId);
+  for (const change of draft.changes) {
+    if (change.kind === 'speculativeSet' && change.runId === runId) task = change.workflowTask;
+    else if (change.kind === 'speculativeEnded' && change.runId === runId) task = undefined;
+  }
+  return task;
+}
+
+export function startSpeculative(
+  draft: Draft,
+  run: RunView,
+  scheduled: WorkflowTask,
+  by: { readonly requestId: string; readonly identity: string },
+): WorkflowTask {
+  const started: WorkflowTask = {
+    ...scheduled,
+    startedEventId: scheduled.scheduledEventId + 1,
+    startedTimeMs: draft.nowMs,
+    requestId: by.requestId,
+    identity: by.identity,
+    historySizeBytes: run.historySizeBytes,
+    suggestContinueAsNewReasons: reasonsToContinueAsNew(draft, run),
+  };
+  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: started });
+  const { scheduledEventId, startedTimeMs, startToCloseTimeoutMs } = started;
+  draft.effects.push({ kind: 'speculativeStarted', key: run.key, scheduledEventId, startedTimeMs, startToCloseTimeoutMs });
+  return started;
 }
 
 /** Writes what the task would have written, had it been a normal one. */
 export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): void {
   const { taskQueue, startToCloseTimeoutMs, attempt, scheduledTimeMs, startedTimeMs } = speculative;
+  run.draft.stage({ kind: 'speculativeEnded', runId: run.run.key.runId });
   const scheduledEventId = run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
   if (speculative.startedEventId === 0) {
     dispatchWorkflowTask(run);
@@ -43,11 +107,14 @@ export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): v
   armWorkflowTaskTimeout(run, startedTimeMs + startToCloseTimeoutMs - run.draft.nowMs, 'startToClose');
 }
 
-/** True: the worker had nothing to say, and no events were shipped with the task that would have to be shipped again. */
+/** True: the worker has refused what came with the task, and needs nothing written to go on from where it was. */
 export function dropSpeculative(draft: Draft, run: RunView, request: CompleteWorkflowTask): boolean {
   if (request.commands.length > 0 || request.forceCreateNewWorkflowTask) return false;
-  // History ends with the last completed task (its Started, then its Completed): nothing new went out.
-  if (run.nextEventId > run.previousStartedEventId + 2) return false;
+  if (!areRefusals(draft, run, request.messages)) return false;
+  // History ends with the last completed task (its Started, then its Completed), or events went out with this one.
+  const shipped = run.nextEventId - (run.previousStartedEventId + 2);
+  if (shipped > (request.discardsSpeculativeEvents ? draft.limits.speculativeEventsDroppedMax : 0)) return false;
   draft.stage({ kind: 'speculativeEnded', runId: run.key.runId });
+  refuseUpdates(draft, run, request.messages);
   return true;
 }

@@ -15,14 +15,13 @@
 import { backOffMs } from '../../kernel/back-off.ts';
 import { assert } from '../../kernel/assert.ts';
 import { flushBuffer } from '../execution/buffer.ts';
-import type { StartWorkflowTask } from '../commands.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { HistoryLimits } from '../limits.ts';
-import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';
-import { findRun, workflowBehind, workflowTaskNotFound } from '../reject.ts';
+import type { StartedWorkflowTask } from '../replies.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
+import { takeUpdates } from '../update/send-updates.ts';
 
 export type Scheduling = {
   /** Uniform in [0, 1): spreads the retries of failing workflows. */
@@ -118,27 +117,6 @@ export function finishWorkflowTaskTasks(run: RunDraft): void {
   run.finishTask(workflowTask.timeoutTaskId);
 }
 
-export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
-  const run = findRun(draft.shard, command.key);
-  if (run === undefined && draft.shard.isBehind(command.key.runId)) return workflowBehind;
-  if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return workflowTaskNotFound;
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
-  if (workflowTask === undefined || workflowTask.scheduledEventId !== command.scheduledEventId) return workflowTaskNotFound;
-  if (workflowTask.stamp !== command.stamp) return workflowTaskNotFound;
-  if (workflowTask.startedEventId !== 0) {
-    // The same poll asks again: its first answer was lost. Anyone else comes too late.
-    return workflowTask.requestId === command.pollRequestId ? describeStarted(draft, run, workflowTask) : workflowTaskNotFound;
-  }
-  if (workflowTask.kind === 'speculative') return startSpeculative(draft, run, workflowTask, command);
-
-  const starting = draft.open(run);
-  const { sticky } = run;
-  if (sticky !== undefined && command.taskQueue.name !== sticky.taskQueue.name) starting.addFact({ kind: 'stickyCleared' });
-  writeStarted(starting, command.pollRequestId, command.identity);
-  assert(starting.run.workflowTask !== undefined, 'started just now');
-  return describeStarted(draft, starting.run, starting.run.workflowTask);
-}
-
 /** Records the start of the scheduled task, whatever its kind. */
 export function writeStarted(run: RunDraft, requestId: string, identity: string): void {
   let workflowTask = run.run.workflowTask;
@@ -151,7 +129,7 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
     assert(workflowTask !== undefined, 'written just now');
   }
   const historySizeBytes = run.run.historySizeBytes;
-  const suggestContinueAsNewReasons = reasonsToContinueAsNew(run);
+  const suggestContinueAsNewReasons = reasonsToContinueAsNew(run.draft, run.run);
   if (workflowTask.kind === 'normal') {
     const { scheduledEventId } = workflowTask;
     run.add(
@@ -166,28 +144,17 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
 
 const noReasons: readonly number[] = [];
 
-function reasonsToContinueAsNew(run: RunDraft): readonly number[] {
-  const { historyBytesSuggest, historyEventsSuggest } = run.draft.limits;
-  const tooLarge = run.run.historySizeBytes >= historyBytesSuggest;
-  const tooMany = run.run.nextEventId - 1 >= historyEventsSuggest;
-  if (!tooLarge && !tooMany) return noReasons;
+export function reasonsToContinueAsNew({ limits }: Draft, run: RunView): readonly number[] {
+  const { historyBytesSuggest, historyEventsSuggest, updatesPerRunMax, updatesSuggestRatio } = limits;
+  const tooLarge = run.historySizeBytes >= historyBytesSuggest;
+  const tooMany = run.nextEventId - 1 >= historyEventsSuggest;
+  const tooManyUpdates = run.updates.size >= updatesPerRunMax * updatesSuggestRatio;
+  if (!tooLarge && !tooMany && !tooManyUpdates) return noReasons;
   const reasons: number[] = [];
   if (tooLarge) reasons.push(suggestContinueAsNewReason.historySizeTooLarge);
   if (tooMany) reasons.push(suggestContinueAsNewReason.tooManyHistoryEvents);
+  if (tooManyUpdates) reasons.push(suggestContinueAsNewReason.tooManyUpdates);
   return reasons;
-}
-
-function startSpeculative(draft: Draft, run: RunView, workflowTask: WorkflowTask, command: StartWorkflowTask): HistoryReply {
-  const started: WorkflowTask = {
-    ...workflowTask,
-    startedEventId: workflowTask.scheduledEventId + 1,
-    startedTimeMs: draft.nowMs,
-    requestId: command.pollRequestId,
-    identity: command.identity,
-    historySizeBytes: run.historySizeBytes,
-  };
-  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: started });
-  return describeStarted(draft, run, started);
 }
 
 /** The answer to a poll. `run` may be a draft's. */
@@ -209,6 +176,7 @@ export function describeStarted(draft: Draft, run: RunView, workflowTask: Workfl
     historyLastEventId: unwritten ? run.nextEventId - 1 : workflowTask.startedEventId,
     tailEvents: unwritten ? encodeTail(draft, run, workflowTask) : [],
     queries: takeQueries(draft, run.key.runId),
+    updates: takeUpdates(draft, run, workflowTask.startedEventId),
   };
 }
 

@@ -11,7 +11,9 @@ import type {
 } from '../../history/commands.ts';
 import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
 import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
-import type { CompletedWorkflowTask, HistoryReply, Rejection } from '../../history/replies.ts';
+import type { CompletedWorkflowTask, HistoryReply, Rejection, UpdateReply } from '../../history/replies.ts';
+import type { UpdateWaitStage } from '../../history/update/pending-update.ts';
+import type { UpdateAttributes, UpdateMessage } from '../../history/update/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as wire from '../../wire/generated/peer/history.ts';
 import * as wireTask from '../../wire/generated/peer/started_task.ts';
@@ -78,6 +80,30 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   cancelActivityTask: plain(16, 'cancelActivityTask', wire.writeCancelActivityTask, wire.readCancelActivityTask),
   recordActivityHeartbeat: plain(17, 'recordActivityHeartbeat', wire.writeRecordActivityHeartbeat, wire.readRecordActivityHeartbeat),
   queryWorkflow: { field: 18, write: writeQueryWorkflow, read: readQueryWorkflow },
+  updateWorkflow: {
+    field: 30,
+    write: wire.writeUpdateWorkflow,
+    read: (r) => {
+      const { update, ...request } = wire.readUpdateWorkflow(r);
+      return { ...request, kind: 'updateWorkflow', update: updateFromWire(update) };
+    },
+  },
+  pollUpdate: {
+    field: 31,
+    write: wire.writePollUpdate,
+    read: (r) => {
+      const { waitStage, ...request } = wire.readPollUpdate(r);
+      return { ...request, kind: 'pollUpdate', waitStage: wordOf(waitStages, waitStage, 'PollUpdate.wait_stage') };
+    },
+  },
+  startAndUpdate: {
+    field: 32,
+    write: (w, { key, start, update }) => wire.writeStartAndUpdate(w, { key, start: startToWire(start), update }),
+    read: (r) => {
+      const { key, start, update } = wire.readStartAndUpdate(r);
+      return { kind: 'startAndUpdate', key, start: startFromWire(start), update: updateFromWire(update) };
+    },
+  },
   describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
   getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
@@ -101,11 +127,18 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
 // Absent and undefined are one on the wire; the commands know absent only.
 
 function writeStart(w: Writer, request: StartWorkflow): void {
-  wire.writeStartWorkflow(w, { ...request, retentionMs: request.retentionMs, callbacks: request.callbacks });
+  wire.writeStartWorkflow(w, startToWire(request));
+}
+
+function startToWire(request: StartWorkflow): wire.StartWorkflow {
+  return { ...request, retentionMs: request.retentionMs, callbacks: request.callbacks };
 }
 
 function readStart(r: Reader): StartWorkflow {
-  const { retentionMs, policies, callbacks, ...request } = wire.readStartWorkflow(r);
+  return startFromWire(wire.readStartWorkflow(r));
+}
+
+function startFromWire({ retentionMs, policies, callbacks, ...request }: wire.StartWorkflow): StartWorkflow {
   const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }) };
   return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional };
 }
@@ -120,12 +153,44 @@ function readSignalWithStart(r: Reader): SignalWithStartWorkflow {
 }
 
 function writeCompleteWorkflowTask(w: Writer, request: CompleteWorkflowTask): void {
-  wire.writeCompleteWorkflowTask(w, { ...request, commands: request.commands.map(commandToWire), retentionMs: request.retentionMs });
+  const { retentionMs } = request;
+  const messages = request.messages.map(updateMessageToWire);
+  wire.writeCompleteWorkflowTask(w, { ...request, commands: request.commands.map(commandToWire), messages, retentionMs });
 }
 
 function readCompleteWorkflowTask(r: Reader): CompleteWorkflowTask {
-  const { retentionMs, commands, ...request } = wire.readCompleteWorkflowTask(r);
-  return { ...request, kind: 'completeWorkflowTask', commands: commands.map(commandFromWire), ...retentionFromWire(retentionMs) };
+  const { retentionMs, commands, messages, ...request } = wire.readCompleteWorkflowTask(r);
+  const words = { commands: commands.map(commandFromWire), messages: messages.map(updateMessageFromWire) };
+  return { ...request, kind: 'completeWorkflowTask', ...words, ...retentionFromWire(retentionMs) };
+}
+
+const waitStages: Words<UpdateWaitStage> = { none: true, accepted: true, completed: true };
+
+function updateFromWire({ waitStage: word, ...update }: wire.UpdateAttributes): UpdateAttributes {
+  const waitStage = wordOf(waitStages, word, 'UpdateAttributes.wait_stage');
+  if (waitStage === 'none') throw new WireError('UpdateAttributes.wait_stage is none');
+  return { ...update, waitStage };
+}
+
+function updateMessageToWire({ id, updateId, body }: UpdateMessage): wire.UpdateMessage {
+  const message = { id, updateId, acceptance: undefined, rejection: undefined, response: undefined };
+  switch (body.kind) {
+    case 'acceptance':
+      return { ...message, acceptance: body };
+    case 'rejection':
+      return { ...message, rejection: body };
+    case 'response':
+      return { ...message, response: body };
+    default:
+      return unreachable(body);
+  }
+}
+
+function updateMessageFromWire({ id, updateId, acceptance, rejection, response }: wire.UpdateMessage): UpdateMessage {
+  if (acceptance !== undefined) return { id, updateId, body: { kind: 'acceptance', ...acceptance } };
+  if (rejection !== undefined) return { id, updateId, body: { kind: 'rejection', ...rejection } };
+  if (response !== undefined) return { id, updateId, body: { kind: 'response', ...response } };
+  throw new WireError('a message about an update of a kind that this version does not know');
 }
 
 function retentionFromWire(retentionMs: number | undefined): { readonly retentionMs?: number } {
@@ -215,6 +280,20 @@ const answerCodecs: KindCodecs<Answer> = {
   heartbeat: plain(9, 'heartbeat', wire.writeHeartbeatReply, wire.readHeartbeatReply),
   queryAnswered: plain(10, 'queryAnswered', wire.writeQueryAnswered, wire.readQueryAnswered),
   queryRejected: plain(11, 'queryRejected', wire.writeQueryRejected, wire.readQueryRejected),
+  updateStage: {
+    field: 19,
+    write: wire.writeUpdateStage,
+    read: (r) => {
+      const { stage, started, ...reply } = wire.readUpdateStage(r);
+      const start = started === undefined ? undefined : ({ kind: 'started', ...started } as const);
+      return { ...reply, kind: 'updateStage', stage: wordOf(updateStages, stage, 'UpdateStage.stage'), started: start };
+    },
+  },
+  startRefused: {
+    field: 20,
+    write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
+    read: (r) => ({ kind: 'startRefused', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
+  },
   historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
   historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),
@@ -227,6 +306,8 @@ const answerCodecs: KindCodecs<Answer> = {
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };
+
+const updateStages: Words<UpdateReply['stage']> = { admitted: true, accepted: true, completed: true };
 
 const noLetterOutcome = wire.emptyLetterOutcome();
 const letterOutcomes: Words<LetterOutcome['kind']> = { applied: true, noop: true, failed: true };
@@ -300,6 +381,8 @@ const rejectionReasons: Words<Rejection['reason']> = {
   'query-failed': true,
   'query-timed-out': true,
   'not-built': true,
+  'too-many-updates': true,
+  'update-not-found': true,
 };
 
 const noRejection = wire.emptyHistoryRejection();

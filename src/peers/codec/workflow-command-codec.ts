@@ -22,6 +22,8 @@ export function commandToWire(command: WorkflowCommand): wire.WorkflowCommand {
       return { ...wide, cancelTimer: command.attributes };
     case 'recordMarker':
       return { ...wide, recordMarker: command.attributes };
+    case 'protocolMessage':
+      return { ...wide, protocolMessage: command.attributes };
     case 'completeWorkflowExecution':
       return { ...wide, completeWorkflowExecution: command.attributes };
     case 'failWorkflowExecution':
@@ -51,6 +53,7 @@ const commandTypes: Words<WorkflowCommand['type']> = {
   startTimer: true,
   cancelTimer: true,
   recordMarker: true,
+  protocolMessage: true,
   completeWorkflowExecution: true,
   failWorkflowExecution: true,
   cancelWorkflowExecution: true,
@@ -77,6 +80,8 @@ export function commandFromWire(from: wire.WorkflowCommand): WorkflowCommand {
       return { ...common, type, attributes: from.cancelTimer };
     case 'recordMarker':
       return { ...common, type, attributes: from.recordMarker };
+    case 'protocolMessage':
+      return { ...common, type, attributes: from.protocolMessage };
     case 'completeWorkflowExecution':
       return { ...common, type, attributes: from.completeWorkflowExecution };
     case 'failWorkflowExecution': {

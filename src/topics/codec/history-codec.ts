@@ -1,15 +1,8 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 to 5: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 6: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
-import {
-  type Fact,
-  type HistoryRecord,
-  type PlacedFact,
-  recordSchema,
-  recordSchemaLaterTasks,
-  type RunChange,
-} from '../../history/record.ts';
+import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, recordSchemaLast, type RunChange } from '../../history/record.ts';
 import { isTimer, type Task } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
@@ -52,8 +45,8 @@ export const historyCodec = {
   },
 
   decode(value, schema): HistoryRecord {
-    if (!(schema >= recordSchema && schema <= recordSchemaLaterTasks)) {
-      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaLaterTasks}, found ${schema}`);
+    if (!(schema >= recordSchema && schema <= recordSchemaLast)) {
+      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaLast}, found ${schema}`);
     }
     const wire = journal.decodeHistoryRecord(value, ownLimits);
     const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;

@@ -12,6 +12,7 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
+import { encodeOutcome } from '../../wire/generated/lean/update.ts';
 import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -21,6 +22,7 @@ import { encodeEvent } from './event-codec.ts';
 import { taskFromMessage } from './state/task-message.ts';
 
 const utf8 = new TextEncoder();
+const nothing = new Uint8Array(0);
 const jsonMetadata = new Map([['encoding', utf8.encode('json/plain')]]);
 const keywordListMetadata = new Map([...jsonMetadata, ['type', utf8.encode('KeywordList')]]);
 
@@ -28,6 +30,8 @@ export const historyWire: HistoryWire = {
   encodeEvent,
 
   encodeFailure: (failure) => encodeWith(writeFailure, failure),
+
+  encodeFailedUpdate: (failure) => encodeOutcome({ success: undefined, failure: failure ?? nothing }),
 
   limitCauses,
 

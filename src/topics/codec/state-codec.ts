@@ -28,12 +28,13 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: ({ handOvers, letterMarks, laterTasks = false, ...counters }) =>
+  encodeCounters: ({ handOvers, letterMarks, laterTasks = false, laterRuns = false, ...counters }) =>
     encodeChecked(state.writeShardCounters, {
       ...counters,
       handOvers: linesToWire(handOvers),
       letterMarks: marksToWire(letterMarks ?? []),
       laterTasks,
+      laterRuns,
     }),
 
   encodeRecord: (record) => {
@@ -49,13 +50,14 @@ export const stateCodec: StateWire = {
 
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
-      const { handOvers: lines, letterMarks: marks, laterTasks, ...counters } = state.decodeShardCounters(body, ownLimits);
+      const { handOvers: lines, letterMarks: marks, laterTasks, laterRuns, ...counters } = state.decodeShardCounters(body, ownLimits);
       const handOvers = linesFromWire(lines);
       return {
         ...counters,
         ...(handOvers === undefined ? {} : { handOvers }),
         ...(marks.length === 0 ? {} : { letterMarks: marks.map(markFromWire) }),
         ...(laterTasks ? { laterTasks } : {}),
+        ...(laterRuns ? { laterRuns } : {}),
       };
     }),
 };

@@ -31,7 +31,7 @@ import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { tasksLeave } from '../../support/shard-rows.ts';
 import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
 import { Program, type ProgramStep } from '../random-program.ts';
-import { namespaceId, ShardUnderTest } from '../shard-under-test.ts';
+import { ShardUnderTest } from '../shard-under-test.ts';
 
 export type Move =
   | 'beginLoad'
@@ -476,8 +476,6 @@ export class TwoShards {
     this.#note();
     this.#handOver();
     this.#programs[0].run(step);
-    if (step.do === 'speculative')
-      evicting.load({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(step.id), runId: '' } });
     this.#programs[1].run(step);
     assert.deepEqual(evicting.heard.slice(heardBefore), whole.heard.slice(heardBefore), `${step.do}: what callers hear`);
     assert.deepEqual(bytesOf(evicting.records.slice(recordsBefore)), bytesOf(whole.records.slice(recordsBefore)), `${step.do}: records`);
@@ -599,8 +597,4 @@ export class TwoShards {
 
 function bytesOf(records: readonly HistoryRecord[]): readonly string[] {
   return records.map((record) => Buffer.from(historyCodec.encode(record).value).toString('hex'));
-}
-
-function workflowIdOf(id: number): string {
-  return ['wf', 'other', 'child'][id] ?? 'wf';
 }

@@ -18,6 +18,7 @@ export const startedWorkflowTask: fc.Arbitrary<StartedWorkflowTask> = maybeWith(
     historyLastEventId: count,
     tailEvents: list(bytes),
     queries: mapOf(bytes),
+    updates: list(record({ updateId: text, request: bytes })),
   }),
   'firstPage',
   list(bytes),

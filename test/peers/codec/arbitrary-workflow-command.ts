@@ -45,6 +45,7 @@ export const opaqueFailure: fc.Arbitrary<OpaqueFailure> = record({
 type AttributesOf<Type extends WorkflowCommand['type']> = NonNullable<Extract<WorkflowCommand, { readonly type: Type }>['attributes']>;
 
 const attributes: { readonly [Type in WorkflowCommand['type']]: fc.Arbitrary<AttributesOf<Type>> } = {
+  protocolMessage: record({ messageId: text }),
   scheduleActivityTask: record({
     activityId: text,
     activityType: text,

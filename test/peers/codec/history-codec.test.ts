@@ -4,6 +4,7 @@ import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { CloseOutcome, HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { HistoryReply, Rejection } from '../../../src/history/replies.ts';
+import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
 import {
   decodeHistoryAnswer,
   decodeHistoryRequest,
@@ -91,22 +92,37 @@ const closeOutcomes: ByKind<CloseOutcome> = {
 const taskPlace = record({ fireTimeMs: count, taskId: count });
 const letterName = record({ queue: count, messageId: count, generation: count });
 
+const startWorkflow = maybeWith(
+  record({
+    kind: fc.constant('startWorkflow' as const),
+    key: runKey,
+    namespace: text,
+    newRunId: text,
+    requestId: text,
+    start,
+    policies,
+    parent: orNone(parentLink),
+    onConflict: orNone(record({ attachRequestId: flag, attachCallbacks: flag, attachLinks: flag, links: list(bytes) })),
+  }),
+  'retentionMs',
+  count,
+);
+
+const updateAttributes = record({ updateId: text, request: bytes, waitStage: word('accepted', 'completed') });
+
+const updateBodies: ByKind<UpdateMessage['body']> = {
+  acceptance: record({
+    kind: fc.constant('acceptance' as const),
+    requestMessageId: text,
+    requestSequencingEventId: count,
+    request: orNone(bytes),
+  }),
+  rejection: record({ kind: fc.constant('rejection' as const), hasRequest: flag, failure: orNone(bytes) }),
+  response: record({ kind: fc.constant('response' as const), identity: text, outcome: orNone(bytes) }),
+};
+
 const requests: ByKind<HistoryRequest> = {
-  startWorkflow: maybeWith(
-    record({
-      kind: fc.constant('startWorkflow' as const),
-      key: runKey,
-      namespace: text,
-      newRunId: text,
-      requestId: text,
-      start,
-      policies,
-      parent: orNone(parentLink),
-      onConflict: orNone(record({ attachRequestId: flag, attachCallbacks: flag, attachLinks: flag, links: list(bytes) })),
-    }),
-    'retentionMs',
-    count,
-  ),
+  startWorkflow,
   signalWithStartWorkflow: maybeWith(
     record({
       kind: fc.constant('signalWithStartWorkflow' as const),
@@ -165,6 +181,8 @@ const requests: ByKind<HistoryRequest> = {
       returnNewWorkflowTask: flag,
       forceCreateNewWorkflowTask: flag,
       queryResults: mapOf(queryResult),
+      messages: list(record({ id: text, updateId: text, body: fc.oneof(...Object.values(updateBodies)) })),
+      discardsSpeculativeEvents: flag,
       sdkMetadata: orNone(bytes),
       meteringMetadata: orNone(bytes),
       workerVersion: orNone(bytes),
@@ -264,6 +282,19 @@ const requests: ByKind<HistoryRequest> = {
     task: bytes,
   }),
   confirmLetter: record({ kind: fc.constant('confirmLetter' as const), letter: letterName }),
+  updateWorkflow: record({
+    kind: fc.constant('updateWorkflow' as const),
+    key: runKey,
+    firstExecutionRunId: text,
+    update: updateAttributes,
+  }),
+  pollUpdate: record({
+    kind: fc.constant('pollUpdate' as const),
+    key: runKey,
+    updateId: text,
+    waitStage: word('none', 'accepted', 'completed'),
+  }),
+  startAndUpdate: record({ kind: fc.constant('startAndUpdate' as const), key: runKey, start: startWorkflow, update: updateAttributes }),
   listTasks: record({ kind: fc.constant('listTasks' as const), category: text, from: taskPlace, to: taskPlace, max: count }),
   removeTask: record({ kind: fc.constant('removeTask' as const), taskId: count, taskType: text }),
   addTasks: record({ kind: fc.constant('addTasks' as const), key: runKey, tasks: list(bytes) }),
@@ -284,6 +315,8 @@ const plainReasons: { readonly [Reason in PlainReason]: true } = {
   'busy-workflow': true,
   'query-timed-out': true,
   'not-built': true,
+  'too-many-updates': true,
+  'update-not-found': true,
 };
 
 const letterOutcome = fc.oneof<fc.Arbitrary<LetterOutcome>[]>(
@@ -396,17 +429,19 @@ const descriptionFields = {
 
 type Answer = HistoryReply | AskFailure;
 
+const started = record({
+  kind: fc.constant('started' as const),
+  runId: text,
+  firstExecutionRunId: text,
+  started: flag,
+  status: enumValue,
+});
+
 const answers: ByKind<Answer> = {
   ...askFailures,
   rejected: record({ kind: fc.constant('rejected' as const), rejection }),
   done: record({ kind: fc.constant('done' as const) }),
-  started: record({
-    kind: fc.constant('started' as const),
-    runId: text,
-    firstExecutionRunId: text,
-    started: flag,
-    status: enumValue,
-  }),
+  started,
   signaled: record({ kind: fc.constant('signaled' as const), runId: text }),
   childFound: record({ kind: fc.constant('childFound' as const), runId: text }),
   workflowTask: startedWorkflowTask,
@@ -420,6 +455,15 @@ const answers: ByKind<Answer> = {
   heartbeat: record({ kind: fc.constant('heartbeat' as const), cancelRequested: flag }),
   queryAnswered: record({ kind: fc.constant('queryAnswered' as const), answer: orNone(bytes) }),
   queryRejected: record({ kind: fc.constant('queryRejected' as const), status: enumValue }),
+  updateStage: record({
+    kind: fc.constant('updateStage' as const),
+    runId: text,
+    stage: word('admitted', 'accepted', 'completed'),
+    outcome: orNone(bytes),
+    completedEventId: count,
+    started: orNone(started),
+  }),
+  startRefused: record({ kind: fc.constant('startRefused' as const), rejection }),
   historyPosition: record({
     kind: fc.constant('historyPosition' as const),
     key: runKey,
@@ -490,6 +534,7 @@ test('golden: the numbers of asks and answers', () => {
       "findChild": 7,
       "getHistoryPosition": 20,
       "listTasks": 27,
+      "pollUpdate": 31,
       "queryWorkflow": 18,
       "readHistory": 21,
       "recordActivityHeartbeat": 17,
@@ -501,9 +546,11 @@ test('golden: the numbers of asks and answers', () => {
       "signalWithStartWorkflow": 2,
       "signalWorkflow": 3,
       "startActivityTask": 12,
+      "startAndUpdate": 32,
       "startWorkflow": 1,
       "startWorkflowTask": 8,
       "terminateWorkflow": 5,
+      "updateWorkflow": 30,
       "withdrawActivityStart": 13,
     }
   `);
@@ -528,10 +575,12 @@ test('golden: the numbers of asks and answers', () => {
       "queryRejected": 11,
       "rejected": 1,
       "signaled": 4,
+      "startRefused": 20,
       "started": 3,
       "taskList": 18,
       "tooLarge": 104,
       "unavailable": 101,
+      "updateStage": 19,
       "workflowTask": 6,
       "workflowTaskCompleted": 8,
     }

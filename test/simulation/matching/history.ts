@@ -186,5 +186,6 @@ function startedWorkflowTask({ key, scheduledEventId, stamp, taskQueue }: StartW
     historyLastEventId: scheduledEventId + 1,
     tailEvents: [],
     queries: new Map(),
+    updates: [],
   };
 }

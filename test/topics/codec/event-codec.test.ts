@@ -54,7 +54,7 @@ describe('passes through without loss', () => {
 
 test.each([
   ['attributes of another kind', { event_type: 17, timer_fired_event_attributes: {} }, 'event 7 has type 17 and timerFired attributes'],
-  ['a kind that is not produced', { event_type: 47, workflow_execution_update_accepted_event_attributes: {} }, 'no known attributes'],
+  ['a kind that is not produced', { event_type: 48, nexus_operation_scheduled_event_attributes: {} }, 'no known attributes'],
   ['no attributes', { event_type: 17 }, 'event 7 has type 17 and no known attributes'],
 ])('%s are refused', (_what, event, problem) => {
   expect(() => decodeEvent(encoded({ event_id: 7, ...event }))).toThrow(problem);

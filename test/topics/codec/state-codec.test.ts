@@ -134,6 +134,7 @@ const mayBeAbsent = new Set([
 /** Which value of a set is its key. */
 const keyNames: { readonly [Name in keyof Run as Run[Name] extends Pending<infer _Key, infer _Value> ? Name : never]: string } = {
   signalRequestIds: 'requestId',
+  updates: 'updateId',
   activities: 'scheduledEventId',
   activityIds: '',
   timers: 'timerId',
@@ -532,8 +533,8 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    // Completion callbacks are of schema 4.
-    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks']);
+    // Completion callbacks are of schema 4, updates of schema 5.
+    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks', 'run.updates']);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
     const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {

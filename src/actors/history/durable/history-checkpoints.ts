@@ -8,7 +8,7 @@
 import { bytesOf as handedOverBytes } from '../../../history/hand-over/hand-over-lines.ts';
 import { assert } from '../../../kernel/assert.ts';
 import type { ShardCheckpoint, ShardRows, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
-import { stateSchemaLaterTasks, type StateWire } from '../../../history/checkpoint/state-wire.ts';
+import { stateSchemaLast, type StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import { isDispatch } from '../../../history/tasks.ts';
@@ -123,7 +123,7 @@ export class HistoryCheckpoints implements CheckpointedState {
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
 export function newerState(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, stateSchemaLaterTasks);
+  return newerSchema(position, stateSchemaLast);
 }
 
 /**

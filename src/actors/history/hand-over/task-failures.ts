@@ -45,12 +45,14 @@ export function rejectedTask({ reason, message }: Rejection): TaskFailure {
     case 'workflow-closed':
     case 'task-not-found':
     case 'activity-not-found':
+    case 'update-not-found':
       return { kind: 'over', error };
     case 'busy-workflow':
       return { kind: 'notYet', why: 'busy', error };
     case 'workflow-not-ready':
       return { kind: 'notYet', why: 'notReady', error };
     case 'no-room':
+    case 'too-many-updates':
       return { kind: 'notYet', why: 'rateLimited', error };
     case 'already-started':
     case 'invalid-argument':

@@ -16,6 +16,7 @@ import type {
   RunView,
   UserTimer,
   WorkflowTask,
+  WorkflowUpdate,
 } from '../../../history/state.ts';
 import * as state from '../../../wire/generated/state/history.ts';
 import { decodeEvent, encodeEvent } from '../event-codec.ts';
@@ -51,6 +52,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     backoffTaskId: run.backoffTaskId,
     retentionTaskId: run.retentionTaskId,
     signalRequestIds: listOf(run.signalRequestIds),
+    updates: listOf(run.updates),
     activities: listOf(run.activities),
     attemptBytes: run.attemptBytes,
     activityIds: activityIdsToMessage(run.activityIds),
@@ -98,6 +100,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     retentionTaskId: message.retentionTaskId,
     callbacks: message.callbacks.length === 0 ? noCallbacks : message.callbacks.map(asCore<Callback>),
     signalRequestIds: pendingOf<string, RequestIdEntry>(message.signalRequestIds, ({ requestId }) => requestId),
+    updates: pendingOf<string, WorkflowUpdate>(message.updates, ({ updateId }) => updateId),
     activities: pendingOf<number, Activity>(message.activities, ({ scheduledEventId }) => scheduledEventId),
     attemptBytes: message.attemptBytes,
     activityIds: activityIdsFromMessage(message.activityIds),

@@ -1,0 +1,182 @@
+import type { RunKey } from '../../history/commands.ts';
+import type { UpdateReply } from '../../history/replies.ts';
+import type { UpdateAttributes } from '../../history/update/update-commands.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
+import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
+import { decodeRequest, encodeRequest } from '../../wire/generated/lean/update.ts';
+import {
+  decodePollWorkflowExecutionUpdateRequest,
+  decodeUpdateWorkflowExecutionRequest,
+  encodePollWorkflowExecutionUpdateResponse,
+  encodeUpdateWorkflowExecutionResponse,
+  type PollWorkflowExecutionUpdateRequest,
+  type PollWorkflowExecutionUpdateResponse,
+  type UpdateWorkflowExecutionRequest,
+  type UpdateWorkflowExecutionResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { unavailable } from '../errors/details.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
+import { runKey } from '../validation/execution.ts';
+import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { decodedWithin } from '../validation/request-limits.ts';
+import { checkLinks } from '../validation/start.ts';
+import { requestLimits } from '../../wire/wire-limits.ts';
+
+/** Whoever waits for longer is told how far the update is, and asks again. */
+const updateWaitMsMax = 20_000;
+/** The wait ends this long before the client's deadline, so that the client hears of it. */
+const updateTailMs = 500;
+
+/** Updates of a workflow: UpdateWorkflowExecution and PollWorkflowExecutionUpdate. */
+export function updateMethods(context: HandlerContext): readonly NamedMethod[] {
+  return [
+    unary('UpdateWorkflowExecution', decodeUpdateWorkflowExecutionRequest, encodeUpdateWorkflowExecutionResponse, (request, call) =>
+      update(context, request, call),
+    ),
+    unary(
+      'PollWorkflowExecutionUpdate',
+      decodePollWorkflowExecutionUpdateRequest,
+      encodePollWorkflowExecutionUpdateResponse,
+      (request, call) => poll(context, request, call),
+    ),
+  ];
+}
+
+async function update(
+  context: HandlerContext,
+  request: UpdateWorkflowExecutionRequest,
+  call: Call,
+): Promise<UpdateWorkflowExecutionResponse> {
+  const namespace = await context.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.workflowExecution);
+  const attributes = updateAttributes(context, request);
+  const { firstExecutionRunId } = request;
+  checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
+  const reply = await untilStage(context, call, key, attributes.updateId, (deadlineMs) =>
+    context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
+  );
+  return await updateResponse(context, call, key, attributes.updateId, reply);
+}
+
+async function poll(
+  context: HandlerContext,
+  request: PollWorkflowExecutionUpdateRequest,
+  call: Call,
+): Promise<PollWorkflowExecutionUpdateResponse> {
+  const namespace = await context.namespace(call, request.namespace);
+  if (request.updateRef === undefined) throw invalidArgument('UpdateRef is not set on request.');
+  const { updateId, workflowExecution } = request.updateRef;
+  const key = runKey(namespace.id, workflowExecution);
+  if (updateId === '') throw invalidArgument('UpdateId is not set on request.');
+  checkLength(updateId, 'UpdateId', context.limits);
+  const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
+  checkBound('WaitPolicy.lifecycle_stage', stage);
+  const waitStage = polledStages.get(stage) ?? 'none';
+  const reply = await untilStage(context, call, key, updateId, (deadlineMs) =>
+    context.waitHistory(call, key, { kind: 'pollUpdate', key, updateId, waitStage }, deadlineMs),
+  );
+  const { outcome, stage: reached, updateRef } = await updateResponse(context, call, key, updateId, reply);
+  return { outcome, stage: reached, updateRef };
+}
+
+/** A poll that names no stage, or one that is reached anyhow, is answered at once. */
+const polledStages: ReadonlyMap<number, UpdateAttributes['waitStage']> = new Map([
+  [UpdateWorkflowExecutionLifecycleStage.ACCEPTED, 'accepted'],
+  [UpdateWorkflowExecutionLifecycleStage.COMPLETED, 'completed'],
+]);
+
+/** An id is made for an update that has none. */
+export function updateAttributes(context: HandlerContext, { request, waitPolicy }: UpdateWorkflowExecutionRequest): UpdateAttributes {
+  const asked = request === undefined ? undefined : decodedWithin(requestLimits, decodeRequest, request);
+  if (asked?.meta === undefined) throw invalidArgument('Update meta is not set on request.');
+  if (asked.input === undefined) throw invalidArgument('Update input is not set on request.');
+  if (asked.input.name === '') throw invalidArgument('Update name is not set on request.');
+  const { limits } = context;
+  checkLength(asked.meta.updateId, 'UpdateId', limits);
+  checkLength(asked.meta.identity, 'Identity', limits);
+  checkLength(asked.input.name, 'UpdateName', limits);
+  checkLength(asked.requestId, 'RequestId', limits);
+  checkBlob(asked.input.args, 'payloads', limits);
+  checkBlob(asked.input.header, 'fields', limits);
+  checkLinks(asked.links);
+  if (asked.completionCallbacks.length > 0) throw notBuilt('completion_callbacks of an update');
+  const stage = waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
+  checkBound('WaitPolicy.lifecycle_stage', stage);
+  if (stage === UpdateWorkflowExecutionLifecycleStage.ADMITTED) {
+    const message = 'UpdateWorkflowExecution issued asynchronously and waiting on update admitted is not supported.';
+    throw new StatusError(statusCode.permissionDenied, message);
+  }
+  const updateId = asked.meta.updateId === '' ? context.ports.newId() : asked.meta.updateId;
+  const waitStage = stage === UpdateWorkflowExecutionLifecycleStage.ACCEPTED ? 'accepted' : 'completed';
+  return { updateId, request: encodeRequest({ ...asked, meta: { ...asked.meta, updateId } }), waitStage };
+}
+
+/** Where it takes too long: how far the update is by then. */
+export async function untilStage<Reply>(
+  context: HandlerContext,
+  call: Call,
+  key: RunKey,
+  updateId: string,
+  ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
+): Promise<Reply | UpdateReply> {
+  const deadlineMs = Math.min(context.monoMs() + updateWaitMsMax, call.deadlineMs - updateTailMs);
+  const isOver = (error: unknown): boolean => error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+  const reply = await ask(deadlineMs).catch((error: unknown) => {
+    if (!isOver(error) || call.deadlineMs <= context.monoMs()) throw error;
+    return undefined;
+  });
+  if (reply === 'ended') throw unavailable('the server is shutting down');
+  return reply ?? (await context.history(call, key, { kind: 'pollUpdate', key, updateId, waitStage: 'none' }));
+}
+
+export async function updateResponse(
+  context: HandlerContext,
+  call: Call,
+  { namespaceId, workflowId }: RunKey,
+  updateId: string,
+  reply: UpdateReply,
+): Promise<UpdateWorkflowExecutionResponse> {
+  const { runId } = reply;
+  const outcome =
+    reply.completedEventId === 0 ? reply.outcome : await readOutcome(context, call, { namespaceId, workflowId, runId }, reply);
+  return { updateRef: { workflowExecution: { workflowId, runId }, updateId }, outcome, stage: stageOf(reply), link: undefined };
+}
+
+function stageOf({ stage }: UpdateReply): number {
+  switch (stage) {
+    case 'admitted':
+      return UpdateWorkflowExecutionLifecycleStage.ADMITTED;
+    case 'accepted':
+      return UpdateWorkflowExecutionLifecycleStage.ACCEPTED;
+    case 'completed':
+      return UpdateWorkflowExecutionLifecycleStage.COMPLETED;
+    default:
+      return unreachable(stage);
+  }
+}
+
+/** It was completed before: its history alone has what came of it. */
+async function readOutcome(
+  context: HandlerContext,
+  call: Call,
+  key: RunKey,
+  { completedEventId }: UpdateReply,
+): Promise<Uint8Array | undefined> {
+  const { events } = await context.history(call, key, {
+    kind: 'readHistory',
+    key,
+    firstEventId: completedEventId,
+    lastEventId: completedEventId,
+    eventsMax: 1,
+    bytesMax: Number.MAX_SAFE_INTEGER,
+  });
+  const [event] = events;
+  if (event === undefined) throw unavailable('the outcome of this update cannot be read now');
+  return decodeHistoryEvent(event).workflowExecutionUpdateCompletedEventAttributes?.outcome;
+}

@@ -1,0 +1,9 @@
+/**
+ * Runs that earlier versions cannot read: they have, or had, what came after record schema 5 and state schema 4. Whatever writes a new kind of
+ * event, fact or field leaves something in its run by which it is known here, so that its record, and every checkpoint from then on, say so.
+ */
+import type { RunView } from './state.ts';
+
+export function isLaterRun(run: RunView): boolean {
+  return run.updates.size > 0;
+}

@@ -1,0 +1,144 @@
+/**
+ * Updates from outside: admitted in memory, delivered with the next workflow task, and answered when they have come as far as their caller
+ * wants.
+ *
+ *   known already          ──▶ how it stands, or a wait: an update id is one update of a run, for ever
+ *   a task is scheduled    ──▶ rides on it
+ *   a task is started      ──▶ waits for its end
+ *   none                   ──▶ a speculative task is offered
+ */
+import { findRun, reject, workflowClosed, workflowNotFound } from '../reject.ts';
+import { startWorkflow } from '../execution/start.ts';
+import type { RoomForRuns, StartAndUpdate } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../replies.ts';
+import { isRunning, type RunView } from '../state.ts';
+import { offerSpeculative } from '../workflow-task/speculative.ts';
+import { pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
+import { pendingUpdates } from './updates-of-draft.ts';
+import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from './update-commands.ts';
+import { completedByClose } from './end-updates.ts';
+
+/** A task that fails again and again will not answer an update either. */
+const failingAttempts = 3;
+
+/** undefined: the answer comes later. */
+export function updateWorkflow(draft: Draft, command: UpdateWorkflow): HistoryReply | undefined {
+  const { key, firstExecutionRunId, update } = command;
+  const run = findRun(draft.shard, key);
+  if (run === undefined) return workflowNotFound(key);
+  if (firstExecutionRunId !== '' && firstExecutionRunId !== run.start.firstRunId) return notOfThisChain;
+  return admit(draft, run, update, undefined);
+}
+
+const notOfThisChain = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });
+
+export function pollUpdate(draft: Draft, { key, updateId, waitStage }: PollUpdate): HistoryReply | undefined {
+  const run = findRun(draft.shard, key);
+  if (run === undefined) return workflowNotFound(key);
+  if (!isKnown(draft, run, updateId)) return reject({ reason: 'update-not-found', message: `update "${updateId}" not found` });
+  return answerOrWait(draft, run, { updateId, waitStage, started: undefined });
+}
+
+/** Neither happens without the other: a start that finds its update refused has made no run. */
+export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
+  const current = findRun(draft.shard, { ...start.key, runId: '' });
+  if (current !== undefined && isKnown(draft, current, update.updateId)) {
+    return answerOrWait(draft, current, { ...update, started: foundRun(current) });
+  }
+  const { noRoom } = room;
+  const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom });
+  if (started.kind === 'rejected') return { kind: 'startRefused', rejection: started.rejection };
+  if (started.kind !== 'started') return started;
+  const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });
+  if (run === undefined) return workflowNotFound(start.key);
+  const reply = admit(draft, run, update, started);
+  if (reply?.kind === 'rejected') draft.discard();
+  return reply;
+}
+
+function foundRun(run: RunView): StartReply {
+  const { key, start, status } = run;
+  return { kind: 'started', runId: key.runId, firstExecutionRunId: start.firstRunId, started: false, status };
+}
+
+function isKnown(draft: Draft, run: RunView, updateId: string): boolean {
+  return run.updates.has(updateId) || pendingUpdates(draft, run.key.runId).has(updateId);
+}
+
+function admit(
+  draft: Draft,
+  run: RunView,
+  { updateId, request, waitStage }: UpdateAttributes,
+  started: StartReply | undefined,
+): HistoryReply | undefined {
+  const wait = { updateId, waitStage, started };
+  if (isKnown(draft, run, updateId)) return answerOrWait(draft, run, wait);
+  const refusal = refusalOf(draft, run, request);
+  if (refusal !== undefined) return refusal;
+  const { namespaceId, runId } = run.key;
+  draft.stage({ kind: 'updatePending', runId, update: { updateId, namespaceId, request, sentWith: 0 } });
+  offerSpeculative(draft, run);
+  return answerOrWait(draft, run, wait);
+}
+
+function refusalOf(draft: Draft, run: RunView, request: Uint8Array): Rejected | undefined {
+  if (!isRunning(run)) return workflowClosed;
+  if (run.workflowTaskAttempt >= failingAttempts) {
+    const message = 'Unable to perform workflow execution update due to Workflow Task in failed state.';
+    return reject({ reason: 'workflow-not-ready', message });
+  }
+  if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
+    return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
+  }
+  return tooMany(draft, run, request);
+}
+
+function tooMany(draft: Draft, run: RunView, request: Uint8Array): Rejected | undefined {
+  const { updatesInFlightMax, updateBytesInFlightMax, updatesPerRunMax, updateBytesPerNamespaceMax } = draft.limits;
+  const pending = pendingUpdates(draft, run.key.runId);
+  let inFlight = pending.size;
+  for (const { completedEventId } of run.updates.values()) if (completedEventId === 0) inFlight++;
+  if (inFlight >= updatesInFlightMax) {
+    const message = `limit on number of concurrent in-flight updates has been reached (${updatesInFlightMax})`;
+    return reject({ reason: 'too-many-updates', message });
+  }
+  if (run.updates.size + pending.size >= updatesPerRunMax) {
+    const message =
+      `The limit on the total number of distinct updates in this workflow has been reached (${updatesPerRunMax}). ` +
+      'Let repeated updates have the same update id, or let the workflow continue as new.';
+    return reject({ reason: 'failed-precondition', message });
+  }
+  const bytes = pendingUpdateBytes({ request });
+  let bytesInFlight = bytes;
+  for (const update of pending.values()) bytesInFlight += pendingUpdateBytes(update);
+  if (bytesInFlight > updateBytesInFlightMax) {
+    const message = `limit on size of in-flight updates has been reached (${updateBytesInFlightMax} bytes)`;
+    return reject({ reason: 'too-many-updates', message });
+  }
+  if ((draft.volatile.updateBytes.get(run.key.namespaceId) ?? 0) + bytes > updateBytesPerNamespaceMax) {
+    const message = `the updates of this namespace that no worker has accepted take ${updateBytesPerNamespaceMax} bytes in a history shard`;
+    return reject({ reason: 'too-many-updates', message });
+  }
+  return undefined;
+}
+
+/** `wait` of an update that is known. */
+function answerOrWait(
+  draft: Draft,
+  run: RunView,
+  wait: { readonly updateId: string; readonly waitStage: UpdateWaitStage; readonly started: StartReply | undefined },
+): UpdateReply | undefined {
+  const { updateId, waitStage, started } = wait;
+  const { runId } = run.key;
+  const reply = { kind: 'updateStage', runId, outcome: undefined, completedEventId: 0, started } as const;
+  const known = run.updates.get(updateId);
+  if (known !== undefined && known.completedEventId !== 0) {
+    return { ...reply, stage: 'completed', completedEventId: known.completedEventId };
+  }
+  if (known !== undefined && !isRunning(run)) return { ...reply, stage: 'completed', outcome: completedByClose(draft) };
+  if (known !== undefined && waitStage !== 'completed') return { ...reply, stage: 'accepted' };
+  if (waitStage === 'none') return { ...reply, stage: 'admitted' };
+  draft.stage({ kind: 'updateAwaited', runId, wait: { askId: draft.askId, updateId, waitStage, started } });
+  return undefined;
+}

@@ -1,0 +1,145 @@
+/**
+ * What a worker says of updates, in the messages of a completed workflow task. A command places its message among the others; what no
+ * command places comes last.
+ *
+ *   acceptance ─▶ UpdateAccepted, with the request        response ─▶ UpdateCompleted, with the outcome
+ *   rejection  ─▶ no event, the update is forgotten       nothing  ─▶ likewise: this worker knows no updates
+ */
+import { assert, unreachable } from '../../kernel/assert.ts';
+import type { Draft } from '../draft.ts';
+import { isRunning, type RunView } from '../state.ts';
+import { bad, type CommandFailure, type Completion, exceedsBlob, tooLarge } from '../workflow-task/completion.ts';
+import type { CommandOfType } from '../workflow-task/completion.ts';
+import { answerUpdates, type UpdateEnd } from './end-updates.ts';
+import { pendingUpdates } from './updates-of-draft.ts';
+import type { UpdateMessage } from './update-commands.ts';
+
+const badMessage = 'badUpdateWorkflowExecutionMessage';
+
+/** The command that places one. */
+export function protocolMessage(completion: Completion, { attributes }: CommandOfType<'protocolMessage'>): CommandFailure | undefined {
+  if (attributes === undefined) return bad(badMessage, 'ProtocolMessageCommandAttributes is not set on ProtocolMessageCommand.');
+  const { messageId } = attributes;
+  if (messageId === '') return bad(badMessage, 'MessageId is not set on ProtocolMessageCommand.');
+  const message = completion.messages.get(messageId);
+  if (message === undefined) return bad(badMessage, `ProtocolMessageCommand referenced absent message ID "${messageId}".`);
+  completion.messages.delete(messageId);
+  return applyMessage(completion, message);
+}
+
+/** Those that no command has placed. The run may be closed by now: then only refusals are left to be told. */
+export function applyOtherMessages(completion: Completion): CommandFailure | undefined {
+  for (const message of completion.messages.values()) {
+    if (message.body.kind !== 'rejection' && !isRunning(completion.run.run)) continue;
+    const failure = applyMessage(completion, message);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function applyMessage(completion: Completion, message: UpdateMessage): CommandFailure | undefined {
+  const { body, updateId } = message;
+  if (updateId === '') return bad(badMessage, 'protocol_instance_id is not set on message.');
+  switch (body.kind) {
+    case 'acceptance':
+      return accept(completion, updateId, body);
+    case 'rejection':
+      return refuse(completion, updateId, body);
+    case 'response':
+      return complete(completion, updateId, body);
+    default:
+      return unreachable(body);
+  }
+}
+
+type Body<Kind extends UpdateMessage['body']['kind']> = Extract<UpdateMessage['body'], { readonly kind: Kind }>;
+
+function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
+  if (run.run.updates.has(updateId)) return bad(badMessage, `update ${updateId} has been accepted before`);
+  const { draft } = run;
+  const { runId } = run.run.key;
+  const update = pendingUpdates(draft, runId).get(updateId);
+  // A worker may know of one that memory has lost; whoever asked for it asks again, and finds it accepted.
+  const request = update?.request ?? body.request;
+  if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
+  if (run.run.updates.size >= draft.limits.updatesPerRunMax) return bad(badMessage, 'the limit on the total number of updates is reached');
+  run.add('workflowExecutionUpdateAccepted', {
+    protocolInstanceId: updateId,
+    acceptedRequestMessageId: body.requestMessageId,
+    acceptedRequestSequencingEventId: body.requestSequencingEventId,
+    acceptedRequest: request,
+  });
+  if (update !== undefined) draft.stage({ kind: 'updateEnded', runId, updateId });
+  updateEnds.set(updateId, { kind: 'accepted' });
+  return undefined;
+}
+
+function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'rejection'>): CommandFailure | undefined {
+  if (run.run.updates.has(updateId)) return bad(badMessage, `update ${updateId} has been accepted before`);
+  const isPending = pendingUpdates(run.draft, run.run.key.runId).has(updateId);
+  if (!isPending && !body.hasRequest) return notFound(updateId);
+  reject(run.draft, run.run, updateEnds, updateId, body.failure);
+  return undefined;
+}
+
+function complete(completion: Completion, updateId: string, body: Body<'response'>): CommandFailure | undefined {
+  const { run, updateEnds } = completion;
+  const known = run.run.updates.get(updateId);
+  if (known === undefined) return notFound(updateId);
+  if (known.completedEventId !== 0) return bad(badMessage, `update ${updateId} has been completed before`);
+  const { outcome, identity } = body;
+  if (outcome === undefined) return bad(badMessage, `the outcome of update ${updateId} is not set`);
+  if (exceedsBlob(completion, outcome)) return tooLarge(badMessage, 'Workflow Update outcome exceeds size limit.');
+  const { acceptedEventId } = known;
+  run.add('workflowExecutionUpdateCompleted', { meta: { updateId, identity }, acceptedEventId, outcome });
+  updateEnds.set(updateId, { kind: 'completed', outcome });
+  return undefined;
+}
+
+function notFound(updateId: string): CommandFailure {
+  const likely = 'This is most likely a transient error which will be resolved automatically by retries';
+  return bad(badMessage, `update ${updateId} wasn't found on the server. ${likely}`);
+}
+
+function isEnded(ends: ReadonlyMap<string, UpdateEnd>, updateId: string): boolean {
+  return ends.get(updateId)?.kind === 'rejected';
+}
+
+function reject(draft: Draft, run: RunView, updateEnds: Map<string, UpdateEnd>, updateId: string, failure: Uint8Array | undefined): void {
+  draft.stage({ kind: 'updateEnded', runId: run.key.runId, updateId });
+  updateEnds.set(updateId, { kind: 'rejected', outcome: draft.wire.encodeFailedUpdate(failure) });
+}
+
+// ── Of a speculative task that is to be dropped ────────────────────────────────────────────────────────────────────────────────
+
+/** Everything that the worker says is a refusal, of updates that are here or were. */
+export function areRefusals(draft: Draft, run: RunView, messages: readonly UpdateMessage[]): boolean {
+  const pending = pendingUpdates(draft, run.key.runId);
+  return messages.every(({ updateId, body }) => body.kind === 'rejection' && (body.hasRequest || pending.has(updateId)));
+}
+
+/** Without a trace in history. */
+export function refuseUpdates(draft: Draft, run: RunView, messages: readonly UpdateMessage[]): void {
+  const ends = new Map<string, UpdateEnd>();
+  for (const { updateId, body } of messages) {
+    assert(body.kind === 'rejection', 'only refusals leave no trace');
+    reject(draft, run, ends, updateId, body.failure);
+  }
+  refuseUnanswered(draft, run, ends);
+  answerUpdates(draft, run, ends);
+}
+
+/** What was with this worker, and it says nothing of: it knows no updates. */
+export function refuseUnanswered(draft: Draft, run: RunView, ends: Map<string, UpdateEnd>): void {
+  for (const { updateId, sentWith } of pendingUpdates(draft, run.key.runId).values()) {
+    if (sentWith !== 0) reject(draft, run, ends, updateId, unprocessed(draft));
+  }
+}
+
+function unprocessed({ wire }: Draft): Uint8Array {
+  return wire.encodeFailure({
+    message: "Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.",
+    cause: undefined,
+    info: { kind: 'application', type: 'UnprocessedUpdate', nonRetryable: true },
+  });
+}

@@ -1,0 +1,24 @@
+/** What the shell does for a speculative workflow task, which no journal tells it of. */
+import type { TaskQueue } from '../generated/public-api.ts';
+
+type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+export type SpeculativeEffect =
+  /** It waits for a poll: past mailbox and log, straight to matching. `expiryTimeMs`: then it becomes a real one. */
+  | {
+      readonly kind: 'speculativeOffered';
+      readonly key: RunKey;
+      readonly scheduledEventId: number;
+      readonly stamp: number;
+      readonly scheduledTimeMs: number;
+      readonly taskQueue: TaskQueue;
+      readonly expiryTimeMs: number;
+    }
+  /** It is with a worker. */
+  | {
+      readonly kind: 'speculativeStarted';
+      readonly key: RunKey;
+      readonly scheduledEventId: number;
+      readonly startedTimeMs: number;
+      readonly startToCloseTimeoutMs: number;
+    };

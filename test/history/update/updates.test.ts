@@ -1,0 +1,501 @@
+/** Updates: admitted in memory, delivered with a workflow task, and in history only if a worker accepts them. */
+import { describe, expect, test } from 'vitest';
+import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
+import {
+  activityRef,
+  bytes,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  protocolMessage,
+  scheduleActivity,
+  ShardUnderTest,
+  startTimer,
+  terminateWorkflow,
+  updateWorkflow,
+} from '../shard-under-test.ts';
+
+const scheduled = ['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskCompleted'];
+
+/** Its last task is the end of its history: nothing new is shipped with the next one. */
+function idleWorkflow(limits = {}): ShardUnderTest {
+  const shard = new ShardUnderTest(limits);
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 60_000)]);
+  shard.fireNextTimer();
+  shard.complete(shard.pollWorkflowTask());
+  shard.effects.length = 0;
+  return shard;
+}
+
+function offered(shard: ShardUnderTest) {
+  const effect = shard.effects.findLast(({ kind }) => kind === 'speculativeOffered');
+  if (effect?.kind !== 'speculativeOffered') throw new Error('no task was offered');
+  return effect;
+}
+
+function poll(shard: ShardUnderTest, pollRequestId = 'poll', taskQueue = offered(shard).taskQueue): StartedWorkflowTask {
+  const { scheduledEventId, stamp } = offered(shard);
+  const reply = shard.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue });
+  if (reply?.kind !== 'workflowTask') throw new Error(`no workflow task: ${JSON.stringify(reply)}`);
+  return reply;
+}
+
+/** Waits: answers the id of its ask. */
+function update(shard: ShardUnderTest, ...args: Parameters<typeof updateWorkflow>): number {
+  expect(shard.ask(updateWorkflow(...args))).toBeUndefined();
+  return shard.lastAskId;
+}
+
+function answerTo(shard: ShardUnderTest, askId: number): HistoryReply | undefined {
+  const effect = shard.effects.find((each) => each.kind === 'reply' && each.askId === askId);
+  return effect?.kind === 'reply' ? effect.reply : undefined;
+}
+
+const acceptance = (updateId = 'u1'): UpdateMessage => ({
+  id: `${updateId}/accepted`,
+  updateId,
+  body: { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 7, request: undefined },
+});
+const response = (updateId = 'u1', outcome = bytes('outcome')): UpdateMessage => ({
+  id: `${updateId}/completed`,
+  updateId,
+  body: { kind: 'response', identity: 'worker', outcome },
+});
+const rejection = (updateId = 'u1', hasRequest = false): UpdateMessage => ({
+  id: `${updateId}/rejected`,
+  updateId,
+  body: { kind: 'rejection', hasRequest, failure: bytes('no') },
+});
+const placed = (messages: readonly UpdateMessage[]) => messages.map(({ id }) => protocolMessage(id));
+
+/** As an SDK does it: what changes the workflow is placed among the commands. */
+function answer(shard: ShardUnderTest, task: StartedWorkflowTask, messages: readonly UpdateMessage[], change = {}) {
+  return shard.complete(task, placed(messages.filter(({ body }) => body.kind !== 'rejection')), { messages, ...change });
+}
+
+const stage = (reply: HistoryReply | undefined) => (reply?.kind === 'updateStage' ? reply.stage : reply);
+const textOf = (outcome: Uint8Array | undefined) => new TextDecoder().decode(outcome);
+
+describe('the speculative task', () => {
+  test('refused: no trace in the journal, and the worker goes on from where it was', () => {
+    const shard = idleWorkflow();
+    const before = { records: shard.records.length, state: shard.core.canonicalState(), history: shard.history() };
+    const ask = update(shard);
+    const task = poll(shard);
+    const { historyLength } = shard.describe();
+    expect(task).toMatchObject({
+      scheduledEventId: historyLength + 1,
+      startedEventId: historyLength + 2,
+      historyLastEventId: historyLength,
+    });
+    expect(task.updates).toEqual([{ updateId: 'u1', request: bytes('request of u1') }]);
+    expect(task.tailEvents).toHaveLength(2);
+    expect(answer(shard, task, [rejection()]).resetHistoryEventId).toBe(task.previousStartedEventId);
+    const reply = answerTo(shard, ask);
+    expect(reply).toMatchObject({ kind: 'updateStage', stage: 'completed', completedEventId: 0 });
+    expect(reply?.kind === 'updateStage' && textOf(reply.outcome)).toContain('no');
+    expect({ records: shard.records.length, state: shard.core.canonicalState(), history: shard.history() }).toEqual(before);
+    // Its id may be used again.
+    update(shard);
+    expect(poll(shard, 'another').updates).toHaveLength(1);
+  });
+
+  test('accepted and completed: made real, as if it had been a normal one', () => {
+    const shard = idleWorkflow();
+    const written = shard.history().length;
+    const ask = update(shard);
+    answer(shard, poll(shard), [acceptance(), response()]);
+    expect(shard.history().slice(written)).toEqual([...scheduled, 'workflowExecutionUpdateAccepted', 'workflowExecutionUpdateCompleted']);
+    expect(answerTo(shard, ask)).toMatchObject({ stage: 'completed', outcome: bytes('outcome') });
+    const accepted = shard.events().find(({ type }) => type === 'workflowExecutionUpdateAccepted');
+    expect(accepted?.attributes).toEqual({
+      protocolInstanceId: 'u1',
+      acceptedRequestMessageId: 'u1/request',
+      acceptedRequestSequencingEventId: 7,
+      acceptedRequest: bytes('request of u1'),
+    });
+  });
+
+  test('something else happens: it becomes a real one first, and both hold', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const task = poll(shard);
+    const written = shard.history().length;
+    shard.signal();
+    expect(shard.history().slice(written)).toEqual(['workflowTaskScheduled', 'workflowTaskStarted']);
+    answer(shard, task, [rejection()]);
+    expect(shard.history().slice(written + 2)).toEqual(['workflowTaskCompleted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+  });
+
+  test('something else happens before a worker has it: one real task, and the update rides on it', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    shard.signal();
+    expect(shard.history().slice(-2)).toEqual(['workflowTaskScheduled', 'workflowExecutionSignaled']);
+    const task = shard.pollWorkflowTask();
+    expect(task.updates).toHaveLength(1);
+    answer(shard, task, [acceptance(), response()]);
+    expect(shard.ask(updateWorkflow())).toMatchObject({ stage: 'completed' });
+  });
+
+  test('none is offered while one is pending, or twice', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    update(shard);
+    expect(shard.effects.filter(({ kind }) => kind === 'speculativeOffered')).toEqual([]);
+    const idle = idleWorkflow();
+    update(idle);
+    update(idle, 'u2');
+    expect(idle.effects.filter(({ kind }) => kind === 'speculativeOffered')).toHaveLength(1);
+    expect(poll(idle).updates.map(({ updateId }) => updateId)).toEqual(['u1', 'u2']);
+  });
+
+  test('nobody polls: in time it is a normal task, and waits as long as it takes', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const { key: run, scheduledEventId, scheduledTimeMs } = offered(shard);
+    const end = { kind: 'endSpeculative', key: run, scheduledEventId, because: 'scheduleToStart', jitter: 0 } as const;
+    const before = shard.history();
+    shard.expectDone({ ...end, sinceMs: scheduledTimeMs - 1 });
+    expect(shard.history(), 'of another one').toEqual(before);
+    shard.expectDone({ ...end, sinceMs: scheduledTimeMs });
+    expect(shard.history().slice(before.length)).toEqual(['workflowTaskScheduled', 'workflowTaskTimedOut', 'workflowTaskScheduled']);
+    expect(shard.pollWorkflowTask().updates).toHaveLength(1);
+  });
+
+  test('its worker says nothing: all of it is written, and the update goes with the next attempt', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const { key: run, scheduledEventId, startedTimeMs } = poll(shard);
+    const before = shard.history().length;
+    shard.expectDone({ kind: 'endSpeculative', key: run, scheduledEventId, sinceMs: startedTimeMs, because: 'startToClose', jitter: 0 });
+    expect(shard.history().slice(before)).toEqual(['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskTimedOut']);
+    expect(shard.pollWorkflowTask()).toMatchObject({ attempt: 2, updates: [{ updateId: 'u1' }] });
+  });
+
+  test('a poll whose answer was lost gets it again, with its updates', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const first = poll(shard, 'same');
+    expect(poll(shard, 'same')).toEqual(first);
+  });
+
+  test('on a sticky queue that nobody polls another worker has it, with the whole history', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 3000 };
+    shard.complete(shard.pollWorkflowTask(), [], { sticky });
+    update(shard);
+    expect(offered(shard)).toMatchObject({ taskQueue: { name: 'sticky' }, expiryTimeMs: shard.nowMs + 3000 });
+    const before = shard.history();
+    const task = poll(shard, 'poll', { name: 'queue', kind: 1, normalName: '' });
+    expect(task).toMatchObject({ historyFirstEventId: 1, historyLastEventId: before.length });
+    answer(shard, task, [rejection()]);
+    expect(shard.history()).toEqual(before);
+  });
+
+  test('events that went out with it make it real, unless its worker forgets them again', () => {
+    for (const discardsSpeculativeEvents of [false, true]) {
+      const shard = new ShardUnderTest();
+      shard.start();
+      shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
+      const before = shard.history();
+      update(shard);
+      answer(shard, poll(shard), [rejection()], { discardsSpeculativeEvents });
+      expect(shard.history().slice(before.length)).toEqual(discardsSpeculativeEvents ? [] : scheduled);
+    }
+  });
+
+  test('a timer that turns out to be irrelevant does not make it real', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ heartbeatTimeoutMs: 2000, startToCloseTimeoutMs: 60_000 })]);
+    const activity = shard.pollActivityTask();
+    shard.advance(1500);
+    shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(activity), details: undefined, identity: 'worker' });
+    update(shard);
+    const written = shard.history();
+    // The heartbeat has moved the deadline: this timer is armed again, and nothing else comes of it.
+    shard.advance(500);
+    shard.fireDueTimers();
+    expect(shard.history()).toEqual(written);
+    expect(poll(shard).updates).toHaveLength(1);
+  });
+});
+
+describe('what becomes of an update', () => {
+  test('accepted now, completed later: each caller hears what he waited for', () => {
+    const shard = idleWorkflow();
+    const first = update(shard, 'u1', { waitStage: 'accepted' });
+    const second = update(shard, 'u1');
+    answer(shard, poll(shard), [acceptance()]);
+    expect([answerTo(shard, first), answerTo(shard, second)].map(stage)).toEqual(['accepted', undefined]);
+    expect(shard.ask({ kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'none' })).toMatchObject({ stage: 'accepted' });
+    shard.signal();
+    answer(shard, shard.pollWorkflowTask(), [response()]);
+    expect(stage(answerTo(shard, second))).toBe('completed');
+    const completed = shard.events().find(({ type }) => type === 'workflowExecutionUpdateCompleted');
+    expect(shard.ask(updateWorkflow())).toMatchObject({ stage: 'completed', completedEventId: completed?.eventId });
+  });
+
+  test('a worker that says nothing of it has refused it', () => {
+    const shard = idleWorkflow();
+    const ask = update(shard);
+    const before = shard.history();
+    answer(shard, poll(shard), []);
+    const reply = answerTo(shard, ask);
+    expect(reply?.kind === 'updateStage' && textOf(reply.outcome)).toContain('UnprocessedUpdate');
+    expect(shard.history()).toEqual(before);
+  });
+
+  test('while a worker asks for more time it keeps it', () => {
+    const shard = idleWorkflow();
+    const ask = update(shard);
+    const { workflowTask } = shard.complete(poll(shard), [], { forceCreateNewWorkflowTask: true, returnNewWorkflowTask: true });
+    expect(workflowTask?.updates).toEqual([]);
+    expect(answerTo(shard, ask)).toBeUndefined();
+    if (workflowTask === undefined) throw new Error('no task');
+    answer(shard, workflowTask, [acceptance(), response()]);
+    expect(stage(answerTo(shard, ask))).toBe('completed');
+  });
+
+  test('one that comes while a task is with a worker goes with the answer to that, or is offered', () => {
+    for (const returnNewWorkflowTask of [true, false]) {
+      const shard = new ShardUnderTest();
+      shard.start();
+      const task = shard.pollWorkflowTask();
+      const ask = update(shard);
+      const { workflowTask } = shard.complete(task, [], { returnNewWorkflowTask });
+      const next = workflowTask ?? poll(shard);
+      expect(next.updates).toHaveLength(1);
+      answer(shard, next, [acceptance(), response()]);
+      expect(stage(answerTo(shard, ask))).toBe('completed');
+    }
+  });
+
+  test('a worker that fails: the next attempt has it', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt } = poll(shard);
+    const task = { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt };
+    shard.expectDone({ kind: 'failWorkflowTask', task, cause: 1, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+    expect(shard.pollWorkflowTask().updates).toHaveLength(1);
+  });
+
+  test('a completion that the server refuses fails what came with it, and keeps what waits', () => {
+    const shard = idleWorkflow();
+    const sent = update(shard);
+    const task = poll(shard);
+    const waiting = update(shard, 'u2');
+    const rejected = shard.completeBadly(task, [startTimer('', 1)], { messages: [] });
+    expect(rejected.message).toContain('BadStartTimerAttributes');
+    expect(answerTo(shard, sent)).toMatchObject({ kind: 'rejected', rejection: { reason: 'workflow-not-ready' } });
+    expect(answerTo(shard, waiting)).toBeUndefined();
+    expect(shard.pollWorkflowTask().updates.map(({ updateId }) => updateId)).toEqual(['u2']);
+  });
+
+  test('the run closes: not accepted is told, accepted has failed, completed stays', () => {
+    const shard = idleWorkflow();
+    update(shard, 'done');
+    update(shard, 'accepted');
+    answer(shard, poll(shard), [acceptance('done'), response('done'), acceptance('accepted')]);
+    const accepted = update(shard, 'accepted');
+    const admitted = update(shard, 'admitted');
+    shard.expectDone(terminateWorkflow());
+    expect(answerTo(shard, admitted)).toMatchObject({ rejection: { message: 'workflow update was aborted by closing workflow' } });
+    const failed = answerTo(shard, accepted);
+    expect(failed?.kind === 'updateStage' && textOf(failed.outcome)).toContain('AcceptedUpdateCompletedWorkflow');
+    expect(shard.ask(updateWorkflow('done'))).toMatchObject({ stage: 'completed', outcome: undefined });
+    const again = shard.ask(updateWorkflow('accepted'));
+    expect(again?.kind === 'updateStage' && textOf(again.outcome)).toContain('AcceptedUpdateCompletedWorkflow');
+    expect(shard.expectRejected(updateWorkflow('admitted')).reason).toBe('workflow-closed');
+  });
+
+  test('the run continues as new: whoever is not accepted asks again', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    const task = poll(shard);
+    const late = update(shard, 'late');
+    shard.complete(task, [...placed([acceptance()]), continueAsNew()], { messages: [acceptance()] });
+    expect(answerTo(shard, late)).toMatchObject({ rejection: { reason: 'busy-workflow' } });
+    expect(shard.ask({ kind: 'pollUpdate', key, updateId: 'late', waitStage: 'none' })).toMatchObject({
+      rejection: { reason: 'update-not-found' },
+    });
+    update(shard, 'late');
+    expect(shard.pollWorkflowTask().updates.map(({ updateId }) => updateId)).toEqual(['late']);
+  });
+
+  test('a close in the task that completes it', () => {
+    const shard = idleWorkflow();
+    const ask = update(shard);
+    const messages = [acceptance(), response()];
+    shard.complete(poll(shard), [...placed(messages), completeWorkflow()], { messages });
+    expect(stage(answerTo(shard, ask))).toBe('completed');
+    expect(shard.history().slice(-3)).toEqual([
+      'workflowExecutionUpdateAccepted',
+      'workflowExecutionUpdateCompleted',
+      'workflowExecutionCompleted',
+    ]);
+  });
+
+  test('its callers give up: it stays, and whoever asks again waits for the same', () => {
+    const shard = idleWorkflow();
+    shard.cancel(update(shard));
+    const task = poll(shard);
+    expect(task.updates).toHaveLength(1);
+    const ask = update(shard);
+    answer(shard, task, [acceptance(), response()]);
+    expect(stage(answerTo(shard, ask))).toBe('completed');
+  });
+});
+
+describe('messages that make no sense fail the task and change nothing', () => {
+  const refusals: readonly (readonly [string, readonly UpdateMessage[], string])[] = [
+    ['of an unknown update', [acceptance('unknown')], "update unknown wasn't found on the server"],
+    ['a response before the acceptance', [response()], "update u1 wasn't found on the server"],
+    ['twice accepted', [acceptance(), { ...acceptance(), id: 'again' }], 'update u1 has been accepted before'],
+    ['twice completed', [acceptance(), response(), { ...response(), id: 'again' }], 'update u1 has been completed before'],
+    ['without an id', [acceptance('')], 'protocol_instance_id is not set'],
+    ['accepted, then refused', [acceptance(), { ...rejection(), id: 'no' }], 'update u1 has been accepted before'],
+  ];
+  test.each(refusals)('%s', (_name, messages, message) => {
+    const shard = idleWorkflow();
+    const before = shard.history();
+    const ask = update(shard);
+    const rejected = shard.completeBadly(poll(shard), placed(messages.filter(({ body }) => body.kind !== 'rejection')), { messages });
+    expect(rejected).toMatchObject({ reason: 'bad-command', message: expect.stringContaining(message) });
+    expect(rejected.message).toContain('BadUpdateWorkflowExecutionMessage: ');
+    expect(shard.history().slice(before.length)).toEqual(['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskFailed']);
+    expect(answerTo(shard, ask)?.kind).toBe('rejected');
+  });
+
+  test('a command that names no message, or one that is not there', () => {
+    for (const [id, text] of [
+      ['', 'MessageId is not set'],
+      ['none', 'absent message ID'],
+    ] as const) {
+      const shard = idleWorkflow();
+      update(shard);
+      expect(shard.completeBadly(poll(shard), [protocolMessage(id)], { messages: [] }).message).toContain(text);
+    }
+  });
+});
+
+describe('after a takeover, which forgets what is not accepted', () => {
+  test('a worker that still knows it accepts it, with the request that it kept', () => {
+    const shard = idleWorkflow();
+    shard.signal();
+    const task = shard.pollWorkflowTask();
+    const message: UpdateMessage = { ...acceptance(), body: { ...acceptance().body, request: bytes('kept') } as UpdateMessage['body'] };
+    answer(shard, task, [message, response()]);
+    expect(shard.ask(updateWorkflow())).toMatchObject({ stage: 'completed' });
+  });
+
+  test('a refusal of one that was forgotten is no error if it says what was asked', () => {
+    const shard = idleWorkflow();
+    shard.signal();
+    answer(shard, shard.pollWorkflowTask(), [rejection('u1', true)]);
+    expect(shard.expectRejected({ kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'none' }).reason).toBe('update-not-found');
+  });
+});
+
+describe('limits', () => {
+  test('in flight, of one run', () => {
+    const shard = idleWorkflow();
+    for (let n = 0; n < 10; n++) update(shard, `u${n}`);
+    expect(shard.expectRejected(updateWorkflow('u10'))).toEqual({
+      reason: 'too-many-updates',
+      message: 'limit on number of concurrent in-flight updates has been reached (10)',
+    });
+    // Who asks again is not one more.
+    update(shard, 'u3');
+    answer(shard, poll(shard), [rejection('u0')]);
+    expect(shard.ask(updateWorkflow('u10'))).toBeUndefined();
+  });
+
+  test('in bytes, and of a namespace', () => {
+    const ofRun = idleWorkflow({ updateBytesInFlightMax: 3000 });
+    update(ofRun);
+    update(ofRun, 'u2');
+    expect(ofRun.expectRejected(updateWorkflow('u3')).message).toContain('size of in-flight updates');
+    const ofNamespace = idleWorkflow({ updateBytesPerNamespaceMax: 3000 });
+    const other = { ...key, workflowId: 'other' };
+    ofNamespace.start({ key: other });
+    update(ofNamespace);
+    update(ofNamespace, 'u1', { key: other });
+    expect(ofNamespace.expectRejected(updateWorkflow('u2')).reason).toBe('too-many-updates');
+    ofNamespace.expectDone(terminateWorkflow({ key: other }));
+    expect(ofNamespace.ask(updateWorkflow('u2'))).toBeUndefined();
+  });
+
+  test('all its life long, with advice to continue as new before', () => {
+    const shard = idleWorkflow({ updatesPerRunMax: 2, updatesSuggestRatio: 0.5 });
+    update(shard);
+    const { resetHistoryEventId } = answer(shard, poll(shard), [acceptance(), response()]);
+    expect(resetHistoryEventId).toBe(0);
+    update(shard, 'u2');
+    answer(shard, poll(shard), [acceptance('u2'), response('u2')]);
+    expect(shard.events().findLast(({ type }) => type === 'workflowTaskStarted')?.attributes).toMatchObject({
+      suggestContinueAsNewReasons: [3],
+    });
+    expect(shard.expectRejected(updateWorkflow('u3')).message).toContain('has been reached (2)');
+    expect(shard.ask(updateWorkflow('u2'))).toMatchObject({ stage: 'completed' });
+  });
+
+  test('what one task takes along', () => {
+    const shard = idleWorkflow({ updateBytesPerTaskMax: 2 * 1100 });
+    for (let n = 0; n < 3; n++) update(shard, `u${n}`);
+    const task = poll(shard);
+    expect(task.updates.map(({ updateId }) => updateId)).toEqual(['u0', 'u1']);
+    const { workflowTask } = answer(shard, task, [rejection('u0'), rejection('u1')], { returnNewWorkflowTask: true });
+    expect(workflowTask?.updates.map(({ updateId }) => updateId)).toEqual(['u2']);
+  });
+
+  test('a workflow whose tasks fail takes none', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    for (let n = 0; n < 2; n++) {
+      const { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt } = shard.pollWorkflowTask();
+      const task = { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt };
+      shard.expectDone({ kind: 'failWorkflowTask', task, cause: 1, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+    }
+    expect(shard.expectRejected(updateWorkflow()).reason).toBe('workflow-not-ready');
+  });
+});
+
+describe('with a start', () => {
+  const startAndUpdate = (shard: ShardUnderTest, conflictPolicy: 1 | 2 | 3 = 1, updateId = 'u1') => {
+    const start = shard.startCommand({ policies: { reusePolicy: 1, conflictPolicy } });
+    return { kind: 'startAndUpdate', key, start, update: updateWorkflow(updateId).update } as const;
+  };
+
+  test('a new run, whose first task brings the update', () => {
+    const shard = new ShardUnderTest();
+    expect(shard.ask(startAndUpdate(shard))).toBeUndefined();
+    const ask = shard.lastAskId;
+    const task = shard.pollWorkflowTask();
+    expect(task.updates).toHaveLength(1);
+    answer(shard, task, [acceptance(), response()]);
+    expect(answerTo(shard, ask)).toMatchObject({ stage: 'completed', started: { kind: 'started', started: true, runId: task.key.runId } });
+  });
+
+  test('the open run, if the policy or the update says so; the policy is asked only for an update that is new', () => {
+    const shard = idleWorkflow();
+    expect(shard.ask(startAndUpdate(shard))).toMatchObject({ kind: 'startRefused', rejection: { reason: 'already-started' } });
+    expect(shard.ask(startAndUpdate(shard, 2))).toBeUndefined();
+    expect(shard.ask(startAndUpdate(shard, 1))).toBeUndefined();
+    const asks = [shard.lastAskId - 1, shard.lastAskId];
+    answer(shard, poll(shard), [acceptance(), response()]);
+    for (const ask of asks) expect(answerTo(shard, ask)).toMatchObject({ stage: 'completed', started: { started: false } });
+    shard.expectDone(terminateWorkflow());
+    expect(shard.ask(startAndUpdate(shard))).toMatchObject({ stage: 'completed', started: { started: false } });
+  });
+
+  test('an update that is refused starts nothing', () => {
+    const shard = new ShardUnderTest({ updateBytesPerNamespaceMax: 10 });
+    expect(shard.expectRejected(startAndUpdate(shard)).reason).toBe('too-many-updates');
+    expect(shard.expectRejected({ kind: 'describeWorkflow', key }).reason).toBe('workflow-not-found');
+  });
+});
