@@ -12,6 +12,7 @@ import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
 import { closedRound, scaleRound } from './scenario-scale.ts';
 import { startRound } from './scenario-start.ts';
+import { updateRound } from './scenario-update.ts';
 import { visibilityRound } from './scenario-visibility.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Target } from './target.ts';
@@ -29,7 +30,7 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures,
              which without it are not measured
              Several servers are measured alternately, round by round, and compared with the last one.
-  --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
+  --scenario raw, one, sdk, signal, update, timer, start; several with commas; default: all (start needs a command)
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
              dead-letters, named: --letters of them come, are listed, merged and purged, and workflows beside them; our server in memory or on a file
              visibility, named alone: List and Count where --rows workflows are shown, in --databases sqlite,postgres, without a server
@@ -46,6 +47,7 @@ const scenarios: readonly Scenario[] = [
   { name: 'one', round: (target, pace) => rawRound(target, 1, pace) },
   { name: 'sdk', round: (target, pace, users) => sdkRound(target, users, pace) },
   { name: 'signal', round: (target, pace) => signalRound(target, pace) },
+  { name: 'update', round: (target, pace) => updateRound(target, pace) },
   { name: 'timer', round: (target, pace) => timerRound(target, pace) },
 ];
 

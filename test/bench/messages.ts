@@ -6,7 +6,7 @@ export type Queues = { readonly namespace: string; readonly normal: string; read
 
 const identity = 'bench';
 const stickyKind = 2;
-const [scheduleActivity, startTimerCommand, completeWorkflowCommand] = [1, 3, 4];
+const [scheduleActivity, startTimerCommand, completeWorkflowCommand, protocolMessageCommand] = [1, 3, 4, 14];
 const jsonPayload = message(1, message(1, text(1, 'encoding'), text(2, 'json/plain')), text(2, '"Hello, Perdure!"'));
 
 export function startRequest(queues: Queues, workflowId: string, workflowType: string): Uint8Array {
@@ -30,6 +30,41 @@ export function signalRequest(queues: Queues, workflowId: string, requestId: str
     text(5, identity),
     text(6, requestId),
   ]);
+}
+
+export function updateRequest(queues: Queues, workflowId: string, updateId: string): Uint8Array {
+  const input = message(2, text(2, 'add'), message(3, jsonPayload));
+  return join([
+    text(1, queues.namespace),
+    message(2, text(1, workflowId)),
+    message(5, message(1, text(1, updateId), text(2, identity)), input),
+  ]);
+}
+
+/** What a worker says that accepts an update and has completed it, and the commands that place it. */
+export function completedUpdate(updateId: string): readonly Uint8Array[] {
+  const [accepted, completed] = [`${updateId}/accepted`, `${updateId}/completed`];
+  const acceptance = join([text(1, `${updateId}/request`), varint(2, 1)]);
+  const response = join([message(1, text(1, updateId)), message(2, message(1, jsonPayload))]);
+  return [
+    placedMessage(accepted),
+    placedMessage(completed),
+    updateMessage(accepted, updateId, 'Acceptance', acceptance),
+    updateMessage(completed, updateId, 'Response', response),
+  ];
+}
+
+function placedMessage(id: string): Uint8Array {
+  return message(2, varint(1, protocolMessageCommand), message(15, text(1, id)));
+}
+
+function updateMessage(id: string, updateId: string, type: string, body: Uint8Array): Uint8Array {
+  return message(
+    11,
+    text(1, id),
+    text(2, updateId),
+    message(5, text(1, `type.googleapis.com/temporal.api.update.v1.${type}`), bytes(2, body)),
+  );
 }
 
 export function terminateRequest(queues: Queues, workflowId: string): Uint8Array {

@@ -4,6 +4,7 @@ import {
   encodeNamespaceInvalidStateFailure,
   encodeNamespaceNotFoundFailure,
   encodeNotFoundFailure,
+  encodePermissionDeniedFailure,
   encodeQueryFailedFailure,
   encodeResourceExhaustedFailure,
   encodeServerVersionNotSupportedFailure,
@@ -128,6 +129,12 @@ export function serverVersionNotSupported(
 ): StatusError {
   return new StatusError(statusCode.failedPrecondition, message, {
     details: [{ type: `${prefix}ServerVersionNotSupportedFailure`, value: encodeServerVersionNotSupportedFailure(detail) }],
+  });
+}
+
+export function permissionDenied(message: string): StatusError {
+  return new StatusError(statusCode.permissionDenied, message, {
+    details: [{ type: `${prefix}PermissionDeniedFailure`, value: encodePermissionDeniedFailure({ reason: '' }) }],
   });
 }
 

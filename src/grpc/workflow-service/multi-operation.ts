@@ -81,23 +81,23 @@ function operations({ operations: given }: ExecuteMultiOperationRequest): Operat
 }
 
 function checkStart(namespace: string, request: StartWorkflowExecutionRequest): void {
-  if (request.namespace !== '' && request.namespace !== namespace) throw inconsistent('Namespace');
+  checkNamespace(namespace, request.namespace);
   if (request.cronSchedule !== '') throw invalidArgument('CronSchedule is not allowed.');
-  if (request.workflowStartDelayMs !== 0) throw invalidArgument('WorkflowStartDelay is not allowed.');
+  if (request.workflowStartDelayMs !== 0) throw invalidArgument('WorkflowStartDelay is not supported.');
   if (request.requestEagerExecution) throw invalidArgument('RequestEagerExecution is not supported.');
 }
 
 function checkUpdate(namespace: string, start: StartWorkflowExecutionRequest, request: UpdateWorkflowExecutionRequest): void {
-  if (request.namespace !== '' && request.namespace !== namespace) throw inconsistent('Namespace');
+  checkNamespace(namespace, request.namespace);
   const { workflowExecution, firstExecutionRunId } = request;
   if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
-  if (workflowExecution.workflowId !== start.workflowId) throw inconsistent('WorkflowId');
+  if (workflowExecution.workflowId !== start.workflowId) throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
   if (workflowExecution.runId !== '') throw invalidArgument('RunId is not allowed.');
   if (firstExecutionRunId !== '') throw invalidArgument('FirstExecutionRunId is not allowed.');
 }
 
-function inconsistent(field: string): StatusError {
-  return invalidArgument(`${field} is not consistent with previous operation(s).`);
+function checkNamespace(ofRequest: string, ofOperation: string): void {
+  if (ofOperation !== '' && ofOperation !== ofRequest) throw invalidArgument("Operation namespace did not match request's namespace.");
 }
 
 function inOperation<Result>(operation: 'start' | 'update', run: () => Result): Result {

@@ -15,7 +15,7 @@ import {
   type UpdateWorkflowExecutionRequest,
   type UpdateWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { unavailable } from '../errors/details.ts';
+import { permissionDenied, unavailable } from '../errors/details.ts';
 import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -109,8 +109,7 @@ export function updateAttributes(context: HandlerContext, { request, waitPolicy 
   const stage = waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
   checkBound('WaitPolicy.lifecycle_stage', stage);
   if (stage === UpdateWorkflowExecutionLifecycleStage.ADMITTED) {
-    const message = 'UpdateWorkflowExecution issued asynchronously and waiting on update admitted is not supported.';
-    throw new StatusError(statusCode.permissionDenied, message);
+    throw permissionDenied('UpdateWorkflowExecution issued asynchronously and waiting on update admitted is not supported.');
   }
   const updateId = asked.meta.updateId === '' ? context.ports.newId() : asked.meta.updateId;
   const waitStage = stage === UpdateWorkflowExecutionLifecycleStage.ACCEPTED ? 'accepted' : 'completed';
