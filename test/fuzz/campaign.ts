@@ -11,7 +11,7 @@ import { Pulse } from './pulse.ts';
 import { fuzzedRequest, type FuzzedRequest } from './requests.ts';
 import { Service } from './service.ts';
 import { Supply } from './supply.ts';
-import { fuzzedNamespace, otherFuzzedNamespace, World } from './world.ts';
+import { type Execution, fuzzedNamespace, otherFuzzedNamespace, World } from './world.ts';
 
 export type CampaignOptions = {
   readonly address: string;
@@ -43,6 +43,9 @@ const waiting: ReadonlySet<string> = new Set([
   'PollWorkflowTaskQueue',
   'PollActivityTaskQueue',
   'QueryWorkflow',
+  'UpdateWorkflowExecution',
+  'PollWorkflowExecutionUpdate',
+  'ExecuteMultiOperation',
   'GetWorkflowExecutionHistory',
 ]);
 /** Codes that say: it was your request. */
@@ -51,6 +54,7 @@ const callersDoing: ReadonlySet<number> = new Set([
   codes.INVALID_ARGUMENT,
   codes.NOT_FOUND,
   codes.ALREADY_EXISTS,
+  codes.PERMISSION_DENIED,
   codes.FAILED_PRECONDITION,
   codes.UNIMPLEMENTED,
   codes.RESOURCE_EXHAUSTED,
@@ -148,7 +152,10 @@ export class Campaign {
     const reply = responseType.toObject(responseType.decode(bytes)) as {
       readonly nextPageToken?: Uint8Array;
       readonly taskToken?: Uint8Array;
+      readonly updateRef?: { readonly workflowExecution?: Execution; readonly updateId?: string };
     };
+    const { updateRef } = reply;
+    if (updateRef?.workflowExecution !== undefined) this.#world.noteUpdate(updateRef.workflowExecution, updateRef.updateId ?? '');
     if (reply.nextPageToken !== undefined) this.#world.notePageToken(reply.nextPageToken);
     if (reply.taskToken === undefined || reply.taskToken.length === 0) return;
     if (method === 'PollActivityTaskQueue') this.#world.activityTokens.push(reply.taskToken);

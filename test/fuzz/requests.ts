@@ -28,6 +28,8 @@ const weights: Readonly<Record<string, number>> = {
   PollWorkflowTaskQueue: 0.5,
   PollActivityTaskQueue: 0.7,
   QueryWorkflow: 1,
+  PollWorkflowExecutionUpdate: 0.5,
+  ExecuteMultiOperation: 0.5,
 };
 
 const commandType = messageType('temporal.api.command.v1.Command');

@@ -8,6 +8,7 @@ type PolledActivityTask = { readonly taskToken: Uint8Array; readonly workflowExe
 type PolledWorkflowTask = PolledActivityTask & {
   readonly startedEventId: number;
   readonly query: object;
+  readonly messages?: readonly { readonly protocolInstanceId: string }[];
 };
 
 /** The least that a poll takes seriously, and what answers take. */
@@ -58,7 +59,8 @@ export class Supply {
     const { taskToken, workflowExecution: execution } = task ?? {};
     if (taskToken === undefined || taskToken.length === 0 || execution === undefined) return;
     this.#world.noteRun(execution);
-    const polled = { token: taskToken, startedEventId: task?.startedEventId ?? 0, ...execution };
+    const updates = (task?.messages ?? []).map(({ protocolInstanceId }) => protocolInstanceId);
+    const polled = { token: taskToken, startedEventId: task?.startedEventId ?? 0, updates, ...execution };
     if (task?.query !== undefined) this.#world.queryTokens.push(taskToken);
     else if (this.#polled++ % 3 === 0 && polled.startedEventId === 3) await this.#leavePending(polled);
     else this.#world.workflowTasks.push(polled);
@@ -82,7 +84,7 @@ export class Supply {
     const token = next.taskToken;
     // The activity's event stands right behind the completion of the first task.
     if (turn > 1) this.#toCancel.set(task.runId, { token, scheduledEventId: task.startedEventId + 2 });
-    else this.#world.workflowTasks.push({ ...task, token });
+    else this.#world.workflowTasks.push({ ...task, token, updates: [] });
   }
 
   /** A worker has it: one that nobody has would be gone at once. */

@@ -1,6 +1,6 @@
 /** Requests that are fine, for every method that is built: what the fuzzer begins with, so that it gets past the first checks. */
 import type { Prng } from '../simulation/prng.ts';
-import { enumType } from './descriptors.ts';
+import { encodeMessage, enumType, messageType } from './descriptors.ts';
 import { doomedNamespace, type Plain } from './mutate.ts';
 import { fuzzedNamespace as namespace, otherFuzzedNamespace, stickyQueue, type World } from './world.ts';
 
@@ -133,8 +133,9 @@ const closing: readonly CommandKind[] = [
   'CANCEL_WORKFLOW_EXECUTION',
   'CONTINUE_AS_NEW_WORKFLOW_EXECUTION',
 ];
-const notBuilt: readonly CommandKind[] = ['PROTOCOL_MESSAGE', 'SCHEDULE_NEXUS_OPERATION', 'REQUEST_CANCEL_NEXUS_OPERATION'];
-const others = (Object.keys(commandTemplates) as CommandKind[]).filter((kind) => !closing.includes(kind) && !notBuilt.includes(kind));
+/** Not built, or without the message that it names. */
+const refused: readonly CommandKind[] = ['PROTOCOL_MESSAGE', 'SCHEDULE_NEXUS_OPERATION', 'REQUEST_CANCEL_NEXUS_OPERATION'];
+const others = (Object.keys(commandTemplates) as CommandKind[]).filter((kind) => !closing.includes(kind) && !refused.includes(kind));
 
 /** `SCHEDULE_ACTIVITY_TASK` -> `scheduleActivityTaskCommandAttributes` */
 function attributesField(kind: CommandKind): string {
@@ -151,7 +152,7 @@ const commandTypes = enumType('temporal.api.enums.v1.CommandType').values;
 /** A few that leave the workflow open and, a third of the time, one that closes it. */
 export function commands(prng: Prng, world: World): Plain[] {
   const kinds: CommandKind[] = Array.from({ length: prng.int(0, 3) }, () => prng.pick(others));
-  if (prng.chance(0.03)) kinds.push(prng.pick(notBuilt));
+  if (prng.chance(0.03)) kinds.push(prng.pick(refused));
   if (prng.chance(0.3)) kinds.push(prng.pick(closing));
   return kinds.map((kind) => command(kind, prng, world));
 }
@@ -188,6 +189,47 @@ const filteredList: Template = (prng, world) => ({
   ]),
 });
 
+const update = (prng: Prng, execution: Plain): Plain => ({
+  namespace,
+  workflowExecution: execution,
+  waitPolicy: { lifecycleStage: prng.pick([0, 2, 2, 3]) },
+  request: { meta: { updateId: `u${prng.int(0, 9)}`, identity: 'fuzz' }, input: { name: 'u', args: payloads(prng) } },
+});
+
+/** What a worker says of the updates that came with its task, and the commands that place it. */
+function updateAnswers(prng: Prng, updates: readonly string[]): { readonly commands: Plain[]; readonly messages: Plain[] } {
+  const messages = updates.flatMap((updateId) => {
+    const said = (type: string, body: Plain): Plain => ({
+      id: `${updateId}/${type}`,
+      protocolInstanceId: updateId,
+      body: {
+        type_url: `type.googleapis.com/temporal.api.update.v1.${type}`,
+        value: encodeMessage(messageType(`temporal.api.update.v1.${type}`), body),
+      },
+    });
+    const acceptance = said('Acceptance', { acceptedRequestMessageId: `${updateId}/request`, acceptedRequestSequencingEventId: 1 });
+    const response = said('Response', { meta: { updateId }, outcome: { success: payloads(prng) } });
+    const rejection = said('Rejection', { rejectedRequestMessageId: `${updateId}/request`, failure: failure(prng) });
+    return prng.pick([[acceptance, response], [acceptance, response], [acceptance], [rejection], [], [response]]);
+  });
+  const placed = messages.filter(() => prng.chance(0.8));
+  return { commands: placed.map(({ id }) => ({ commandType: 14, protocolMessageCommandAttributes: { messageId: id } })), messages };
+}
+
+const completion: Template = (prng, world) => ({
+  namespace,
+  taskToken: world.usedToken(),
+  identity: 'fuzz',
+  returnNewWorkflowTask: prng.chance(0.3),
+  forceCreateNewWorkflowTask: prng.chance(0.3),
+  ...maybe(prng, 0.3, () => ({
+    stickyAttributes: {
+      workerTaskQueue: { name: stickyQueue, kind: 2, normalName: world.queue() },
+      scheduleToStartTimeout: duration(prng.pick([50, 5_000])),
+    },
+  })),
+});
+
 export const templates: Readonly<Record<string, Template>> = {
   StartWorkflowExecution: (prng, world) => ({ ...start(prng, world), workflowIdConflictPolicy: prng.pick([0, 1, 2, 3]) }),
   SignalWithStartWorkflowExecution: (prng, world) => ({
@@ -214,6 +256,22 @@ export const templates: Readonly<Record<string, Template>> = {
     query: { queryType: 'q', queryArgs: payloads(prng) },
     queryRejectCondition: prng.int(0, 3),
   }),
+  UpdateWorkflowExecution: (prng, world) => update(prng, world.executionWithActivity()),
+  PollWorkflowExecutionUpdate: (prng, world) => ({
+    namespace,
+    updateRef: world.updateRef(),
+    ...maybe(prng, 0.5, () => ({ waitPolicy: { lifecycleStage: prng.int(0, 3) } })),
+  }),
+  ExecuteMultiOperation: (prng, world) => {
+    const { workflowStartDelay: _, ...startWorkflow } = start(prng, world);
+    return {
+      namespace,
+      operations: [
+        { startWorkflow: { ...startWorkflow, workflowIdConflictPolicy: prng.pick([0, 1, 2, 2]) } },
+        { updateWorkflow: update(prng, { workflowId: startWorkflow['workflowId'] }) },
+      ],
+    };
+  },
   GetWorkflowExecutionHistory: (prng, world) => ({
     ...named(prng, world),
     maximumPageSize: prng.pick([0, 1, 5]),
@@ -233,20 +291,16 @@ export const templates: Readonly<Record<string, Template>> = {
     identity: 'fuzz',
     ...maybe(prng, 0.2, () => ({ taskQueueMetadata: { maxTasksPerSecond: { value: prng.pick([0.5, 100, 100_000]) } } })),
   }),
-  RespondWorkflowTaskCompleted: (prng, world) => ({
-    namespace,
-    taskToken: world.takeWorkflowTask()?.token ?? world.usedToken(),
-    identity: 'fuzz',
-    commands: commands(prng, world),
-    returnNewWorkflowTask: prng.chance(0.3),
-    forceCreateNewWorkflowTask: prng.chance(0.3),
-    ...maybe(prng, 0.3, () => ({
-      stickyAttributes: {
-        workerTaskQueue: { name: stickyQueue, kind: 2, normalName: world.queue() },
-        scheduleToStartTimeout: duration(prng.pick([50, 5_000])),
-      },
-    })),
-  }),
+  RespondWorkflowTaskCompleted: (prng, world) => {
+    const task = world.takeWorkflowTask();
+    const answers = updateAnswers(world.draws, task?.updates ?? []);
+    return {
+      ...completion(prng, world),
+      ...(task === undefined ? {} : { taskToken: task.token }),
+      commands: [...answers.commands, ...commands(prng, world)],
+      messages: answers.messages,
+    };
+  },
   RespondWorkflowTaskFailed: (prng, world) => ({
     namespace,
     taskToken: world.takeWorkflowTask()?.token ?? world.usedToken(),

@@ -7,7 +7,14 @@ import { Prng } from '../simulation/prng.ts';
 export const fuzzedNamespace = 'fuzz';
 export const otherFuzzedNamespace = 'fuzz-other';
 
-export type WorkflowTask = { readonly token: Uint8Array; readonly startedEventId: number };
+export type WorkflowTask = {
+  readonly token: Uint8Array;
+  readonly startedEventId: number;
+  /** Ids of the updates that came with it. */
+  readonly updates: readonly string[];
+};
+
+export type UpdateRef = { readonly workflowExecution: Execution; readonly updateId: string };
 
 export type Execution = { readonly workflowId: string; readonly runId: string };
 
@@ -28,10 +35,21 @@ export class World {
   readonly #usedActivityTokens: Uint8Array[] = [];
   readonly #pageTokens: Uint8Array[] = [];
   readonly #runs: Execution[] = [];
+  readonly #updates: UpdateRef[] = [];
   /** Those that have, or had, an activity with a worker. */
   readonly #withActivity: Execution[] = [];
   /** Those whose worker may answer that its activity is canceled. */
   readonly #toldToCancel: Execution[] = [];
+
+  noteUpdate({ workflowId, runId }: Execution, updateId: string): void {
+    keep(this.#updates, { workflowExecution: { workflowId, runId }, updateId });
+  }
+
+  /** Mostly the latest. */
+  updateRef(): UpdateRef {
+    const latest = this.#updates.at(-this.draws.int(1, 10));
+    return latest === undefined || this.draws.chance(0.1) ? { workflowExecution: this.execution(), updateId: 'u0' } : latest;
+  }
 
   noteRun({ workflowId, runId }: Execution): void {
     keep(this.#runs, { workflowId, runId });
