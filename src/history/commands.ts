@@ -11,8 +11,9 @@ import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { ShardTaskRequest } from './shard-tasks/shard-task-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
-import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
+import type { FireTimer } from './timer/fire-timer-command.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update/update-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
@@ -36,6 +37,10 @@ export type StartAttributes = {
   readonly userMetadata: Uint8Array | undefined;
   readonly links: readonly Uint8Array[];
   readonly priority: Uint8Array | undefined;
+  /** With its defaults. */
+  readonly retryPolicy: RetryPolicy | undefined;
+  /** '' = none. */
+  readonly cronSchedule: string;
 };
 
 /**
@@ -186,7 +191,7 @@ export type CompleteWorkflowTask = {
   readonly meteringMetadata: Uint8Array | undefined;
   readonly workerVersion: Uint8Array | undefined;
   readonly binaryChecksum: string;
-  /** Run id of a continue-as-new, if there is one. */
+  /** Of the run that goes on in this one's place, if one does. */
   readonly newRunId: string;
   /** Poll request id of an inline task. */
   readonly pollRequestId: string;
@@ -327,9 +332,6 @@ export type ReadHistory = {
   readonly eventsMax: number;
   readonly bytesMax: number;
 };
-
-/** A timer of the folded state is due. No reply. */
-export type FireTimer = { readonly kind: 'fireTimer'; readonly taskId: number; readonly jitter: number };
 
 /** The answer to an outbox task of this shard: how its target took it. No reply. */
 export type FinishOutboxTask = {

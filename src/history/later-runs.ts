@@ -4,6 +4,6 @@
  */
 import type { RunView } from './state.ts';
 
-export function isLaterRun(run: RunView): boolean {
-  return run.updates.size > 0;
+export function isLaterRun({ updates, startedWith }: RunView): boolean {
+  return updates.size > 0 || startedWith !== undefined;
 }

@@ -66,10 +66,6 @@ export type HistoryLimits = {
    * `system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute`.
    */
   readonly workflowTaskProblemsReported: number;
-  readonly activityRetryIntervalMsDefault: number;
-  readonly activityRetryCoefficientDefault: number;
-  /** Times the initial interval. */
-  readonly activityRetryIntervalFactorMax: number;
   /** Finished tasks that one record carries along; the others go with the next. */
   readonly finishedTasksPerRecordMax: number;
   /** Of a closed run, where the start names none. */
@@ -132,9 +128,6 @@ export const defaultHistoryLimits: HistoryLimits = {
   workflowTaskBackoffMs: 5000,
   workflowTaskBackoffMsMax: 10 * minute,
   workflowTaskProblemsReported: 5,
-  activityRetryIntervalMsDefault: 1000,
-  activityRetryCoefficientDefault: 2,
-  activityRetryIntervalFactorMax: 100,
   finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
   retentionRecheckMs: 60 * minute,

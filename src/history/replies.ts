@@ -35,9 +35,7 @@ export type Rejection =
   /** INVALID_ARGUMENT + QueryFailedFailure */
   | { readonly reason: 'query-failed'; readonly message: string; readonly failure: Uint8Array | undefined }
   /** DEADLINE_EXCEEDED */
-  | { readonly reason: 'query-timed-out'; readonly message: string }
-  /** UNIMPLEMENTED: names the field that is not built yet. */
-  | { readonly reason: 'not-built'; readonly message: string };
+  | { readonly reason: 'query-timed-out'; readonly message: string };
 
 export type Rejected = { readonly kind: 'rejected'; readonly rejection: Rejection };
 

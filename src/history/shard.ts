@@ -36,6 +36,7 @@ export class Shard implements ShardView {
   letterMarks: LetterMarks | undefined;
   /** Once true, for ever: what such a task has left in rows stays when it has ended. */
   hasLaterTasks: true | undefined;
+  /** Likewise, of runs. */
   hasLaterRuns: true | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();

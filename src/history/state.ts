@@ -15,6 +15,7 @@ import type {
   StartChildWorkflowExecutionInitiatedAttributes,
   TaskQueue,
   WorkflowExecution,
+  WorkflowExecutionStartedAttributes,
 } from './generated/public-api.ts';
 import { Pending, type PendingView } from './pending.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
@@ -216,7 +217,7 @@ export type Run = {
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
   status: number;
   closeTimeMs: number;
-  /** The run that came after this one through continue-as-new; '' = none. */
+  /** The next run of the chain (execution/next-run.ts); '' = none. */
   successorRunId: string;
   retentionMs: number;
   nextEventId: number;
@@ -232,6 +233,11 @@ export type Run = {
   closeAttempted: boolean;
   sticky: StickyAttributes | undefined;
   cancelRequested: boolean;
+  /**
+   * Its first event, of a run with a retry policy or a cron schedule: the next one begins with the same. Until it closes; undefined: it has
+   * neither.
+   */
+  startedWith: WorkflowExecutionStartedAttributes | undefined;
   memo: Uint8Array | undefined;
   searchAttributes: Uint8Array | undefined;
   signalCount: number;
@@ -303,6 +309,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     closeAttempted: false,
     sticky: undefined,
     cancelRequested: false,
+    startedWith: undefined,
     memo: undefined,
     searchAttributes: undefined,
     signalCount: 0,
@@ -339,6 +346,11 @@ export function forkRun(run: RunView): Run {
   fork.externalSignals = run.externalSignals.fork();
   fork.externalCancels = run.externalCancels.fork();
   return fork;
+}
+
+/** No worker has seen it, and none is to see it before its execution time. */
+export function isInFirstBackoff(run: Pick<RunView, 'start' | 'workflowTask' | 'previousStartedEventId'>): boolean {
+  return run.start.executionTimeMs > run.start.startTimeMs && run.workflowTask === undefined && run.previousStartedEventId === 0;
 }
 
 export function isRunning(run: Pick<RunView, 'status'>): boolean {

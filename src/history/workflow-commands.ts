@@ -67,7 +67,6 @@ export type WorkflowCommand =
         readonly initiator: number;
         readonly failure: Uint8Array | undefined;
         readonly lastCompletionResult: Uint8Array | undefined;
-        /** Set: refused, workflow retry and cron are not built yet. */
         readonly retryPolicy: RetryPolicy | undefined;
         readonly cronSchedule: string;
         readonly inheritBuildId: boolean;

@@ -76,7 +76,6 @@ const rows: {
     codes.INVALID_ARGUMENT,
     { type: 'QueryFailedFailure', fields: { failure: { message: 'unknown query' } } },
   ],
-  'not-built': [{ reason: 'not-built', message: 'm' }, codes.UNIMPLEMENTED, none],
 };
 
 test.each(Object.values(rows).map((row) => [row[0].reason, ...row] as const))(

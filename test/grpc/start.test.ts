@@ -93,6 +93,21 @@ test('a start becomes a command and an answer', async () => {
   ]);
 });
 
+const retryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };
+
+test('a retry policy gets its defaults, and with one attempt nothing else of it matters; a cron schedule is passed on', async () => {
+  await bench.client.call('StartWorkflowExecution', start({ retryPolicy, cronSchedule: 'CRON_TZ=Europe/London 0 9 * * MON-FRI' }));
+  const once = { ...retryPolicy, maximumAttempts: 1, backoffCoefficient: 0.1, initialIntervalMs: -1, maximumIntervalMs: -1 };
+  await bench.client.call('StartWorkflowExecution', start({ retryPolicy: once }));
+  await bench.client.call('StartWorkflowExecution', start({}));
+  const withDefaults = { ...retryPolicy, initialIntervalMs: 1_000, backoffCoefficient: 2, maximumIntervalMs: 100_000 };
+  expect(bench.stub.historyCommands).toMatchObject([
+    { start: { retryPolicy: withDefaults, cronSchedule: 'CRON_TZ=Europe/London 0 9 * * MON-FRI' } },
+    { start: { retryPolicy: once, cronSchedule: '' } },
+    { start: { retryPolicy: undefined, cronSchedule: '' } },
+  ]);
+});
+
 const long = 'x'.repeat(1_001);
 
 describe('a start that is malformed is refused before any actor is asked', () => {
@@ -115,6 +130,16 @@ describe('a start that is malformed is refused before any actor is asked', () =>
     ['An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration', { workflowTaskTimeoutMs: -1 }],
     ['An invalid WorkflowStartDelaySeconds is set on request. cause: negative duration', { workflowStartDelayMs: -1 }],
     ['CronSchedule and WorkflowStartDelay may not be used together.', { cronSchedule: '* * * * *', workflowStartDelayMs: 1 }],
+    ['invalid CronSchedule.', { cronSchedule: '* * * *' }],
+    ['invalid CronSchedule.', { cronSchedule: 'CRON_TZ=Nowhere/City @daily' }],
+    ['invalid CronSchedule, no time can be found to satisfy the schedule', { cronSchedule: '0 0 31 2 *' }],
+    ['invalid InitialInterval set on retry policy: negative duration', { retryPolicy: { ...retryPolicy, initialIntervalMs: -1 } }],
+    ['BackoffCoefficient cannot be less than 1 on retry policy.', { retryPolicy: { ...retryPolicy, backoffCoefficient: 0.5 } }],
+    ['BackoffCoefficient cannot be less than 1 on retry policy.', { retryPolicy: { ...retryPolicy, backoffCoefficient: Number.NaN } }],
+    ['invalid MaximumInterval set on retry policy: negative duration', { retryPolicy: { ...retryPolicy, maximumIntervalMs: -1 } }],
+    ['MaximumInterval cannot be less than InitialInterval on retry policy.', { retryPolicy: { ...retryPolicy, maximumIntervalMs: 999 } }],
+    ['MaximumAttempts cannot be negative on retry policy.', { retryPolicy: { ...retryPolicy, maximumAttempts: -1 } }],
+    ['Invalid timeout type value: Never.', { retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: ['TemporalTimeout:Never'] } }],
     ['RequestId length exceeds limit.', { requestId: long }],
     ["priority key can't be negative", { priority: priorityOf({ priorityKey: -1 }) }],
     ['fairness key length exceeds limit', { priority: priorityOf({ fairnessKey: 'x'.repeat(65) }) }],
@@ -157,13 +182,6 @@ describe('a start that is malformed is refused before any actor is asked', () =>
 
 describe('a field that is not built is refused by its name', () => {
   test.each<[string, Partial<StartWorkflowExecutionRequest>]>([
-    ['cron_schedule', { cronSchedule: '* * * * *' }],
-    [
-      'retry_policy of a workflow',
-      {
-        retryPolicy: { initialIntervalMs: 1, backoffCoefficient: 1, maximumIntervalMs: 1, maximumAttempts: 1, nonRetryableErrorTypes: [] },
-      },
-    ],
     ['versioning_override', { versioningOverride: new Uint8Array(0) }],
     ['time_skipping_config', { timeSkippingConfig: new Uint8Array(0) }],
     ['continued_failure', { continuedFailure: new Uint8Array(0) }],

@@ -444,7 +444,6 @@ describe('completions', () => {
     ['unhandled-command', 'UnhandledCommand', codes.INVALID_ARGUMENT, ''],
     ['bad-command', 'BadStartTimerAttributes: TimerId is not set on StartTimerCommand.', codes.INVALID_ARGUMENT, ''],
     ['task-not-found', 'Workflow task not found.', codes.NOT_FOUND, 'NotFoundFailure'],
-    ['not-built', 'cron_schedule is not supported by this server yet', codes.UNIMPLEMENTED, ''],
   ] as const)('rejected as %s', async (reason, message, code, detail) => {
     bench.stub.answers.history = () => ({ kind: 'rejected', rejection: { reason, message } });
     const error = await bench.client.refusal('RespondWorkflowTaskCompleted', await complete({}));

@@ -311,17 +311,26 @@ test('a close command must be the last: nothing changes, the task stays', () => 
   shard.complete(task, [completeWorkflow()]);
 });
 
+const continues = 'on ContinueAsNewWorkflowExecutionCommand';
+const starts = 'on StartChildWorkflowExecutionCommand';
+const tooFlat = { ...retryPolicy, backoffCoefficient: 0.5, maximumAttempts: 0 };
+const flatText = 'BackoffCoefficient cannot be less than 1 on retry policy.';
+const neverText = 'invalid CronSchedule, no time can be found to satisfy the schedule';
+const continued = 'WorkflowType=Type TaskQueue=';
+const child = 'WorkflowId=child WorkflowType=';
+
 test.each([
-  ['ContinueAsNewWorkflowExecutionCommandAttributes.retry_policy', continueAsNew({ retryPolicy })],
-  ['ContinueAsNewWorkflowExecutionCommandAttributes.cron_schedule', continueAsNew({ cronSchedule: '* * * * *' })],
-  ['StartChildWorkflowExecutionCommandAttributes.retry_policy', startChild({ retryPolicy })],
-  ['StartChildWorkflowExecutionCommandAttributes.cron_schedule', startChild({ cronSchedule: '* * * * *' })],
-])('%s is refused by name, never ignored', (field, command) => {
+  [11, `invalid WorkflowRetryPolicy ${continues}: ${flatText}. ${continued}`, continueAsNew({ retryPolicy: tooFlat })],
+  [11, `invalid CronSchedule ${continues}: invalid CronSchedule.. ${continued}`, continueAsNew({ cronSchedule: '61 * * * *' })],
+  [16, `invalid WorkflowRetryPolicy ${starts}: ${flatText}. ${child}`, startChild({ retryPolicy: tooFlat })],
+  [16, `invalid CronSchedule ${starts}: invalid CronSchedule.. ${child}`, startChild({ cronSchedule: '* * *' })],
+  [16, `invalid CronSchedule ${starts}: ${neverText}. ${child}`, startChild({ cronSchedule: '0 0 31 2 *' })],
+])('cause %i: %s', (cause, text, command) => {
   const shard = new ShardUnderTest();
   shard.start();
-  const rejection = shard.expectRejected(shard.completion(shard.pollWorkflowTask(), [command]));
-  expect(rejection.reason).toBe('not-built');
-  expect(rejection.message).toContain(field);
+  const rejection = shard.completeBadly(shard.pollWorkflowTask(), [command]);
+  expect(rejection.message).toContain(text);
+  expect(shard.lastEvent('workflowTaskFailed').attributes.cause).toBe(cause);
 });
 
 test('a command passes on its user metadata', () => {

@@ -1,4 +1,5 @@
 /** Programs that write every kind of record: what the golden journals hold (golden.test.ts). */
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import type { RequestCancelWorkflow } from '../../src/history/commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
@@ -22,6 +23,35 @@ import {
 } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
+
+/** A retry, a cron schedule, and what a run of either leaves open. */
+export function chains(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  const retryPolicy = {
+    initialIntervalMs: 1_500,
+    backoffCoefficient: 2.5,
+    maximumIntervalMs: 60_000,
+    maximumAttempts: 2,
+    nonRetryableErrorTypes: ['Final', 'TemporalTimeout:StartToClose'],
+  };
+  shard.start({
+    start: { retryPolicy, cronSchedule: 'CRON_TZ=Europe/London 30 9 * * MON-FRI', runTimeoutMs: 20_000, memo: fields({ note: '1' }) },
+  });
+  const facts = { kind: 'application', type: 'Passing', nonRetryable: false, nextRetryDelayMs: 0, message: 'no' } as const;
+  const failure = {
+    facts,
+    bytes: historyWire.encodeFailure({ message: 'no', cause: undefined, info: { kind: 'server', nonRetryable: false } }),
+  };
+  const fail = { type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } } as const;
+  for (const command of [completeWorkflow(), fail, fail]) {
+    shard.fireNextTimer();
+    shard.complete(shard.pollWorkflowTask(), [command]);
+  }
+  shard.start({ key: { namespaceId, workflowId: 'other', runId: '' }, start: { retryPolicy, runTimeoutMs: 20_000 } });
+  shard.advance(20_000);
+  shard.fireDueTimers();
+  return shard;
+}
 
 /** Every fact and every task at least once. */
 export function everything(): ShardUnderTest {

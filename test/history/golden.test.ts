@@ -15,7 +15,7 @@ import { isTimer, type Task } from '../../src/history/tasks.ts';
 import { laterTasks } from '../topics/codec/full-state.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { asideAndBack, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
+import { asideAndBack, chains, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { bytes, namespaceId, protocolMessage, ShardUnderTest, updateWorkflow } from './shard-under-test.ts';
 
@@ -250,6 +250,17 @@ function updates(): { readonly records: readonly HistoryRecord[] } {
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('r')], { messages: [completed] });
   return { records: shard.records.filter(({ schema }) => schema === 6) };
 }
+
+test('schema 6 is still read, and means what it meant: runs with a retry policy and a cron schedule', () => {
+  const { records, core } = chains();
+  const values = recordsOf('golden/history-journal-v6-chains');
+  expect(records.map((record) => historyCodec.encode(record).value)).toEqual(values);
+  // The last one closes a run for good: earlier programs read that.
+  expect(records.map(({ schema }) => schema)).toEqual([...Array.from({ length: records.length - 1 }, () => 6), 1]);
+  const read = new HistoryCore({ wire: historyWire });
+  for (const value of values) read.evolve(historyCodec.decode(value, 6));
+  expect(read.canonicalState()).toBe(core.canonicalState());
+});
 
 const about = { namespaceId: '', namespace: '', workflowId: '', runId: '', runs: [], tasks: [] };
 

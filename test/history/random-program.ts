@@ -1,13 +1,14 @@
 /** Random programs of commands against one shard, as worker, client and clock together would cause them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { OutboxMessage, RunKey } from '../../src/history/commands.ts';
+import type { OutboxMessage, RunKey, StartAttributes } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
 import type { UpdateMessage } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import {
   activityRef,
   bytes,
@@ -42,6 +43,10 @@ export const searchAttributeTexts: readonly Readonly<Record<string, string>>[] =
   { CustomKeywordField: 'null' },
 ];
 
+/** Attempts of a retry policy; undefined: there is none. */
+const retriesOf = fc.constantFrom(undefined, undefined, 0, 1, 2);
+const cronOf = fc.constantFrom('', '', '', '@every 2s', '* * * * *');
+
 const workflowCommand = fc.oneof(
   {
     weight: 4,
@@ -57,7 +62,10 @@ const workflowCommand = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('timer' as const), id: fc.nat(2), ms: fc.constantFrom(0, 500, 5000) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelTimer' as const), id: fc.nat(2) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelActivity' as const), n: number }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('child' as const), id: fc.nat(2), policy: fc.nat(3) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('child' as const), id: fc.nat(2), policy: fc.nat(3), retries: retriesOf, cron: cronOf }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('signalOther' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancelOther' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('marker' as const) }) },
@@ -81,6 +89,9 @@ export const programStep = fc.oneof(
       conflict: fc.nat(2),
       delay: fc.constantFrom(0, 0, 1000),
       run: fc.constantFrom(0, 0, 8000),
+      execution: fc.constantFrom(0, 0, 0, 20_000),
+      retries: retriesOf,
+      cron: cronOf,
       attributes: fc.constantFrom(undefined, ...searchAttributeTexts),
     }),
   },
@@ -97,6 +108,8 @@ export const programStep = fc.oneof(
       n: number,
       commands: fc.array(workflowCommand, { maxLength: 4 }),
       close: closeCommand,
+      retries: retriesOf,
+      cron: cronOf,
       sticky: fc.boolean(),
       inline: fc.boolean(),
       force: fc.boolean(),
@@ -185,8 +198,11 @@ export class Program {
             policies: { reusePolicy: [1, 2, 3][step.reuse] as 1 | 2 | 3, conflictPolicy: [1, 2, 3][step.conflict] as 1 | 2 | 3 },
             onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },
             start: {
-              startDelayMs: step.delay,
+              startDelayMs: step.cron === '' ? step.delay : 0,
               runTimeoutMs: step.run,
+              executionTimeoutMs: step.execution,
+              retryPolicy: policyOf(step.retries),
+              cronSchedule: step.cron,
               searchAttributes: step.attributes === undefined ? undefined : fields(step.attributes),
             },
           }),
@@ -361,14 +377,13 @@ export class Program {
     if (task === undefined) return;
     const commands: WorkflowCommand[] = step.commands.map((command) => this.#command(command, task.key.runId));
     if (step.close === 'complete') commands.push(completeWorkflow());
-    if (step.close === 'continue') commands.push(continueAsNew());
+    if (step.close === 'continue') commands.push(continueAsNew({ retryPolicy: policyOf(step.retries), cronSchedule: step.cron }));
     if (step.close === 'cancel')
       commands.push({ type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } });
     if (step.close === 'fail') {
-      const failure = {
-        facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 0, message: '' },
-        bytes: bytes('f'),
-      } as const;
+      const facts = { kind: 'application', type: 'T', nonRetryable: step.n % 5 === 0, nextRetryDelayMs: 0, message: 'f' } as const;
+      const info = { kind: 'application', type: 'T', nonRetryable: facts.nonRetryable } as const;
+      const failure = { facts, bytes: historyWire.encodeFailure({ message: 'f', cause: undefined, info }) };
       commands.push({ type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } });
     }
     const messages = task.updates.flatMap(({ updateId }) => answersTo(updateId, step.updates));
@@ -418,7 +433,12 @@ export class Program {
           )?.eventId ?? 1,
         );
       case 'child':
-        return startChild({ workflowId: ids[command.id] ?? 'child', parentClosePolicy: command.policy });
+        return startChild({
+          workflowId: ids[command.id] ?? 'child',
+          parentClosePolicy: command.policy,
+          retryPolicy: policyOf(command.retries),
+          cronSchedule: command.cron,
+        });
       case 'signalOther':
         return {
           type: 'signalExternalWorkflowExecution',
@@ -520,6 +540,11 @@ function stampOf(shard: ShardUnderTest, reply: StartedWorkflowTask, stamp: numbe
       events.some(({ event }) => event.type === 'workflowTaskScheduled' && event.eventId === reply.scheduledEventId),
     );
   return renewed === true ? stamp + 1 : stamp;
+}
+
+function policyOf(maximumAttempts: number | undefined): StartAttributes['retryPolicy'] {
+  if (maximumAttempts === undefined) return undefined;
+  return { initialIntervalMs: 300, backoffCoefficient: 3, maximumIntervalMs: 2_000, maximumAttempts, nonRetryableErrorTypes: ['Other'] };
 }
 
 function keyOf(id: number): RunKey {

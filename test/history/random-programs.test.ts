@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText } from '../../src/history/canonical.ts';
 import { evolve } from '../../src/history/evolve.ts';
+import { retryState } from '../../src/history/generated/enums.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
@@ -120,6 +121,40 @@ function checkHistory(events: readonly HistoryEvent[]): void {
   }
 }
 
+/** A run that another goes on for names it, and the next one says what of the chain is its own. */
+function checkChains(shard: ShardUnderTest): void {
+  for (const runId of shard.runIds()) {
+    const events = shard.events(runId);
+    const [started, close] = [events[0], events.at(-1)];
+    if (started?.type !== 'workflowExecutionStarted' || close === undefined || !('newExecutionRunId' in close.attributes)) continue;
+    const { newExecutionRunId } = close.attributes;
+    const { retryPolicy, cronSchedule, attempt, firstExecutionRunId, workflowExecutionExpirationTimeMs } = started.attributes;
+    const retries = 'retryState' in close.attributes && close.attributes.retryState === retryState.inProgress;
+    if (retries) expect([retryPolicy !== undefined, newExecutionRunId]).not.toEqual([true, '']);
+    if (retryPolicy === undefined || attempt === retryPolicy.maximumAttempts) expect(retries, 'no attempt is left').toBe(false);
+    if (close.type !== 'workflowExecutionContinuedAsNew') {
+      const isOver = workflowExecutionExpirationTimeMs > 0 && close.eventTimeMs >= workflowExecutionExpirationTimeMs;
+      const goesOn = retries || (cronSchedule !== '' && !(isOver && close.type === 'workflowExecutionTimedOut'));
+      expect(newExecutionRunId !== '', `${close.type} of a run on ${cronSchedule}`).toBe(goesOn);
+    }
+    if (newExecutionRunId === '') continue;
+    const next = shard.events(newExecutionRunId)[0];
+    expect(next?.attributes).toMatchObject({ firstExecutionRunId, continuedExecutionRunId: runId, workflowExecutionExpirationTimeMs });
+    if (close.type === 'workflowExecutionContinuedAsNew') continue;
+    const { input, memo, searchAttributes } = started.attributes;
+    const again = {
+      retryPolicy,
+      cronSchedule,
+      input,
+      memo,
+      searchAttributes,
+      attempt: retries ? attempt + 1 : 1,
+      initiator: retries ? 2 : 3,
+    };
+    expect(next?.attributes).toMatchObject(again);
+  }
+}
+
 /** What waits for a worker is in a queue, and nothing else is. */
 function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities, aside }: Description): void {
   const tasks = [...shard.core.pendingTransferTasks()].filter((task) => task.key.runId === key.runId);
@@ -191,6 +226,7 @@ function checkAll(shard: ShardUnderTest): void {
     const inBackoff = seenUntil < 0 && reply.executionTimeMs > reply.startTimeMs;
     expect(inBackoff ? [] : unseen.map(({ type }) => type), 'news without a workflow task').toEqual([]);
   }
+  checkChains(shard);
   checkNobodySleeps(shard);
   checkNothingStays(shard);
 }

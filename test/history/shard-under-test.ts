@@ -348,7 +348,7 @@ export class ShardUnderTest {
     for (let fired = 0; fired < 1000; fired++) {
       const next = this.nextTimer();
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
-      this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5 });
+      this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId() });
     }
     throw new Error('timers fire without end');
   }
@@ -415,6 +415,8 @@ export function startAttributes(change: Partial<StartAttributes> = {}): StartAtt
     userMetadata: undefined,
     links: [],
     priority: undefined,
+    retryPolicy: undefined,
+    cronSchedule: '',
     ...change,
   };
 }

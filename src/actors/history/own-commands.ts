@@ -20,6 +20,7 @@ import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import { type BesideTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';
 import { errorText } from '../../kernel/error-text.ts';
+import { uuidAt } from '../../kernel/uuid.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import type { FailedTasks } from './hand-over/failed-tasks.ts';
@@ -55,6 +56,7 @@ export class OwnCommands {
   readonly #failed: FailedTasks;
   readonly #side: SideTasks;
   readonly #namespaces: TaskNamespaces | undefined;
+  readonly #clock: Clock;
   readonly #random: Random;
   readonly #attempts: FailedAttempts;
   readonly #loads: FailedAttempts;
@@ -68,6 +70,7 @@ export class OwnCommands {
     this.#failed = failed;
     this.#side = side;
     this.#namespaces = namespaces;
+    this.#clock = clock;
     this.#random = random;
     this.#attempts = new FailedAttempts(clock);
     this.#loads = new FailedAttempts(clock);
@@ -112,7 +115,8 @@ export class OwnCommands {
     const task = this.#core.timerTask(due.taskId);
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
     if (task !== undefined && runsBeside(task)) return this.#runBeside(task);
-    this.submit({ kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() });
+    const fire = { kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() } as const;
+    this.submit(task?.kind === 'runTimeout' ? { ...fire, newRunId: uuidAt(this.#clock.wallMs(), this.#random.nonce()) } : fire);
   }
 
   /** False: it stays out of the way for a while. */

@@ -50,8 +50,6 @@ export function historyRejection(rejection: Rejection): StatusError {
       return queryFailed(rejection.message, rejection.failure);
     case 'query-timed-out':
       return deadlineExceeded(rejection.message);
-    case 'not-built':
-      return new StatusError(statusCode.unimplemented, rejection.message);
     default:
       return unreachable(rejection);
   }

@@ -82,7 +82,8 @@ export const bounds = {
   'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
   'TaskQueue.kind': known(TaskQueueKind, 'task queue kind'),
 
-  // Of activities; of a workflow, a policy is refused whatever it holds. With one attempt nothing else of it matters.
+  // Of activities, and of workflows that commands ask for; a start is refused by the edge, with the same texts. With one attempt nothing else of it
+  // matters.
   'RetryPolicy.initial_interval': notNegative('core', 'invalid InitialInterval set on retry policy: negative duration'),
   'RetryPolicy.backoff_coefficient': {
     by: 'core',

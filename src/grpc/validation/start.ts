@@ -2,6 +2,8 @@ import type { IdPolicies, StartAttributes } from '../../history/commands.ts';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/generated/lean/enums.ts';
 import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { cronProblem } from '../../kernel/cron-backoff.ts';
+import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBound } from './bounds.ts';
 import { checkBlob, checkLength, checkMemo, type EdgeLimits, isTooLong } from './lengths.ts';
@@ -62,16 +64,20 @@ export function startAttributes(
   request: StartFields,
   namespace: Namespace,
   limits: EdgeLimits,
+  nowMs: number,
   texts: StartTexts = startTexts,
 ): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
   if (isTooLong(request.workflowId, limits)) {
     throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/${limits.idBytesMax})`);
   }
+  const retryPolicy = checkedRetryPolicy(request.retryPolicy);
   checkBound('StartWorkflowExecutionRequest.workflow_start_delay', request.workflowStartDelayMs);
   if (request.cronSchedule !== '' && request.workflowStartDelayMs !== 0) {
     throw invalidArgument('CronSchedule and WorkflowStartDelay may not be used together.');
   }
+  const cronIs = cronProblem(request.cronSchedule, nowMs);
+  if (cronIs !== undefined) throw invalidArgument(cronIs);
   const workflowType = request.workflowType?.name ?? '';
   if (workflowType === '') throw invalidArgument(texts.noType);
   if (isTooLong(workflowType, limits)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType), limits.idBytesMax));
@@ -105,7 +111,18 @@ export function startAttributes(
     userMetadata: request.userMetadata,
     links: request.links,
     priority: request.priority,
+    retryPolicy,
+    cronSchedule: request.cronSchedule,
   };
+}
+
+/** With its defaults. A workflow without a policy is not retried. */
+function checkedRetryPolicy(given: StartFields['retryPolicy']): StartAttributes['retryPolicy'] {
+  if (given === undefined) return undefined;
+  const policy = withRetryDefaults(given);
+  const problem = retryPolicyProblem(policy);
+  if (problem !== undefined) throw invalidArgument(problem);
+  return policy;
 }
 
 export function checkLinks(links: readonly Uint8Array[]): void {
@@ -161,8 +178,6 @@ function conflictPolicy(value: number, fallback: 1 | 2): 1 | 2 | 3 {
 }
 
 function refuseUnbuilt(request: StartFields): void {
-  if (request.cronSchedule !== '') throw notBuilt('cron_schedule');
-  if (request.retryPolicy !== undefined) throw notBuilt('retry_policy of a workflow');
   if (request.versioningOverride !== undefined) throw notBuilt('versioning_override');
   if (request.timeSkippingConfig !== undefined) throw notBuilt('time_skipping_config');
 }

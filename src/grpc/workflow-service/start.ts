@@ -47,7 +47,7 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
 
 /** Throws what is wrong with the request. */
 export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
-  const attributes = startAttributes(request, namespace, context.limits);
+  const attributes = startAttributes(request, namespace, context.limits, context.nowMs());
   const limits = context.ports.callbacks.limitsOf(namespace.name);
   const { callbacks, links: callbackLinks } = checkCallbacks(request.completionCallbacks, limits);
   // What a callback brings along need not stand in the event twice.
@@ -110,7 +110,7 @@ async function signalWithStart(
       `signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/${context.limits.idBytesMax})`,
     );
   }
-  const attributes = startAttributes(request, namespace, context.limits, signalWithStartTexts);
+  const attributes = startAttributes(request, namespace, context.limits, context.nowMs(), signalWithStartTexts);
   checkBlob(request.signalInput, 'payloads', context.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
   checkBound('SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy', request.workflowIdConflictPolicy);

@@ -1,10 +1,8 @@
 /** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { dispatchActivity } from './activity-task.ts';
-import { durationMsMax } from '../../kernel/duration.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
-import type { RetryPolicy } from '../generated/public-api.ts';
-import type { HistoryLimits } from '../limits.ts';
+import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
 import {
   bad,
@@ -29,7 +27,7 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
   if (a === undefined) return bad(cause, 'ScheduleActivityTaskCommandAttributes is not set on ScheduleActivityTaskCommand.');
   const problem = problemOf(completion, a);
   if (problem !== undefined) return bad(cause, problem);
-  const retryPolicy = withDefaults(a.retryPolicy, limits);
+  const retryPolicy = withRetryDefaults(a.retryPolicy);
   const retryProblem = retryPolicyProblem(retryPolicy);
   if (retryProblem !== undefined) return bad(cause, retryProblem);
   const priorityIs = a.priority === undefined ? undefined : priorityProblem(run.draft.wire.decodePriority(a.priority));
@@ -118,39 +116,4 @@ export function normalisedTimeouts(a: Timeouts, runTimeoutMs: number): Timeouts 
     startToCloseTimeoutMs: startToClose,
     heartbeatTimeoutMs: Math.min(a.heartbeatTimeoutMs, startToClose),
   };
-}
-
-function withDefaults(policy: RetryPolicy | undefined, limits: HistoryLimits): RetryPolicy {
-  const initialIntervalMs =
-    policy === undefined || policy.initialIntervalMs === 0 ? limits.activityRetryIntervalMsDefault : policy.initialIntervalMs;
-  return {
-    initialIntervalMs,
-    backoffCoefficient:
-      policy === undefined || policy.backoffCoefficient === 0 ? limits.activityRetryCoefficientDefault : policy.backoffCoefficient,
-    maximumIntervalMs:
-      policy === undefined || policy.maximumIntervalMs === 0
-        ? Math.min(initialIntervalMs * limits.activityRetryIntervalFactorMax, durationMsMax)
-        : policy.maximumIntervalMs,
-    maximumAttempts: policy?.maximumAttempts ?? 0,
-    nonRetryableErrorTypes: policy?.nonRetryableErrorTypes ?? [],
-  };
-}
-
-function retryPolicyProblem(policy: RetryPolicy): string | undefined {
-  // One attempt only: the rest of the policy never matters.
-  if (policy.maximumAttempts === 1) return undefined;
-  if (policy.initialIntervalMs < 0) return 'invalid InitialInterval set on retry policy: negative duration';
-  // NaN is not less than 1 either.
-  if (!(policy.backoffCoefficient >= 1)) return 'BackoffCoefficient cannot be less than 1 on retry policy.';
-  if (policy.maximumIntervalMs < 0) return 'invalid MaximumInterval set on retry policy: negative duration';
-  if (policy.maximumIntervalMs > 0 && policy.maximumIntervalMs < policy.initialIntervalMs) {
-    return 'MaximumInterval cannot be less than InitialInterval on retry policy.';
-  }
-  if (policy.maximumAttempts < 0) return 'MaximumAttempts cannot be negative on retry policy.';
-  for (const type of policy.nonRetryableErrorTypes) {
-    if (!type.startsWith('TemporalTimeout:')) continue;
-    const name = type.slice('TemporalTimeout:'.length);
-    if (!['StartToClose', 'ScheduleToStart', 'ScheduleToClose', 'Heartbeat'].includes(name)) return `Invalid timeout type value: ${name}.`;
-  }
-  return undefined;
 }

@@ -9,7 +9,7 @@ import type { BehindCut } from '../residency/runs-behind.ts';
 
 /**
  * Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over, or letters executed.
- * v4: there are, or were, tasks of later kinds (`isOfLaterKind`). The lowest that says all is written. What a later version has written is not read.
+ * v4: there are, or were, tasks of later kinds (`isOfLaterKind`). v5: runs that have what came later (`isLaterRun`). The lowest that says all is written. What a later version has written is not read.
  */
 export const stateSchema = 1;
 export const stateSchemaBehind = 2;

@@ -105,6 +105,8 @@ function startChild(run: RunView, child: Child, { namespaceId }: RunKey, newRunI
       userMetadata: child.userMetadata,
       links: [],
       priority: mergedPriority(run.start.priority, a.priority),
+      retryPolicy: a.retryPolicy,
+      cronSchedule: a.cronSchedule,
     },
     policies: {
       reusePolicy: reusePolicyOf(a.workflowIdReusePolicy),

@@ -1,6 +1,8 @@
 /** START_CHILD_WORKFLOW_EXECUTION: the child is started by an outbox task, in whichever shard it belongs to. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
+import { cronProblem } from '../../kernel/cron-backoff.ts';
 import { effectiveRunTimeout, effectiveTaskTimeout } from '../execution/begin-run.ts';
+import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { memoProblem } from '../fields.ts';
@@ -36,6 +38,11 @@ export function startChildWorkflowExecution(
   const problem = problemOf(completion, a);
   if (problem !== undefined) return bad(cause, problem);
   const where = `WorkflowId=${a.workflowId} WorkflowType=${a.workflowType} Namespace=${a.namespace}`;
+  const retryPolicy = a.retryPolicy === undefined ? undefined : withRetryDefaults(a.retryPolicy);
+  const retryIs = retryPolicy === undefined ? undefined : retryPolicyProblem(retryPolicy);
+  if (retryIs !== undefined) return bad(cause, `invalid WorkflowRetryPolicy on StartChildWorkflowExecutionCommand: ${retryIs}. ${where}`);
+  const cronIs = cronProblem(a.cronSchedule, run.draft.nowMs);
+  if (cronIs !== undefined) return bad(cause, `invalid CronSchedule on StartChildWorkflowExecutionCommand: ${cronIs}. ${where}`);
   const priorityIs = a.priority === undefined ? undefined : priorityProblem(wire.decodePriority(a.priority));
   if (priorityIs !== undefined) return bad(cause, `Invalid Priority on StartChildWorkflowExecutionCommand: ${priorityIs}. ${where}`);
   const attributeTypes = request.searchAttributeTypesElsewhere?.get(a.namespaceId) ?? request.searchAttributeTypes;
@@ -75,8 +82,8 @@ export function startChildWorkflowExecution(
       control: a.control,
       workflowTaskCompletedEventId: completedEventId,
       workflowIdReusePolicy: a.workflowIdReusePolicy === 0 ? 1 : a.workflowIdReusePolicy,
-      retryPolicy: undefined,
-      cronSchedule: '',
+      retryPolicy,
+      cronSchedule: a.cronSchedule,
       header: a.header,
       memo: a.memo,
       searchAttributes: a.searchAttributes,

@@ -1,7 +1,7 @@
 /** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
 import type { EventMeta, Draft, RunDraft } from '../draft.ts';
 import type { ParentLink, RunKey } from '../commands.ts';
-import type { TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
+import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 
@@ -24,6 +24,10 @@ export type Beginning = {
   /** Of the whole chain; 0 = never. */
   readonly executionExpirationMs: number;
   readonly backoffMs: number;
+  readonly retryPolicy: RetryPolicy | undefined;
+  /** '' = none. */
+  readonly cronSchedule: string;
+  readonly attempt: number;
   readonly firstRunId: string;
   readonly continuedRunId: string;
   readonly initiator: number;
@@ -58,10 +62,10 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
       originalExecutionRunId: b.key.runId,
       identity: b.identity,
       firstExecutionRunId: b.firstRunId,
-      retryPolicy: undefined,
-      attempt: 1,
+      retryPolicy: b.retryPolicy,
+      attempt: b.attempt,
       workflowExecutionExpirationTimeMs: b.executionExpirationMs,
-      cronSchedule: '',
+      cronSchedule: b.cronSchedule,
       firstWorkflowTaskBackoffMs: b.backoffMs,
       memo: b.memo,
       searchAttributes: b.searchAttributes,

@@ -1,11 +1,12 @@
 /** Requests to end a workflow: a cancellation, to which the workflow reacts itself, and a termination, which it never sees. */
+import { beginFirstWorkflowTask } from './begin-run.ts';
 import { decideClose } from './close.ts';
 import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isChildOf } from '../signal/signal.ts';
-import { isRunning, type RunView } from '../state.ts';
+import { isInFirstBackoff, isRunning, type RunView } from '../state.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
@@ -52,12 +53,17 @@ function wrongTarget(run: RunView, { firstExecutionRunId, childOf }: RequestCanc
 
 const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });
 
-/** The parent has recorded this child's start. Whatever woke the child before that is enough as well. */
+/**
+ * The parent has recorded this child's start. Whatever woke the child before that is enough as well; one on a cron schedule waits for its time
+ * from here on.
+ */
 export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
   if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0)
     return { kind: 'done' };
-  ensureWorkflowTask(draft.open(run));
+  const first = draft.open(run);
+  if (isInFirstBackoff(run)) beginFirstWorkflowTask(first);
+  else ensureWorkflowTask(first);
   return { kind: 'done' };
 }

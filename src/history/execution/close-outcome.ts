@@ -3,8 +3,9 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { RunClose } from '../closing-events.ts';
 import type { CloseOutcome } from '../commands.ts';
 
-/** undefined: a successor goes on in the run's place. */
+/** undefined: another run goes on in its place. */
 export function closeOutcome(event: RunClose): CloseOutcome | undefined {
+  if ('newExecutionRunId' in event.attributes && event.attributes.newExecutionRunId !== '') return undefined;
   switch (event.type) {
     case 'workflowExecutionCompleted':
       return { kind: 'completed', result: event.attributes.result };

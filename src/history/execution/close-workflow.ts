@@ -29,8 +29,8 @@ export function completeWorkflowExecution(
   if (exceedsBlob(completion, a.result)) {
     return tooLarge('badScheduleActivityAttributes', 'CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.');
   }
-  const { run, completedEventId } = completion;
-  decideClose(run, { kind: 'completed', result: a.result, completedEventId }, commandMeta(command));
+  const { run, completedEventId, request } = completion;
+  decideClose(run, { kind: 'completed', result: a.result, completedEventId, newRunId: request.newRunId }, commandMeta(command));
   return undefined;
 }
 
@@ -43,8 +43,8 @@ export function failWorkflowExecution(completion: Completion, command: CommandOf
   if (exceedsBlob(completion, a.failure.bytes)) {
     return tooLarge(cause, 'FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.');
   }
-  const { run, completedEventId } = completion;
-  decideClose(run, { kind: 'failed', failure: a.failure.bytes, completedEventId }, commandMeta(command));
+  const { run, completedEventId, request } = completion;
+  decideClose(run, { kind: 'failed', failure: a.failure, completedEventId, newRunId: request.newRunId }, commandMeta(command));
   return undefined;
 }
 

@@ -10,15 +10,17 @@ import { flushBuffer } from './buffer.ts';
 import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
+import { afterFailure, type AfterFailure, nextOnSchedule, workflowTimeout } from './next-run.ts';
+import type { OpaqueFailure } from '../failure.ts';
 import type { RunView } from '../state.ts';
 import { isRunning } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
-/** What ends a run, as its caller knows it. */
+/** What ends a run, as its caller knows it. `newRunId`: of the run that goes on in its place, if one does. */
 type Ending =
-  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined; readonly completedEventId: number }
-  | { readonly kind: 'failed'; readonly failure: Uint8Array; readonly completedEventId: number }
+  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined; readonly completedEventId: number; readonly newRunId: string }
+  | { readonly kind: 'failed'; readonly failure: OpaqueFailure; readonly completedEventId: number; readonly newRunId: string }
   | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined; readonly completedEventId: number }
   | {
       readonly kind: 'continuedAsNew';
@@ -26,7 +28,7 @@ type Ending =
       readonly next: Beginning;
     }
   /** The run's time, or that of its whole execution, is over. */
-  | { readonly kind: 'timedOut' }
+  | { readonly kind: 'timedOut'; readonly newRunId: string }
   | {
       readonly kind: 'terminated';
       readonly reason: string;
@@ -46,39 +48,43 @@ export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): vo
   }
 }
 
-/**
- * Only a worker that asks for it gets a successor: a run that failed or timed out and has a retry policy, or one of a cron schedule, would
- * get its next run here as well.
- */
 function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefined): void {
   switch (ending.kind) {
     case 'completed': {
-      const { result, completedEventId: workflowTaskCompletedEventId } = ending;
-      return closeRun(run, 'workflowExecutionCompleted', { result, workflowTaskCompletedEventId, newExecutionRunId: '' }, meta);
+      const { result, completedEventId: workflowTaskCompletedEventId, newRunId } = ending;
+      const next = nextOnSchedule(run.draft, run.run, { result, failure: undefined }, newRunId);
+      const attributes = { result, workflowTaskCompletedEventId, newExecutionRunId: runIdOf(next) };
+      return closeRun(run, 'workflowExecutionCompleted', attributes, { meta, next });
     }
     case 'failed': {
-      const { failure, completedEventId: workflowTaskCompletedEventId } = ending;
-      const attributes = { failure, retryState: retryState.retryPolicyNotSet, workflowTaskCompletedEventId, newExecutionRunId: '' };
-      return closeRun(run, 'workflowExecutionFailed', attributes, meta);
+      const { failure, completedEventId: workflowTaskCompletedEventId, newRunId } = ending;
+      const { retryState, next } = afterFailure(run.draft, run.run, failure, newRunId);
+      const attributes = { failure: failure.bytes, retryState, workflowTaskCompletedEventId, newExecutionRunId: runIdOf(next) };
+      return closeRun(run, 'workflowExecutionFailed', attributes, { meta, next });
     }
     case 'canceled': {
       const { details, completedEventId: workflowTaskCompletedEventId } = ending;
-      return closeRun(run, 'workflowExecutionCanceled', { workflowTaskCompletedEventId, details }, meta);
+      return closeRun(run, 'workflowExecutionCanceled', { workflowTaskCompletedEventId, details }, { meta });
     }
     case 'continuedAsNew':
-      closeRun(run, 'workflowExecutionContinuedAsNew', ending.attributes, meta);
-      return beginFirstWorkflowTask(beginRun(run.draft, ending.next));
-    case 'timedOut':
+      return closeRun(run, 'workflowExecutionContinuedAsNew', ending.attributes, { meta, next: ending.next });
+    case 'timedOut': {
       forceEndWorkflowTask(run);
-      return closeRun(run, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run.run, run.draft.nowMs), newExecutionRunId: '' });
+      const { retryState, next } = afterTimeout(run, ending.newRunId);
+      return closeRun(run, 'workflowExecutionTimedOut', { retryState, newExecutionRunId: runIdOf(next) }, { next });
+    }
     case 'terminated': {
       const { reason, details, identity, links } = ending;
       forceEndWorkflowTask(run);
-      return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { links });
+      return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { meta: { links } });
     }
     default:
       return unreachable(ending);
   }
+}
+
+function runIdOf(next: Beginning | undefined): string {
+  return next?.key.runId ?? '';
 }
 
 /** The server ends a run that nobody may go on with: a limit, an answer that no worker can receive, a new run in its place. */
@@ -86,26 +92,34 @@ export function terminateByServer(run: RunDraft, reason: string, details?: Uint8
   decideClose(run, { kind: 'terminated', reason, details, identity: 'history-service', links: [] });
 }
 
-/** At the end of the whole execution no policy could start another run. */
-function stateAtTimeout({ start }: RunView, nowMs: number): number {
-  const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
-  return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
+/** The end of the whole execution ends the chain. */
+function afterTimeout({ draft, run }: RunDraft, newRunId: string): AfterFailure {
+  const { executionExpirationMs } = run.start;
+  const executionOver = executionExpirationMs > 0 && draft.nowMs >= executionExpirationMs;
+  return executionOver ? { retryState: retryState.timeout, next: undefined } : afterFailure(draft, run, workflowTimeout(draft), newRunId);
 }
 
-function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
+/** `next`: goes on in its place; absent: nothing does. */
+type AfterClose = { readonly meta?: EventMeta | undefined; readonly next?: Beginning | undefined };
+
+function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], { meta, next }: AfterClose): void {
   run.ensureReal();
   finishPendingTasks(run);
   closeChildren(run);
-  const tellParent = run.run.start.parent !== undefined && kind !== 'workflowExecutionContinuedAsNew';
+  const tellParent = run.run.start.parent !== undefined && next === undefined;
   run.add(kind, attributes, meta);
   assert(!isRunning(run.run), `${kind} closes its run`);
   const { draft } = run;
   // What is left to do after the close is not the task that failed, so the run is taken back.
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
-  // Until it is known what becomes of them, nothing else is forgotten. A run that goes on as another hands them to that.
-  if (run.run.callbacks.length > 0 && kind !== 'workflowExecutionContinuedAsNew') invokeCallbacks(run);
+  // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
+  const handedOn = next !== undefined && next.callbacks.length > 0;
+  if (run.run.callbacks.length > 0 && !handedOn) invokeCallbacks(run);
   else addEndOfRun(run);
+  if (next === undefined) return;
+  assert(next.key.runId !== '', 'the next run has an id');
+  beginFirstWorkflowTask(beginRun(draft, next));
 }
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */

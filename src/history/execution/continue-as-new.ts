@@ -1,10 +1,12 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { callbacksToHandOn, nextRun } from './next-run.ts';
+import { cronProblem } from '../../kernel/cron-backoff.ts';
 import { decideClose } from './close.ts';
 import { memoProblem } from '../fields.ts';
+import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
-import type { RunView } from '../state.ts';
 import { continueAsNewInitiator } from '../generated/enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
 import {
@@ -57,6 +59,13 @@ export function continueAsNewWorkflowExecution(
   if (!isKnown(a.initiator, continueAsNewInitiator.cronSchedule)) {
     return bad(cause, `Invalid Initiator on ContinueAsNewWorkflowExecutionCommand: ${a.initiator}. WorkflowType=${workflowType}`);
   }
+  const where = `WorkflowType=${workflowType} TaskQueue=${taskQueueText(taskQueue.name)}`;
+  const retryPolicy = a.retryPolicy === undefined ? undefined : withRetryDefaults(a.retryPolicy);
+  const retryIs = retryPolicy === undefined ? undefined : retryPolicyProblem(retryPolicy);
+  if (retryIs !== undefined)
+    return bad(cause, `invalid WorkflowRetryPolicy on ContinueAsNewWorkflowExecutionCommand: ${retryIs}. ${where}`);
+  const cronIs = cronProblem(a.cronSchedule, draft.nowMs);
+  if (cronIs !== undefined) return bad(cause, `invalid CronSchedule on ContinueAsNewWorkflowExecutionCommand: ${cronIs}. ${where}`);
   const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, old.namespace, draft.wire, limits);
   if (problem !== undefined) {
     const detail = `invalid SearchAttributes on ContinueAsNewWorkflowExecutionCommand: ${problem}. WorkflowType=${workflowType}`;
@@ -69,8 +78,6 @@ export function continueAsNewWorkflowExecution(
 
   const runTimeoutMs = effectiveRunTimeout(a.runTimeoutMs === 0 ? old.start.runTimeoutMs : a.runTimeoutMs, old.start.executionTimeoutMs);
   const taskTimeoutMs = effectiveTaskTimeout(a.taskTimeoutMs === 0 ? old.start.taskTimeoutMs : a.taskTimeoutMs, runTimeoutMs, limits);
-  const backoffMs = chainedBackoff(old, a.backoffStartIntervalMs, draft.nowMs, limits.chainedRunIntervalMsMin);
-  const { start } = old;
   const attributes = {
     newExecutionRunId: request.newRunId,
     workflowType: { name: workflowType },
@@ -90,35 +97,26 @@ export function continueAsNewWorkflowExecution(
     inheritBuildId: a.inheritBuildId,
     initialVersioningBehavior: 0,
   };
-  const next = {
-    key: { ...old.key, runId: request.newRunId },
-    namespace: old.namespace,
-    requestId: request.newRunId,
-    retentionMs: request.retentionMs ?? old.retentionMs,
+  const next = nextRun(draft, old, {
+    runId: request.newRunId,
+    retentionMs: request.retentionMs,
     workflowType,
     taskQueue,
     input: a.input,
     header: a.header,
     memo: a.memo,
     searchAttributes: a.searchAttributes,
-    priority: start.priority,
-    identity: '',
-    executionTimeoutMs: start.executionTimeoutMs,
     runTimeoutMs,
     taskTimeoutMs,
-    executionExpirationMs: start.executionExpirationMs,
-    backoffMs,
-    firstRunId: start.firstRunId,
-    continuedRunId: old.key.runId,
+    retryPolicy,
+    cronSchedule: a.cronSchedule,
+    attempt: 1,
     initiator: a.initiator === 0 ? continueAsNewInitiator.workflow : a.initiator,
+    backoffMs: a.backoffStartIntervalMs,
     lastCompletionResult: a.lastCompletionResult,
-    continuedFailure: a.failure === undefined ? undefined : draft.wire.limitCauses(a.failure, limits.failureCausesMax),
-    parent: start.parent,
-    root: start.parent === undefined ? undefined : start.root,
-    // Not those of the runs before it alone: also what this one was given while it was open.
-    callbacks: old.callbacks.map(({ callback }) => callback),
-    meta: { links: start.links },
-  };
+    callbacks: callbacksToHandOn(old),
+    failure: a.failure,
+  });
   decideClose(closing, { kind: 'continuedAsNew', attributes, next }, commandMeta(command));
   return undefined;
 }
@@ -127,10 +125,4 @@ function negativeDuration(a: NonNullable<CommandOfType<'continueAsNewWorkflowExe
   if (a.runTimeoutMs < 0) return 'WorkflowRunTimeout';
   if (a.taskTimeoutMs < 0) return 'WorkflowTaskTimeout';
   return a.backoffStartIntervalMs < 0 ? 'BackoffStartInterval' : undefined;
-}
-
-/** A workflow that continues as new at once, for ever, must not turn faster than this. */
-function chainedBackoff(old: RunView, wantedMs: number, nowMs: number, intervalMsMin: number): number {
-  const livedMs = Math.max(0, nowMs - old.start.executionTimeMs);
-  return livedMs + wantedMs < intervalMsMin ? intervalMsMin - livedMs : wantedMs;
 }

@@ -62,6 +62,7 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
     priority: a.priority,
     links: started.links,
   });
+  run.startedWith = a.retryPolicy === undefined && a.cronSchedule === '' ? undefined : a;
   run.memo = a.memo;
   run.searchAttributes = a.searchAttributes;
   run.callbacks = withAttached(noCallbacks, {
@@ -100,9 +101,11 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
       return;
 
     case 'workflowExecutionCompleted':
+      run.successorRunId = event.attributes.newExecutionRunId;
       markClosed(run, status.completed, event.eventTimeMs);
       return;
     case 'workflowExecutionFailed':
+      run.successorRunId = event.attributes.newExecutionRunId;
       markClosed(run, status.failed, event.eventTimeMs);
       return;
     case 'workflowExecutionCanceled':
@@ -112,6 +115,7 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
       markClosed(run, status.terminated, event.eventTimeMs);
       return;
     case 'workflowExecutionTimedOut':
+      run.successorRunId = event.attributes.newExecutionRunId;
       markClosed(run, status.timedOut, event.eventTimeMs);
       return;
     case 'workflowExecutionContinuedAsNew':
@@ -145,6 +149,7 @@ function markClosed(run: Run, closedAs: number, timeMs: number): void {
   run.workflowTaskAttempt = 1;
   run.closeAttempted = false;
   run.sticky = undefined;
+  run.startedWith = undefined;
   run.buffered = [];
   run.bufferedBytes = 0;
   run.timeoutTaskId = 0;

@@ -9,6 +9,7 @@
  * Where the server has no room for another run, whatever would begin one is refused instead: nothing is ended for it either.
  */
 import { assert } from '../../kernel/assert.ts';
+import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
 import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateByServer } from './close.ts';
@@ -21,7 +22,7 @@ import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
 import { isRunning, type RequestIdEntry, type RunView } from '../state.ts';
-import { idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
+import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
@@ -232,10 +233,14 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     runTimeoutMs,
     taskTimeoutMs: effectiveTaskTimeout(start.taskTimeoutMs, runTimeoutMs, draft.limits),
     executionExpirationMs: executionTimeoutMs === 0 ? 0 : draft.nowMs + startDelayMs + executionTimeoutMs,
-    backoffMs: startDelayMs,
+    // Never both.
+    backoffMs: startDelayMs + (cronBackoffMs(start.cronSchedule, draft.nowMs, draft.nowMs) ?? 0),
+    retryPolicy: start.retryPolicy,
+    cronSchedule: start.cronSchedule,
+    attempt: 1,
     firstRunId: newRunId,
     continuedRunId: '',
-    initiator: 0,
+    initiator: start.cronSchedule === '' ? 0 : continueAsNewInitiator.cronSchedule,
     lastCompletionResult: undefined,
     continuedFailure: undefined,
     parent,

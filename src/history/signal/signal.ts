@@ -3,7 +3,7 @@ import type { ParentLink, SignalAttributes, SignalWorkflow } from '../commands.t
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected, SignaledReply } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
+import { isInFirstBackoff, isRunning, type RunView } from '../state.ts';
 import { scheduleWorkflowTask, ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryReply {
@@ -46,7 +46,7 @@ export function signalProblem(draft: Draft, run: RunView): Rejected | undefined 
 export type AfterSignal = {
   /** The workflow has to look at it; default: true. */
   readonly scheduleWorkflowTask?: boolean;
-  /** The signal ends a pending start delay. */
+  /** The signal ends the pause before the first workflow task. */
   readonly skipBackoff?: boolean;
 };
 
@@ -65,8 +65,7 @@ export function writeSignal(run: RunDraft, signal: SignalAttributes, after: Afte
     { links: signal.links },
   );
   if (after.scheduleWorkflowTask === false) return;
-  const inBackoff = run.run.backoffTaskId !== 0;
-  if (!inBackoff) ensureWorkflowTask(run);
+  if (!isInFirstBackoff(run.run)) ensureWorkflowTask(run);
   else if (after.skipBackoff === true) {
     run.finishTask(run.run.backoffTaskId);
     scheduleWorkflowTask(run);

@@ -4,7 +4,7 @@ import { fireCallbackBackoff } from '../callback/attempt.ts';
 import { fireActivityRetry, fireActivityTimeout } from '../activity/activity-close.ts';
 import { decideClose } from '../execution/close.ts';
 import { fireRetention } from '../execution/retire.ts';
-import type { FireTimer } from '../commands.ts';
+import type { FireTimer } from './fire-timer-command.ts';
 import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
 import { findRun } from '../reject.ts';
@@ -38,7 +38,7 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
     case 'executionTimeout': {
       draft.finishTask(task.taskId);
       const run = findRun(draft.shard, task.key);
-      if (run !== undefined) fireForRun(draft, run, task);
+      if (run !== undefined) fireForRun(draft, run, task, command);
       return;
     }
     case 'retention':
@@ -58,6 +58,7 @@ function fireForRun(
   draft: Draft,
   run: RunView,
   task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' }>,
+  { newRunId = '' }: FireTimer,
 ): void {
   const firing = draft.open(run);
   switch (task.kind) {
@@ -70,7 +71,7 @@ function fireForRun(
     case 'runTimeout':
     case 'executionTimeout':
       if (!isRunning(run)) return;
-      decideClose(firing, { kind: 'timedOut' });
+      decideClose(firing, { kind: 'timedOut', newRunId });
   }
 }
 

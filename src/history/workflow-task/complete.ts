@@ -20,7 +20,6 @@ import { requestCancelExternalWorkflowExecution, signalExternalWorkflowExecution
 import { recordMarker } from '../execution/record-marker.ts';
 import { scheduleActivityTask } from '../activity/schedule-activity.ts';
 import { startChildWorkflowExecution } from '../child/start-child.ts';
-import { notBuiltField } from './not-built.ts';
 import { cancelTimer, startTimer } from '../timer/timer-commands.ts';
 import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from '../execution/upsert.ts';
 import type { Draft, RunDraft } from '../draft.ts';
@@ -52,8 +51,6 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   const { run, workflowTask } = found;
   const sequenceProblem = commandSequenceProblem(request.commands);
   if (sequenceProblem !== undefined) return rejectInvalid(sequenceProblem);
-  const notBuilt = notBuiltField(request.commands);
-  if (notBuilt !== undefined) return reject({ reason: 'not-built', message: `${notBuilt} is not supported yet` });
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
     const next = nextForUpdates(draft, run, request);

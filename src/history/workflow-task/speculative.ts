@@ -12,7 +12,7 @@
 import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { taskQueueKind } from '../generated/enums.ts';
-import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
+import { isInFirstBackoff, isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { areRefusals, refuseUpdates } from '../update/answer-updates.ts';
 import { scheduledWorkflowTask } from './scheduled-task.ts';
 import {
@@ -43,7 +43,7 @@ export function startSpeculativeInline(draft: Draft, run: RunView, requestId: st
 }
 
 function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
-  if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0) return undefined;
+  if (!isRunning(run) || run.workflowTask !== undefined || isInFirstBackoff(run)) return undefined;
   if (speculativeTask(draft, run.key.runId) !== undefined || awaitsItsParent(run)) return undefined;
   const scheduled = scheduledWorkflowTask({
     kind: 'speculative',

@@ -380,7 +380,6 @@ const rejectionReasons: Words<Rejection['reason']> = {
   'busy-workflow': true,
   'query-failed': true,
   'query-timed-out': true,
-  'not-built': true,
   'too-many-updates': true,
   'update-not-found': true,
 };

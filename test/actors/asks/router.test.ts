@@ -6,7 +6,8 @@ import { HandClock } from '../../support/hand-clock.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
-import type { FireTimer, HistoryRequest, QueryWorkflow, StartWorkflow } from '../../../src/history/commands.ts';
+import type { HistoryRequest, QueryWorkflow, StartWorkflow } from '../../../src/history/commands.ts';
+import type { FireTimer } from '../../../src/history/timer/fire-timer-command.ts';
 import type { QueryReply, Rejected, StartReply } from '../../../src/history/replies.ts';
 import type { Tick } from '../../../src/matching/commands.ts';
 

@@ -213,6 +213,7 @@ export function fullRun(): Run {
     closeAttempted: true,
     sticky: { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5_000 },
     cancelRequested: true,
+    startedWith: undefined,
     memo: bytes('memo'),
     searchAttributes: bytes('attributes'),
     signalCount: 2,

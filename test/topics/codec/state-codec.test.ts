@@ -126,7 +126,17 @@ function expectTaskBack(task: PendingTask): void {
 // ── Values nobody sends on purpose ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /** By the name of their property; all other numbers go to ±2^53. */
-const int32s = new Set(['status', 'state', 'kind', 'eventType', 'parentClosePolicy', 'workflowIdReusePolicy', 'maximumAttempts']);
+const int32s = new Set([
+  'status',
+  'state',
+  'kind',
+  'eventType',
+  'parentClosePolicy',
+  'workflowIdReusePolicy',
+  'maximumAttempts',
+  'attempt',
+  'initiator',
+]);
 const mayBeAbsent = new Set([
   ...['workflowTask', 'sticky', 'memo', 'searchAttributes', 'parent', 'userMetadata', 'priority', 'workerVersion', 'heartbeatDetails'],
   ...['lastFailure', 'activityType', 'workflowType', 'header', 'input', 'retryPolicy', 'externalWorkflowExecution', 'versioningOverride'],
@@ -187,7 +197,7 @@ function variedSet(set: Pending<unknown, object>, keyName: string, draw: fc.Gene
 test('whatever values are in it, a run comes back', () => {
   fc.assert(
     fc.property(fc.gen(), (draw) => {
-      const run = varied(fullRun(), '', draw) as Run;
+      const run = varied({ ...fullRun(), startedWith: startedWith(bytes('input')) }, '', draw) as Run;
       expect(canonicalText(stateCodec.decodeRun(stateCodec.encodeRun(run, undefined).state).run)).toBe(canonicalText(run));
     }),
     { numRuns: 300 },
@@ -201,6 +211,34 @@ test('what is absent and what is empty are two things', () => {
   const start = { ...run.start, firstRunId: '', originalRunId: 'run', root: { workflowId: '', runId: '' } };
   expectRunBack({ ...fullRun(), start });
   expectRunBack({ ...fullRun(), start: { ...start, originalRunId: '', root: { workflowId: 'wf', runId: 'run' } } });
+});
+
+/** Of a run on a schedule, which failed twice. */
+function startedWith(input: Uint8Array): NonNullable<Run['startedWith']> {
+  const shard = new ShardUnderTest();
+  const retryPolicy = {
+    initialIntervalMs: 1,
+    backoffCoefficient: 1.5,
+    maximumIntervalMs: 2,
+    maximumAttempts: 3,
+    nonRetryableErrorTypes: ['T'],
+  };
+  shard.start({ start: { input, retryPolicy, cronSchedule: '@daily', header: bytes('header') } });
+  const { attributes } = shard.lastEvent('workflowExecutionStarted');
+  return { ...attributes, memo: bytes('memo'), lastCompletionResult: bytes('result'), continuedFailure: bytes('failure'), attempt: 3 };
+}
+
+test('what a large run is started again with stands in its history alone', () => {
+  const small = { ...fullRun(), startedWith: startedWith(bytes('input')) };
+  expect(stateCodec.eventsLeftOut(stateCodecBesideHistory.encodeRun(small, undefined).state)).toEqual([]);
+  const attributes = startedWith(new Uint8Array(1024 * 1024).fill(7));
+  const run = { ...fullRun(), startedWith: attributes };
+  const { state: row, bytesLeftOut } = stateCodecBesideHistory.encodeRun(run, undefined);
+  expect([stateCodec.eventsLeftOut(row), row.length < 8_192, bytesLeftOut > 1024 * 1024]).toEqual([[1], true, true]);
+  const meta = { eventId: 1, eventTimeMs: 0, version: 0, taskId: 0, workerMayIgnore: false, userMetadata: undefined };
+  const event = encodeEvent({ ...meta, type: 'workflowExecutionStarted', links: [], eventGroupMarkers: [], attributes });
+  expect(canonicalText(stateCodec.decodeRun(row, new Map([[1, event]])).run)).toBe(canonicalText(run));
+  expect(() => stateCodec.decodeRun(row)).toThrow(corrupt);
 });
 
 describe('large', () => {
@@ -515,6 +553,16 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect([stateCodec.encodeCounters(counters), ...laterTasks.map((task) => stateCodec.encodeTask(task))]).toEqual(rows);
   });
 
+  test('a run that another may follow, and counters that tell of such runs', () => {
+    const rows = golden('state-v5-started-with');
+    const run = { ...fullRun(), startedWith: startedWith(bytes('input')) };
+    const counters = { taskIdLast: 12, runs: 3, runsBehind: [], laterRuns: true } as const;
+    expect(canonicalText(stateCodec.decodeRun(rows[0]!).run)).toBe(canonicalText(run));
+    expect(defaultsIn(stateCodec.decodeRun(rows[0]!).run.startedWith?.retryPolicy, 'policy')).toEqual([]);
+    expect(decodeCounters(rows[1]!)).toEqual(counters);
+    expect([stateCodec.encodeRun(run, undefined).state, stateCodec.encodeCounters(counters)]).toEqual(rows);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -533,8 +581,8 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    // Completion callbacks are of schema 4, updates of schema 5.
-    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks', 'run.updates']);
+    // Completion callbacks are of schema 4, updates and what another run begins with of schema 5.
+    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks', 'run.startedWith', 'run.updates']);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
     const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {

@@ -61,7 +61,6 @@ export function rejectedTask({ reason, message }: Rejection): TaskFailure {
     case 'failed-precondition':
     case 'query-failed':
     case 'query-timed-out':
-    case 'not-built':
       return { kind: 'failed', by: 'refusal', error };
     default:
       return unreachable(reason);

@@ -47,17 +47,22 @@ export function leaveOut(run: state.Run): { readonly message: state.Run; readonl
   const externalSignals = run.externalSignals.map((request) =>
     isLarge(request.initiatedEventId, bytesOfSignal(request)) ? { ...request, input: undefined, header: undefined } : request,
   );
-  const message = eventsLeftOut.length === 0 ? run : { ...run, activities, children, externalSignals, eventsLeftOut };
+  const startedWith = isLarge(startedEventId, bytesOfStarted(run)) ? undefined : run.startedWith;
+  const message = eventsLeftOut.length === 0 ? run : { ...run, activities, children, externalSignals, startedWith, eventsLeftOut };
   return { message, bytesLeftOut };
 }
 
+const startedEventId = 1;
+
 /** What would stay in the row. */
-function smallBytesOf({ activities, children, externalSignals }: state.Run): number {
+function smallBytesOf(run: state.Run): number {
+  const { activities, children, externalSignals } = run;
   let small = 0;
   const count = (bytes: number): void => void (small += bytes <= payloadBytesMax ? bytes : 0);
   for (const activity of activities) count(bytesOfActivity(activity));
   for (const child of children) count(bytesOfChild(child));
   for (const request of externalSignals) count(bytesOfSignal(request));
+  count(bytesOfStarted(run));
   return small;
 }
 
@@ -72,6 +77,14 @@ function bytesOfChild({ attributes, userMetadata }: state.Child): number {
 
 function bytesOfSignal({ input, header }: state.ExternalRequest): number {
   return lengthOf(input) + lengthOf(header);
+}
+
+function bytesOfStarted({ startedWith }: state.Run): number {
+  const { input, header, memo, searchAttributes, lastCompletionResult, continuedFailure, cronSchedule, retryPolicy } = startedWith ?? {};
+  const payloads = [input, header, memo, searchAttributes, lastCompletionResult, continuedFailure];
+  // As characters: it need not be exact.
+  const names = (retryPolicy?.nonRetryableErrorTypes ?? []).reduce((sum, name) => sum + name.length, cronSchedule?.length ?? 0);
+  return payloads.reduce((sum, payload) => sum + lengthOf(payload), names);
 }
 
 function lengthOf(payload: Uint8Array | undefined): number {
@@ -102,7 +115,8 @@ function fill(run: state.Run, events: EventsLeftOut): state.Run {
     const { input, header } = needed(events, request.initiatedEventId, 'signalExternalWorkflowExecutionInitiated').attributes;
     return { ...request, input, header };
   });
-  return { ...run, activities, children, externalSignals };
+  const startedWith = leftOut.has(startedEventId) ? needed(events, startedEventId, 'workflowExecutionStarted').attributes : run.startedWith;
+  return { ...run, activities, children, externalSignals, startedWith };
 }
 
 function isWhole(run: state.Run): run is WholeRun {
