@@ -13,10 +13,17 @@ import {
   type GetWorkflowExecutionHistoryRequest,
   type GetWorkflowExecutionHistoryResponse,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { decodeHistoryEvent, emptyHistoryEvent, encodeHistoryEvent } from '../../src/wire/generated/lean/history.ts';
+import { emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key, startedWorkflowTask, taskReply } from './started-tasks.ts';
 
 let bench: Bench;
+const timeoutFailure = encodeFailure({
+  ...emptyFailure(),
+  message: 'workflow timeout',
+  timeoutFailureInfo: { timeoutType: 1, lastHeartbeatDetails: undefined },
+});
 /** As the shard sees the run. */
 let lastEventId: number;
 let closed: boolean;
@@ -183,6 +190,74 @@ describe('forwards', () => {
 
 describe('the close event', () => {
   const close = { historyEventFilterType: 2 };
+
+  describe('of a run that another goes on for', () => {
+    const closeAttributes = {
+      workflowExecutionCompletedEventAttributes: {
+        result: Uint8Array.of(10, 0),
+        workflowTaskCompletedEventId: 4,
+        newExecutionRunId: 'next',
+      },
+      workflowExecutionFailedEventAttributes: {
+        failure: Uint8Array.of(10, 1, 120),
+        retryState: 1,
+        workflowTaskCompletedEventId: 4,
+        newExecutionRunId: 'next',
+      },
+      workflowExecutionTimedOutEventAttributes: { retryState: 1, newExecutionRunId: 'next' },
+    };
+    const said = {
+      workflowExecutionCompletedEventAttributes: { lastCompletionResult: Uint8Array.of(10, 0), failure: undefined },
+      workflowExecutionFailedEventAttributes: { lastCompletionResult: undefined, failure: Uint8Array.of(10, 1, 120) },
+      workflowExecutionTimedOutEventAttributes: { lastCompletionResult: undefined, failure: timeoutFailure },
+    };
+    const types = {
+      workflowExecutionCompletedEventAttributes: 2,
+      workflowExecutionFailedEventAttributes: 3,
+      workflowExecutionTimedOutEventAttributes: 4,
+    };
+    const kinds = [
+      'workflowExecutionCompletedEventAttributes',
+      'workflowExecutionFailedEventAttributes',
+      'workflowExecutionTimedOutEventAttributes',
+    ] as const;
+
+    async function closeOf(kind: (typeof kinds)[number], newExecutionRunId: string, features: string) {
+      const attributes = { ...closeAttributes[kind], newExecutionRunId };
+      const written = encodeHistoryEvent({
+        ...emptyHistoryEvent(),
+        eventId: 7,
+        eventTimeMs: 1_234,
+        taskId: 9,
+        eventType: types[kind],
+        [kind]: attributes,
+      });
+      const stored = bench.stub.events;
+      bench.stub.events = stored.with(6, written);
+      lastEventId = 7;
+      closed = true;
+      const { answer } = await history(close, features === '' ? {} : { 'supported-features': features });
+      bench.stub.events = stored;
+      const [bytes] = answer.history?.events ?? [];
+      return { bytes: bytes ?? new Uint8Array(0), written };
+    }
+
+    test.each(kinds)('%s reads as ContinuedAsNew', async (kind) => {
+      const event = decodeHistoryEvent((await closeOf(kind, 'next', '')).bytes);
+      expect(event).toMatchObject({ eventId: 7, eventTimeMs: 1_234, taskId: 9, eventType: 28, [kind]: undefined });
+      expect(event.workflowExecutionContinuedAsNewEventAttributes).toMatchObject({ newExecutionRunId: 'next', ...said[kind] });
+    });
+
+    test.each(kinds)('%s stays what it is where no run follows, and for clients that follow it themselves', async (kind) => {
+      for (const [next, features] of [
+        ['', ''],
+        ['next', 'other, follows-next-run-id'],
+      ] as const) {
+        const { bytes, written } = await closeOf(kind, next, features);
+        expect(bytes).toEqual(written);
+      }
+    });
+  });
 
   test('without wait: nothing while the run is open', async () => {
     expect(await history(close)).toMatchObject({ ids: [], nextPageToken: new Uint8Array(0) });

@@ -6,6 +6,8 @@ import { notFound, unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
+import type { Call } from '../transport/call.ts';
+import { asFollowed } from './followed-close.ts';
 
 /** Of tokens: their place is one in a file. */
 const archivedBranch = 'archived';
@@ -14,20 +16,23 @@ const noToken = new Uint8Array(0);
 /** The first page of the file, or the event that closes it, where the run is gone and there is one; else what told that it is gone. */
 export async function orArchived(
   context: HandlerContext,
+  call: Call,
   key: RunKey,
   { isForClose, eventsMin }: { readonly isForClose: boolean; readonly eventsMin: number },
   error: unknown,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
   const isGone = error instanceof StatusError && error.code === statusCode.notFound;
   if (!isGone || key.runId === '' || context.ports.archival?.isRead !== true) throw error;
-  return isForClose ? await archivedCloseEvent(context, key) : await archivedPage(context, key, 0, eventsMin);
+  return isForClose ? await archivedCloseEvent(context, call, key) : await archivedPage(context, key, 0, eventsMin);
 }
 
 /** Nothing says where in the file it stands: a page after the other is read. */
-async function archivedCloseEvent(context: HandlerContext, key: RunKey): Promise<GetWorkflowExecutionHistoryResponse> {
+async function archivedCloseEvent(context: HandlerContext, call: Call, key: RunKey): Promise<GetWorkflowExecutionHistoryResponse> {
   for (let place = 0; ;) {
     const { events, nextPlace } = await readPage(context, key, place, Infinity);
-    if (nextPlace === undefined) return { history: { events: events.slice(-1) }, rawHistory: [], nextPageToken: noToken, archived: true };
+    if (nextPlace === undefined) {
+      return { history: { events: asFollowed(call, events.slice(-1)) }, rawHistory: [], nextPageToken: noToken, archived: true };
+    }
     place = nextPlace;
   }
 }

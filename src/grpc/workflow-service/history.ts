@@ -21,6 +21,7 @@ import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { archivedPage, archivedPlace, orArchived } from './archived-history.ts';
+import { asFollowed } from './followed-close.ts';
 import { eventPage, onlyBranch, storedEvents } from './history-pages.ts';
 
 const historyWaitMsMax = 20_000;
@@ -83,7 +84,7 @@ async function forwards(
     return await pageFrom(context, call, await firstReading(context, call, asked), request);
   } catch (error) {
     // Whoever waits for more has it all: what is archived is closed.
-    return await orArchived(context, asked, { isForClose, eventsMin: pageSize(request.maximumPageSize) }, error);
+    return await orArchived(context, call, asked, { isForClose, eventsMin: pageSize(request.maximumPageSize) }, error);
   }
 }
 
@@ -133,7 +134,7 @@ function showsStoredEventsOnly(call: Call): boolean {
   return client === 'temporal-cli' || client === 'temporal-ui';
 }
 
-/** The last event alone; with wait, only once it is the last for good. */
+/** The last event alone, as clients follow it; with wait, only once it is the last for good. */
 async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
   // Pins the run first: while this waits, another one may become the current run.
   let position = asked.runId === '' || !wait ? await positionNow(context, call, asked) : undefined;
@@ -143,13 +144,13 @@ async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wa
     if (waited === 'ended' || !waited.closed) {
       return answer(noEvents, waitingToken(context, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
     }
-    if (isDeleted(waited)) return answer(waited.tailEvents.slice(-1), noToken);
+    if (isDeleted(waited)) return answer(asFollowed(call, waited.tailEvents.slice(-1)), noToken);
     position = waited;
   }
   // An open run has no last event yet.
   if (position?.closed !== true) return answer(noEvents, noToken);
   const last = position.lastEventId;
-  return answer(await storedEvents(context, call, key, last, last, 1), noToken);
+  return answer(asFollowed(call, await storedEvents(context, call, key, last, last, 1)), noToken);
 }
 
 /** While somebody waited for its end: the position brings what was left to read. */
