@@ -29,9 +29,16 @@ export class RunHistory {
     return last !== undefined && closingTypes.has(last);
   }
 
-  /** The run that follows this one (continue-as-new). */
+  /** The run that follows this one: by a command, a retry policy or a cron schedule. */
   get nextRunId(): string | undefined {
-    return this.events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+    const {
+      workflowExecutionContinuedAsNewEventAttributes: continued,
+      workflowExecutionCompletedEventAttributes: completed,
+      workflowExecutionFailedEventAttributes: failed,
+      workflowExecutionTimedOutEventAttributes: timedOut,
+    } = this.events.at(-1) ?? {};
+    const next = (continued ?? completed ?? failed ?? timedOut)?.newExecutionRunId ?? '';
+    return next === '' ? undefined : next;
   }
 
   all<K extends keyof AttributesOf>(attributes: K): readonly AttributesOf[K][] {

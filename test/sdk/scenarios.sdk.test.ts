@@ -8,6 +8,7 @@ import { activityCancellationScenarios } from './scenarios/activity-cancellation
 import { activityCompletionScenarios } from './scenarios/activity-completion.ts';
 import { activityTimeoutScenarios } from './scenarios/activity-timeouts.ts';
 import { attributeScenarios } from './scenarios/attributes.ts';
+import { chainScenarios } from './scenarios/chains.ts';
 import { childScenarios } from './scenarios/children.ts';
 import { closingScenarios } from './scenarios/closing.ts';
 import { externalScenarios } from './scenarios/externals.ts';
@@ -32,6 +33,7 @@ const scenarios: readonly Scenario[] = [
   ...queryScenarios,
   ...updateScenarios,
   ...closingScenarios,
+  ...chainScenarios,
   ...identityScenarios,
   ...attributeScenarios,
   ...childScenarios,

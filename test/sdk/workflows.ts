@@ -143,6 +143,32 @@ export async function countDown(runs: number): Promise<string> {
   return `last of ${JSON.stringify(memo)}`;
 }
 
+// Chains of runs
+
+/** Fails before that attempt; then it tells what the server told it. */
+export async function failUntil(attempts: number, nonRetryable = false): Promise<string> {
+  const { attempt, lastFailure } = wf.workflowInfo();
+  if (attempt < attempts) throw wf.ApplicationFailure.create({ message: `attempt ${attempt} failed`, type: 'Passing', nonRetryable });
+  return `attempt ${attempt}, after: ${lastFailure?.message ?? 'nothing'}`;
+}
+
+export async function retryChild(workflowId: string, attempts: number): Promise<string> {
+  const retry = { initialInterval: '1s', maximumAttempts: 2 } as const;
+  return outcomeOf(wf.executeChild(failUntil, { workflowId, args: [attempts], retry }));
+}
+
+/** On a schedule: the first run has a result, the second fails, and the third waits for its end with what both have left it. */
+export async function everySecond(): Promise<number> {
+  const { lastResult, lastFailure } = wf.workflowInfo();
+  let told = 0;
+  wf.setHandler(seen, () => [String(lastResult), lastFailure?.message ?? '', String(told)]);
+  wf.setHandler(go, () => void told++);
+  if (lastResult === undefined) return 7;
+  if (lastFailure === undefined) throw wf.ApplicationFailure.create({ message: 'the second fails', nonRetryable: true });
+  await wf.condition(() => false);
+  return 8;
+}
+
 // Attributes, memo, markers
 
 export async function upsertEverything(): Promise<string> {
