@@ -2,12 +2,14 @@
  * Clients and workers of a run. What is asked for is asked for again until there is a definite answer, so that in calm every workflow ends:
  *
  *     start ─▶ [workflow task] ─▶ activities, timers, a child ─▶ [workflow task] … until all are done and all signals there ─▶ completed,
- *                                                                                                         or continued as new
+ *                                                                                                         or continued as new,
+ *                                                                         or, in another run, once more: after a failure, on a schedule
  *
  * A worker knows nothing but the history that it reads, page by page.
  */
 import { historyShardOf } from '../../../src/kernel/shard.ts';
 import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { completion } from '../../history/completion.ts';
 import {
   activityRef,
@@ -50,6 +52,10 @@ type Program = {
   readonly signals: number;
   /** Runs that follow this one. */
   readonly more: number;
+  /** Attempts that fail, by a retry policy. */
+  readonly failures: number;
+  /** Runs of a cron schedule; 0 = there is none. */
+  readonly ticks: number;
 };
 
 /** Nothing is known of what became of it, or nothing came of it yet. */
@@ -122,7 +128,7 @@ export class Load {
       policies,
       parent: undefined,
       onConflict: undefined,
-      start: startAttributes({ input: encoded(program), taskTimeoutMs: 500 }),
+      start: startAttributes({ input: encoded(program), taskTimeoutMs: 500, ...againOf(program) }),
     });
     this.#untilAnswered(this.#shardOf(key.workflowId), command, (answer) => {
       if (answer.kind !== 'started') return done();
@@ -139,12 +145,16 @@ export class Load {
 
   #program(): Program {
     const { int, pick, chance } = this.#draw;
+    const again = pick(['', '', '', '', 'retry', 'cron']);
     return {
+      failures: again === 'retry' ? int(1, 2) : 0,
+      ticks: again === 'cron' ? int(1, 3) : 0,
       activities: int(0, 2),
       timersMs: Array.from({ length: int(0, 2) }, () => pick([0, 30, 200, 800])),
       child: chance(0.3) ? `child-${int(1, 4)}` : '',
-      signals: pick([0, 0, 1, 2]),
-      more: pick([0, 0, 0, 1, 2]),
+      // Signals are for the first run, and each has its own program.
+      signals: again === '' ? pick([0, 0, 1, 2]) : 0,
+      more: again === '' ? pick([0, 0, 0, 1, 2]) : 0,
     };
   }
 
@@ -248,7 +258,7 @@ export class Load {
         maximumAttempts: 0,
         nonRetryableErrorTypes: [],
       };
-      const simple: Program = { activities: 1, timersMs: [], child: '', signals: 0, more: 0 };
+      const simple: Program = { activities: 1, timersMs: [], child: '', signals: 0, more: 0, failures: this.#random.int(0, 1), ticks: 0 };
       return [
         ...Array.from({ length: activities }, (_, index) =>
           scheduleActivity({
@@ -259,7 +269,9 @@ export class Load {
           }),
         ),
         ...timersMs.map((ms, index) => startTimer(`t${index}`, ms)),
-        ...(child === '' ? [] : [startChild({ workflowId: child, input: encoded(simple), parentClosePolicy: this.#random.int(0, 2) })]),
+        ...(child === ''
+          ? []
+          : [startChild({ workflowId: child, input: encoded(simple), parentClosePolicy: this.#random.int(0, 2), ...againOf(simple) })]),
       ];
     }
     const isDone =
@@ -268,6 +280,10 @@ export class Load {
       count('workflowExecutionSignaled') >= signals &&
       (child === '' || count(...childEnds) > 0);
     if (!isDone) return [];
+    const { attempt, lastCompletionResult } = started.attributes;
+    if (attempt <= program.failures) return [failWorkflow];
+    const tick = 1 + Number(new TextDecoder().decode(lastCompletionResult));
+    if (program.ticks > 0) return [tick < program.ticks ? completeWorkflow(new TextEncoder().encode(`${tick}`)) : cancelWorkflow];
     return [more === 0 ? completeWorkflow() : continueAsNew({ input: encoded({ ...program, signals: 0, more: more - 1 }) })];
   }
 
@@ -342,6 +358,36 @@ export class Load {
     return `${what}-${this.#lastId}`;
   }
 }
+
+/** Each failure has an attempt after it. Only what is canceled leaves its schedule. */
+function againOf({ failures, ticks }: Program): Pick<StartWorkflow['start'], 'retryPolicy' | 'cronSchedule'> {
+  const maximumAttempts = failures + 1;
+  const retryPolicy = {
+    initialIntervalMs: 20,
+    backoffCoefficient: 2,
+    maximumIntervalMs: 1_500,
+    maximumAttempts,
+    nonRetryableErrorTypes: [],
+  };
+  return { retryPolicy: failures === 0 ? undefined : retryPolicy, cronSchedule: ticks === 0 ? '' : '@every 1s' };
+}
+
+const failWorkflow: WorkflowCommand = {
+  type: 'failWorkflowExecution',
+  userMetadata: undefined,
+  attributes: {
+    failure: {
+      facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 0, message: 'again' },
+      bytes: historyWire.encodeFailure({
+        message: 'again',
+        cause: undefined,
+        info: { kind: 'application', type: 'T', nonRetryable: false },
+      }),
+    },
+  },
+};
+
+const cancelWorkflow: WorkflowCommand = { type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } };
 
 const childEnds: readonly EventKind[] = [
   'childWorkflowExecutionCompleted',
