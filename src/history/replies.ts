@@ -253,6 +253,12 @@ export type MutableState = {
   /** Started id of the last completed workflow task. */
   readonly previousStartedEventId: number;
   readonly successorRunId: string;
+  /** Of the run, by its retry policy. */
+  readonly attempt: number;
+  /** Of an open run. */
+  readonly retryPolicy: RetryPolicy | undefined;
+  /** Likewise. '' = none. */
+  readonly cronSchedule: string;
   readonly signalCount: number;
   readonly signalRequestIds: readonly string[];
   /** `type` as `temporal.server.api.enums.v1.WorkflowTaskType`: 1 normal, 2 transient, 3 speculative. */

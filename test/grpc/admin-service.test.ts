@@ -280,6 +280,24 @@ describe('the state of a run', () => {
     expect(databaseMutableState).toMatchObject({ executionState: { state: 'WORKFLOW_EXECUTION_STATE_CREATED' } });
   });
 
+  test('tells how it goes on: its retry policy, its attempt, its schedule', async () => {
+    const service = new Service(server.address);
+    try {
+      const retryPolicy = { initialInterval: { seconds: 2 }, maximumAttempts: 3, nonRetryableErrorTypes: ['Final'] };
+      const yearly = { workflowId: 'yearly', requestId: 'start-3', retryPolicy, cronSchedule: '@yearly' };
+      await service.call('StartWorkflowExecution', { ...start, ...yearly });
+    } finally {
+      service.close();
+    }
+    const { databaseMutableState } = await call('DescribeMutableState', { namespace, execution: { workflowId: 'yearly' } });
+    expect(databaseMutableState).toMatchObject({
+      executionInfo: {
+        ...{ attempt: 1, cronSchedule: '@yearly', hasRetryPolicy: true, retryMaximumAttempts: 3, retryBackoffCoefficient: 2 },
+        ...{ retryInitialInterval: { seconds: 2 }, retryMaximumInterval: { seconds: 200 }, retryNonRetryableErrorTypes: ['Final'] },
+      },
+    });
+  });
+
   test.each<[Plain, readonly unknown[]]>([
     [{ execution }, invalid('namespace is not set')],
     [{ namespace }, invalid('execution is not set')],

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { RunKey } from '../../src/history/commands.ts';
 import type { LetterName } from '../../src/history/redrive/redrive-commands.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { PendingTask, TransferTask } from '../../src/history/tasks.ts';
@@ -12,7 +13,7 @@ import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
-import { key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
+import { completeWorkflow, deleteWorkflow, key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
 const hour = 3_600_000;
 const retentionMs = 72 * hour;
@@ -25,6 +26,7 @@ type Letter = { readonly name: LetterName; readonly category: Category; readonly
 
 class EndingRun extends ShardUnderTest {
   readonly #archives: boolean;
+  readonly #key: RunKey;
   readonly #letters = new Map<string, Letter>();
   /** Of letters that are being merged: whose answer comes later. */
   readonly #merging = new Map<number, Letter>();
@@ -34,13 +36,23 @@ class EndingRun extends ShardUnderTest {
   /** Nobody wants it archived any more, or it is. */
   #archiveIsOver: boolean;
 
-  constructor(callbacks: number, archives: boolean) {
+  /** `onSchedule`: another run goes on in its place, which has none of its callbacks. */
+  constructor(callbacks: number, archives: boolean, onSchedule: boolean) {
     super({}, stateCodec);
     this.#archives = archives;
     this.#archiveIsOver = !archives;
     this.core = this.#newCore();
-    this.start({ callbacks: { callbacks: Array.from({ length: callbacks }, () => callback), callbacksMax: 32 } });
-    this.ask(terminateWorkflow());
+    const runId = this.start({
+      callbacks: { callbacks: Array.from({ length: callbacks }, () => callback), callbacksMax: 32 },
+      start: { cronSchedule: onSchedule ? '@yearly' : '' },
+    });
+    this.#key = { ...key, runId };
+    if (onSchedule) {
+      this.fireNextTimer();
+      this.complete(this.pollWorkflowTask(), [completeWorkflow()]);
+      expect(this.describe().key.runId, 'the next one').not.toBe(runId);
+      this.expectDone(deleteWorkflow(key));
+    } else this.ask(terminateWorkflow());
     this.#closedMs = this.nowMs;
   }
 
@@ -49,7 +61,7 @@ class EndingRun extends ShardUnderTest {
   }
 
   get isKept(): boolean {
-    return this.ask({ kind: 'describeWorkflow', key })?.kind === 'description';
+    return this.ask({ kind: 'describeWorkflow', key: this.#key })?.kind === 'description';
   }
 
   /** What a run must not go before. */
@@ -208,14 +220,15 @@ const step = fc.oneof(
 const program = fc.record({
   callbacks: fc.nat(3),
   archives: fc.boolean(),
+  onSchedule: fc.boolean(),
   steps: fc.array(step, { maxLength: 40, size: 'max' }),
   end: fc.constantFrom('merge' as const, 'purge' as const),
 });
 
 test('a closed run stays as long as anything needs it, and no longer, whatever becomes of its callbacks and its archive', () => {
   fc.assert(
-    fc.property(program, ({ callbacks, archives, steps, end }) => {
-      const run = new EndingRun(callbacks, archives);
+    fc.property(program, ({ callbacks, archives, onSchedule, steps, end }) => {
+      const run = new EndingRun(callbacks, archives, onSchedule);
       for (const each of steps) {
         if (each.do === 'attempt') run.attempt(each.n, each.ending);
         else if (each.do === 'wait') run.wait(each.ms, each.archiving);

@@ -36,7 +36,7 @@ export function mutableStateMethods(admin: AdminContext): readonly NamedMethod[]
         shardId: String(context.ports.historyShardOf(namespace.id, wanted)),
         historyAddr: addressOf(host()),
         databaseMutableState: {
-          executionInfo: { ...identityOf(found), ...timesOf(found), ...workflowTaskOf(found), ...dataOf(admin, found) },
+          executionInfo: { ...identityOf(found), ...chainOf(found), ...timesOf(found), ...workflowTaskOf(found), ...dataOf(admin, found) },
           executionState: stateOf(found),
           nextEventId: int64(found.description.historyLength + 1),
           activityInfos: activitiesOf(found),
@@ -68,6 +68,21 @@ function identityOf({ description, successorRunId }: MutableState) {
     rootWorkflowId: root.workflowId,
     rootRunId: root.runId,
     cancelRequested: description.cancelRequested,
+  };
+}
+
+/** What goes on in the place of an open run, and when. */
+function chainOf({ attempt, retryPolicy, cronSchedule }: MutableState) {
+  return { attempt, cronSchedule, hasRetryPolicy: retryPolicy !== undefined, ...(retryPolicy === undefined ? {} : retryOf(retryPolicy)) };
+}
+
+function retryOf(policy: NonNullable<MutableState['retryPolicy']>) {
+  return {
+    retryInitialInterval: timestamp(policy.initialIntervalMs),
+    retryMaximumInterval: timestamp(policy.maximumIntervalMs),
+    retryMaximumAttempts: policy.maximumAttempts,
+    retryBackoffCoefficient: policy.backoffCoefficient,
+    retryNonRetryableErrorTypes: [...policy.nonRetryableErrorTypes],
   };
 }
 
@@ -195,11 +210,7 @@ function activitiesOf({ description, activities }: MutableState) {
           startedIdentity: pending.lastStartedTimeMs === 0 ? '' : pending.lastWorkerIdentity,
           retryLastWorkerIdentity: pending.lastWorkerIdentity,
           hasRetryPolicy: true,
-          retryInitialInterval: timestamp(retryPolicy.initialIntervalMs),
-          retryMaximumInterval: timestamp(retryPolicy.maximumIntervalMs),
-          retryMaximumAttempts: retryPolicy.maximumAttempts,
-          retryBackoffCoefficient: retryPolicy.backoffCoefficient,
-          retryNonRetryableErrorTypes: [...retryPolicy.nonRetryableErrorTypes],
+          ...retryOf(retryPolicy),
           retryExpirationTime: timestamp(pending.expirationTimeMs),
         },
       ];

@@ -132,6 +132,9 @@ function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableSt
   return {
     previousStartedEventId: run.previousStartedEventId,
     successorRunId: run.successorRunId,
+    attempt: run.start.attempt,
+    retryPolicy: run.startedWith?.retryPolicy,
+    cronSchedule: run.startedWith?.cronSchedule ?? '',
     signalCount: run.signalCount,
     signalRequestIds: Array.from(run.signalRequestIds.values(), ({ requestId }) => requestId),
     workflowTask:

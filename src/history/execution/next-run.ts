@@ -1,12 +1,13 @@
 /**
  * The next run of a chain. The record that ends a run begins it, so no crash comes between them; its first workflow task waits for its backoff.
  *
- *     continue-as-new   a worker asks for it                      as its command says       initiator WORKFLOW
- *     retry policy      failed, or out of time, and may try again as it was started, once more: attempt + 1            RETRY
- *     cron schedule     completed; failed or out of time for good as it was started: attempt 1                         CRON_SCHEDULE
+ *     what begins it     when the run before                                      it begins          initiator
+ *     continue-as-new    asked for it                                             as it was told     WORKFLOW
+ *     retry policy       failed or was out of time, and an attempt is left        as that one did    RETRY, attempt + 1
+ *     cron schedule      completed, or failed or was out of time for good         as that one did    CRON_SCHEDULE, attempt 1
  *
- * All runs of a chain know its first one, and share its parent and the time at which the whole execution ends. Who wants to hear of the end
- * (callbacks) hears of the last attempt, and of a first one only of those on a schedule.
+ * All runs of a chain know its first one, and share its parent and the time at which the whole execution ends. Whoever wants to hear of the end
+ * (completion callbacks) hears of the last run; on a schedule, of the first time alone.
  */
 import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
 import { longestIntervalMs, retryIntervalMs } from '../../kernel/retry-policy.ts';

@@ -487,6 +487,9 @@ const answers: ByKind<Answer> = {
     description: record(descriptionFields),
     previousStartedEventId: count,
     successorRunId: text,
+    attempt: count,
+    retryPolicy: orNone(retryPolicy),
+    cronSchedule: text,
     signalCount: count,
     signalRequestIds: list(text),
     workflowTask: orNone(
