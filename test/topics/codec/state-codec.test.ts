@@ -553,8 +553,8 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect([stateCodec.encodeCounters(counters), ...laterTasks.map((task) => stateCodec.encodeTask(task))]).toEqual(rows);
   });
 
-  test('a run that another may follow, and counters that tell of such runs', () => {
-    const rows = golden('state-v5-started-with');
+  test('a run with updates that another may follow, and counters that tell of such runs', () => {
+    const rows = golden('state-v5-later-runs');
     const run = { ...fullRun(), startedWith: startedWith(bytes('input')) };
     const counters = { taskIdLast: 12, runs: 3, runsBehind: [], laterRuns: true } as const;
     expect(canonicalText(stateCodec.decodeRun(rows[0]!).run)).toBe(canonicalText(run));
