@@ -1,0 +1,105 @@
+/**
+ * A server that is killed with -9 again and again while clients update workflows: each client asks again under the same update id until it is
+ * answered, and no update that was answered is lost, and none happens twice.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { expect, test } from 'vitest';
+import { add, askAndAnswer } from '../sdk/workflows.ts';
+import { embeddedServer, withFolder } from '../support/servers.ts';
+import { withClient } from '../support/with-client.ts';
+
+const taskQueue = 'updates';
+const workflowIds = ['one', 'other', 'third'];
+const updatesOfEach = 60;
+/** Of one workflow at once: fewer than it takes. */
+const callers = 4;
+const kills = 4;
+/** Every so many are refused by their validator: they leave no trace, however often they are asked for. */
+const refusedEvery = 7;
+
+test(`updates whose server is killed ${kills} times`, { timeout: 120_000 }, () =>
+  withFolder(async (folder) => {
+    Runtime.install({
+      logger: new DefaultLogger('ERROR'),
+      telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } },
+    });
+    const answered = { updates: 0 };
+    const server = await embeddedServer(join(folder, 'perdure.db'));
+    await server.start();
+    const connection = await NativeConnection.connect({ address: server.address });
+    const workflowsPath = fileURLToPath(new URL('../sdk/workflows.ts', import.meta.url));
+    const worker = await Worker.create({ connection, taskQueue, workflowsPath, shutdownForceTime: '5s' });
+    const working = worker.run();
+    try {
+      await withClient(server.address, (client) =>
+        Promise.all(workflowIds.map((workflowId) => client.workflow.start(askAndAnswer, { workflowId, taskQueue, args: [] }))),
+      );
+      const asked = Promise.all(
+        workflowIds.flatMap((id) => Array.from({ length: callers }, (_, caller) => ask(server.address, id, caller, answered))),
+      );
+      for (let kill = 0; kill < kills; kill++) {
+        // In the midst of them.
+        const share = ((kill + 1) * workflowIds.length * updatesOfEach) / (kills + 1);
+        await expect.poll(() => answered.updates, { timeout: 60_000, interval: 5 }).toBeGreaterThan(share);
+        await server.kill9();
+        await server.start();
+      }
+      await asked;
+      await withClient(server.address, async (client) => {
+        for (const workflowId of workflowIds) expect(await told(client, workflowId)).toEqual(expected());
+      });
+    } finally {
+      worker.shutdown();
+      await working.catch(() => undefined);
+      await connection.close();
+      await server.stop();
+    }
+  }),
+);
+
+/** One after the other, each as often as it takes. */
+async function ask(address: string, workflowId: string, caller: number, answered: { updates: number }): Promise<void> {
+  for (let n = caller; n < updatesOfEach; n += callers) {
+    const isRefused = n % refusedEvery === 0;
+    for (let isAnswered = false; !isAnswered;) {
+      isAnswered = await withClient(address, async ({ connection, workflow }) => {
+        const options = { updateId: `u${n}`, args: [isRefused ? -1 : 1] as [number] };
+        const handle = workflow.getHandle<typeof askAndAnswer>(workflowId);
+        return await connection
+          .withDeadline(Date.now() + 5_000, () => handle.executeUpdate(add, options))
+          .then(
+            () => !isRefused,
+            (error: unknown) => isRefused && error instanceof WorkflowUpdateFailedError,
+          );
+      }).catch(() => false);
+    }
+    answered.updates++;
+  }
+}
+
+/** What the workflow has summed, and the ids of the updates in its history. */
+async function told(
+  { workflow }: Client,
+  workflowId: string,
+): Promise<{ readonly sum: unknown; readonly accepted: unknown; readonly completed: unknown }> {
+  const handle = workflow.getHandle(workflowId);
+  await handle.signal('finish');
+  const sum = await handle.result();
+  const { events } = await handle.fetchHistory();
+  const ids = (events ?? []).flatMap(({ workflowExecutionUpdateAcceptedEventAttributes: accepted }) => accepted?.protocolInstanceId ?? []);
+  const done = (events ?? []).flatMap(({ workflowExecutionUpdateCompletedEventAttributes: completed }) => completed?.meta?.updateId ?? []);
+  return { sum, accepted: ids.toSorted(byName), completed: done.toSorted(byName) };
+}
+
+function expected() {
+  const all = Array.from({ length: updatesOfEach }, (_, n) => n).filter((n) => n % refusedEvery !== 0);
+  const ids = all.map((n) => `u${n}`).toSorted(byName);
+  return { sum: ids.length, accepted: ids, completed: ids };
+}
+
+function byName(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
