@@ -20,7 +20,10 @@ export type LeanModules = {
 export const leanModules: LeanModules = {
   activity_options: {
     'temporal.api.activity.v1': {
-      ActivityOptions: { written: '1-7', leftOut: '8' },
+      ActivityOptions: '1-8',
+    },
+    'google.protobuf': {
+      FieldMask: '1',
     },
   },
   callback: {
@@ -288,6 +291,8 @@ export const leanModules: LeanModules = {
       WorkflowExecutionExtendedInfo: '1-9',
       WorkflowExecutionConfig: '1-5',
       PendingActivityInfo: '1-25',
+      'PendingActivityInfo.PauseInfo': { written: '1-2', leftOut: '4' },
+      'PendingActivityInfo.PauseInfo.Manual': '1-2',
       PendingChildExecutionInfo: '1-5',
       PendingWorkflowTaskInfo: '1-5',
       OnConflictOptions: '1-3',
@@ -341,6 +346,14 @@ export const leanModules: LeanModules = {
       'ExecuteMultiOperationRequest.Operation': '1-2',
       ExecuteMultiOperationResponse: '1',
       'ExecuteMultiOperationResponse.Response': '1-2',
+      PauseActivityRequest: '1-7',
+      PauseActivityResponse: '',
+      UnpauseActivityRequest: '1-9',
+      UnpauseActivityResponse: '',
+      ResetActivityRequest: '1-10',
+      ResetActivityResponse: '',
+      UpdateActivityOptionsRequest: '1-9',
+      UpdateActivityOptionsResponse: '1',
       QueryWorkflowRequest: '1-4',
       QueryWorkflowResponse: '1-3',
       RespondQueryTaskCompletedRequest: '1-4 6-9',
@@ -366,7 +379,6 @@ export const leanModules: LeanModules = {
  * for the few places that look inside, or that write one (attribute types, merging a memo, failures that the server makes itself).
  */
 export const passedOn: readonly string[] = [
-  'temporal.api.activity.v1.ActivityOptions',
   'temporal.api.common.v1.Callback',
   'temporal.api.common.v1.DataBlob',
   'temporal.api.common.v1.Header',

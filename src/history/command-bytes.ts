@@ -44,6 +44,10 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'cancelActivityTask':
     case 'recordActivityHeartbeat':
       return overheadBytes + size(command.details);
+    case 'pauseActivity':
+      return overheadBytes + command.reason.length;
+    case 'updateActivityOptions':
+      return overheadBytes + anyBytes(command.change);
     case 'queryWorkflow':
       return overheadBytes + command.query.length;
     case 'finishQueryDispatch': {
@@ -79,6 +83,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'resetStickyTaskQueue':
     case 'startActivityTask':
     case 'withdrawActivityStart':
+    case 'unpauseActivity':
+    case 'resetActivity':
     case 'describeWorkflow':
     case 'describeMutableState':
     case 'getHistoryPosition':

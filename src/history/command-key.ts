@@ -24,6 +24,10 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'resetStickyTaskQueue':
     case 'startActivityTask':
     case 'withdrawActivityStart':
+    case 'pauseActivity':
+    case 'unpauseActivity':
+    case 'resetActivity':
+    case 'updateActivityOptions':
     case 'queryWorkflow':
     case 'describeWorkflow':
     case 'describeMutableState':

@@ -5,6 +5,7 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { ActivityOperationRequest } from './activity/activity-commands.ts';
 import type { ArchivalCommand } from './archival/archival-commands.ts';
 import type { OnConflict, OwnCallbackCommand, StartCallbacks } from './callback/callback-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
@@ -436,6 +437,7 @@ export type DecidedRequest =
   | FailActivityTask
   | CancelActivityTask
   | RecordActivityHeartbeat
+  | ActivityOperationRequest
   | DescribeWorkflow
   | DescribeMutableState
   | GetHistoryPosition

@@ -5,6 +5,7 @@ import { unreachable } from '../kernel/assert.ts';
 import { callbackAnswered, runCallback } from './callback/attempt.ts';
 import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
+import { pauseActivity, resetActivity, unpauseActivity, updateActivityOptions } from './activity/operate-activity.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import type { HistoryCommand } from './commands.ts';
@@ -81,6 +82,14 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return cancelActivityTask(draft, command);
     case 'recordActivityHeartbeat':
       return recordActivityHeartbeat(draft, command);
+    case 'pauseActivity':
+      return pauseActivity(draft, command);
+    case 'unpauseActivity':
+      return unpauseActivity(draft, command);
+    case 'resetActivity':
+      return resetActivity(draft, command);
+    case 'updateActivityOptions':
+      return updateActivityOptions(draft, command);
     case 'queryWorkflow':
       return queryWorkflow(draft, command);
     case 'finishQueryDispatch':

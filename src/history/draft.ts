@@ -24,6 +24,7 @@ import { isLaterRun } from './later-runs.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
   type HistoryRecord,
+  isLaterFact,
   type PlacedFact,
   recordSchema,
   recordSchemaAtMatching,
@@ -255,7 +256,7 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
-    if (this.runs.some(({ changed, run }) => changed && isLaterRun(run))) return recordSchemaLaterRuns;
+    if (this.runs.some(isLaterChange)) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;
     if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
     if (this.#atMatching !== undefined) return recordSchemaAtMatching;
@@ -316,6 +317,10 @@ export class Draft {
       ...(lettersConfirmed === undefined ? {} : { lettersConfirmed }),
     };
   }
+}
+
+function isLaterChange({ changed, run, facts }: RunDraft): boolean {
+  return changed && (isLaterRun(run) || facts.some(({ fact }) => isLaterFact(fact)));
 }
 
 function isKept(task: Task | undefined): task is Task {

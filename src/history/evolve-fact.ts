@@ -36,6 +36,11 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     case 'activityHeartbeat':
     case 'activityRetried':
     case 'activityBackoffEnded':
+    case 'activitiesPaused':
+    case 'activityUnpaused':
+    case 'activityReset':
+    case 'activityOptionsUpdated':
+    case 'activityRescheduled':
       return evolveActivityFact(run, fact, nowMs);
     case 'eventBuffered':
       run.buffered.push(fact.event);

@@ -2,6 +2,7 @@
  * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
  * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
  */
+import type { ActivityOptions } from './activity/activity-operations.ts';
 import type { CallbackAttempted } from './callback/callback.ts';
 import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
@@ -15,7 +16,8 @@ import type { Task } from './tasks.ts';
 /**
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
  * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
- * with completion callbacks. v6: about a run that has what came later (`isOfLaterKind` of later-runs.ts). What has none of these is written as v1.
+ * with completion callbacks. v6: about a run that has what came later (`isLaterRun`), or with facts of later kinds (`isLaterFact`). What has none
+ * of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
@@ -125,6 +127,31 @@ export type Fact =
       readonly failure: Uint8Array | undefined;
     }
   | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
+  /** By an operator, all at once. */
+  | {
+      readonly kind: 'activitiesPaused';
+      readonly scheduledEventIds: readonly number[];
+      readonly identity: string;
+      readonly reason: string;
+      readonly requestId: string;
+    }
+  | {
+      readonly kind: 'activityUnpaused';
+      readonly scheduledEventId: number;
+      readonly resetAttempts: boolean;
+      readonly resetHeartbeat: boolean;
+    }
+  | {
+      readonly kind: 'activityReset';
+      readonly scheduledEventId: number;
+      readonly resetHeartbeat: boolean;
+      readonly keepPaused: boolean;
+      readonly restoreOptions: boolean;
+    }
+  /** undefined: they are those of the Scheduled event again. */
+  | { readonly kind: 'activityOptionsUpdated'; readonly scheduledEventId: number; readonly options: ActivityOptions | undefined }
+  /** Its next attempt goes out then, or, if that is past, at once. */
+  | { readonly kind: 'activityRescheduled'; readonly scheduledEventId: number; readonly scheduledTimeMs: number }
   | CallbackAttempted
   /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
@@ -132,3 +159,17 @@ export type Fact =
   | { readonly kind: 'runTakenBack' }
   /** It is deleted, or, as was written before there were `retiredRuns`, its retention is over: nothing of the run stays. */
   | { readonly kind: 'runForgotten' };
+
+/** Programs that read records up to schema 5 do not know it. */
+export function isLaterFact({ kind }: Fact): boolean {
+  switch (kind) {
+    case 'activitiesPaused':
+    case 'activityUnpaused':
+    case 'activityReset':
+    case 'activityOptionsUpdated':
+    case 'activityRescheduled':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,4 +1,5 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
+import type { ActivityOptions, ActivityPause } from './activity/activity-operations.ts';
 import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
@@ -112,7 +113,15 @@ export type CompletedWorkflowTask = {
   readonly resetHistoryEventId: number;
 };
 
-export type HeartbeatReply = { readonly kind: 'heartbeat'; readonly cancelRequested: boolean };
+export type HeartbeatReply = {
+  readonly kind: 'heartbeat';
+  readonly cancelRequested: boolean;
+  readonly activityPaused: boolean;
+  readonly activityReset: boolean;
+};
+
+/** As they are from now on; of several activities, of the last. */
+export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ActivityOptions };
 
 export type QueryReply =
   | { readonly kind: 'queryAnswered'; readonly answer: Uint8Array | undefined }
@@ -153,7 +162,7 @@ export type HistoryPage = { readonly kind: 'historyPage'; readonly events: reado
 export type PendingActivityDescription = {
   readonly activityId: string;
   readonly activityType: string;
-  /** PendingActivityState: 1 scheduled, 2 started, 3 cancel requested. */
+  /** PendingActivityState: 1 scheduled, 2 started, 3 cancel requested, 4 paused, 5 pause requested. */
   readonly state: number;
   readonly heartbeatDetails: Uint8Array | undefined;
   readonly lastHeartbeatTimeMs: number;
@@ -174,6 +183,7 @@ export type PendingActivityDescription = {
   readonly heartbeatTimeoutMs: number;
   readonly retryPolicy: RetryPolicy;
   readonly priority: Uint8Array | undefined;
+  readonly pause: ActivityPause | undefined;
 };
 
 export type PendingChildDescription = {
@@ -309,6 +319,7 @@ export type HistoryReply =
   | CompletedWorkflowTask
   | StartedActivityTask
   | HeartbeatReply
+  | ActivityOptionsUpdated
   | QueryReply
   | UpdateReply
   | StartRefused
@@ -340,6 +351,10 @@ export type HistoryReplyTo = {
   readonly failActivityTask: Done;
   readonly cancelActivityTask: Done;
   readonly recordActivityHeartbeat: HeartbeatReply;
+  readonly pauseActivity: Done;
+  readonly unpauseActivity: Done;
+  readonly resetActivity: Done;
+  readonly updateActivityOptions: ActivityOptionsUpdated;
   readonly queryWorkflow: QueryReply;
   readonly updateWorkflow: UpdateReply;
   readonly pollUpdate: UpdateReply;
@@ -374,6 +389,7 @@ export interface HistoryWire extends SearchAttributeWire {
   /** One of the fields, whatever the others cost; undefined: it is not there. */
   fieldOf(message: Uint8Array, name: string): Uint8Array | undefined;
   decodePriority(priority: Uint8Array): PriorityFields;
+  encodePriority(priority: PriorityFields): Uint8Array;
   /** As rows hold it. Throws what no program has written. */
   decodeTask(task: Uint8Array): PendingTask;
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */

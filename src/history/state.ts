@@ -8,6 +8,7 @@ import { type Callback, noCallbacks } from './callback/callback.ts';
 import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { LetterMarksView } from './redrive/letter-marks.ts';
 import type { HistoryEvent } from './events.ts';
+import type { ActivityOperations } from './activity/activity-operations.ts';
 import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
 import { status } from './generated/enums.ts';
 import type {
@@ -162,6 +163,8 @@ export type Activity = {
   readonly dispatchTaskId: number;
   /** The one armed timer: the earliest timeout, or the end of the backoff. */
   readonly timerTaskId: number;
+  /** What operators have done to it; undefined: nothing that still matters. */
+  readonly operations: ActivityOperations | undefined;
 };
 
 export type UserTimer = {

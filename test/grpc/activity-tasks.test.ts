@@ -149,7 +149,7 @@ describe('answers by token and by id', () => {
   });
 
   test('heartbeat', async () => {
-    bench.stub.answers.history = () => ({ kind: 'heartbeat', cancelRequested: true });
+    bench.stub.answers.history = () => ({ kind: 'heartbeat', cancelRequested: true, activityPaused: true, activityReset: true });
     for (const [method, request] of [
       ['RecordActivityTaskHeartbeat', encodeRecordActivityTaskHeartbeatRequest({ ...token(), details: result })],
       ['RecordActivityTaskHeartbeatById', encodeRecordActivityTaskHeartbeatByIdRequest({ ...id, details: result })],

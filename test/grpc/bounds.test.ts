@@ -151,6 +151,16 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
     sticky_attributes: { worker_task_queue: { name: 'sticky', kind: 2, normal_name: 'q' } },
     force_create_new_workflow_task: true,
   },
+  UnpauseActivity: { execution: { workflow_id: 'wf' }, unpause_all: true },
+  ResetActivity: { execution: { workflow_id: 'wf' }, match_all: true },
+  UpdateActivityOptions: {
+    execution: { workflow_id: 'wf' },
+    match_all: true,
+    activity_options: {},
+    update_mask: {
+      paths: ['schedule_to_close_timeout', 'schedule_to_start_timeout', 'start_to_close_timeout', 'heartbeat_timeout'],
+    },
+  },
   RespondQueryTaskCompleted: { completed_type: 1 },
   RespondActivityTaskFailed: { failure: { message: 'm', application_failure_info: { type: 't' } } },
 };

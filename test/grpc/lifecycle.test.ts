@@ -287,6 +287,7 @@ const description: Description = {
         nonRetryableErrorTypes: [],
       },
       priority: undefined,
+      pause: { pauseTimeMs: 2_050, identity: 'operator', reason: 'why', requestId: 'r' },
     },
   ],
   pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
@@ -403,7 +404,7 @@ test('a description that would be too large for its caller says what is left out
     pendingActivities: many(2_000, { activityId: 'i'.repeat(1_000), lastWorkerIdentity: 'w'.repeat(1_000), heartbeatDetails: undefined }),
     requestIds: new Map(Array.from({ length: 2_000 }, (_, at) => [`${at}`.padStart(1_000), { eventId: 1, eventType: 1, buffered: false }])),
   });
-  expect(names.text).toMatch(/^1\d\d\d pending, 0 failed, 0 heard; .* 9\d\d of 2000 pending activities, 1999 of 2000 request ids"$/);
+  expect(names.text).toMatch(/^1\d\d\d pending, 0 failed, 0 heard; .* 9\d\d of 2000 pending activities, (1999|2000) of 2000 request ids"$/);
   for (const { bytes } of [heartbeats, beside, failures, names]) expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
 });
 

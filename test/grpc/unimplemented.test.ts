@@ -18,6 +18,7 @@ const built = new Set(
    RespondQueryTaskCompleted ResetStickyTaskQueue ShutdownWorker PollActivityTaskQueue RespondActivityTaskCompleted
    RespondActivityTaskCompletedById RespondActivityTaskFailed RespondActivityTaskFailedById RespondActivityTaskCanceled
    RespondActivityTaskCanceledById RecordActivityTaskHeartbeat RecordActivityTaskHeartbeatById DescribeTaskQueue
+   PauseActivity UnpauseActivity ResetActivity UpdateActivityOptions
    ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
    CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace
    UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation`.split(/\s+/),

@@ -325,7 +325,7 @@ describe('timeouts', () => {
     const task = shard.pollActivityTask();
     shard.advance(2000);
     const heartbeat = { kind: 'recordActivityHeartbeat', activity: activityRef(task), details: bytes('beat'), identity: 'worker' } as const;
-    expect(shard.ask(heartbeat)).toEqual({ kind: 'heartbeat', cancelRequested: false });
+    expect(shard.ask(heartbeat)).toEqual({ kind: 'heartbeat', cancelRequested: false, activityPaused: false, activityReset: false });
     shard.advance(2999);
     shard.fireDueTimers();
     expect(shard.describe().pendingActivities).toMatchObject([{ attempt: 1, heartbeatDetails: bytes('beat') }]);
@@ -366,7 +366,7 @@ describe('heartbeats', () => {
     const task = shard.pollActivityTask();
     const details = new Uint8Array(2 * 1024 * 1024 + 1);
     const reply = shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(task), details, identity: 'worker' });
-    expect(reply).toEqual({ kind: 'heartbeat', cancelRequested: true });
+    expect(reply).toEqual({ kind: 'heartbeat', cancelRequested: true, activityPaused: false, activityReset: false });
     const { failure, retryState } = shard.lastEvent('activityTaskFailed').attributes;
     expect(retryState).toBe(2);
     expect(decodeFailure(failure ?? bytes(''))).toMatchObject({
@@ -451,7 +451,7 @@ describe('cancellation', () => {
     expect(shard.describe().pendingActivities).toMatchObject([{ state: 3 }]);
     const requestedId = shard.lastEvent('activityTaskCancelRequested').eventId;
     const heartbeat = { kind: 'recordActivityHeartbeat', activity: activityRef(task), details: undefined, identity: 'worker' } as const;
-    expect(shard.ask(heartbeat)).toEqual({ kind: 'heartbeat', cancelRequested: true });
+    expect(shard.ask(heartbeat)).toEqual({ kind: 'heartbeat', cancelRequested: true, activityPaused: false, activityReset: false });
     shard.expectDone(cancel);
     expect(shard.lastEvent('activityTaskCanceled').attributes).toMatchObject({
       details: bytes('bye'),

@@ -41,6 +41,8 @@ const details = bytes('details');
 const otherKey = { ...key, workflowId: 'other' };
 const policies = { reusePolicy: 1, conflictPolicy: 1 } as const;
 
+const allActivities = { activityId: undefined, activityType: undefined };
+const plainReset = { resetHeartbeat: false, keepPaused: false, restoreOriginalOptions: false };
 const noPlace = { fireTimeMs: 0, taskId: 0 };
 const letter = { queue: 1, messageId: 41, generation: 0 };
 const letterTask = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...otherKey, runId: 'gone' } } as const;
@@ -206,6 +208,25 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
       return { kind: 'cancelActivityTask', activity: activityRef(started), details, identity };
     },
     second: refused('activity-not-found'),
+  },
+  pauseActivity: {
+    request: () => ({ kind: 'pauseActivity', key, target: allActivities, identity, reason: 'why', requestId: 'one' }),
+    second: 'same',
+  },
+  unpauseActivity: {
+    request: (shard) => {
+      shard.expectDone({ kind: 'pauseActivity', key, target: allActivities, identity, reason: 'why', requestId: 'one' });
+      return { kind: 'unpauseActivity', key, target: allActivities, resetAttempts: true, resetHeartbeat: true, jitterMs: 0, jitter: 0 };
+    },
+    second: 'same',
+  },
+  resetActivity: {
+    request: () => ({ kind: 'resetActivity', key, target: allActivities, ...plainReset, jitterMs: 0, jitter: 0 }),
+    second: 'same',
+  },
+  updateActivityOptions: {
+    request: () => ({ kind: 'updateActivityOptions', key, target: allActivities, change: undefined }),
+    second: 'same',
   },
   queryWorkflow: {
     request: (shard) => ({ kind: 'queryWorkflow', key, queryId: 'q', query: details, rejectCondition: 0, deadlineMs: shard.nowMs + 1_000 }),

@@ -89,8 +89,8 @@ test.each(earlier)('written again in the newest form, it still means the same: %
 });
 
 test('neither the golden files nor their programs leave anything out', () => {
-  // Completion callbacks come with schema 5.
-  const facts: { readonly [Kind in Exclude<Fact['kind'], 'callbackAttempted'>]: true } = {
+  // Completion callbacks come with schema 5, what operators do to activities with schema 6.
+  const facts: { readonly [Kind in Exclude<Fact['kind'], 'callbackAttempted' | LaterFact['kind']>]: true } = {
     startRequest: true,
     workflowTaskScheduled: true,
     workflowTaskHeartbeat: true,
@@ -262,6 +262,14 @@ test('schema 6 is still read, and means what it meant: runs with a retry policy 
   expect(read.canonicalState()).toBe(core.canonicalState());
 });
 
+test('schema 6 is still read, and means what it meant: what operators do to activities', () => {
+  const text = readFileSync(new URL('golden/history-journal-v6-activities.hex', import.meta.url), 'utf8');
+  const value = Uint8Array.from(Buffer.from(text.trimEnd(), 'hex'));
+  const record = historyCodec.decode(value, 6);
+  expect(record).toEqual(activitiesRecord);
+  expect(historyCodec.encode(record)).toMatchObject({ schema: 6, value });
+});
+
 const about = { namespaceId: '', namespace: '', workflowId: '', runId: '', runs: [], tasks: [] };
 
 /** Whose trouble it looks like was not told then. */
@@ -355,4 +363,51 @@ const laterTasksRecord: HistoryRecord = {
   runId: 'run',
   tasks: laterTasks.toSorted((one, other) => Number(isTimer(one)) - Number(isTimer(other))),
   finishedTaskIds: [],
+};
+
+type LaterFact = Extract<
+  Fact,
+  { readonly kind: 'activitiesPaused' | 'activityUnpaused' | 'activityReset' | 'activityOptionsUpdated' | 'activityRescheduled' }
+>;
+
+const laterFacts: readonly LaterFact[] = [
+  { kind: 'activitiesPaused', scheduledEventIds: [5, 2 ** 40], identity: 'operator', reason: 'why', requestId: 'request' },
+  { kind: 'activityUnpaused', scheduledEventId: 5, resetAttempts: true, resetHeartbeat: false },
+  { kind: 'activityUnpaused', scheduledEventId: 5, resetAttempts: false, resetHeartbeat: true },
+  { kind: 'activityReset', scheduledEventId: 5, resetHeartbeat: true, keepPaused: false, restoreOptions: false },
+  { kind: 'activityReset', scheduledEventId: 5, resetHeartbeat: false, keepPaused: true, restoreOptions: false },
+  { kind: 'activityReset', scheduledEventId: 5, resetHeartbeat: false, keepPaused: false, restoreOptions: true },
+  { kind: 'activityOptionsUpdated', scheduledEventId: 5, options: undefined },
+  {
+    kind: 'activityOptionsUpdated',
+    scheduledEventId: 6,
+    options: {
+      taskQueue: { name: 'queue', kind: 1, normalName: '' },
+      scheduleToCloseTimeoutMs: 4_000,
+      scheduleToStartTimeoutMs: 3_000,
+      startToCloseTimeoutMs: 2_000,
+      heartbeatTimeoutMs: 1_000,
+      retryPolicy: {
+        initialIntervalMs: 500,
+        backoffCoefficient: 1.5,
+        maximumIntervalMs: 50_000,
+        maximumAttempts: 7,
+        nonRetryableErrorTypes: [],
+      },
+      priority: Uint8Array.of(8, 3),
+    },
+  },
+  { kind: 'activityRescheduled', scheduledEventId: 6, scheduledTimeMs: 1_700_000_009_000 },
+];
+
+const activitiesRecord: HistoryRecord = {
+  ...about,
+  schema: 6,
+  timeMs: 1_700_000_009_000,
+  type: 'ActivitiesPaused',
+  namespaceId: 'ns-id',
+  workflowId: 'wf',
+  runId: 'run',
+  runs: [{ runId: 'run', events: [], facts: laterFacts.map((fact) => ({ afterEvents: 0, fact })) }],
+  finishedTaskIds: [7],
 };

@@ -1,6 +1,7 @@
 /** Random programs of commands against one shard, as worker, client and clock together would cause them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { ActivityOperationRequest } from '../../src/history/activity/activity-commands.ts';
 import type { OutboxMessage, RunKey, StartAttributes } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
@@ -19,6 +20,7 @@ import {
   deleteWorkflow,
   fields,
   namespaceId,
+  optionsChange,
   protocolMessage,
   refOf,
   scheduleActivity,
@@ -124,6 +126,17 @@ export const programStep = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ do: fc.constant('activity' as const), n: number, how: fc.nat(5), keep: fc.boolean() }),
   },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('operate' as const),
+      id: fc.nat(2),
+      how: fc.constantFrom('pause' as const, 'unpause' as const, 'reset' as const, 'update' as const, 'restore' as const),
+      activity: fc.constantFrom('a0', 'a1', undefined),
+      flags: fc.nat(7),
+      jitterMs: fc.constantFrom(0, 0, 3000, 20_000),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(1, 400, 2000, 12_000) }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('outbox' as const), n: number, answerLost: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('send' as const), n: number }) },
@@ -161,7 +174,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -265,6 +278,9 @@ export class Program {
         return this.#pollActivity(step.n);
       case 'activity':
         return this.#endActivity(step.n, step.how, step.keep);
+      case 'operate':
+        shard.ask(operation(step));
+        return;
       case 'time':
         shard.advance(step.ms);
         shard.fireDueTimers();
@@ -523,6 +539,44 @@ export class Program {
     if (how === 5)
       shard.ask({ kind: 'completeActivityTask', activity: { ...activity, scheduledEventId: 0, attempt: 0 }, result: undefined, identity });
     if (!keep && how !== 4) this.#activityTasks.splice(this.#activityTasks.indexOf(task), 1);
+  }
+}
+
+/** `flags` choose what the request has to choose. */
+function operation({ id, how, activity, flags, jitterMs }: Extract<ProgramStep, { readonly do: 'operate' }>): ActivityOperationRequest {
+  const target = { activityId: activity, activityType: undefined };
+  const draw = { jitterMs, jitter: 0.5 };
+  const [first, second, third] = [(flags & 1) !== 0, (flags & 2) !== 0, (flags & 4) !== 0];
+  const key = keyOf(id);
+  switch (how) {
+    case 'pause':
+      return { kind: 'pauseActivity', key, target, identity: 'operator', reason: 'random', requestId: first ? 'one' : 'other' };
+    case 'unpause':
+      return { kind: 'unpauseActivity', key, target, resetAttempts: first, resetHeartbeat: second, ...draw };
+    case 'reset':
+      return { kind: 'resetActivity', key, target, resetHeartbeat: first, keepPaused: second, restoreOriginalOptions: third, ...draw };
+    case 'restore':
+      return { kind: 'updateActivityOptions', key, target, change: undefined };
+    case 'update': {
+      const change = optionsChange({
+        fields: [
+          'scheduleToCloseTimeout',
+          ...(first ? (['retryPolicy.initialInterval', 'retryPolicy.maximumAttempts'] as const) : []),
+          ...(second ? (['taskQueue.name', 'heartbeatTimeout'] as const) : []),
+        ],
+        scheduleToCloseTimeoutMs: third ? 9000 : 0,
+        heartbeatTimeoutMs: 400,
+        taskQueue: 'elsewhere',
+        retryPolicy: {
+          initialIntervalMs: 3000,
+          backoffCoefficient: 1,
+          maximumIntervalMs: 0,
+          maximumAttempts: 3,
+          nonRetryableErrorTypes: [],
+        },
+      });
+      return { kind: 'updateActivityOptions', key, target, change };
+    }
   }
 }
 

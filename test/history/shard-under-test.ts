@@ -7,6 +7,7 @@
  *   shard.complete(task, [completeWorkflow()]);      and answers it
  *   expect(shard.history()).toEqual([...]);
  */
+import type { ActivityOptionsChange } from '../../src/history/activity/activity-commands.ts';
 import assert from 'node:assert/strict';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type {
@@ -573,5 +574,19 @@ export function continueAsNew(change: Partial<AttributesFor<'continueAsNewWorkfl
       inheritBuildId: false,
       ...change,
     },
+  };
+}
+
+export function optionsChange(change: Partial<ActivityOptionsChange>): ActivityOptionsChange {
+  return {
+    fields: [],
+    taskQueue: '',
+    scheduleToCloseTimeoutMs: 0,
+    scheduleToStartTimeoutMs: 0,
+    startToCloseTimeoutMs: 0,
+    heartbeatTimeoutMs: 0,
+    retryPolicy: undefined,
+    priority: undefined,
+    ...change,
   };
 }

@@ -131,6 +131,15 @@ export const bounds = {
   'StartChildWorkflowExecutionCommandAttributes.parent_close_policy': within('core', 3, 'Invalid ParentClosePolicy on'),
   'StartChildWorkflowExecutionCommandAttributes.workflow_id_reuse_policy': within('core', 4, 'Invalid WorkflowIdReusePolicy on'),
 
+  // What operators make of an activity. Its retry policy and priority are bounded as a worker's are.
+  'ActivityOptions.schedule_to_close_timeout': notNegative('edge', 'invalid ScheduleToCloseTimeout: negative duration'),
+  'ActivityOptions.schedule_to_start_timeout': notNegative('edge', 'invalid ScheduleToStartTimeout: negative duration'),
+  'ActivityOptions.start_to_close_timeout': notNegative('edge', 'invalid StartToCloseTimeout: negative duration'),
+  'ActivityOptions.heartbeat_timeout': notNegative('edge', 'invalid HeartbeatTimeout: negative duration'),
+  'ActivityOptions.start_delay': anything('no activity of a workflow has one: a mask that names it is refused'),
+  'UnpauseActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'ResetActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+
   'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: the default of the core, which also has a largest'),
   'WorkflowQueryResult.result_type': anything('all but ANSWERED count as FAILED'),
   'RespondWorkflowTaskCompletedRequest.versioning_behavior': {

@@ -241,7 +241,7 @@ async function heartbeat(
     return { cancelRequested: true, activityPaused: false, activityReset: false };
   }
   const reply = await context.history(call, activity.key, { kind: 'recordActivityHeartbeat', activity, details, identity });
-  return { cancelRequested: reply.cancelRequested, activityPaused: false, activityReset: false };
+  return { cancelRequested: reply.cancelRequested, activityPaused: reply.activityPaused, activityReset: reply.activityReset };
 }
 
 /** A worker cannot mend what is too large: its activity fails for good, and its call succeeds. */

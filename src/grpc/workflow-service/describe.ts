@@ -1,5 +1,5 @@
+import type { ActivityPause } from '../../history/activity/activity-operations.ts';
 import type { CallbackDescription, Description, PendingActivityDescription } from '../../history/replies.ts';
-import { encodeActivityOptions } from '../../wire/generated/lean/activity_options.ts';
 import { type CallbackInfo, encodeCallbackInfo } from '../../wire/generated/lean/callback.ts';
 import { CallbackState, PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import {
@@ -22,6 +22,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
+import { activityOptions } from './activity-options.ts';
 import { withinAnswer } from './description-size.ts';
 import { withNote } from './memo-note.ts';
 
@@ -162,14 +163,12 @@ function pendingActivity(activity: PendingActivityDescription): PendingActivityI
     lastAttemptCompleteTimeMs: activity.lastAttemptCompleteTimeMs,
     nextAttemptScheduleTimeMs: activity.nextAttemptScheduleTimeMs,
     priority: activity.priority,
-    activityOptions: encodeActivityOptions({
-      taskQueue: { name: activity.taskQueue.name, kind: 0, normalName: activity.taskQueue.name },
-      scheduleToCloseTimeoutMs: activity.scheduleToCloseTimeoutMs,
-      scheduleToStartTimeoutMs: activity.scheduleToStartTimeoutMs,
-      startToCloseTimeoutMs: activity.startToCloseTimeoutMs,
-      heartbeatTimeoutMs: activity.heartbeatTimeoutMs,
-      retryPolicy: activity.retryPolicy,
-      priority: activity.priority,
-    }),
+    paused: activity.pause !== undefined,
+    pauseInfo: activity.pause && { pauseTimeMs: activity.pause.pauseTimeMs, manual: pausedBy(activity.pause) },
+    activityOptions: activityOptions(activity),
   };
+}
+
+function pausedBy({ identity, reason }: ActivityPause): { readonly identity: string; readonly reason: string } {
+  return { identity, reason };
 }

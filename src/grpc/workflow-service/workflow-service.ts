@@ -1,6 +1,7 @@
 import type { HandlerContext } from '../handler-context.ts';
 import { loadedWhenCalled } from '../method.ts';
 import type { Service } from '../transport/call.ts';
+import { activityOperationMethods } from './activity-operations.ts';
 import { activityTaskMethods } from './activity-tasks.ts';
 import { describeMethods } from './describe.ts';
 import { historyMethods } from './history.ts';
@@ -42,6 +43,7 @@ export function workflowService(context: HandlerContext): Service {
       ...historyMethods(context),
       ...workflowTaskMethods(context),
       ...activityTaskMethods(context),
+      ...activityOperationMethods(context),
       ...taskQueueMethods(context),
       ...loadedWhenCalled(visibilityMethodNames, async () => (await import('./visibility.ts')).visibilityMethods(context)),
     ]),

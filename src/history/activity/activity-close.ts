@@ -1,11 +1,13 @@
 /** How an activity ends: what a worker says of it, or what its timers say. */
-import { assert } from '../../kernel/assert.ts';
 import {
   armActivityTimer,
   type ActivityTimeout,
-  dispatchActivity,
+  endBackoff,
+  endTasks,
+  isPaused,
   nextDeadline,
   pendingActivity,
+  waitForBackoff,
   writeActivityStarted,
 } from './activity-task.ts';
 import { decideRetry } from './activity-retry.ts';
@@ -101,14 +103,19 @@ export function recordActivityHeartbeat(draft: Draft, command: RecordActivityHea
   const found = findActivity(draft, command.activity);
   if (found.kind === 'rejected') return found;
   if (found.activity.startedTimeMs === 0) return activityNotFound;
-  const { scheduledEventId, cancelRequestedEventId } = found.activity;
+  const { scheduledEventId, cancelRequestedEventId, operations } = found.activity;
   const changing = draft.open(found.run);
   if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
     failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Heartbeat details exceed size limit.'), command.identity);
-    return { kind: 'heartbeat', cancelRequested: true };
+    return { kind: 'heartbeat', cancelRequested: true, activityPaused: false, activityReset: false };
   }
   changing.addFact({ kind: 'activityHeartbeat', scheduledEventId, details: command.details });
-  return { kind: 'heartbeat', cancelRequested: cancelRequestedEventId !== 0 };
+  return {
+    kind: 'heartbeat',
+    cancelRequested: cancelRequestedEventId !== 0,
+    activityPaused: operations?.pause !== undefined,
+    activityReset: operations?.resetRequested ?? false,
+  };
 }
 
 const noFacts: FailureFacts = { kind: 'none', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' };
@@ -155,21 +162,11 @@ function failOrRetry(
 
 function retryActivity(run: RunDraft, activity: Activity, intervalMs: number, failure: OpaqueFailure | undefined): void {
   const { scheduledEventId } = activity;
-  run.finishTask(activity.dispatchTaskId);
-  run.finishTask(activity.timerTaskId);
+  endTasks(run, scheduledEventId);
   run.addFact({ kind: 'activityRetried', scheduledEventId, intervalMs, failure: retained(run.draft, failure) });
-  if (intervalMs === 0) {
-    endBackoff(run, scheduledEventId);
-    return;
-  }
-  run.addTask({
-    kind: 'activityRetry',
-    taskId: run.draft.nextTaskId(),
-    fireTimeMs: run.draft.nowMs + intervalMs,
-    key: run.run.key,
-    scheduledEventId,
-    stamp: pendingActivity(run, scheduledEventId).stamp,
-  });
+  if (isPaused(activity)) return;
+  if (intervalMs === 0) endBackoff(run, scheduledEventId);
+  else waitForBackoff(run, scheduledEventId);
 }
 
 /** A failure is kept through all retries: a large one is kept only by its message. */
@@ -184,19 +181,13 @@ function retained(draft: Draft, failure: OpaqueFailure | undefined): Uint8Array 
   return draft.wire.encodeFailure({ message: 'Failure exceeds size limit.', cause, info: { kind: 'server', nonRetryable: false } });
 }
 
-function endBackoff(run: RunDraft, scheduledEventId: number): void {
-  run.addFact({ kind: 'activityBackoffEnded', scheduledEventId });
-  dispatchActivity(run, scheduledEventId);
-}
-
 /**
  * Ends the activity's tasks and writes its Started, if it had one; answers that event's id, 0 if there is none or it is buffered (the
  * close learns it when both get their place).
  */
 export function writeStartedEvent(run: RunDraft, scheduledEventId: number): number {
   const activity = pendingActivity(run, scheduledEventId);
-  run.finishTask(activity.dispatchTaskId);
-  run.finishTask(activity.timerTaskId);
+  endTasks(run, scheduledEventId);
   if (activity.startedTimeMs === 0) return 0;
   const attributes = {
     scheduledEventId,
@@ -217,7 +208,7 @@ export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { reado
   if (run === undefined) return;
   const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
-  if (activity?.inBackoff === true && activity.stamp === task.stamp) endBackoff(changing, task.scheduledEventId);
+  if (activity?.inBackoff === true && activity.stamp === task.stamp && !isPaused(activity)) endBackoff(changing, task.scheduledEventId);
 }
 
 export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityTimeout' }>): void {
@@ -228,7 +219,8 @@ export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { rea
   const activity = run.activities.get(task.scheduledEventId);
   if (activity === undefined || activity.stamp !== task.stamp) return;
   const deadline = nextDeadline(activity);
-  assert(deadline !== undefined, 'an armed activity has a deadline');
+  // Paused while its timer was a letter.
+  if (deadline === undefined) return;
   // A heartbeat has moved it.
   if (deadline.atMs > draft.nowMs) armActivityTimer(changing, task.scheduledEventId);
   else timeOutActivity(changing, activity, deadline.timeout);

@@ -3,17 +3,22 @@ import { retryIntervalMs } from '../../kernel/retry-policy.ts';
 import type { FailureFacts } from '../failure.ts';
 import { isRetryable, noRetry, type RetryDecision } from '../retry.ts';
 import type { Activity } from '../state.ts';
+import { attributesOf } from './activity-options.ts';
 import { retryState } from '../generated/enums.ts';
 
 export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: number): RetryDecision {
-  const policy = activity.attributes.retryPolicy;
+  const { retryPolicy: policy, scheduleToCloseTimeoutMs } = attributesOf(activity);
   if (policy === undefined) return noRetry(retryState.retryPolicyNotSet);
   if (activity.cancelRequestedEventId !== 0) return noRetry(retryState.cancelRequested);
   if (failure.kind === 'timeout' && endsTheActivity(failure.type)) return noRetry(retryState.timeout);
   if (!isRetryable(failure, policy.nonRetryableErrorTypes)) return noRetry(retryState.nonRetryableFailure);
-  if (policy.maximumAttempts > 0 && activity.attempt >= policy.maximumAttempts) return noRetry(retryState.maximumAttemptsReached);
-  const intervalMs = failure.nextRetryDelayMs > 0 ? failure.nextRetryDelayMs : retryIntervalMs(policy, activity.attempt);
-  const { scheduleToCloseTimeoutMs } = activity.attributes;
+  const { pause, attemptsReset = false } = activity.operations ?? {};
+  // Neither attempts nor time run out meanwhile: both are looked at when the attempt after the unpause ends.
+  if (pause !== undefined) return { retry: true, intervalMs: 0 };
+  // An attempt that ran when the attempts were reset counts as none.
+  const attempt = attemptsReset ? 0 : activity.attempt;
+  if (policy.maximumAttempts > 0 && attempt >= policy.maximumAttempts) return noRetry(retryState.maximumAttemptsReached);
+  const intervalMs = failure.nextRetryDelayMs > 0 ? failure.nextRetryDelayMs : retryIntervalMs(policy, Math.max(attempt, 1));
   // An attempt may start at the very moment at which the time ends, not later.
   if (scheduleToCloseTimeoutMs > 0 && nowMs + intervalMs > activity.firstScheduledTimeMs + scheduleToCloseTimeoutMs) {
     return noRetry(retryState.timeout);

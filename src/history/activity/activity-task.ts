@@ -10,6 +10,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { StartActivityTask, WithdrawActivityStart } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
+import { attributesOf } from './activity-options.ts';
 import { mergedPriority } from '../priority.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply, StartedActivityTask } from '../replies.ts';
@@ -20,7 +21,7 @@ const activityTaskNotFound = reject({ reason: 'task-not-found', message: 'Activi
 /** Puts this attempt into its queue and arms its first timeout. */
 export function dispatchActivity(run: RunDraft, scheduledEventId: number): void {
   const activity = pendingActivity(run, scheduledEventId);
-  const { taskQueue, scheduleToStartTimeoutMs } = activity.attributes;
+  const { taskQueue, scheduleToStartTimeoutMs } = attributesOf(activity);
   run.addTask({
     kind: 'activityTask',
     taskId: run.draft.nextTaskId(),
@@ -40,12 +41,48 @@ export function pendingActivity(run: RunDraft, scheduledEventId: number): Activi
   return activity;
 }
 
+export function isPaused({ operations }: Activity): boolean {
+  return operations?.pause !== undefined;
+}
+
+/** What follows gives it others, or sees to it that it needs none. */
+export function endTasks(run: RunDraft, scheduledEventId: number): void {
+  const activity = pendingActivity(run, scheduledEventId);
+  run.finishTask(activity.dispatchTaskId);
+  run.finishTask(activity.timerTaskId);
+}
+
+/** Arms the end of the backoff, or of the activity's whole time if that comes first. */
+export function waitForBackoff(run: RunDraft, scheduledEventId: number): void {
+  const activity = pendingActivity(run, scheduledEventId);
+  const { firstScheduledTimeMs, scheduledTimeMs, stamp } = activity;
+  const { scheduleToCloseTimeoutMs } = attributesOf(activity);
+  if (scheduleToCloseTimeoutMs > 0 && firstScheduledTimeMs + scheduleToCloseTimeoutMs < scheduledTimeMs) {
+    armActivityTimer(run, scheduledEventId);
+    return;
+  }
+  run.addTask({
+    kind: 'activityRetry',
+    taskId: run.draft.nextTaskId(),
+    fireTimeMs: scheduledTimeMs,
+    key: run.run.key,
+    scheduledEventId,
+    stamp,
+  });
+}
+
+export function endBackoff(run: RunDraft, scheduledEventId: number): void {
+  run.addFact({ kind: 'activityBackoffEnded', scheduledEventId });
+  dispatchActivity(run, scheduledEventId);
+}
+
 export type ActivityTimeout = 'scheduleToStart' | 'scheduleToClose' | 'startToClose' | 'heartbeat';
 export type ActivityDeadline = { readonly timeout: ActivityTimeout; readonly atMs: number };
 
-/** The timeout that comes first, as things stand. */
+/** The timeout that comes first, as things stand; undefined also while it is paused. */
 export function nextDeadline(activity: Activity): ActivityDeadline | undefined {
-  const { scheduleToStartTimeoutMs, scheduleToCloseTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs } = activity.attributes;
+  const { scheduleToStartTimeoutMs, scheduleToCloseTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs } = attributesOf(activity);
+  if (isPaused(activity)) return undefined;
   let next: ActivityDeadline | undefined;
   const consider = (timeout: ActivityTimeout, timeoutMs: number, fromMs: number): void => {
     if (timeoutMs > 0 && (next === undefined || fromMs + timeoutMs < next.atMs)) next = { timeout, atMs: fromMs + timeoutMs };
@@ -88,6 +125,7 @@ export function startActivityTask(draft: Draft, command: StartActivityTask): His
   if (activity.startedTimeMs !== 0) {
     return activity.requestId === command.pollRequestId ? describeStartedActivity(run, activity) : activityTaskNotFound;
   }
+  if (isPaused(activity)) return activityTaskNotFound;
   const starting = draft.open(run);
   writeActivityStarted(starting, command.scheduledEventId, command.pollRequestId, command.identity, command.workerVersion);
   return describeStartedActivity(run, pendingActivity(starting, command.scheduledEventId));
@@ -106,7 +144,7 @@ export function writeActivityStarted(
 }
 
 export function describeStartedActivity(run: RunView, activity: Activity): StartedActivityTask {
-  const a = activity.attributes;
+  const a = attributesOf(activity);
   assert(a.retryPolicy !== undefined, 'a scheduled activity has a retry policy');
   return {
     kind: 'activityTask',
@@ -138,6 +176,6 @@ export function withdrawActivityStart(draft: Draft, command: WithdrawActivitySta
   if (activity.requestId !== command.pollRequestId) return { kind: 'done' };
   const changing = draft.open(run);
   changing.addFact({ kind: 'activityStartWithdrawn', scheduledEventId: command.scheduledEventId });
-  dispatchActivity(changing, command.scheduledEventId);
+  if (!isPaused(activity)) dispatchActivity(changing, command.scheduledEventId);
   return { kind: 'done' };
 }

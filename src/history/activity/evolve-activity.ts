@@ -3,9 +3,10 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { HistoryEvent } from '../events.ts';
 import type { Fact } from '../record.ts';
 import type { Activity, Run } from '../state.ts';
+import { afterAttempt, afterOperation, operationBytes } from './evolve-operation.ts';
 
 type ActivityEvent = Extract<HistoryEvent, { readonly type: `activityTask${string}` }>;
-type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` }>;
+type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` | 'activitiesPaused' }>;
 
 export function evolveActivity(run: Run, event: ActivityEvent): void {
   switch (event.type) {
@@ -34,6 +35,7 @@ export function evolveActivity(run: Run, event: ActivityEvent): void {
         retryIntervalMs: 0,
         dispatchTaskId: 0,
         timerTaskId: 0,
+        operations: undefined,
       });
       run.activityIds.set(a.activityId, { scheduledEventId: event.eventId });
       return;
@@ -78,7 +80,7 @@ export function evolveActivityFact(run: Run, fact: ActivityFact, nowMs: number):
       return;
     case 'activityStartWithdrawn':
       changeActivity(run, fact.scheduledEventId, (activity) => ({
-        ...activity,
+        ...afterAttempt(activity, activity.attempt),
         stamp: activity.stamp + 1,
         startedTimeMs: 0,
         requestId: '',
@@ -92,8 +94,7 @@ export function evolveActivityFact(run: Run, fact: ActivityFact, nowMs: number):
       return;
     case 'activityRetried':
       changeActivity(run, fact.scheduledEventId, (activity) => ({
-        ...activity,
-        attempt: activity.attempt + 1,
+        ...afterAttempt(activity, activity.attempt + 1),
         stamp: activity.stamp + 1,
         inBackoff: true,
         scheduledTimeMs: nowMs + fact.intervalMs,
@@ -112,6 +113,15 @@ export function evolveActivityFact(run: Run, fact: ActivityFact, nowMs: number):
     case 'activityBackoffEnded':
       changeActivity(run, fact.scheduledEventId, (activity) => ({ ...activity, inBackoff: false, timerTaskId: 0 }));
       return;
+    case 'activitiesPaused':
+      for (const id of fact.scheduledEventIds) changeActivity(run, id, (activity) => afterOperation(activity, fact, nowMs));
+      return;
+    case 'activityUnpaused':
+    case 'activityReset':
+    case 'activityOptionsUpdated':
+    case 'activityRescheduled':
+      changeActivity(run, fact.scheduledEventId, (activity) => afterOperation(activity, fact, nowMs));
+      return;
     default:
       return unreachable(fact);
   }
@@ -125,8 +135,8 @@ function changeActivity(run: Run, scheduledEventId: number, change: (activity: A
   run.activities.set(scheduledEventId, changed);
 }
 
-function attemptBytes({ heartbeatDetails, lastFailure }: Activity): number {
-  return (heartbeatDetails?.length ?? 0) + (lastFailure?.length ?? 0);
+function attemptBytes({ heartbeatDetails, lastFailure, operations }: Activity): number {
+  return (heartbeatDetails?.length ?? 0) + (lastFailure?.length ?? 0) + (operations === undefined ? 0 : operationBytes(operations));
 }
 
 function removeActivity(run: Run, scheduledEventId: number): void {

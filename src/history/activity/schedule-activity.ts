@@ -66,18 +66,23 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
 }
 
 function problemOf(completion: Completion, a: Attributes): string | undefined {
-  const where = `ActivityId=${a.activityId} ActivityType=${a.activityType}`;
   if (a.activityId === '') return 'activityId is not set';
   if (a.activityType === '') return 'activityType is not set';
   const { idBytesMax } = completion.run.draft.limits;
   if (exceedsId(completion, a.activityId)) return `activityId exceeds length limit. Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
   if (exceedsId(completion, a.activityType))
     return `activityType exceeds length limit. Length=${utf8Bytes(a.activityType)} Limit=${idBytesMax}`;
+  return timeoutProblem(a, a.activityId, a.activityType);
+}
+
+/** Why an activity cannot have these. */
+export function timeoutProblem(a: Timeouts, activityId: string, activityType: string): string | undefined {
   if (a.scheduleToCloseTimeoutMs < 0) return 'invalid ScheduleToCloseTimeout: negative duration';
   if (a.scheduleToStartTimeoutMs < 0) return 'invalid ScheduleToStartTimeout: negative duration';
   if (a.startToCloseTimeoutMs < 0) return 'invalid StartToCloseTimeout: negative duration';
   if (a.heartbeatTimeoutMs < 0) return 'invalid HeartbeatTimeout: negative duration';
   if (a.scheduleToCloseTimeoutMs === 0 && a.startToCloseTimeoutMs === 0) {
+    const where = `ActivityId=${activityId} ActivityType=${activityType}`;
     return `a valid StartToCloseTimeout or ScheduleToCloseTimeout must be set on the activity. ${where}`;
   }
   return undefined;

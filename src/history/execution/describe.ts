@@ -1,4 +1,5 @@
 /** Reads: a run's description, and where its history stands. */
+import { activityType, optionsOf } from '../activity/activity-options.ts';
 import type { DescribeMutableState, DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { RecordedEvent } from '../events.ts';
@@ -74,38 +75,40 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
 }
 
 /** `temporal.api.enums.v1.PendingActivityState` */
-const pendingState = { scheduled: 1, started: 2, cancelRequested: 3 } as const;
-
-const noRetryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };
+const pendingState = { scheduled: 1, started: 2, cancelRequested: 3, paused: 4, pauseRequested: 5 } as const;
 
 function describeActivity(run: RunView, activity: Activity): PendingActivityDescription {
-  const a = activity.attributes;
+  const options = optionsOf(run, activity);
+  const { scheduleToCloseTimeoutMs } = options;
   const isStarted = activity.startedTimeMs !== 0;
-  const retryPolicy = a.retryPolicy ?? noRetryPolicy;
+  const { pause, attemptsReset = false } = activity.operations ?? {};
+  const isWaiting = activity.inBackoff && pause === undefined;
   return {
     activityId: activity.activityId,
-    activityType: a.activityType?.name ?? '',
-    state: activity.cancelRequestedEventId !== 0 ? pendingState.cancelRequested : isStarted ? pendingState.started : pendingState.scheduled,
+    activityType: activityType(activity),
+    state: stateOf(activity),
     heartbeatDetails: activity.heartbeatDetails,
     lastHeartbeatTimeMs: activity.heartbeatTimeMs,
     lastStartedTimeMs: activity.startedTimeMs,
-    attempt: activity.attempt,
-    maximumAttempts: retryPolicy.maximumAttempts,
+    attempt: attemptsReset ? 1 : activity.attempt,
+    maximumAttempts: options.retryPolicy.maximumAttempts,
     scheduledTimeMs: activity.scheduledTimeMs,
-    expirationTimeMs: a.scheduleToCloseTimeoutMs === 0 ? 0 : activity.firstScheduledTimeMs + a.scheduleToCloseTimeoutMs,
+    expirationTimeMs: scheduleToCloseTimeoutMs === 0 ? 0 : activity.firstScheduledTimeMs + scheduleToCloseTimeoutMs,
     lastFailure: activity.lastFailure,
     lastWorkerIdentity: isStarted ? activity.identity : activity.lastWorkerIdentity,
-    currentRetryIntervalMs: activity.inBackoff ? activity.retryIntervalMs : 0,
-    taskQueue: a.taskQueue ?? run.start.taskQueue,
-    nextAttemptScheduleTimeMs: activity.inBackoff ? activity.scheduledTimeMs : 0,
+    currentRetryIntervalMs: isWaiting ? activity.retryIntervalMs : 0,
+    nextAttemptScheduleTimeMs: isWaiting ? activity.scheduledTimeMs : 0,
     lastAttemptCompleteTimeMs: activity.lastAttemptCompleteTimeMs,
-    scheduleToCloseTimeoutMs: a.scheduleToCloseTimeoutMs,
-    scheduleToStartTimeoutMs: a.scheduleToStartTimeoutMs,
-    startToCloseTimeoutMs: a.startToCloseTimeoutMs,
-    heartbeatTimeoutMs: a.heartbeatTimeoutMs,
-    retryPolicy,
-    priority: a.priority,
+    ...options,
+    pause,
   };
+}
+
+function stateOf({ cancelRequestedEventId, startedTimeMs, operations }: Activity): number {
+  if (cancelRequestedEventId !== 0) return pendingState.cancelRequested;
+  const isPaused = operations?.pause !== undefined;
+  if (startedTimeMs !== 0) return isPaused ? pendingState.pauseRequested : pendingState.started;
+  return isPaused ? pendingState.paused : pendingState.scheduled;
 }
 
 function describeChild(child: Child): PendingChildDescription {

@@ -29,6 +29,10 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'deleteWorkflow':
     case 'findChild':
     case 'resetStickyTaskQueue':
+    case 'pauseActivity':
+    case 'unpauseActivity':
+    case 'resetActivity':
+    case 'updateActivityOptions':
     case 'queryWorkflow':
     case 'finishQueryDispatch':
     case 'describeWorkflow':

@@ -144,7 +144,7 @@ function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask
     return workflowTask?.scheduledEventId === scheduledEventId && workflowTask.stamp === stamp && workflowTask.startedEventId === 0;
   }
   const activity = run.activities.get(scheduledEventId);
-  return activity?.stamp === stamp && activity.startedTimeMs === 0 && !activity.inBackoff;
+  return activity?.stamp === stamp && activity.startedTimeMs === 0 && !activity.inBackoff && activity.operations?.pause === undefined;
 }
 
 /** As a new task. A timer that was due is due at once; should the clock have gone back since, it waits as it would have then. */

@@ -1,4 +1,5 @@
 /** What history shards are asked, and their answers, as bytes. */
+import type { ActivityOptionField, UpdateActivityOptions } from '../../history/activity/activity-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type {
   CloseOutcome,
@@ -122,6 +123,10 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
   removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
   addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
+  pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
+  unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
+  resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
+  updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
 };
 
 // Absent and undefined are one on the wire; the commands know absent only.
@@ -204,6 +209,29 @@ function policiesFromWire({ reusePolicy, conflictPolicy }: wire.IdPolicies): IdP
 function idPolicy(value: number, field: string): 1 | 2 | 3 {
   if (value !== 1 && value !== 2 && value !== 3) throw new WireError(`IdPolicies.${field} is ${value}`);
   return value;
+}
+
+const optionFields: Words<ActivityOptionField> = {
+  'taskQueue.name': true,
+  scheduleToCloseTimeout: true,
+  scheduleToStartTimeout: true,
+  startToCloseTimeout: true,
+  heartbeatTimeout: true,
+  retryPolicy: true,
+  'retryPolicy.initialInterval': true,
+  'retryPolicy.backoffCoefficient': true,
+  'retryPolicy.maximumInterval': true,
+  'retryPolicy.maximumAttempts': true,
+  priority: true,
+  'priority.priorityKey': true,
+  'priority.fairnessKey': true,
+  'priority.fairnessWeight': true,
+};
+
+function readUpdateActivityOptions(r: Reader): UpdateActivityOptions {
+  const { change, ...request } = wire.readUpdateActivityOptions(r);
+  const fields = change?.fields.map((field) => wordOf(optionFields, field, 'ActivityOptionsChange.fields')) ?? [];
+  return { ...request, kind: 'updateActivityOptions', change: change === undefined ? undefined : { ...change, fields } };
 }
 
 function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {
@@ -304,6 +332,7 @@ const answerCodecs: KindCodecs<Answer> = {
     read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
+  activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };
 

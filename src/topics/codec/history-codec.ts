@@ -148,6 +148,16 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, activityRetried: fact };
     case 'activityBackoffEnded':
       return { ...noFact, afterEvents, activityBackoffEnded: fact };
+    case 'activitiesPaused':
+      return { ...noFact, afterEvents, activitiesPaused: fact };
+    case 'activityUnpaused':
+      return { ...noFact, afterEvents, activityUnpaused: fact };
+    case 'activityReset':
+      return { ...noFact, afterEvents, activityReset: fact };
+    case 'activityOptionsUpdated':
+      return { ...noFact, afterEvents, activityOptionsUpdated: fact };
+    case 'activityRescheduled':
+      return { ...noFact, afterEvents, activityRescheduled: fact };
     case 'runPutAside':
       return { ...noFact, afterEvents, runPutAside: fact };
     case 'runTakenBack':
@@ -188,6 +198,11 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityHeartbeat !== undefined) return { kind: 'activityHeartbeat', ...wire.activityHeartbeat };
   if (wire.activityRetried !== undefined) return { kind: 'activityRetried', ...wire.activityRetried };
   if (wire.activityBackoffEnded !== undefined) return { kind: 'activityBackoffEnded', ...wire.activityBackoffEnded };
+  if (wire.activitiesPaused !== undefined) return { kind: 'activitiesPaused', ...wire.activitiesPaused };
+  if (wire.activityUnpaused !== undefined) return { kind: 'activityUnpaused', ...wire.activityUnpaused };
+  if (wire.activityReset !== undefined) return { kind: 'activityReset', ...wire.activityReset };
+  if (wire.activityOptionsUpdated !== undefined) return { kind: 'activityOptionsUpdated', ...wire.activityOptionsUpdated };
+  if (wire.activityRescheduled !== undefined) return { kind: 'activityRescheduled', ...wire.activityRescheduled };
   if (wire.runPutAside !== undefined) return { kind: 'runPutAside', ...wire.runPutAside };
   if (wire.runTakenBack !== undefined) return { kind: 'runTakenBack' };
   if (wire.runForgotten !== undefined) return { kind: 'runForgotten' };

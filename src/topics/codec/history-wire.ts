@@ -4,7 +4,7 @@ import { callbackUrl } from '../../kernel/callback-address.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
 import { decodeCallback } from '../../wire/generated/lean/callback.ts';
-import { decodePriority, encodePayload, encodePayloads } from '../../wire/generated/lean/common.ts';
+import { decodePriority, encodePayload, encodePriority, encodePayloads } from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
   writeCanceledFailureInfo,
@@ -50,6 +50,7 @@ export const historyWire: HistoryWire = {
   fieldCount,
   fieldOf,
   decodePriority,
+  encodePriority,
   decodeTask: (task) => taskFromMessage(state.decodePendingTask(task, ownLimits)),
   isEmptyPayload,
   payloadValue,

@@ -123,6 +123,14 @@ const updateBodies: ByKind<UpdateMessage['body']> = {
   response: record({ kind: fc.constant('response' as const), identity: text, outcome: orNone(bytes) }),
 };
 
+const activityTarget = record({ activityId: orNone(text), activityType: orNone(text) });
+const timeouts = {
+  scheduleToCloseTimeoutMs: count,
+  scheduleToStartTimeoutMs: count,
+  startToCloseTimeoutMs: count,
+  heartbeatTimeoutMs: count,
+};
+
 const requests: ByKind<HistoryRequest> = {
   startWorkflow,
   signalWithStartWorkflow: maybeWith(
@@ -241,6 +249,47 @@ const requests: ByKind<HistoryRequest> = {
     activity,
     details: orNone(bytes),
     identity: text,
+  }),
+  pauseActivity: record({
+    kind: fc.constant('pauseActivity' as const),
+    key: runKey,
+    target: activityTarget,
+    identity: text,
+    reason: text,
+    requestId: text,
+  }),
+  unpauseActivity: record({
+    kind: fc.constant('unpauseActivity' as const),
+    key: runKey,
+    target: activityTarget,
+    resetAttempts: flag,
+    resetHeartbeat: flag,
+    jitterMs: count,
+    jitter: fraction,
+  }),
+  resetActivity: record({
+    kind: fc.constant('resetActivity' as const),
+    key: runKey,
+    target: activityTarget,
+    resetHeartbeat: flag,
+    keepPaused: flag,
+    restoreOriginalOptions: flag,
+    jitterMs: count,
+    jitter: fraction,
+  }),
+  updateActivityOptions: record({
+    kind: fc.constant('updateActivityOptions' as const),
+    key: runKey,
+    target: activityTarget,
+    change: orNone(
+      record({
+        fields: list(fc.constantFrom('taskQueue.name' as const, 'retryPolicy' as const, 'priority.fairnessWeight' as const)),
+        taskQueue: text,
+        ...timeouts,
+        retryPolicy: orNone(retryPolicy),
+        priority: orNone(bytes),
+      }),
+    ),
   }),
   queryWorkflow: record({
     kind: fc.constant('queryWorkflow' as const),
@@ -405,6 +454,7 @@ const descriptionFields = {
       heartbeatTimeoutMs: count,
       retryPolicy,
       priority: orNone(bytes),
+      pause: orNone(record({ pauseTimeMs: count, identity: text, reason: text, requestId: text })),
     }),
   ),
   pendingChildren: list(
@@ -453,7 +503,11 @@ const answers: ByKind<Answer> = {
     activityTasks: list(startedActivityTask),
     resetHistoryEventId: count,
   }),
-  heartbeat: record({ kind: fc.constant('heartbeat' as const), cancelRequested: flag }),
+  heartbeat: record({ kind: fc.constant('heartbeat' as const), cancelRequested: flag, activityPaused: flag, activityReset: flag }),
+  activityOptionsUpdated: record({
+    kind: fc.constant('activityOptionsUpdated' as const),
+    options: record({ taskQueue, ...timeouts, retryPolicy, priority: orNone(bytes) }),
+  }),
   queryAnswered: record({ kind: fc.constant('queryAnswered' as const), answer: orNone(bytes) }),
   queryRejected: record({ kind: fc.constant('queryRejected' as const), status: enumValue }),
   updateStage: record({
@@ -538,6 +592,7 @@ test('golden: the numbers of asks and answers', () => {
       "findChild": 7,
       "getHistoryPosition": 20,
       "listTasks": 27,
+      "pauseActivity": 33,
       "pollUpdate": 31,
       "queryWorkflow": 18,
       "readHistory": 21,
@@ -545,6 +600,7 @@ test('golden: the numbers of asks and answers', () => {
       "recordChildClosed": 22,
       "removeTask": 28,
       "requestCancelWorkflow": 4,
+      "resetActivity": 35,
       "resetStickyTaskQueue": 11,
       "scheduleFirstWorkflowTask": 6,
       "signalWithStartWorkflow": 2,
@@ -554,12 +610,15 @@ test('golden: the numbers of asks and answers', () => {
       "startWorkflow": 1,
       "startWorkflowTask": 8,
       "terminateWorkflow": 5,
+      "unpauseActivity": 34,
+      "updateActivityOptions": 36,
       "updateWorkflow": 30,
       "withdrawActivityStart": 13,
     }
   `);
   expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
     {
+      "activityOptionsUpdated": 21,
       "activityTask": 7,
       "busy": 103,
       "childFound": 5,

@@ -1,4 +1,5 @@
 /** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
+import type { ActivityOperations } from '../../../src/history/activity/activity-operations.ts';
 import type { WrittenCounters } from '../../../src/history/checkpoint/state-wire.ts';
 import type { TaskFailure } from '../../../src/history/hand-over/hand-over-commands.ts';
 import { taskFailure, unknownSubject } from '../../history/hand-over/task-failure.ts';
@@ -85,8 +86,25 @@ export function fullActivity(scheduledEventId: number, activityId: string, input
     retryIntervalMs: 1_500,
     dispatchTaskId: 26,
     timerTaskId: 27,
+    operations: undefined,
   };
 }
+
+export const fullOperations: ActivityOperations = {
+  pause: { pauseTimeMs: timeMs + 26, identity: 'operator', reason: 'why', requestId: 'pause-request' },
+  attemptsReset: true,
+  resetRequested: true,
+  heartbeatReset: true,
+  options: {
+    taskQueue,
+    scheduleToCloseTimeoutMs: 4_000,
+    scheduleToStartTimeoutMs: 3_000,
+    startToCloseTimeoutMs: 2_000,
+    heartbeatTimeoutMs: 1_000,
+    retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: [] },
+    priority: bytes('another priority'),
+  },
+};
 
 const timer: UserTimer = { timerId: 'timer', startedEventId: 6, fireTimeMs: timeMs + 60_000, taskId: 28 };
 

@@ -29,6 +29,7 @@ import {
   executedAgain,
   executedAgainThen,
   fullActivity,
+  fullOperations,
   fullRun,
   fullTasks,
   handedOver,
@@ -563,6 +564,17 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect([stateCodec.encodeRun(run, undefined).state, stateCodec.encodeCounters(counters)]).toEqual(rows);
   });
 
+  test('an activity that operators have changed, and counters that tell of it', () => {
+    const [counters = new Uint8Array(0), row = new Uint8Array(0)] = golden('state-v5-activities');
+    const counted = { taskIdLast: 12, runs: 3, runsBehind: [], laterRuns: true } as const;
+    expect(decodeCounters(counters)).toEqual(counted);
+    expect(stateCodec.encodeCounters(counted)).toEqual(counters);
+    const run = fullRun();
+    run.activities.set(5, { ...fullActivity(5, 'first'), operations: fullOperations });
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -581,8 +593,12 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    // Completion callbacks are of schema 4, updates and what another run begins with of schema 5.
-    expect(defaultsIn(run, 'run').toSorted()).toEqual(['run.buffered.0.eventId', 'run.callbacks', 'run.startedWith', 'run.updates']);
+    // Completion callbacks are of schema 4; updates, what another run begins with, and what operators do to activities of schema 5.
+    const later = ['run.activities.12.operations', 'run.activities.5.operations'];
+    expect(defaultsIn(run, 'run').toSorted()).toEqual([
+      ...later,
+      ...['run.buffered.0.eventId', 'run.callbacks', 'run.startedWith', 'run.updates'],
+    ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
     const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {

@@ -5,7 +5,7 @@
  *     Activity { event 5, attempt 7 … }                          stored so; the event stands in history, once
  *
  * Small ones stay where they are: to read them takes nothing but the row. All of this holds because what an initiating event says of an
- * entry never changes while the entry is pending; what changes it some day must store it.
+ * entry never changes while the entry is pending; what operators change of it is stored beside it (`operations`).
  */
 import { LogError } from '../../../actors/log.ts';
 import type { EventsLeftOut } from '../../../history/checkpoint/state-wire.ts';

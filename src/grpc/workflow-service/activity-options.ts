@@ -1,0 +1,16 @@
+import type { ActivityOptions } from '../../history/activity/activity-operations.ts';
+import type { ActivityOptions as Message } from '../../wire/generated/lean/activity_options.ts';
+
+/** As answers show them. Only activities outside of workflows have a start delay. */
+export function activityOptions(options: ActivityOptions): Message {
+  return {
+    taskQueue: { name: options.taskQueue.name, kind: 0, normalName: options.taskQueue.name },
+    scheduleToCloseTimeoutMs: options.scheduleToCloseTimeoutMs,
+    scheduleToStartTimeoutMs: options.scheduleToStartTimeoutMs,
+    startToCloseTimeoutMs: options.startToCloseTimeoutMs,
+    heartbeatTimeoutMs: options.heartbeatTimeoutMs,
+    retryPolicy: options.retryPolicy,
+    priority: options.priority,
+    startDelayMs: 0,
+  };
+}

@@ -1,0 +1,134 @@
+/** What a field mask makes of the options of an activity. */
+import { priorityProblem } from '../../kernel/priority.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type { RetryPolicy } from '../generated/public-api.ts';
+import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
+import type { HistoryLimits } from '../limits.ts';
+import type { HistoryWire } from '../replies.ts';
+import type { Activity, RunView } from '../state.ts';
+import { checkTaskQueue } from '../workflow-task/task-queue.ts';
+import type { ActivityOptionField, ActivityOptionsChange } from './activity-commands.ts';
+import type { ActivityOptions } from './activity-operations.ts';
+import { activityType, optionsOf } from './activity-options.ts';
+import { normalisedTimeouts, timeoutProblem } from './schedule-activity.ts';
+
+type Rules = { readonly wire: HistoryWire; readonly limits: HistoryLimits };
+
+/** A text says why they cannot be so. The rules are those of a command that schedules an activity. */
+export function changedOptions(
+  run: RunView,
+  activity: Activity,
+  change: ActivityOptionsChange,
+  { wire, limits }: Rules,
+): ActivityOptions | string {
+  let options: ActivityOptions | string = optionsOf(run, activity);
+  for (const field of change.fields) {
+    options = withField(options, change, field, wire);
+    if (typeof options === 'string') return options;
+  }
+  const { priority } = options;
+  const priorityIs = priority === undefined ? undefined : priorityProblem(wire.decodePriority(priority));
+  if (priorityIs !== undefined) return priorityIs;
+  const retryPolicy = { ...withRetryDefaults(options.retryPolicy), nonRetryableErrorTypes: [] };
+  const problem = retryPolicyProblem(retryPolicy) ?? timeoutProblem(options, activity.activityId, activityType(activity));
+  if (problem !== undefined) return problem;
+  if (options.taskQueue.name === '') return 'missing task queue name';
+  const taskQueue = checkTaskQueue(options.taskQueue, run.start.taskQueue, limits.idBytesMax);
+  if (typeof taskQueue === 'string') return taskQueue;
+  return { ...options, taskQueue, retryPolicy, ...normalisedTimeouts(options, run.start.runTimeoutMs) };
+}
+
+function withField(
+  options: ActivityOptions,
+  change: ActivityOptionsChange,
+  field: ActivityOptionField,
+  wire: HistoryWire,
+): ActivityOptions | string {
+  switch (field) {
+    case 'taskQueue.name':
+      return { ...options, taskQueue: { ...options.taskQueue, name: change.taskQueue } };
+    case 'scheduleToCloseTimeout':
+      return { ...options, scheduleToCloseTimeoutMs: change.scheduleToCloseTimeoutMs };
+    case 'scheduleToStartTimeout':
+      return { ...options, scheduleToStartTimeoutMs: change.scheduleToStartTimeoutMs };
+    case 'startToCloseTimeout':
+      return { ...options, startToCloseTimeoutMs: change.startToCloseTimeoutMs };
+    case 'heartbeatTimeout':
+      return { ...options, heartbeatTimeoutMs: change.heartbeatTimeoutMs };
+    case 'retryPolicy':
+    case 'retryPolicy.initialInterval':
+    case 'retryPolicy.backoffCoefficient':
+    case 'retryPolicy.maximumInterval':
+    case 'retryPolicy.maximumAttempts': {
+      if (change.retryPolicy === undefined) return 'RetryPolicy is not provided';
+      return { ...options, retryPolicy: withRetryField(options.retryPolicy, change.retryPolicy, field) };
+    }
+    case 'priority':
+      return { ...options, priority: change.priority };
+    case 'priority.priorityKey':
+    case 'priority.fairnessKey':
+    case 'priority.fairnessWeight':
+      if (change.priority === undefined) return 'Priority is not provided';
+      return { ...options, priority: withPriorityField(options.priority, change.priority, field, wire) };
+    default:
+      return unreachable(field);
+  }
+}
+
+type RetryField = Extract<ActivityOptionField, `retryPolicy${string}`>;
+
+function withRetryField(policy: RetryPolicy, change: RetryPolicy, field: RetryField): RetryPolicy {
+  switch (field) {
+    case 'retryPolicy':
+      return change;
+    case 'retryPolicy.initialInterval':
+      return { ...policy, initialIntervalMs: change.initialIntervalMs };
+    case 'retryPolicy.backoffCoefficient':
+      return { ...policy, backoffCoefficient: change.backoffCoefficient };
+    case 'retryPolicy.maximumInterval':
+      return { ...policy, maximumIntervalMs: change.maximumIntervalMs };
+    case 'retryPolicy.maximumAttempts':
+      return { ...policy, maximumAttempts: change.maximumAttempts };
+    default:
+      return unreachable(field);
+  }
+}
+
+type PriorityField = Extract<ActivityOptionField, `priority.${string}`>;
+
+function withPriorityField(own: Uint8Array | undefined, change: Uint8Array, field: PriorityField, wire: HistoryWire): Uint8Array {
+  const changed = wire.decodePriority(change);
+  const priority = own === undefined ? { priorityKey: 0, fairnessKey: '', fairnessWeight: 0 } : wire.decodePriority(own);
+  switch (field) {
+    case 'priority.priorityKey':
+      return wire.encodePriority({ ...priority, priorityKey: changed.priorityKey });
+    case 'priority.fairnessKey':
+      return wire.encodePriority({ ...priority, fairnessKey: changed.fairnessKey });
+    case 'priority.fairnessWeight':
+      return wire.encodePriority({ ...priority, fairnessWeight: changed.fairnessWeight });
+    default:
+      return unreachable(field);
+  }
+}
+
+/** But for what an operator cannot change of them. */
+export function areSame(one: ActivityOptions, other: ActivityOptions): boolean {
+  const [a, b] = [one.retryPolicy, other.retryPolicy];
+  return (
+    one.taskQueue.name === other.taskQueue.name &&
+    one.scheduleToCloseTimeoutMs === other.scheduleToCloseTimeoutMs &&
+    one.scheduleToStartTimeoutMs === other.scheduleToStartTimeoutMs &&
+    one.startToCloseTimeoutMs === other.startToCloseTimeoutMs &&
+    one.heartbeatTimeoutMs === other.heartbeatTimeoutMs &&
+    a.initialIntervalMs === b.initialIntervalMs &&
+    Object.is(a.backoffCoefficient, b.backoffCoefficient) &&
+    a.maximumIntervalMs === b.maximumIntervalMs &&
+    a.maximumAttempts === b.maximumAttempts &&
+    sameBytes(one.priority, other.priority)
+  );
+}
+
+function sameBytes(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}

@@ -1,0 +1,98 @@
+/** What operators' commands do to a pending activity. */
+import { unreachable } from '../../kernel/assert.ts';
+import type { Fact } from '../record.ts';
+import type { Activity } from '../state.ts';
+import type { ActivityOperations } from './activity-operations.ts';
+
+export type OperationFact = Extract<
+  Fact,
+  { readonly kind: 'activitiesPaused' | 'activityUnpaused' | 'activityReset' | 'activityOptionsUpdated' | 'activityRescheduled' }
+>;
+
+export function afterOperation(activity: Activity, fact: OperationFact, nowMs: number): Activity {
+  switch (fact.kind) {
+    case 'activitiesPaused': {
+      const { identity, reason, requestId } = fact;
+      return withoutTasks(operated(withNewStamp(activity), { pause: { pauseTimeMs: nowMs, identity, reason, requestId } }));
+    }
+    case 'activityUnpaused': {
+      const unpaused = operated(activity, { pause: undefined });
+      const counted = fact.resetAttempts ? fromFirstAttempt(unpaused) : unpaused;
+      return fact.resetHeartbeat ? withoutHeartbeat(counted) : counted;
+    }
+    case 'activityReset':
+      return withoutTasks(reset(activity, fact));
+    case 'activityOptionsUpdated':
+      return withoutTasks(operated(activity, { options: fact.options }));
+    case 'activityRescheduled':
+      return {
+        ...withoutTasks(withNewStamp(activity)),
+        inBackoff: true,
+        scheduledTimeMs: fact.scheduledTimeMs,
+        retryIntervalMs: Math.max(0, fact.scheduledTimeMs - (activity.lastAttemptCompleteTimeMs || nowMs)),
+      };
+    default:
+      return unreachable(fact);
+  }
+}
+
+function reset(activity: Activity, fact: Extract<Fact, { readonly kind: 'activityReset' }>): Activity {
+  const { operations } = activity;
+  const changed = operated(activity, {
+    pause: fact.keepPaused ? operations?.pause : undefined,
+    options: fact.restoreOptions ? undefined : operations?.options,
+  });
+  const first = fromFirstAttempt(changed);
+  if (activity.startedTimeMs === 0) return fact.resetHeartbeat ? withoutHeartbeat(first) : first;
+  // The attempt that runs may still beat, and end the activity: it loses its details with its end.
+  return operated(first, { resetRequested: true, heartbeatReset: fact.resetHeartbeat || operations?.heartbeatReset === true });
+}
+
+/** An attempt that runs keeps its number, by which its worker answers. */
+function fromFirstAttempt(activity: Activity): Activity {
+  if (activity.startedTimeMs !== 0) return operated(activity, { attemptsReset: true });
+  return { ...activity, attempt: 1, lastFailure: undefined };
+}
+
+/** As the next attempt finds it. */
+export function afterAttempt(activity: Activity, nextAttempt: number): Activity {
+  const { operations } = activity;
+  if (operations === undefined) return { ...activity, attempt: nextAttempt };
+  const next = operated(activity, { attemptsReset: false, resetRequested: false, heartbeatReset: false });
+  const counted = { ...next, attempt: operations.attemptsReset ? 1 : nextAttempt };
+  return operations.heartbeatReset ? withoutHeartbeat(counted) : counted;
+}
+
+export function operationBytes({ pause, options }: ActivityOperations): number {
+  const paused = pause === undefined ? 0 : pause.identity.length + pause.reason.length + pause.requestId.length;
+  return paused + (options === undefined ? 0 : options.taskQueue.name.length + (options.priority?.length ?? 0));
+}
+
+const untouched: ActivityOperations = {
+  pause: undefined,
+  attemptsReset: false,
+  resetRequested: false,
+  heartbeatReset: false,
+  options: undefined,
+};
+
+/** One that nothing is left of takes no room. */
+function operated(activity: Activity, change: Partial<ActivityOperations>): Activity {
+  const operations = { ...untouched, ...activity.operations, ...change };
+  const { pause, attemptsReset, resetRequested, heartbeatReset, options } = operations;
+  const isUntouched = pause === undefined && options === undefined && !attemptsReset && !resetRequested && !heartbeatReset;
+  return { ...activity, operations: isUntouched ? undefined : operations };
+}
+
+/** Tasks that are under way to workers are refused. An attempt that runs needs none. */
+function withNewStamp(activity: Activity): Activity {
+  return activity.startedTimeMs === 0 ? { ...activity, stamp: activity.stamp + 1 } : activity;
+}
+
+function withoutTasks(activity: Activity): Activity {
+  return { ...activity, dispatchTaskId: 0, timerTaskId: 0 };
+}
+
+function withoutHeartbeat(activity: Activity): Activity {
+  return { ...activity, heartbeatDetails: undefined, heartbeatTimeMs: 0 };
+}

@@ -1,0 +1,151 @@
+/**
+ * What operators do to pending activities. All that a request names is found and checked before anything is written.
+ *
+ *     scheduled or in backoff ── pause ──▶ its task and its timers end ── unpause ──▶ dispatched now, or within the jitter
+ *     running                 ── pause ──▶ goes on, learns of it by its heartbeats; another attempt waits for the unpause
+ *
+ * While an activity is paused none of its timeouts counts, as in Temporal; at its unpause those that are over take effect.
+ */
+import type { Draft, RunDraft } from '../draft.ts';
+import { retryIntervalMs } from '../../kernel/retry-policy.ts';
+import { findRunning, isRejected, reject, rejectInvalid } from '../reject.ts';
+import type { HistoryReply, Rejected } from '../replies.ts';
+import type { Activity, RunView } from '../state.ts';
+import type { RunKey } from '../commands.ts';
+import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
+import type { ActivityOptions } from './activity-operations.ts';
+import { activityType, optionsOf } from './activity-options.ts';
+import { areSame, changedOptions } from './change-options.ts';
+import { armActivityTimer, endBackoff, endTasks, isPaused, pendingActivity, waitForBackoff } from './activity-task.ts';
+
+type Found = { readonly kind: 'found'; readonly run: RunView; readonly activities: readonly Activity[] };
+
+const noSuchActivity = reject({
+  reason: 'activity-not-found',
+  message: "Can't find pending activity with such ID. Invalid activityID or activity already completed",
+});
+
+export function pauseActivity(draft: Draft, command: PauseActivity): HistoryReply {
+  const found = findActivities(draft, command);
+  if (found.kind === 'rejected') return found;
+  const { identity, reason, requestId } = command;
+  const pausing: number[] = [];
+  for (const { scheduledEventId, operations } of found.activities) {
+    if (operations?.pause === undefined) pausing.push(scheduledEventId);
+    else if (operations.pause.requestId !== requestId) {
+      return reject({ reason: 'failed-precondition', message: 'activity is already paused' });
+    }
+  }
+  if (pausing.length === 0) return { kind: 'done' };
+  const run = draft.open(found.run);
+  for (const scheduledEventId of pausing) endTasks(run, scheduledEventId);
+  run.addFact({ kind: 'activitiesPaused', scheduledEventIds: pausing, identity, reason, requestId });
+  return { kind: 'done' };
+}
+
+export function unpauseActivity(draft: Draft, command: UnpauseActivity): HistoryReply {
+  const found = findActivities(draft, command);
+  if (found.kind === 'rejected') return found;
+  const { resetAttempts, resetHeartbeat } = command;
+  const run = draft.open(found.run);
+  for (const [at, activity] of found.activities.entries()) {
+    if (!isPaused(activity)) continue;
+    const { scheduledEventId } = activity;
+    run.addFact({ kind: 'activityUnpaused', scheduledEventId, resetAttempts, resetHeartbeat });
+    if (activity.startedTimeMs === 0) reschedule(run, scheduledEventId, jittered(draft, command, at));
+    else armActivityTimer(run, scheduledEventId);
+  }
+  return { kind: 'done' };
+}
+
+export function resetActivity(draft: Draft, command: ResetActivity): HistoryReply {
+  const found = findActivities(draft, command);
+  if (found.kind === 'rejected') return found;
+  const { resetHeartbeat, keepPaused, restoreOriginalOptions: restoreOptions } = command;
+  const run = draft.open(found.run);
+  for (const [at, activity] of found.activities.entries()) {
+    if (isAsReset(activity, command)) continue;
+    const { scheduledEventId, startedTimeMs } = activity;
+    endTasks(run, scheduledEventId);
+    run.addFact({ kind: 'activityReset', scheduledEventId, resetHeartbeat, keepPaused, restoreOptions });
+    if (startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
+    else if (!isPaused(pendingActivity(run, scheduledEventId))) reschedule(run, scheduledEventId, jittered(draft, command, at));
+  }
+  return { kind: 'done' };
+}
+
+export function updateActivityOptions(draft: Draft, command: UpdateActivityOptions): HistoryReply {
+  const found = findActivities(draft, command);
+  if (found.kind === 'rejected') return found;
+  const { change } = command;
+  const updates: { readonly activity: Activity; readonly options: ActivityOptions | undefined }[] = [];
+  for (const activity of found.activities) {
+    const options = change === undefined ? undefined : changedOptions(found.run, activity, change, draft);
+    if (typeof options === 'string') return rejectInvalid(options);
+    updates.push({ activity, options });
+  }
+  const run = draft.open(found.run);
+  let last: ActivityOptions | undefined;
+  for (const { activity, options } of updates) {
+    const { scheduledEventId } = activity;
+    last = optionsOf(run.run, activity);
+    // Asked once more, or to no effect.
+    if (options === undefined ? activity.operations?.options === undefined : areSame(last, options)) continue;
+    endTasks(run, scheduledEventId);
+    run.addFact({ kind: 'activityOptionsUpdated', scheduledEventId, options });
+    const updated = pendingActivity(run, scheduledEventId);
+    if (updated.startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
+    else if (!isPaused(updated)) reschedule(run, scheduledEventId, timeOfNextAttempt(updated));
+    last = optionsOf(run.run, updated);
+  }
+  return last === undefined ? noSuchActivity : { kind: 'activityOptionsUpdated', options: last };
+}
+
+/** The first attempt waits for a worker, or runs, and knows already what this would tell it: so a request that is repeated does nothing. */
+function isAsReset(activity: Activity, { resetHeartbeat, keepPaused, restoreOriginalOptions }: ResetActivity): boolean {
+  const { operations, startedTimeMs, attempt, inBackoff, heartbeatTimeMs } = activity;
+  if (isPaused(activity) && !keepPaused) return false;
+  if (restoreOriginalOptions && operations?.options !== undefined) return false;
+  if (startedTimeMs !== 0) return operations?.resetRequested === true && (!resetHeartbeat || operations.heartbeatReset);
+  if (resetHeartbeat && heartbeatTimeMs !== 0) return false;
+  return attempt === 1 && (isPaused(activity) || !inBackoff);
+}
+
+function findActivities(draft: Draft, { key, target }: { readonly key: RunKey; readonly target: ActivityTarget }): Found | Rejected {
+  const run = findRunning(draft.shard, key);
+  if (isRejected(run)) return run;
+  const activities = targeted(run, target);
+  return activities.length === 0 ? noSuchActivity : { kind: 'found', run, activities };
+}
+
+function targeted(run: RunView, { activityId, activityType: type }: ActivityTarget): readonly Activity[] {
+  if (activityId !== undefined) {
+    const scheduledEventId = run.activityIds.get(activityId)?.scheduledEventId;
+    const activity = scheduledEventId === undefined ? undefined : run.activities.get(scheduledEventId);
+    return activity === undefined ? [] : [activity];
+  }
+  const all = [...run.activities.values()];
+  return type === undefined ? all : all.filter((activity) => activityType(activity) === type);
+}
+
+/** One draw for all: steps of the golden ratio spread them evenly from there. */
+const goldenRatio = 0.618033988749895;
+
+function jittered(draft: Draft, { jitterMs, jitter }: UnpauseActivity | ResetActivity, at: number): number {
+  return draft.nowMs + Math.floor(jitterMs * ((jitter + at * goldenRatio) % 1));
+}
+
+/** An attempt that waits: by the policy as it is now, from the end of the attempt before. One that is due stays so. */
+function timeOfNextAttempt(activity: Activity): number {
+  const { inBackoff, attempt, scheduledTimeMs, lastAttemptCompleteTimeMs } = activity;
+  if (!inBackoff || attempt <= 1 || lastAttemptCompleteTimeMs === 0) return scheduledTimeMs;
+  const { retryPolicy } = attributesOf(activity);
+  return lastAttemptCompleteTimeMs + (retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, attempt - 1));
+}
+
+/** Its tasks have ended: the next attempt goes out then, under a new stamp. */
+function reschedule(run: RunDraft, scheduledEventId: number, scheduledTimeMs: number): void {
+  run.addFact({ kind: 'activityRescheduled', scheduledEventId, scheduledTimeMs });
+  if (scheduledTimeMs <= run.draft.nowMs) endBackoff(run, scheduledEventId);
+  else waitForBackoff(run, scheduledEventId);
+}
