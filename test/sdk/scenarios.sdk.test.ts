@@ -6,6 +6,7 @@ import type { Scenario } from './harness.ts';
 import { activityScenarios } from './scenarios/activities.ts';
 import { activityCancellationScenarios } from './scenarios/activity-cancellation.ts';
 import { activityCompletionScenarios } from './scenarios/activity-completion.ts';
+import { activityOperationScenarios } from './scenarios/activity-operations.ts';
 import { activityTimeoutScenarios } from './scenarios/activity-timeouts.ts';
 import { attributeScenarios } from './scenarios/attributes.ts';
 import { chainScenarios } from './scenarios/chains.ts';
@@ -28,6 +29,7 @@ const scenarios: readonly Scenario[] = [
   ...activityTimeoutScenarios,
   ...activityCancellationScenarios,
   ...activityCompletionScenarios,
+  ...activityOperationScenarios,
   ...timerScenarios,
   ...signalScenarios,
   ...queryScenarios,

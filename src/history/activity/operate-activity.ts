@@ -14,7 +14,7 @@ import type { Activity, RunView } from '../state.ts';
 import type { RunKey } from '../commands.ts';
 import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
-import { activityType, optionsOf } from './activity-options.ts';
+import { activityType, attributesOf, optionsOf } from './activity-options.ts';
 import { areSame, changedOptions } from './change-options.ts';
 import { armActivityTimer, endBackoff, endTasks, isPaused, pendingActivity, waitForBackoff } from './activity-task.ts';
 
