@@ -164,6 +164,13 @@ const activityById: Template = (prng, world) => ({
   identity: 'fuzz',
 });
 const activityByToken: Template = (prng, world) => ({ namespace, taskToken: world.takeActivityToken(), identity: 'fuzz' });
+/** By its id mostly: what stands for many would leave none untouched. */
+const operated = (prng: Prng, world: World): Plain => ({
+  namespace,
+  execution: world.executionWithActivity(),
+  identity: 'fuzz',
+  ...(prng.chance(0.8) ? { id: 'a0' } : { type: 'Act' }),
+});
 const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
 const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
 
@@ -321,6 +328,18 @@ export const templates: Readonly<Record<string, Template>> = {
   RecordActivityTaskHeartbeat: (prng, world) => ({ ...activityByToken(prng, world), details: payloads(prng) }),
   RespondActivityTaskCompletedById: (prng, world) => ({ ...activityById(prng, world), result: payloads(prng) }),
   RespondActivityTaskFailedById: (prng, world) => ({ ...activityById(prng, world), failure: failure(prng) }),
+  PauseActivity: (prng, world) => ({ ...operated(prng, world), reason: 'r', requestId: requestId(prng) }),
+  UnpauseActivity: (prng, world) => ({ ...operated(prng, world), resetAttempts: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
+  ResetActivity: (prng, world) => ({ ...operated(prng, world), keepPaused: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
+  UpdateActivityOptions: (prng, world) => ({
+    ...operated(prng, world),
+    ...prng.pick<Plain>([
+      { activityOptions: { heartbeatTimeout: duration(20_000) }, updateMask: { paths: ['heartbeat_timeout'] } },
+      { activityOptions: { retryPolicy: retryPolicy(prng) }, updateMask: { paths: ['retry_policy.maximum_attempts'] } },
+      { activityOptions: { taskQueue: { name: world.queue() } }, updateMask: { paths: ['task_queue.name'] } },
+      { restoreOriginal: true },
+    ]),
+  }),
   RespondActivityTaskCanceledById: (prng, world) => ({
     ...activityById(prng, world),
     ...world.takeExecutionToldToCancel(),
