@@ -27,8 +27,11 @@ export const activityOperationScenarios: readonly Scenario[] = [
       const options = { startToCloseTimeout: '10s', retry: { initialInterval: '1h' } } as const;
       const run = await stage.start(callActivity, ['flaky', [2], options]);
       await expectPending(stage, run, { attempt: 2 });
-      const named = { ...executionOf(stage, run), matchAll: true };
+      const named = { ...executionOf(stage, run), id: '1' };
+      const firstEnded = await lastEnd(stage, run);
       await stage.service.resetActivity(named);
+      // Its first attempt, once more.
+      await expect.poll(() => lastEnd(stage, run), { timeout: 10_000, interval: 50 }).toBeGreaterThan(firstEnded);
       await expectPending(stage, run, { attempt: 2 });
       const activityOptions = { retryPolicy: { initialInterval: { nanos: 1_000_000 } } };
       await stage.service.updateActivityOptions({
@@ -51,4 +54,11 @@ async function expectPending(stage: Stage, run: Run, expected: object): Promise<
     expect(pendingActivities?.[0]).toMatchObject(expected);
   };
   await vi.waitFor(isSo, { timeout: 10_000, interval: 50 });
+}
+
+/** When the last attempt ended that has, in milliseconds. */
+async function lastEnd(stage: Stage, run: Run): Promise<number> {
+  const { pendingActivities } = await stage.describe(run)();
+  const { seconds, nanos } = pendingActivities?.[0]?.lastAttemptCompleteTime ?? {};
+  return Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6;
 }
