@@ -291,7 +291,7 @@ export const leanModules: LeanModules = {
       WorkflowExecutionExtendedInfo: '1-9',
       WorkflowExecutionConfig: '1-5',
       PendingActivityInfo: '1-25',
-      'PendingActivityInfo.PauseInfo': { written: '1-2', leftOut: '4' },
+      'PendingActivityInfo.PauseInfo': '1-2 4',
       'PendingActivityInfo.PauseInfo.Manual': '1-2',
       PendingChildExecutionInfo: '1-5',
       PendingWorkflowTaskInfo: '1-5',

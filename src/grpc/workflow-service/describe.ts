@@ -164,7 +164,7 @@ function pendingActivity(activity: PendingActivityDescription): PendingActivityI
     nextAttemptScheduleTimeMs: activity.nextAttemptScheduleTimeMs,
     priority: activity.priority,
     paused: activity.pause !== undefined,
-    pauseInfo: activity.pause && { pauseTimeMs: activity.pause.pauseTimeMs, manual: pausedBy(activity.pause) },
+    pauseInfo: activity.pause && { pauseTimeMs: activity.pause.pauseTimeMs, manual: pausedBy(activity.pause), rule: undefined },
     activityOptions: activityOptions(activity),
   };
 }

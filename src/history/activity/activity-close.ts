@@ -1,4 +1,5 @@
 /** How an activity ends: what a worker says of it, or what its timers say. */
+import { assert } from '../../kernel/assert.ts';
 import {
   armActivityTimer,
   type ActivityTimeout,
@@ -218,9 +219,10 @@ export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { rea
   const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
   if (activity === undefined || activity.stamp !== task.stamp) return;
-  const deadline = nextDeadline(activity);
   // Paused while its timer was a letter.
-  if (deadline === undefined) return;
+  if (isPaused(activity)) return;
+  const deadline = nextDeadline(activity);
+  assert(deadline !== undefined, 'an armed activity has a deadline');
   // A heartbeat has moved it.
   if (deadline.atMs > draft.nowMs) armActivityTimer(changing, task.scheduledEventId);
   else timeOutActivity(changing, activity, deadline.timeout);
