@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ListRebuildReport } from '../../../../src/actors/history/visibility/list-rebuild.ts';
 import { systemSearchAttributes } from '../../../../src/cluster/search-attributes.ts';
+import { isRunning, type RunView } from '../../../../src/history/state.ts';
 import type { WorkflowCommand } from '../../../../src/history/workflow-commands.ts';
 import type { VisibilityRow } from '../../../../src/visibility/row.ts';
 import { comparable, visibilityRow } from '../../../contract/database/samples.ts';
@@ -19,6 +20,8 @@ import {
 } from '../../../history/shard-under-test.ts';
 import { World, type WorldOptions } from '../durable/checkpointed-world.ts';
 
+/** Of the world, for runs whose start says none. */
+const RETENTION_MS_DEFAULT = 3_000;
 const ids = ['wf', 'other', 'third', 'fourth'];
 
 function newWorld(options: WorldOptions = {}): World {
@@ -59,12 +62,13 @@ const setMemo = (text: string): WorkflowCommand => ({
 });
 
 /** All that a row shows, of each run; its version tells which of two is newer, and no more. */
-function canonicalRows(world: World): readonly unknown[] {
+function canonicalRows(world: World): readonly { readonly runId: string }[] {
   const rows = [...world.tables.visibility.values()].map(({ version: _version, slots, ...row }) => ({
     ...row,
     slots: [...slots].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   }));
-  return rows.toSorted((one, other) => (one.runId < other.runId ? -1 : 1)).map(comparable);
+  const sorted = rows.toSorted((one, other) => (one.runId < other.runId ? -1 : 1));
+  return sorted.map((row) => ({ runId: row.runId, row: comparable(row) }));
 }
 
 function report(world: World): ListRebuildReport | undefined {
@@ -100,6 +104,33 @@ function put(world: World, row: VisibilityRow): void {
 
 function drop(world: World, row: VisibilityRow): void {
   world.tables.visibility.delete(`${row.namespaceId} ${row.runId}`);
+}
+
+/** Of rows that are all lost. It takes time, in which a retention of 2 s may end: nothing of such a run stays, and no other run may go. */
+async function expectRebuiltAsBefore(world: World): Promise<void> {
+  const [before, runsBefore] = [canonicalRows(world), world.folded().runs];
+  for (const row of [...world.tables.visibility.values()]) drop(world, row);
+  await rebuild(world);
+  const left = await goneRowsGone(world);
+  expect(canonicalRows(world)).toEqual(before.filter(({ runId }) => left.has(runId)));
+  for (const run of runsBefore.values()) if (!left.has(run.key.runId)) expectRetentionOver(world, run);
+}
+
+/** Of runs that the journal has no more: their rows go soon behind them. Those that stay. */
+async function goneRowsGone(world: World): Promise<ReadonlySet<string>> {
+  for (let tries = 0; tries < 100; tries++) {
+    await world.quiet();
+    const left = new Set(world.folded().runs.keys());
+    if ([...world.tables.visibility.values()].every(({ runId }) => left.has(runId))) return left;
+    await world.pass(10, 10);
+  }
+  throw new Error('the row of a run that is gone goes');
+}
+
+function expectRetentionOver(world: World, run: RunView): void {
+  expect(isRunning(run), `${run.key.runId} was closed when it went`).toBe(false);
+  const retentionMs = run.retentionMs > 0 ? run.retentionMs : RETENTION_MS_DEFAULT;
+  expect(run.closeTimeMs + retentionMs, `${run.key.runId} went when its retention was over`).toBeLessThanOrEqual(world.clock.wallMs());
 }
 
 test('rows that are missing, wrong, or of no run: all is as it was, and what the shard does meanwhile is shown', async () => {
@@ -255,6 +286,18 @@ test('asked again while it goes on, it begins again; a database that is away is 
   expect(await world.host.rebuildList()).toEqual({ shard: 1, refused: expect.stringContaining('does not answer') });
 });
 
+test('a run whose retention ends while rows are built again goes, and no other', async () => {
+  const world = await started({ limits: { recordsMax: 1, finishMsMax: 200 } });
+  for (const id of ['wf', 'other']) await start(world, id, 'red', id === 'wf' ? 2_000 : 3_600_000);
+  for (const id of ['wf', 'other']) await terminate(world, id);
+  await world.pass(1_970, 10);
+  await world.checkList();
+  expect([...world.tables.visibility.values()].map(({ workflowId }) => workflowId).toSorted()).toEqual(['other', 'wf']);
+  await expectRebuiltAsBefore(world);
+  expect([...world.tables.visibility.values()].map(({ workflowId }) => workflowId)).toEqual(['other']);
+  await world.drain();
+});
+
 // ── Whatever happens beside it ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 const step = fc.oneof(
@@ -379,10 +422,7 @@ test('rows that are built again are those that were there: open, closed, upserte
     for (const each of steps) await run(world, each);
     await world.checkpointed();
     await world.checkList();
-    const before = canonicalRows(world);
-    for (const row of [...world.tables.visibility.values()]) drop(world, row);
-    await rebuild(world);
-    expect(canonicalRows(world)).toEqual(before);
+    await expectRebuiltAsBefore(world);
   });
 }, 120_000);
 
