@@ -18,7 +18,7 @@ export type CallbackOutcome =
   | { readonly kind: 'delivered' }
   /** `refused`: no further attempt is to be made. `failed`: the next one may succeed. */
   | { readonly kind: 'refused' | 'failed'; readonly errorType: string; readonly message: string }
-  /** No attempt was made: too many wait already. */
+  /** No attempt was made: too many wait already, or this machine has nothing to send it with. */
   | { readonly kind: 'full'; readonly message: string }
   /** No attempt was made: what is to be sent could not be read. */
   | { readonly kind: 'unread'; readonly error: unknown };

@@ -16,10 +16,10 @@ export type Answer = {
   readonly body: string;
 };
 
-/** `refused`: no further attempt is made. `failed`: the next one may succeed. */
+/** `refused`: no further attempt is made. `failed`: the next one may succeed. `full`: nothing was sent, for this machine has nothing to send it with. */
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'refused' | 'failed'; readonly errorType: string; readonly message: string };
+  | { readonly kind: 'refused' | 'failed' | 'full'; readonly errorType: string; readonly message: string };
 
 const typeOfStatus: ReadonlyMap<number, string> = new Map([
   [400, 'BAD_REQUEST'],

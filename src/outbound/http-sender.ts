@@ -159,10 +159,13 @@ function readAnswer(response: IncomingMessage, settle: (outcome: DeliveryOutcome
   response.on('end', answered);
 }
 
+/** Of file descriptors, ports and memory: they say nothing of the destination. */
+const ownShortages: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
+
 function failed(thrown: unknown): DeliveryOutcome {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const message = error.message.slice(0, senderLimits.errorMessageCharsMax);
-  return { kind: 'failed', errorType: code, message: message === '' ? code : message };
+  return { kind: ownShortages.has(code) ? 'full' : 'failed', errorType: code, message: message === '' ? code : message };
 }

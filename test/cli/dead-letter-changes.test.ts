@@ -163,6 +163,9 @@ describe('merge', () => {
     });
     const gone = await perdure(`${queue} merge --category transfer --message-id 41`);
     expect(gone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: message 41 is already merged\n' });
+    expect(await perdure(`${queue} merge --category transfer --message-id 41 --message-id 41`), 'named twice').toEqual(gone);
+    const bothGone = await perdure(`${queue} merge --category transfer --message-id 41 --message-id 42`);
+    expect(bothGone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: none of the messages 41, 42 is among them\n' });
     const noTask = await perdure(`${queue} purge --category transfer --task-id 7`);
     expect(noTask).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: no letter has task id 7\n' });
     expect(fake.requestsOf('ApplyPlan')).toEqual([]);
@@ -453,11 +456,11 @@ test('restore of a job that is of another queue than the one that is named chang
 });
 
 test.each([
-  ['skipped for their window is over', { restored: 1, skipped: 1 }, 3, 'restored 1, failed 0, skipped 1\n'],
-  ['not tried', { restored: 1, notTried: 1 }, 3, 'restored 1\nnot tried 1\n'],
-  ['back already', { restored: 1, gone: 1 }, 0, 'restored 1\ngone 1: in the queue already\n'],
+  ['skipped for their window is over', { restored: 1, skipped: 1, remaining: 1 }, 3, 'restored 1, failed 0, skipped 1\nremaining 1\n'],
+  ['not tried', { restored: 1, notTried: 1, remaining: 1 }, 3, 'restored 1\nnot tried 1\nremaining 1\n'],
+  ['back already', { restored: 1, gone: 1, remaining: 0 }, 0, 'restored 1\ngone 1: in the queue already\n'],
 ])('a restore of letters of which one is %s', async (_, some, code, out) => {
-  const counts = { ...emptyCounts(), selected: 2, remaining: 2, ...some };
+  const counts = { ...emptyCounts(), selected: 2, ...some };
   fake.jobs.push({ ...emptyJob(), jobId: 'job-1', operation: Operation.RESTORE, state: 'completed', counts });
   expect(await perdure(`${queue} job watch job-1`)).toEqual({ code, out, err: '' });
 });

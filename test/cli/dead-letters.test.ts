@@ -233,7 +233,31 @@ describe('what is selected', () => {
     expect(fake.requestsOf<CountDeadLettersRequest>('CountDeadLetters').map(({ queues }) => queues)).toEqual([
       [{ category: '0', sourceCluster: '' }],
     ]);
-    expect((await perdure('admin queue dlq list --category 0 -o json')).out).toBe('[]\n');
+    expect(await perdure('admin queue dlq list --category 0 -o json')).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('a category that was mistyped is no queue without letters', async () => {
+    fake.letters.push(letter(0), fromB(1));
+    expect(await perdure('admin queue dlq list --category tranfser')).toEqual({
+      code: 1,
+      out: '',
+      err: 'perdure: INVALID_ARGUMENT: Unknown task category: tranfser; known are transfer, replication, namespace-replication\n',
+    });
+    expect((await perdure('admin queue dlq list --category namespace-replication -o json')).out).toBe('[]\n');
+  });
+
+  test('a filter beside a large task id is one by itself', async () => {
+    const command = `admin queue dlq count --category transfer --task-id 9223372036854775807 --query`;
+    expect(await perdure(`${command} "Attempts = 1) OR (Attempts = 2"`)).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('invalid filter: at position 13'),
+    });
+    expect(fake.requestsOf('CountDeadLetters')).toEqual([]);
+    await perdure(`${command} "Attempts = 1 OR Attempts = 2 -- or so"`);
+    expect(last<CountDeadLettersRequest>('CountDeadLetters')?.selection?.query).toBe(
+      'TaskId = 9223372036854775807 AND (Attempts = 1 OR Attempts = 2 -- or so\n)',
+    );
   });
 
   test('one task that several letters tell of is refused, with the letters', async () => {

@@ -151,6 +151,18 @@ describe('a destination that fails', () => {
     }
   }
 
+  test('is not blamed for what this machine has run out of', async () => {
+    for (let count = 0; count < 10; count++) {
+      deliver('a', 'host.example');
+      await settled();
+      posts.at(-1)?.answer({ kind: 'full', errorType: 'EMFILE', message: 'too many open files' });
+      await settled();
+    }
+    expect(posts).toHaveLength(10);
+    expect(sender.isBlocked('a', callbackTo('host.example'))).toBe(false);
+    expect(outcomes).toHaveLength(10);
+  });
+
   test('is left alone after six failures in a row, for a minute; others go on', async () => {
     await fail(6);
     expect(sender.isBlocked('a', callbackTo('down.example'))).toBe(true);

@@ -126,6 +126,14 @@ describe('a POST', () => {
     expect(outcome).toMatchObject({ kind: 'failed', message: 'x'.repeat(1_000) });
   });
 
+  test.each(['EMFILE', 'EADDRNOTAVAIL'])('was not sent where this machine has no means to: %s', async (code) => {
+    const resolve = (_: string, __: unknown, callback: (error: Error) => void): void => {
+      setImmediate(() => callback(Object.assign(new Error('none is left'), { code })));
+    };
+    const outcome = await post('http://any.example:9/', {}, new HttpSender(new Lookups(resolve as unknown as typeof lookup)));
+    expect(outcome).toEqual({ kind: 'full', errorType: code, message: 'none is left' });
+  });
+
   test('that is given up is heard of no more', async () => {
     const opened = await target(() => {});
     const address = callbackUrl(opened.url());

@@ -17,7 +17,7 @@ export function jobMessage(job: Job): WireJob {
     maxMessageId: ids.at(-1)?.to ?? -1,
     endTimeMs: endTimeMs ?? 0,
     options: optionsMessage(options),
-    counts: countsMessage(counts),
+    counts: countsMessage(operation, counts),
   };
 }
 
@@ -39,6 +39,8 @@ export function optionsMessage(options: JobOptions): WireOptions {
   return { rps, concurrency, taskTimeoutMs, canary, maxFailures, overrideLoopGuard: overridesLoopGuard };
 }
 
-function countsMessage(counts: JobCounts): Counts {
-  return { ...counts, remaining: counts.selected - counts.merged - counts.purged - counts.gone };
+function countsMessage(operation: JobOperation, counts: JobCounts): Counts {
+  const { selected, merged, purged, restored, gone } = counts;
+  const done = operation === 'restore' ? restored : merged + purged;
+  return { ...counts, remaining: selected - done - gone };
 }

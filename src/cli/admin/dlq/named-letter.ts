@@ -1,4 +1,4 @@
-/** The one letter that a command line names, where no letter fits. */
+/** The letters that a command line names, where none fits. */
 import type { QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, failure } from '../../cli-error.ts';
 import type { FlagValues } from '../../command.ts';
@@ -9,10 +9,14 @@ import { queueText } from './queue-names.ts';
 import type { Selected } from './selected.ts';
 import { getDeadLetter } from './service.ts';
 
-/** That nothing fits is a success of a range, and a failure of the one letter that was named: what became of it is said. Undefined: a range. */
+/** That nothing fits is a success of a range, and a failure of letters that were named: what became of the only one is said. Undefined: a range. */
 export async function whyNoneFits(flags: FlagValues, { queues, selection }: Selected, client: GrpcClient): Promise<CliError | undefined> {
   const [messageId, ...others] = selection.messageIds;
-  if (messageId !== undefined && others.length === 0) return whatBecameOf(messageId, queues, client);
+  if (messageId !== undefined) {
+    return others.length === 0
+      ? whatBecameOf(messageId, queues, client)
+      : failure(`NOT_FOUND: none of the messages ${selection.messageIds.join(', ')} is among them`);
+  }
   const taskId = flags.one('task-id');
   return taskId === undefined ? undefined : failure(`NOT_FOUND: no letter has task id ${taskId}`);
 }

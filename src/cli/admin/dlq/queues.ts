@@ -1,5 +1,6 @@
 /** `… dlq list`: the queues that there are, most letters first. */
 import type { DeadLetterQueue } from '../../../wire/generated/api/deadletter/service.ts';
+import { failure } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
@@ -8,7 +9,7 @@ import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { printList } from '../../printed-list.ts';
 import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
-import { replicationCategories } from './queue-names.ts';
+import { isOfOtherClusters, replicationCategories } from './queue-names.ts';
 import { listDeadLetterQueues } from './service.ts';
 
 export async function runList(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
@@ -16,7 +17,9 @@ export async function runList(kind: DlqKind, invocation: Invocation): Promise<Ex
   const format = listFormat(flags.one('output'), 'text');
   const time = timeFormat(flags);
   const wanted = wantedQueues(kind, invocation);
-  const queues = (await withServer(invocation, allQueues)).filter(wanted).toSorted((a, b) => lettersIn(b) - lettersIn(a));
+  const all = await withServer(invocation, allQueues);
+  checkCategory(all, flags.one('category'));
+  const queues = all.filter(wanted).toSorted((a, b) => lettersIn(b) - lettersIn(a));
   await printList(io, format, { json: queueJson, titles, cells: (queue) => cells(queue, time), elastic: titles.length - 1 }, queues);
   for (const { name, trouble } of queues) {
     if (trouble !== '') io.err(`perdure: ${name?.category} from ${name?.sourceCluster} is not served: ${plainText(trouble)}\n`);
@@ -45,6 +48,13 @@ function wantedQueues(kind: DlqKind, { flags }: Invocation): (queue: DeadLetterQ
     (cluster === undefined || name.sourceCluster === cluster) &&
     (category === undefined || isOfCategory({ name, categoryId }, category)) &&
     (categories === undefined || categories.includes(name.category));
+}
+
+/** A name that was mistyped must not look like a queue without letters. Queues of other clusters come with their first letter. */
+function checkCategory(all: readonly DeadLetterQueue[], given: string | undefined): void {
+  if (given === undefined || isOfOtherClusters(given) || all.some((queue) => isOfCategory(queue, given))) return;
+  const known = new Set([...all.flatMap(({ name }) => (name === undefined ? [] : [name.category])), ...replicationCategories(undefined)]);
+  throw failure(`INVALID_ARGUMENT: Unknown task category: ${given}; known are ${[...known].join(', ')}`);
 }
 
 /** By its name, or by its number; 0 is the number of none. */

@@ -10,13 +10,13 @@ import { queueFlags } from './dlq-flags.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { queueText } from './queue-names.ts';
-import { queuesOf, messageId } from './selected.ts';
+import { namedMessages, queuesOf } from './selected.ts';
 import { describeJob, restoreDeadLetters } from './service.ts';
 
 export async function runRestore(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags } = invocation;
   listFormat(flags.one('output'), 'text');
-  const messageIds = flags.all('message-id').map((given) => messageId('--message-id', given));
+  const messageIds = namedMessages(flags);
   const jobId = flags.one('job') ?? '';
   if (messageIds.length > 0 === (jobId !== '')) throw usageError('restore needs --message-id or --job, one of them');
   const reason = reasonOf(flags);

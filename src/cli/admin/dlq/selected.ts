@@ -1,4 +1,5 @@
 /** Which queues and which letters a command line means. */
+import { parseLetterFilter } from '../../../deadletters/filter/parse-letter-filter.ts';
 import { int64Max } from '../../../kernel/int64.ts';
 import type { DeadLetter, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, usageError } from '../../cli-error.ts';
@@ -63,7 +64,7 @@ function selectionOf(kind: DlqKind, flags: FlagValues): Selection {
   if (minMessageId !== undefined && maxMessageId !== undefined && minMessageId > maxMessageId) {
     throw usageError(`--min-message-id ${minMessageId} is above --max-message-id ${maxMessageId}`);
   }
-  const messageIds = flags.all('message-id').map((given) => messageId('--message-id', given));
+  const messageIds = namedMessages(flags);
   const given = flags.one('task-id');
   const task = given === undefined ? undefined : wholeNumber('--task-id', given);
   // Ids of another cluster may be beyond what the field of a task's id holds.
@@ -78,8 +79,16 @@ function selectionOf(kind: DlqKind, flags: FlagValues): Selection {
     runId: text('run-id'),
     namespace: text('namespace'),
     shardId: shardId(flags.one('shard-id')),
-    query: byTask === '' || text('query') === '' ? byTask || text('query') : `${byTask} AND (${text('query')})`,
+    query: bothOf(byTask, text('query')),
   };
+}
+
+/** A filter that is none by itself could end the parentheses that it is put into; a comment at its end, no line. */
+function bothOf(byTask: string, query: string): string {
+  if (byTask === '' || query.trim() === '') return byTask || query;
+  const parsed = parseLetterFilter(query);
+  if (parsed.kind === 'invalid') throw usageError(`--query: ${parsed.message}`);
+  return `${byTask} AND (${query}\n)`;
 }
 
 /** Selectors hold together: on `admin dlq` a task's id is the letter's. */
@@ -101,6 +110,11 @@ function bound(flags: FlagValues, name: string): number | undefined {
   // No letter has so high an id: as a bound it means the same.
   const id = wholeNumber(`--${name}`, given);
   return id > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(id);
+}
+
+/** One that is named twice is still one. */
+export function namedMessages(flags: FlagValues): readonly number[] {
+  return [...new Set(flags.all('message-id').map((given) => messageId('--message-id', given)))];
 }
 
 export function messageId(flag: string, given: string): number {

@@ -56,12 +56,7 @@ export function printTotals(kind: DlqKind, operation: OperationName, jobs: reado
     if (trouble !== undefined) io.err(`perdure: ${trouble}\n`);
   }
   if (jobs.some(({ state }) => state === 'failed')) return exitCodes.failed;
-  return undone(operation, counts) > 0 ? exitCodes.partlyDone : exitCodes.done;
-}
-
-/** Letters that are restored remain in their queue, as they shall. */
-function undone(operation: OperationName, { remaining, failed, skipped, notTried }: Counts): number {
-  return operation === 'restore' ? failed + skipped + notTried : remaining;
+  return counts.remaining > 0 ? exitCodes.partlyDone : exitCodes.done;
 }
 
 /** Why it did not come to its end. */
@@ -104,7 +99,7 @@ function totalsText(operation: OperationName, jobs: readonly Job[], counts: Coun
     mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
     gone === 0 ? '' : `gone ${gone}: ${operation === 'restore' ? 'in the queue already' : 'merged or purged by others meanwhile'}`,
     notTried === 0 ? '' : `not tried ${notTried}`,
-    remaining === 0 || operation === 'restore' ? '' : `remaining ${remaining}`,
+    remaining === 0 ? '' : `remaining ${remaining}`,
   ];
   const unfinished = failed + skipped === 0 || operation === 'merge' ? '' : `, failed ${failed}, skipped ${skipped}`;
   const first = {
