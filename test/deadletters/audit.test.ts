@@ -4,6 +4,7 @@ import { AuditCore } from '../../src/deadletters/audit/audit-core.ts';
 import type { AuditEntry } from '../../src/deadletters/audit/audit-entry.ts';
 import { JobsStory } from '../../src/deadletters/audit/jobs-story.ts';
 import { QueueStory } from '../../src/deadletters/audit/queue-story.ts';
+import { noWindow } from '../../src/deadletters/jobs/jobs-records.ts';
 import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
 import { auditCodec } from '../../src/topics/codec/audit-codec.ts';
 import { job } from '../grpc/deadletter-service/jobs.ts';
@@ -131,4 +132,16 @@ test('of a plan over more than a thousand letters the ranges of its ids are told
   const { messageIdRanges: _, ...earlier } = JSON.parse(new TextDecoder().decode(encoded.value)) as Readonly<Record<string, unknown>>;
   const value = new TextEncoder().encode(JSON.stringify(earlier));
   expect(auditCodec.decode(value, encoded.schema, { ...stored, value }).entry).toEqual({ ...planned, messageIdRanges: [] });
+});
+
+test('a job over no letters has ended with its beginning, and says so', () => {
+  const story = new JobsStory({ source: 'test.dlq-jobs', queueTopic: () => queue });
+  const act = { action: 'apply', actor: 'anna', reason: '' } as const;
+  const entry = {
+    job: { ...job, operation: 'merge', ids: [], state: 'completed', endTimeMs: 5 },
+    window: noWindow,
+    forgivenFailures: 0,
+  } as const;
+  story.tell({ kind: 'job', timeMs: 5, entry, act }, 3);
+  expect(story.take()).toMatchObject([{ action: 'apply', letters: 0, outcome: 'merge: completed, there was no letter' }]);
 });

@@ -50,10 +50,11 @@ function idsIn({ from, to }: IdRange): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-function outcomeOf({ operation, state, counts, options, stateReason }: Job, { action }: JobAct): string {
+function outcomeOf({ operation, state, counts, options, stateReason, endTimeMs }: Job, { action }: JobAct): string {
   switch (action) {
     case 'apply':
-      return operation;
+      // Over no letters at all it has ended with that: an offset tells one act, so no `finish` follows.
+      return endTimeMs === undefined ? operation : `${operation}: ${state}, there was no letter`;
     case 'update':
       return `${options.rps === 0 ? 'no limit' : `${options.rps} letters a second`}, ${options.concurrency} at a time`;
     case 'pause':
