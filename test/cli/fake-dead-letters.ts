@@ -1,6 +1,6 @@
 /**
  * DeadLetterService over letters that a test hands in, for what the command line asks and prints. It keeps to the order of queues and ids and
- * to selections; of filters it knows `Field = 'text'`, and `TaskId = digits`.
+ * to selections; of filters it knows `Field = 'text'`.
  */
 import { Server, ServerCredentials, status, type handleUnaryCall, type ServiceDefinition } from '@grpc/grpc-js';
 import * as wire from '../../src/wire/generated/api/deadletter/service.ts';
@@ -366,12 +366,12 @@ function isOfQueue({ queue }: wire.DeadLetter, wanted: wire.QueueName | undefine
 
 function isSelected(each: wire.DeadLetter, wanted: wire.Selection): boolean {
   const [, field, text] = /^(\w+) = '?([^']*)'?$/.exec(wanted.query) ?? [];
-  const valueOf: Readonly<Record<string, string>> = { ErrorType: each.errorType, TaskId: each.taskId, Cause: each.cause };
+  const valueOf: Readonly<Record<string, string>> = { ErrorType: each.errorType, Cause: each.cause };
   return (
     (wanted.messageIds.length === 0 || wanted.messageIds.includes(each.messageId)) &&
     each.messageId >= (wanted.minMessageId ?? 0) &&
     each.messageId <= (wanted.maxMessageId ?? Infinity) &&
-    (wanted.taskId === undefined || each.taskId === String(wanted.taskId)) &&
+    (wanted.taskId === '' || each.taskId === wanted.taskId) &&
     (wanted.workflowId === '' || each.workflowId === wanted.workflowId) &&
     (wanted.runId === '' || each.runId === wanted.runId) &&
     (wanted.namespace === '' || each.namespace === wanted.namespace) &&

@@ -11,6 +11,7 @@ import type { IdRange } from '../../deadletters/commands.ts';
 import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
 import type { Column, Condition, Operand } from '../../filter/condition.ts';
 import { assert } from '../../kernel/assert.ts';
+import { int64Max } from '../../kernel/int64.ts';
 import { emptySelection, type Selection } from '../../wire/generated/api/deadletter/service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { letterLimits } from './letter-limits.ts';
@@ -58,13 +59,19 @@ export function rangesOf(ids: readonly number[]): readonly IdRange[] {
 
 function chosenByRow({ taskId, workflowId, runId, namespace, shardId, query }: Selection): Condition | undefined {
   return allOf([
-    ...(taskId === undefined ? [] : [equals('TaskId', taskId)]),
+    ...(taskId === '' ? [] : [equals('TaskId', idOfTask(taskId))]),
     ...(workflowId === '' ? [] : [equals('WorkflowId', workflowId)]),
     ...(runId === '' ? [] : [equals('RunId', runId)]),
     ...(namespace === '' ? [] : [equals('Namespace', namespace)]),
     ...(shardId === 0 ? [] : [equals('ShardId', shardId)]),
     ...conditionOf(query),
   ]);
+}
+
+function idOfTask(digits: string): Operand {
+  const id = /^\d{1,19}$/.test(digits) ? BigInt(digits) : undefined;
+  if (id === undefined || id > int64Max) throw invalidArgument('Invalid task id: a whole number from 0 to 2^63 - 1 is expected');
+  return id <= Number.MAX_SAFE_INTEGER ? Number(id) : id;
 }
 
 function conditionOf(query: string): readonly Condition[] {

@@ -42,6 +42,8 @@ describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s',
     [{ queues: [{ category: '-1' }] }, 'Invalid task category id: -1'],
     [{ queues: [{ category: 'replication' }] }, 'SourceCluster is not set on request.'],
     [selected({ shardId: -1 }), 'Invalid ShardID: -1'],
+    [selected({ taskId: '9223372036854775808' }), 'Invalid task id: a whole number from 0 to 2^63 - 1 is expected'],
+    [selected({ taskId: '7 OR 1' }), 'Invalid task id: a whole number from 0 to 2^63 - 1 is expected'],
     [selected({ messageIds: [3, -2] }), 'Invalid message id: -2'],
     [selected({ minMessageId: -1 }), 'Invalid message id: -1'],
     [selected({ maxMessageId: -7 }), 'Invalid message id: -7'],
@@ -149,7 +151,7 @@ test('a plan needs a reason where operators want one', async () => {
 
 test('bytes of any kind are answered or refused, and break nothing', async () => {
   const expected = new Set<number>([codes.INVALID_ARGUMENT, codes.NOT_FOUND, codes.RESOURCE_EXHAUSTED, codes.UNIMPLEMENTED]);
-  const valid = bytesOf('ListDeadLetters', { ...selected({ messageIds: [1, 2], query: 'Attempts > 3', taskId: 7 }), pageSize: 3 });
+  const valid = bytesOf('ListDeadLetters', { ...selected({ messageIds: [1, 2], query: 'Attempts > 3', taskId: '7' }), pageSize: 3 });
   const anyBytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc.tuple(fc.nat(valid.length - 1), fc.nat(255)).map(([at, byte]) => valid.with(at, byte)),

@@ -1,5 +1,4 @@
 /** Which queues and which letters a command line means. */
-import { parseLetterFilter } from '../../../deadletters/filter/parse-letter-filter.ts';
 import { int64Max } from '../../../kernel/int64.ts';
 import type { DeadLetter, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, usageError } from '../../cli-error.ts';
@@ -32,8 +31,10 @@ export async function selected(kind: DlqKind, flags: FlagValues, client: GrpcCli
 /** Whether anything chooses among the letters of its queues, namespaces and shards. */
 export function isOfAll(selection: Selection): boolean {
   const { messageIds, minMessageId, maxMessageId, taskId, workflowId, runId, query } = selection;
-  const bounds = [minMessageId, maxMessageId, taskId];
-  return messageIds.length === 0 && bounds.every((id) => id === undefined) && [workflowId, runId, query].every((text) => text === '');
+  const bounds = [minMessageId, maxMessageId];
+  return (
+    messageIds.length === 0 && bounds.every((id) => id === undefined) && [taskId, workflowId, runId, query].every((text) => text === '')
+  );
 }
 
 export async function queuesOf(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<readonly QueueName[]> {
@@ -67,28 +68,17 @@ function selectionOf(kind: DlqKind, flags: FlagValues): Selection {
   const messageIds = namedMessages(flags);
   const given = flags.one('task-id');
   const task = given === undefined ? undefined : wholeNumber('--task-id', given);
-  // Ids of another cluster may be beyond what the field of a task's id holds.
-  const isLarge = task !== undefined && task > BigInt(Number.MAX_SAFE_INTEGER) && kind === 'admin queue dlq';
-  const byTask = isLarge ? `TaskId = ${task}` : '';
   return {
     messageIds: kind === 'admin dlq' && given !== undefined ? onlyOne(messageIds, messageId('--task-id', given)) : messageIds,
     minMessageId,
     maxMessageId,
-    taskId: kind === 'admin queue dlq' && task !== undefined && !isLarge ? Number(task) : undefined,
+    taskId: kind === 'admin queue dlq' && task !== undefined ? String(task) : '',
     workflowId: text('workflow-id'),
     runId: text('run-id'),
     namespace: text('namespace'),
     shardId: shardId(flags.one('shard-id')),
-    query: bothOf(byTask, text('query')),
+    query: text('query'),
   };
-}
-
-/** A filter that is none by itself could end the parentheses that it is put into; a comment at its end, no line. */
-function bothOf(byTask: string, query: string): string {
-  if (byTask === '' || query.trim() === '') return byTask || query;
-  const parsed = parseLetterFilter(query);
-  if (parsed.kind === 'invalid') throw usageError(`--query: ${parsed.message}`);
-  return `${byTask} AND (${query}\n)`;
 }
 
 /** Selectors hold together: on `admin dlq` a task's id is the letter's. */
