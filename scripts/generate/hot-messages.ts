@@ -311,6 +311,8 @@ export const leanModules: LeanModules = {
       RequestCancelWorkflowExecutionResponse: '',
       TerminateWorkflowExecutionRequest: '1-7',
       TerminateWorkflowExecutionResponse: '',
+      ResetWorkflowExecutionRequest: '1-9',
+      ResetWorkflowExecutionResponse: '1',
       DeleteWorkflowExecutionRequest: '1-2',
       DeleteWorkflowExecutionResponse: '',
       PollWorkflowTaskQueueRequest: '1-6 8-10',

@@ -48,6 +48,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + command.reason.length;
     case 'updateActivityOptions':
       return overheadBytes + anyBytes(command.change);
+    case 'resetWorkflow':
+      return overheadBytes + command.reason.length + sizeOfAll(command.keptEvents) + sizeOfAll(command.laterEvents);
     case 'queryWorkflow':
       return overheadBytes + command.query.length;
     case 'finishQueryDispatch': {

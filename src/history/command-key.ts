@@ -28,6 +28,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'unpauseActivity':
     case 'resetActivity':
     case 'updateActivityOptions':
+    case 'resetWorkflow':
     case 'queryWorkflow':
     case 'describeWorkflow':
     case 'describeMutableState':

@@ -14,6 +14,7 @@ import type { ShardTaskRequest } from './shard-tasks/shard-task-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
+import type { ResetWorkflow } from './reset/reset-commands.ts';
 import type { FireTimer } from './timer/fire-timer-command.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update/update-commands.ts';
@@ -76,6 +77,8 @@ export type StartWorkflow = {
   readonly retentionMs?: number;
   readonly onConflict: OnConflict | undefined;
   readonly callbacks?: StartCallbacks;
+  /** Of a child: an open run that one of these runs of its parent has started makes way. Absent: none. */
+  readonly replacesChildrenOf?: readonly string[];
 };
 
 /** Reply: StartReply (`started` false: an existing run was signalled). */
@@ -411,7 +414,7 @@ export type PutAside = {
   readonly reason: string;
 };
 
-/** What HistoryShard adds to a start: why no run may be begun in its server now; absent: one may. */
+/** What HistoryShard adds to what begins a run: why none may be begun in its server now; absent: one may. */
 export type RoomForRuns = { readonly noRoom?: string };
 
 export type StartAndUpdate = StartAndUpdateOf<StartWorkflow>;
@@ -438,6 +441,7 @@ export type DecidedRequest =
   | CancelActivityTask
   | RecordActivityHeartbeat
   | ActivityOperationRequest
+  | ResetWorkflow
   | DescribeWorkflow
   | DescribeMutableState
   | GetHistoryPosition
@@ -462,4 +466,9 @@ export type OwnHistoryCommand =
   | (RowCommand | OwnCallbackCommand | EndSpeculative);
 
 /** What the core decides. */
-export type HistoryCommand = Exclude<DecidedRequest, Start> | (Start & RoomForRuns) | ResolvedCompletion | TimedQuery | OwnHistoryCommand;
+export type HistoryCommand =
+  | Exclude<DecidedRequest, Start | ResetWorkflow>
+  | ((Start | ResetWorkflow) & RoomForRuns)
+  | ResolvedCompletion
+  | TimedQuery
+  | OwnHistoryCommand;

@@ -23,6 +23,7 @@ import { retireRuns } from './execution/retire.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow } from './query/query.ts';
 import type { HistoryReply } from './replies.ts';
+import { resetWorkflow } from './reset/reset-workflow.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { fireTimer } from './timer/fire-timer.ts';
@@ -90,6 +91,8 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return resetActivity(draft, command);
     case 'updateActivityOptions':
       return updateActivityOptions(draft, command);
+    case 'resetWorkflow':
+      return resetWorkflow(draft, command);
     case 'queryWorkflow':
       return queryWorkflow(draft, command);
     case 'finishQueryDispatch':

@@ -128,6 +128,17 @@ export class Draft {
     return opened;
   }
 
+  /** A new run that begins with copies of another's events, whose bytes they keep. */
+  branch(key: RunKey, namespace: string, events: readonly RecordedEvent[]): RunDraft {
+    assert(!this.shard.runs.has(key.runId), `run ${key.runId} has begun before`);
+    const started = events[0]?.event;
+    assert(started?.type === 'workflowExecutionStarted', 'a history begins with its Started event');
+    const opened = new RunDraft(this, runFromStarted(key, namespace, started));
+    this.runs.push(opened);
+    for (const recorded of events) opened.copy(recorded);
+    return opened;
+  }
+
   /** Forgets everything decided so far. */
   discard(): void {
     this.runs.length = 0;
@@ -434,11 +445,14 @@ export class RunDraft {
   }
 
   record(event: HistoryEvent): number {
+    this.copy({ event, bytes: this.draft.wire.encodeEvent(event) });
+    return event.eventId;
+  }
+
+  copy(recorded: RecordedEvent): void {
     this.#touched = true;
-    const recorded = { event, bytes: this.draft.wire.encodeEvent(event) };
     this.events.push(recorded);
     evolveRecorded(this.run, recorded, this.draft.wire);
-    return event.eventId;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an event does to its run, from history alone: reset, import and rebuild need just this. Facts refine it (evolve-fact.ts).
+ * What an event does to its run, from history alone: a reset needs just this, and so will import and replication. Facts refine it (evolve-fact.ts).
  * Each entity's applier stands in its room.
  *
  * Events that were buffered come through here a second time, when they get their place in history. Removing what is already gone and

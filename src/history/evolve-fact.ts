@@ -7,6 +7,7 @@ import type { HistoryEvent } from './events.ts';
 import { eventTypeNumber } from './generated/public-api.ts';
 import { attachRequestId, evolveProblems } from './execution/evolve-execution.ts';
 import type { Fact } from './record.ts';
+import { beginAgain } from './reset/evolve-reset.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Run } from './state.ts';
 import { evolveWorkflowTaskFact } from './workflow-task/evolve-workflow-task.ts';
@@ -53,6 +54,11 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
     case 'callbackAttempted':
       run.callbacks = attempted(run.callbacks, fact, nowMs);
+      return;
+    case 'runReset':
+      return beginAgain(run, fact, nowMs);
+    case 'runResetTo':
+      run.resetRunId = fact.runId;
       return;
     case 'timerFiredUnbuffered':
       unbufferTimer(run, fact.timerId, wire);

@@ -4,6 +4,6 @@
  */
 import type { RunView } from './state.ts';
 
-export function isLaterRun({ updates, startedWith }: RunView): boolean {
-  return updates.size > 0 || startedWith !== undefined;
+export function isLaterRun({ updates, startedWith, reset, resetRunId }: RunView): boolean {
+  return updates.size > 0 || startedWith !== undefined || reset !== undefined || resetRunId !== '';
 }

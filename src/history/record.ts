@@ -11,6 +11,7 @@ import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
+import type { BaseRun } from './state.ts';
 import type { Task } from './tasks.ts';
 
 /**
@@ -153,6 +154,10 @@ export type Fact =
   /** Its next attempt goes out then, or, if that is past, at once. */
   | { readonly kind: 'activityRescheduled'; readonly scheduledEventId: number; readonly scheduledTimeMs: number }
   | CallbackAttempted
+  /** The run goes on from an event of another one: what came up to here are copies, and its clocks begin now. */
+  | { readonly kind: 'runReset'; readonly requestId: string; readonly bases: readonly BaseRun[] }
+  /** That run goes on from an event of this one. */
+  | { readonly kind: 'runResetTo'; readonly runId: string }
   /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
   /** They wait in the queues again. */
@@ -168,6 +173,8 @@ export function isLaterFact({ kind }: Fact): boolean {
     case 'activityReset':
     case 'activityOptionsUpdated':
     case 'activityRescheduled':
+    case 'runReset':
+    case 'runResetTo':
       return true;
     default:
       return false;

@@ -120,6 +120,9 @@ export type HeartbeatReply = {
   readonly activityReset: boolean;
 };
 
+/** `runId`: of the run that goes on; '' = the history has grown since it was read, and nothing has happened. */
+export type WorkflowReset = { readonly kind: 'workflowReset'; readonly runId: string };
+
 /** As they are from now on; of several activities, of the last. */
 export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ActivityOptions };
 
@@ -238,6 +241,8 @@ export type Description = {
   readonly userMetadata: Uint8Array | undefined;
   readonly priority: Uint8Array | undefined;
   readonly lastResetTimeMs: number;
+  /** '' = none. */
+  readonly resetRunId: string;
   readonly pendingActivities: readonly PendingActivityDescription[];
   readonly pendingChildren: readonly PendingChildDescription[];
   readonly pendingWorkflowTask:
@@ -320,6 +325,7 @@ export type HistoryReply =
   | StartedActivityTask
   | HeartbeatReply
   | ActivityOptionsUpdated
+  | WorkflowReset
   | QueryReply
   | UpdateReply
   | StartRefused
@@ -355,6 +361,7 @@ export type HistoryReplyTo = {
   readonly unpauseActivity: Done;
   readonly resetActivity: Done;
   readonly updateActivityOptions: ActivityOptionsUpdated;
+  readonly resetWorkflow: WorkflowReset;
   readonly queryWorkflow: QueryReply;
   readonly updateWorkflow: UpdateReply;
   readonly pollUpdate: UpdateReply;
@@ -374,6 +381,8 @@ export type HistoryReplyTo = {
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
 export interface HistoryWire extends SearchAttributeWire {
   encodeEvent(event: HistoryEvent): Uint8Array;
+  /** Throws what no program has written. */
+  decodeEvent(event: Uint8Array): HistoryEvent;
   encodeFailure(failure: FailureSpec): Uint8Array;
   /** temporal.api.update.v1.Outcome */
   encodeFailedUpdate(failure: Uint8Array | undefined): Uint8Array;
@@ -405,5 +414,6 @@ export type FailureSpec = {
     | { readonly kind: 'server'; readonly nonRetryable: boolean }
     | { readonly kind: 'application'; readonly type: string; readonly nonRetryable: boolean }
     | { readonly kind: 'terminated' }
+    | { readonly kind: 'reset' }
     | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined };
 };

@@ -211,12 +211,25 @@ export type WorkflowUpdate = {
   readonly completedEventId: number;
 };
 
+export type Reset = {
+  /** Who asked for it. */
+  readonly requestId: string;
+  readonly timeMs: number;
+  /** Of the first event, which is a copy. */
+  readonly originalStartTimeMs: number;
+  /** The runs before it, oldest first: the events that are copies are theirs. */
+  readonly bases: readonly BaseRun[];
+};
+
+/** `lastEventId`: of the events up to here, those that no base run before it has. */
+export type BaseRun = { readonly runId: string; readonly lastEventId: number };
+
 export type RequestIdEntry = { readonly requestId: string; readonly eventId: number; readonly eventType: number };
 
 export type Run = {
   readonly key: RunKey;
   readonly namespace: string;
-  readonly start: RunStart;
+  start: RunStart;
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
   status: number;
   closeTimeMs: number;
@@ -258,6 +271,10 @@ export type Run = {
   backoffTaskId: number;
   /** Of a closed run: end of its retention. */
   retentionTaskId: number;
+  /** It goes on from an event of another run; undefined: it does not. */
+  reset: Reset | undefined;
+  /** The last run that goes on from one of its events; '' = none. */
+  resetRunId: string;
   /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
@@ -322,6 +339,8 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     timeoutTaskId: 0,
     backoffTaskId: 0,
     retentionTaskId: 0,
+    reset: undefined,
+    resetRunId: '',
     callbacks: noCallbacks,
     signalRequestIds: new Pending(),
     updates: new Pending(),

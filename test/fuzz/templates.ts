@@ -331,6 +331,13 @@ export const templates: Readonly<Record<string, Template>> = {
   PauseActivity: (prng, world) => ({ ...operated(prng, world), reason: 'r', requestId: requestId(prng) }),
   UnpauseActivity: (prng, world) => ({ ...operated(prng, world), resetAttempts: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
   ResetActivity: (prng, world) => ({ ...operated(prng, world), keepPaused: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
+  ResetWorkflowExecution: (prng, world) => ({
+    ...workflow(prng, world),
+    reason: 'r',
+    requestId: requestId(prng),
+    workflowTaskFinishEventId: prng.pick([3, 4, 4, 8, 20]),
+    resetReapplyType: prng.pick([0, 1, 2, 3]),
+  }),
   UpdateActivityOptions: (prng, world) => ({
     ...operated(prng, world),
     ...prng.pick<Plain>([

@@ -153,6 +153,7 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
   },
   UnpauseActivity: { execution: { workflow_id: 'wf' }, unpause_all: true },
   ResetActivity: { execution: { workflow_id: 'wf' }, match_all: true },
+  ResetWorkflowExecution: { workflow_execution: { workflow_id: 'wf' }, request_id: 'reset', workflow_task_finish_event_id: 4 },
   UpdateActivityOptions: {
     execution: { workflow_id: 'wf' },
     match_all: true,

@@ -257,6 +257,7 @@ const description: Description = {
   userMetadata: undefined,
   priority: undefined,
   lastResetTimeMs: 0,
+  resetRunId: '',
   pendingActivities: [
     {
       activityId: '5',

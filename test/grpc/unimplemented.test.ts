@@ -21,7 +21,9 @@ const built = new Set(
    PauseActivity UnpauseActivity ResetActivity UpdateActivityOptions
    ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
    CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace
-   UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation`.split(/\s+/),
+   UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation ResetWorkflowExecution`.split(
+    /\s+/,
+  ),
 );
 
 /** The package is a reflection root, though its types say otherwise. */

@@ -224,6 +224,10 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     request: () => ({ kind: 'resetActivity', key, target: allActivities, ...plainReset, jitterMs: 0, jitter: 0 }),
     second: 'same',
   },
+  resetWorkflow: {
+    request: (shard) => shard.resetCommand(4),
+    second: 'same',
+  },
   updateActivityOptions: {
     request: () => ({ kind: 'updateActivityOptions', key, target: allActivities, change: undefined }),
     second: 'same',

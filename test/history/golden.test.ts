@@ -89,8 +89,8 @@ test.each(earlier)('written again in the newest form, it still means the same: %
 });
 
 test('neither the golden files nor their programs leave anything out', () => {
-  // Completion callbacks come with schema 5, what operators do to activities with schema 6.
-  const facts: { readonly [Kind in Exclude<Fact['kind'], 'callbackAttempted' | LaterFact['kind']>]: true } = {
+  // Completion callbacks come with schema 5, what operators do to activities and resets with schema 6.
+  const facts: { readonly [Kind in Exclude<Fact['kind'], 'callbackAttempted' | (LaterFact | ResetFact)['kind']>]: true } = {
     startRequest: true,
     workflowTaskScheduled: true,
     workflowTaskHeartbeat: true,
@@ -251,6 +251,19 @@ function updates(): { readonly records: readonly HistoryRecord[] } {
   return { records: shard.records.filter(({ schema }) => schema === 6) };
 }
 
+test('schema 6 is still read, and means what it meant: a run that goes on from an event of another one', async () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.signal();
+  shard.reset(3);
+  const records = shard.records.filter(({ schema }) => schema === 6);
+  const values = records.map((record) => `${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
+  await expect(values).toMatchFileSnapshot('golden/history-journal-v6-reset.hex');
+  expect(recordsOf('golden/history-journal-v6-reset').map((value) => historyCodec.decode(value, 6))).toEqual(records.map(asRead));
+  const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
+  expect(facts).toEqual(expect.arrayContaining(['runReset', 'runResetTo'] satisfies readonly ResetFact['kind'][]));
+});
+
 test('schema 6 is still read, and means what it meant: runs with a retry policy and a cron schedule', () => {
   const { records, core } = chains();
   const values = recordsOf('golden/history-journal-v6-chains');
@@ -352,8 +365,12 @@ const confirmedRecord: HistoryRecord = {
   lettersConfirmed: [letter, { queue: 1, messageId: 0, generation: 0 }],
 };
 
-/** Transfers before timers, as they are read. */
-const laterTasksRecord: HistoryRecord = {
+/** Transfers before timers. */
+function asRead(record: HistoryRecord): HistoryRecord {
+  return { ...record, tasks: record.tasks.toSorted((one, other) => Number(isTimer(one)) - Number(isTimer(other))) };
+}
+
+const laterTasksRecord: HistoryRecord = asRead({
   ...about,
   schema: 5,
   timeMs: 1_700_000_006_000,
@@ -361,14 +378,16 @@ const laterTasksRecord: HistoryRecord = {
   namespaceId: 'ns-id',
   workflowId: 'wf',
   runId: 'run',
-  tasks: laterTasks.toSorted((one, other) => Number(isTimer(one)) - Number(isTimer(other))),
+  tasks: laterTasks,
   finishedTaskIds: [],
-};
+});
 
 type LaterFact = Extract<
   Fact,
   { readonly kind: 'activitiesPaused' | 'activityUnpaused' | 'activityReset' | 'activityOptionsUpdated' | 'activityRescheduled' }
 >;
+
+type ResetFact = Extract<Fact, { readonly kind: 'runReset' | 'runResetTo' }>;
 
 const laterFacts: readonly LaterFact[] = [
   { kind: 'activitiesPaused', scheduledEventIds: [5, 2 ** 40], identity: 'operator', reason: 'why', requestId: 'request' },

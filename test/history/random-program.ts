@@ -157,6 +157,10 @@ export const programStep = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('endSpeculative' as const), id: fc.nat(2) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('reset' as const), id: fc.nat(2), run: number, finish: number, signals: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -174,7 +178,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -183,6 +187,8 @@ function onlyCommands(step: Completion, without: ReadonlySet<string>): Completio
   const commands = step.commands.filter((command) => !without.has(command.do));
   return { ...step, commands, close: step.close !== null && without.has(step.close) ? null : step.close };
 }
+
+const resettable: ReadonlySet<string> = new Set(['workflowTaskCompleted', 'workflowTaskFailed', 'workflowTaskTimedOut']);
 
 type Completion = Extract<ProgramStep, { readonly do: 'completeTask' }>;
 type Command = typeof workflowCommand extends fc.Arbitrary<infer Value> ? Value : never;
@@ -332,6 +338,8 @@ export class Program {
         shard.expectDone({ kind: 'putAside', key: reply.key, failedCommand: 'fireTimer', taskId: 0, reason: 'random' });
         return;
       }
+      case 'reset':
+        return this.#reset(step);
       case 'update':
         return this.#update(step);
       case 'endSpeculative': {
@@ -341,6 +349,31 @@ export class Program {
         shard.ask({ kind: 'endSpeculative', key, scheduledEventId, sinceMs, because: 'scheduleToStart', jitter: 0.5 });
       }
     }
+  }
+
+  /** Of the current run, or, seldom, of any that there ever was. */
+  #reset({ id, run, finish, signals }: Extract<ProgramStep, { readonly do: 'reset' }>): void {
+    const { shard } = this;
+    const current = shard.ask({ kind: 'describeWorkflow', key: keyOf(id) });
+    const runId = run % 4 === 0 ? pick(shard.runIds(), run) : current?.kind === 'description' ? current.key.runId : undefined;
+    if (runId === undefined) return;
+    const events = shard.events(runId);
+    const ends = events.filter(({ type }) => resettable.has(type));
+    const finishEventId = pick(ends, finish)?.eventId ?? events.length;
+    if (finishEventId < 2) return;
+    const encoded = events.map((event) => historyWire.encodeEvent(event));
+    const reply = shard.ask({
+      kind: 'resetWorkflow',
+      key: { ...keyOf(id), runId },
+      newRunId: shard.newRunId(),
+      requestId: shard.newRequestId(),
+      reason: 'random',
+      keptEvents: encoded.slice(0, finishEventId - 1),
+      laterEvents: encoded.slice(finishEventId - 1),
+      readTo: { runId, lastEventId: events.length },
+      reappliesSignals: signals,
+    });
+    if (reply?.kind === 'workflowReset') expect(reply.runId, 'it was read to its end').not.toBe('');
   }
 
   #update({ id, update, accepted, poll }: Extract<ProgramStep, { readonly do: 'update' }>): void {

@@ -25,6 +25,7 @@ import type {
   TerminateWorkflow,
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
+import type { ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
 import type { UpdateWorkflow } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
@@ -193,6 +194,32 @@ export class ShardUnderTest {
       signal: signalAttributes({ requestId: this.newRequestId(), ...change }),
       childOf: undefined,
     });
+  }
+
+  /** As the edge asks it, that has read the run: another one goes on in the place of its event `finishEventId`. */
+  resetCommand(finishEventId: number, change: Partial<ResetWorkflow> = {}): ResetWorkflow {
+    const runKey = this.describe(change.key).key;
+    const events = this.events(runKey.runId);
+    const encoded = events.map((event) => historyWire.encodeEvent(event));
+    return {
+      kind: 'resetWorkflow',
+      newRunId: this.newRunId(),
+      requestId: this.newRequestId(),
+      reason: 'a bad deployment',
+      keptEvents: encoded.slice(0, finishEventId - 1),
+      laterEvents: encoded.slice(finishEventId - 1),
+      readTo: { runId: runKey.runId, lastEventId: events.length },
+      reappliesSignals: true,
+      ...change,
+      key: runKey,
+    };
+  }
+
+  /** Answers the id of the run that goes on. */
+  reset(finishEventId: number, change: Partial<ResetWorkflow> = {}): string {
+    const reply = this.ask(this.resetCommand(finishEventId, change));
+    if (reply?.kind !== 'workflowReset') throw new Error(`not reset: ${JSON.stringify(reply)}`);
+    return reply.runId;
   }
 
   /** By their ids, in memory or not. */

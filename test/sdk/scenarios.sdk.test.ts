@@ -16,6 +16,7 @@ import { externalScenarios } from './scenarios/externals.ts';
 import { identityScenarios } from './scenarios/identity.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
+import { resetScenarios } from './scenarios/reset.ts';
 import { signalScenarios } from './scenarios/signals.ts';
 import { timerScenarios } from './scenarios/timers.ts';
 import { updateScenarios } from './scenarios/updates.ts';
@@ -42,6 +43,7 @@ const scenarios: readonly Scenario[] = [
   ...externalScenarios,
   ...workflowTaskScenarios,
   ...readingScenarios,
+  ...resetScenarios,
 ];
 
 test('there are at least 40 scenarios, each with a name of its own', () => {

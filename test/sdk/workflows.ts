@@ -145,6 +145,14 @@ export async function countDown(runs: number): Promise<string> {
 
 // Chains of runs
 
+/** Waits for `go`, in the second run of a chain. */
+export async function waitInSecondRun(run: number): Promise<void> {
+  let told = false;
+  wf.setHandler(go, () => void (told = true));
+  if (run === 1) await wf.continueAsNew<typeof waitInSecondRun>(2);
+  await wf.condition(() => told);
+}
+
 /** Fails before that attempt; then it tells what the server told it. */
 export async function failUntil(attempts: number, nonRetryable = false): Promise<string> {
   const { attempt, lastFailure } = wf.workflowInfo();

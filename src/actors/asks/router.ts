@@ -93,6 +93,7 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   unpauseActivity: { done: true },
   resetActivity: { done: true },
   updateActivityOptions: { activityOptionsUpdated: true },
+  resetWorkflow: { workflowReset: true },
   queryWorkflow: { queryAnswered: true, queryRejected: true },
   updateWorkflow: { updateStage: true },
   pollUpdate: { updateStage: true },

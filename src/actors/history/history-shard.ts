@@ -82,7 +82,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
-    if (request.kind === 'startWorkflow' || request.kind === 'signalWithStartWorkflow' || request.kind === 'startAndUpdate') {
+    if (mayBeginRun(request)) {
       // Whether it would begin a run is for the core to say: a run that is open is signalled or used, and who asks again is answered again.
       const noRoom = this.#whyNothingBegins();
       return this.actor.submit(askId, noRoom === undefined ? request : { ...request, noRoom });
@@ -166,6 +166,14 @@ async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<bool
   }
   if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
+}
+
+type BeginsRun = Extract<HistoryRequest, { readonly kind: (typeof beginsRun)[number] }>;
+
+const beginsRun = ['startWorkflow', 'signalWithStartWorkflow', 'startAndUpdate', 'resetWorkflow'] as const;
+
+function mayBeginRun(request: HistoryRequest): request is BeginsRun {
+  return beginsRun.some((kind) => kind === request.kind);
 }
 
 function resolved(request: CompleteWorkflowTask, view: Registry['view']): ResolvedCompletion {

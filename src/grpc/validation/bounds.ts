@@ -8,6 +8,8 @@ import {
   QueryRejectCondition,
   QueryResultType,
   ReplicationState,
+  ResetReapplyExcludeType,
+  ResetReapplyType,
   TaskQueueKind,
   TaskQueueType,
   UpdateWorkflowExecutionLifecycleStage,
@@ -42,6 +44,8 @@ export type Bound = {
   /** What an odd value that is accepted means. */
   readonly note: string;
 };
+
+export const finishEventOutside = 'Workflow task finish ID must be > 1 && <= workflow last event ID.';
 
 const startDelay = notNegative('edge', 'An invalid WorkflowStartDelaySeconds is set on request. cause: negative duration');
 const executionTimeout = notNegative('edge', 'An invalid WorkflowExecutionTimeoutSeconds is set on request. cause: negative duration');
@@ -138,6 +142,13 @@ export const bounds = {
   'ActivityOptions.heartbeat_timeout': notNegative('edge', 'invalid HeartbeatTimeout: negative duration'),
   'ActivityOptions.start_delay': anything('no activity of a workflow has one: a mask that names it is refused'),
   'UnpauseActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'ResetWorkflowExecutionRequest.workflow_task_finish_event_id': {
+    by: 'edge',
+    problem: (value) => (value > 1 ? undefined : finishEventOutside),
+    note: 'one that the history does not have, or that ends no workflow task, is refused',
+  },
+  'ResetWorkflowExecutionRequest.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
+  'ResetWorkflowExecutionRequest.reset_reapply_exclude_types': known(ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
   'ResetActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
 
   'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: the default of the core, which also has a largest'),

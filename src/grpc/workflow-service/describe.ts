@@ -117,6 +117,7 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
     cancelRequested: found.cancelRequested,
     lastResetTimeMs: found.lastResetTimeMs,
     originalStartTimeMs: found.originalStartTimeMs,
+    resetRunId: found.resetRunId,
     requestIdInfos: new Map(
       [...found.requestIds].map(([id, info]): [string, RequestIdInfo] => [
         id,

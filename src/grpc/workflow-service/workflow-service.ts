@@ -9,6 +9,7 @@ import { lifecycleMethods } from './lifecycle.ts';
 import { multiOperationMethods } from './multi-operation.ts';
 import { namespaceMethods } from './namespaces.ts';
 import { queryMethods } from './query.ts';
+import { resetMethods } from './reset.ts';
 import { serverInfoMethods } from './server-info.ts';
 import { startMethods } from './start.ts';
 import { taskQueueMethods } from './task-queues.ts';
@@ -36,6 +37,7 @@ export function workflowService(context: HandlerContext): Service {
       ...namespaceMethods(context),
       ...startMethods(context),
       ...lifecycleMethods(context),
+      ...resetMethods(context),
       ...describeMethods(context),
       ...queryMethods(context),
       ...updateMethods(context),

@@ -92,9 +92,9 @@ export function tried(known: Callbacks, { callbackId }: InvokeCallbackTask): Cal
   );
 }
 
-/** It is not known yet what becomes of it. */
+/** Of a closed run: it is not known yet what becomes of it. One that still stands by was handed on to the run that goes on. */
 export function isUnsettled({ state }: Callback): boolean {
-  return state !== callbackState.failed && state !== callbackState.succeeded;
+  return state === callbackState.scheduled || state === callbackState.backingOff;
 }
 
 /** For good: its task is a letter, or was. */

@@ -5,6 +5,7 @@ import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import type { Sender } from '../tasks.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
+import { authorOf } from '../reset/reset-runs.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
@@ -83,13 +84,14 @@ function notifyParent({ key, namespace, start }: Sender, { outcome }: OutboxTask
 /** `target`: the namespace that the child asks for may have been registered again, and has another id by now. */
 function startChild(run: RunView, child: Child, { namespaceId }: RunKey, newRunId: string): DecidedRequest {
   const a = child.attributes;
+  const asker = authorOf(run, child.initiatedEventId);
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
   return {
     kind: 'startWorkflow',
     key: { namespaceId, workflowId: a.workflowId, runId: '' },
     namespace: a.namespace,
     newRunId,
-    requestId: requestId(run, child.initiatedEventId),
+    requestId: requestId(asker, child.initiatedEventId),
     start: {
       workflowType: a.workflowType?.name ?? '',
       taskQueue: a.taskQueue ?? run.start.taskQueue,
@@ -112,7 +114,8 @@ function startChild(run: RunView, child: Child, { namespaceId }: RunKey, newRunI
       reusePolicy: reusePolicyOf(a.workflowIdReusePolicy),
       conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
     },
-    parent: linkTo(run, child.initiatedEventId),
+    parent: linkTo(asker, child.initiatedEventId),
+    ...(run.reset === undefined ? {} : { replacesChildrenOf: run.reset.bases.map(({ runId }) => runId) }),
     retentionMs: namespaceId === run.key.namespaceId ? run.retentionMs : 0,
     onConflict: undefined,
   };
@@ -124,11 +127,10 @@ function reusePolicyOf(policy: number): IdPolicies['reusePolicy'] {
   return policy === allowDuplicateFailedOnly || policy === rejectDuplicate ? policy : allowDuplicate;
 }
 
-/** For the chain that the child has become, and only while it is still this parent's. */
+/** For the chain that the child has become: its first run says which one that is, also where a base run of this one has started it. */
 function closeChild(run: Sender, task: OutboxTaskOf<'closeChild'>): OutboxMessage {
   const key = { ...task.child, runId: '' };
-  const childOf = linkTo(run, task.initiatedEventId);
-  const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };
+  const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf: undefined };
   if (task.policy === parentClosePolicy.terminate) {
     return to(task.child, { ...common, kind: 'terminateWorkflow', reason: 'by parent close policy', details: undefined });
   }

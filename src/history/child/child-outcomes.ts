@@ -7,6 +7,7 @@ import type { HistoryReply } from '../replies.ts';
 import { type Child, childStartKey, isRunning } from '../state.ts';
 import type { TransferTask } from '../tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
+import { openParent } from '../reset/reset-runs.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
@@ -87,9 +88,9 @@ function writeChildStarted(run: RunDraft, child: Child, runId: string): void {
 
 export function recordChildClosed(draft: Draft, command: RecordChildClosed): HistoryReply {
   const done: HistoryReply = { kind: 'done' };
-  const { namespaceId, workflowId, runId, initiatedEventId } = command.parent;
-  const parent = findRun(draft.shard, { namespaceId, workflowId, runId });
-  if (parent === undefined || !isRunning(parent)) return done;
+  const { initiatedEventId } = command.parent;
+  const parent = openParent(draft.shard, command.parent);
+  if (parent === undefined) return done;
   const known = parent.children.get(initiatedEventId);
   if (known === undefined || known.attributes.workflowId !== command.child.workflowId) return done;
   if (known.runId !== '' && known.runId !== command.childFirstRunId) return done;

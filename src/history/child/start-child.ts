@@ -1,4 +1,6 @@
 /** START_CHILD_WORKFLOW_EXECUTION: the child is started by an outbox task, in whichever shard it belongs to. */
+import { assert } from '../../kernel/assert.ts';
+import type { RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { cronProblem } from '../../kernel/cron-backoff.ts';
 import { effectiveRunTimeout, effectiveTaskTimeout } from '../execution/begin-run.ts';
@@ -97,17 +99,24 @@ export function startChildWorkflowExecution(
     commandMeta(command),
   );
   completion.childrenStarted.add(a.workflowId);
-  const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId: a.workflowId, runId: '' };
+  addStartChild(run, initiatedEventId);
+  return undefined;
+}
+
+/** The task that starts it. */
+export function addStartChild(run: RunDraft, initiatedEventId: number): void {
+  const child = run.run.children.get(initiatedEventId);
+  assert(child !== undefined, 'a child that starts is pending');
+  const { namespaceId, workflowId, parentClosePolicy: policy } = child.attributes;
   run.addTask({
     kind: 'startChild',
     taskId: run.draft.nextTaskId(),
     key: run.run.key,
     version: 0,
     initiatedEventId,
-    target,
-    parentClosePolicy: closePolicyOf(a.parentClosePolicy),
+    target: { namespaceId, workflowId, runId: '' },
+    parentClosePolicy: closePolicyOf(policy),
   });
-  return undefined;
 }
 
 /** What the enum does not name counts as its default. */

@@ -91,16 +91,16 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
     b.meta,
   );
   run.addFact({ kind: 'startRequest', requestId: b.requestId, retentionMs: b.retentionMs });
-  const { runExpirationMs, executionExpirationMs } = run.run.start;
-  if (runExpirationMs > 0) {
-    run.addTask({
-      kind: runExpirationMs === executionExpirationMs ? 'executionTimeout' : 'runTimeout',
-      taskId: draft.nextTaskId(),
-      fireTimeMs: runExpirationMs,
-      key: b.key,
-    });
-  }
+  armRunTimeout(run);
   return run;
+}
+
+export function armRunTimeout(run: RunDraft): void {
+  const { key, start } = run.run;
+  const { runExpirationMs: fireTimeMs, executionExpirationMs } = start;
+  if (fireTimeMs === 0) return;
+  const kind = fireTimeMs === executionExpirationMs ? 'executionTimeout' : 'runTimeout';
+  run.addTask({ kind, taskId: run.draft.nextTaskId(), fireTimeMs, key });
 }
 
 export function beginFirstWorkflowTask(run: RunDraft): void {

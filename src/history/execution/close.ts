@@ -35,7 +35,9 @@ type Ending =
       readonly details: Uint8Array | undefined;
       readonly identity: string;
       readonly links: readonly Uint8Array[];
-    };
+    }
+  /** Another run goes on from an earlier event, of this run or of one before it. */
+  | { readonly kind: 'reset'; readonly reason: string; readonly identity: string; readonly keepsChildren: boolean };
 
 /** The one place where a run ends. */
 export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): void {
@@ -78,6 +80,11 @@ function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefine
       forceEndWorkflowTask(run);
       return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { meta: { links } });
     }
+    case 'reset': {
+      const { reason, identity, keepsChildren } = ending;
+      forceEndWorkflowTask(run);
+      return closeRun(run, 'workflowExecutionTerminated', { reason, details: undefined, identity }, { goesOn: true, keepsChildren });
+    }
     default:
       return unreachable(ending);
   }
@@ -99,14 +106,22 @@ function afterTimeout({ draft, run }: RunDraft, newRunId: string): AfterFailure 
   return executionOver ? { retryState: retryState.timeout, next: undefined } : afterFailure(draft, run, workflowTimeout(draft), newRunId);
 }
 
-/** `next`: goes on in its place; absent: nothing does. */
-type AfterClose = { readonly meta?: EventMeta | undefined; readonly next?: Beginning | undefined };
+type AfterClose = {
+  readonly meta?: EventMeta | undefined;
+  /** Begins in its place; absent: nothing does. */
+  readonly next?: Beginning | undefined;
+  /** Its execution does, in a run that is not begun here. */
+  readonly goesOn?: boolean;
+  /** They are those of that run from here on. */
+  readonly keepsChildren?: boolean;
+};
 
-function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], { meta, next }: AfterClose): void {
+function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], after: AfterClose): void {
+  const { meta, next, goesOn = false, keepsChildren = false } = after;
   run.ensureReal();
   finishPendingTasks(run);
-  closeChildren(run);
-  const tellParent = run.run.start.parent !== undefined && next === undefined;
+  if (!keepsChildren) closeChildren(run);
+  const tellParent = run.run.start.parent !== undefined && next === undefined && !goesOn;
   run.add(kind, attributes, meta);
   assert(!isRunning(run.run), `${kind} closes its run`);
   const { draft } = run;
@@ -114,7 +129,7 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
   // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
-  const handedOn = next !== undefined && next.callbacks.length > 0;
+  const handedOn = goesOn || (next !== undefined && next.callbacks.length > 0);
   if (run.run.callbacks.length > 0 && !handedOn) invokeCallbacks(run);
   else addEndOfRun(run);
   if (next === undefined) return;

@@ -4,7 +4,7 @@ import { noCallbacks, withAttached } from '../callback/callback.ts';
 import type { RunClose } from '../closing-events.ts';
 import type { RunKey } from '../commands.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
-import { eventTypeNumber, type WorkflowExecutionStartedAttributes } from '../generated/public-api.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
 import { mergeFields } from '../fields.ts';
 import { Pending } from '../pending.ts';
 import type { HistoryWire } from '../replies.ts';
@@ -40,7 +40,7 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
     executionTimeoutMs: a.workflowExecutionTimeoutMs,
     runTimeoutMs: a.workflowRunTimeoutMs,
     taskTimeoutMs: a.workflowTaskTimeoutMs,
-    runExpirationMs: runExpiration(executionTimeMs, a),
+    runExpirationMs: runExpiration(executionTimeMs, a.workflowRunTimeoutMs, a.workflowExecutionExpirationTimeMs),
     executionExpirationMs: a.workflowExecutionExpirationTimeMs,
     firstRunId: a.firstExecutionRunId,
     originalRunId: a.originalExecutionRunId,
@@ -74,9 +74,9 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
   return run;
 }
 
-function runExpiration(executionTimeMs: number, a: WorkflowExecutionStartedAttributes): number {
-  const runEnd = a.workflowRunTimeoutMs === 0 ? 0 : executionTimeMs + a.workflowRunTimeoutMs;
-  const executionEnd = a.workflowExecutionExpirationTimeMs;
+/** 0 = never. */
+export function runExpiration(executionTimeMs: number, runTimeoutMs: number, executionEnd: number): number {
+  const runEnd = runTimeoutMs === 0 ? 0 : executionTimeMs + runTimeoutMs;
   if (runEnd === 0 || executionEnd === 0) return runEnd + executionEnd;
   return Math.min(runEnd, executionEnd);
 }

@@ -33,7 +33,7 @@ export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns
     const known = findRequest(draft, current, command.requestId);
     if (known !== undefined) return started(known.run, known.entry.eventType === eventTypeNumber.workflowExecutionStarted);
     if (isRunning(current)) {
-      switch (command.policies.conflictPolicy) {
+      switch (replaces(command, current) ? idConflictPolicy.terminateExisting : command.policies.conflictPolicy) {
         case idConflictPolicy.fail:
           return alreadyRunning(current);
         case idConflictPolicy.useExisting:
@@ -79,6 +79,12 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   writeSignal(run, command.signal, { scheduleWorkflowTask: false });
   beginFirstWorkflowTask(run);
   return started(run.run, true);
+}
+
+/** The parent was reset to an event before this child of its, and starts it again. */
+function replaces({ parent, replacesChildrenOf = [] }: StartWorkflow, { start }: RunView): boolean {
+  if (parent === undefined || start.parent === undefined || parent.namespaceId !== start.parent.namespaceId) return false;
+  return parent.workflowId === start.parent.workflowId && replacesChildrenOf.includes(start.parent.runId);
 }
 
 /** Whatever run the caller names: a start looks at the newest. */

@@ -33,6 +33,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'unpauseActivity':
     case 'resetActivity':
     case 'updateActivityOptions':
+    case 'resetWorkflow':
     case 'queryWorkflow':
     case 'finishQueryDispatch':
     case 'describeWorkflow':

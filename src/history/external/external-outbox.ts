@@ -1,8 +1,10 @@
 /** Signals and cancel requests to other workflows. */
-import type { OutboxOutcome } from '../commands.ts';
+import type { OutboxOutcome, RunKey } from '../commands.ts';
 import { linkTo, type OutboxKind, requestId, to } from '../outbox/outbox-kind.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
+import type { Sender } from '../tasks.ts';
+import { authorOf } from '../reset/reset-runs.ts';
 import { finishExternalCancel, finishExternalSignal } from './external-outcomes.ts';
 
 export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
@@ -21,7 +23,7 @@ export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
         links: [],
         externalWorkflowExecution: { workflowId: run.key.workflowId, runId: run.key.runId },
       },
-      childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+      childOf: request.childWorkflowOnly ? linkTo(starterOf(run, task.target), task.initiatedEventId) : undefined,
     });
   },
   lastMessage: undefined,
@@ -44,7 +46,7 @@ export const cancelExternalOutbox: OutboxKind<'cancelExternal'> = {
       requestId: requestId(run, task.initiatedEventId),
       links: [],
       external: { initiatedEventId: task.initiatedEventId, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
-      childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+      childOf: request.childWorkflowOnly ? linkTo(starterOf(run, task.target), task.initiatedEventId) : undefined,
     });
   },
   lastMessage: undefined,
@@ -52,6 +54,15 @@ export const cancelExternalOutbox: OutboxKind<'cancelExternal'> = {
   tooLarge: undefined,
   finish: (run, task, result) => finishExternalCancel(run, task.initiatedEventId, result),
 };
+
+/** The run that has started this child: this one, or the one of whose events it has copies. */
+function starterOf(run: RunView, { workflowId }: RunKey): Sender {
+  if (run.reset === undefined) return run;
+  for (const { attributes, initiatedEventId } of run.children.values()) {
+    if (attributes.workflowId === workflowId) return authorOf(run, initiatedEventId);
+  }
+  return run;
+}
 
 function outcome(reply: HistoryReply): OutboxOutcome | undefined {
   if (reply.kind !== 'rejected') return { kind: 'done' };

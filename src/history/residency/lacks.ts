@@ -7,12 +7,14 @@
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
  *     delete                                    its run, if that can be read
+ *     reset, end of a child                     the run, and the current one
  *     any other                                 its run, or the current one
  */
 import { commandKey } from '../command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
 import { beginsRun, type HistoryRecord } from '../record.ts';
 import { childStartKey, executionKey, type ShardView } from '../state.ts';
+import type { ResetWorkflow } from '../reset/reset-commands.ts';
 import { isLastMessage } from '../tasks.ts';
 import type { LoadKey } from './residency.ts';
 
@@ -32,6 +34,10 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
       return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
     case 'deleteWorkflow':
       return shard.runToDeleteUnread(command.key) === undefined ? runLacks(shard, command.key) : undefined;
+    case 'resetWorkflow':
+      return resetLacks(shard, command);
+    case 'recordChildClosed':
+      return parentLacks(shard, command.parent);
     case 'runOutboxTask':
     case 'finishOutboxTask': {
       const task = shard.transfers.get(command.taskId);
@@ -57,6 +63,17 @@ function childLacks(shard: ShardView, key: RunKey, parent: ParentLink): Lacks {
   if (shard.isChildStartCold(key, parent)) return [{ kind: 'childStart', parentRunId, initiatedEventId }];
   const runId = shard.childStarts.get(childStartKey(parent));
   return runId === undefined ? startLacks(shard, key) : runLacks(shard, { ...key, runId });
+}
+
+/** The base run, the run that the reading ended with, and the current one, which makes way. */
+function resetLacks(shard: ShardView, { key, readTo }: ResetWorkflow): Lacks {
+  const last = { ...key, runId: readTo.runId };
+  return runLacks(shard, key) ?? runLacks(shard, last) ?? runLacks(shard, { ...key, runId: '' });
+}
+
+/** The parent, and the current run, which may go on with what the parent began. */
+function parentLacks(shard: ShardView, { namespaceId, workflowId, runId }: ParentLink): Lacks {
+  return runLacks(shard, { namespaceId, workflowId, runId }) ?? runLacks(shard, { namespaceId, workflowId, runId: '' });
 }
 
 function runLacks(shard: ShardView, key: RunKey): Lacks {

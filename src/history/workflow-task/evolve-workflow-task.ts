@@ -50,7 +50,8 @@ export function evolveWorkflowTask(run: Run, event: WorkflowTaskEvent): void {
       run.closeAttempted = false;
       return;
     case 'workflowTaskFailed':
-      endFailedWorkflowTask(run, true);
+      // What goes on from there is no repetition.
+      endFailedWorkflowTask(run, event.attributes.cause !== workflowTaskFailedCause.resetWorkflow);
       run.closeAttempted = event.attributes.cause === workflowTaskFailedCause.unhandledCommand;
       return;
     case 'workflowTaskTimedOut':

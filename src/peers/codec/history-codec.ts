@@ -126,6 +126,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
+  resetWorkflow: plain(37, 'resetWorkflow', wire.writeResetWorkflow, wire.readResetWorkflow),
   updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
 };
 
@@ -136,15 +137,17 @@ function writeStart(w: Writer, request: StartWorkflow): void {
 }
 
 function startToWire(request: StartWorkflow): wire.StartWorkflow {
-  return { ...request, retentionMs: request.retentionMs, callbacks: request.callbacks };
+  const { retentionMs, callbacks, replacesChildrenOf = [] } = request;
+  return { ...request, retentionMs, callbacks, replacesChildrenOf };
 }
 
 function readStart(r: Reader): StartWorkflow {
   return startFromWire(wire.readStartWorkflow(r));
 }
 
-function startFromWire({ retentionMs, policies, callbacks, ...request }: wire.StartWorkflow): StartWorkflow {
-  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }) };
+function startFromWire({ retentionMs, policies, callbacks, replacesChildrenOf, ...request }: wire.StartWorkflow): StartWorkflow {
+  const replacing = replacesChildrenOf.length === 0 ? {} : { replacesChildrenOf };
+  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }), ...replacing };
   return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional };
 }
 
@@ -333,6 +336,7 @@ const answerCodecs: KindCodecs<Answer> = {
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
+  workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };
 

@@ -158,6 +158,10 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, activityOptionsUpdated: fact };
     case 'activityRescheduled':
       return { ...noFact, afterEvents, activityRescheduled: fact };
+    case 'runReset':
+      return { ...noFact, afterEvents, runReset: fact };
+    case 'runResetTo':
+      return { ...noFact, afterEvents, runResetTo: fact };
     case 'runPutAside':
       return { ...noFact, afterEvents, runPutAside: fact };
     case 'runTakenBack':
@@ -203,6 +207,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityReset !== undefined) return { kind: 'activityReset', ...wire.activityReset };
   if (wire.activityOptionsUpdated !== undefined) return { kind: 'activityOptionsUpdated', ...wire.activityOptionsUpdated };
   if (wire.activityRescheduled !== undefined) return { kind: 'activityRescheduled', ...wire.activityRescheduled };
+  if (wire.runReset !== undefined) return { kind: 'runReset', ...wire.runReset };
+  if (wire.runResetTo !== undefined) return { kind: 'runResetTo', ...wire.runResetTo };
   if (wire.runPutAside !== undefined) return { kind: 'runPutAside', ...wire.runPutAside };
   if (wire.runTakenBack !== undefined) return { kind: 'runTakenBack' };
   if (wire.runForgotten !== undefined) return { kind: 'runForgotten' };

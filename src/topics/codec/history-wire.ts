@@ -18,7 +18,7 @@ import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { encodeWith, type Writer } from '../../wire/writer.ts';
 import * as state from '../../wire/generated/state/history.ts';
-import { encodeEvent } from './event-codec.ts';
+import { decodeEvent, encodeEvent } from './event-codec.ts';
 import { taskFromMessage } from './state/task-message.ts';
 
 const utf8 = new TextEncoder();
@@ -28,6 +28,7 @@ const keywordListMetadata = new Map([...jsonMetadata, ['type', utf8.encode('Keyw
 
 export const historyWire: HistoryWire = {
   encodeEvent,
+  decodeEvent,
 
   encodeFailure: (failure) => encodeWith(writeFailure, failure),
 
@@ -159,6 +160,10 @@ function writeFailure(w: Writer, { message, cause, info }: FailureSpec): void {
       const at = w.open(66);
       writeTerminatedFailureInfo(w, { identity: '' });
       w.close(at);
+      return;
+    }
+    case 'reset': {
+      w.close(w.open(82));
       return;
     }
     case 'server': {

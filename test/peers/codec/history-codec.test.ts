@@ -258,6 +258,17 @@ const requests: ByKind<HistoryRequest> = {
     reason: text,
     requestId: text,
   }),
+  resetWorkflow: record({
+    kind: fc.constant('resetWorkflow' as const),
+    key: runKey,
+    newRunId: text,
+    requestId: text,
+    reason: text,
+    keptEvents: list(bytes),
+    laterEvents: list(bytes),
+    readTo: record({ runId: text, lastEventId: count }),
+    reappliesSignals: flag,
+  }),
   unpauseActivity: record({
     kind: fc.constant('unpauseActivity' as const),
     key: runKey,
@@ -430,6 +441,7 @@ const descriptionFields = {
   userMetadata: orNone(bytes),
   priority: orNone(bytes),
   lastResetTimeMs: count,
+  resetRunId: text,
   pendingActivities: list(
     record({
       activityId: text,
@@ -504,6 +516,7 @@ const answers: ByKind<Answer> = {
     resetHistoryEventId: count,
   }),
   heartbeat: record({ kind: fc.constant('heartbeat' as const), cancelRequested: flag, activityPaused: flag, activityReset: flag }),
+  workflowReset: record({ kind: fc.constant('workflowReset' as const), runId: text }),
   activityOptionsUpdated: record({
     kind: fc.constant('activityOptionsUpdated' as const),
     options: record({ taskQueue, ...timeouts, retryPolicy, priority: orNone(bytes) }),
@@ -602,6 +615,7 @@ test('golden: the numbers of asks and answers', () => {
       "requestCancelWorkflow": 4,
       "resetActivity": 35,
       "resetStickyTaskQueue": 11,
+      "resetWorkflow": 37,
       "scheduleFirstWorkflowTask": 6,
       "signalWithStartWorkflow": 2,
       "signalWorkflow": 3,
@@ -644,6 +658,7 @@ test('golden: the numbers of asks and answers', () => {
       "tooLarge": 104,
       "unavailable": 101,
       "updateStage": 19,
+      "workflowReset": 22,
       "workflowTask": 6,
       "workflowTaskCompleted": 8,
     }

@@ -158,6 +158,17 @@ function externalRequest(initiatedEventId: number): ExternalRequest {
   };
 }
 
+/** Of a run that goes on from an event of another one. */
+export const fullReset: Run['reset'] = {
+  requestId: 'reset-request',
+  timeMs: timeMs + 6,
+  originalStartTimeMs: timeMs - 7,
+  bases: [
+    { runId: 'base', lastEventId: 9 },
+    { runId: 'second-base', lastEventId: 12 },
+  ],
+};
+
 export function fullRun(): Run {
   const activities: Run['activities'] = new Pending();
   const activityIds: Run['activityIds'] = new Pending();
@@ -244,6 +255,8 @@ export function fullRun(): Run {
     timeoutTaskId: 33,
     backoffTaskId: 34,
     retentionTaskId: 35,
+    reset: undefined,
+    resetRunId: '',
     callbacks: [
       {
         callbackId: '0-1-0',

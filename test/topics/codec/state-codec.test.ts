@@ -30,6 +30,7 @@ import {
   executedAgainThen,
   fullActivity,
   fullOperations,
+  fullReset,
   fullRun,
   fullTasks,
   handedOver,
@@ -575,6 +576,13 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
   });
 
+  test('a run that was reset, and goes on from another one that was', () => {
+    const [row = new Uint8Array(0)] = golden('state-v5-reset');
+    const run = { ...fullRun(), reset: fullReset, resetRunId: 'reset-run' };
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -593,11 +601,11 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    // Completion callbacks are of schema 4; updates, what another run begins with, and what operators do to activities of schema 5.
+    // Completion callbacks are of schema 4; updates, what another run begins with, resets, and what operators do to activities of schema 5.
     const later = ['run.activities.12.operations', 'run.activities.5.operations'];
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
-      ...['run.buffered.0.eventId', 'run.callbacks', 'run.startedWith', 'run.updates'],
+      ...['run.buffered.0.eventId', 'run.callbacks', 'run.reset', 'run.resetRunId', 'run.startedWith', 'run.updates'],
     ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);

@@ -74,7 +74,7 @@ class ListedShard extends ShardUnderTest {
 class Oracle {
   readonly #runs = new Map<
     string,
-    { readonly events: RecordedEvent[]; transitions: number; transitionsAtClose: number; record: HistoryRecord }
+    { readonly events: RecordedEvent[]; transitions: number; transitionsAtClose: number; record: HistoryRecord; resetTimeMs?: number }
   >();
 
   add(record: HistoryRecord): void {
@@ -84,6 +84,7 @@ class Oracle {
       run.events.push(...events);
       run.transitions += 1;
       if (events.some(({ event }) => event.type in closedAs)) run.transitionsAtClose = run.transitions;
+      if (facts.some(({ fact }) => fact.kind === 'runReset')) run.resetTimeMs = record.timeMs;
       if (facts.some(({ fact }) => fact.kind === 'runForgotten')) this.#runs.delete(runId);
     }
     for (const { runId } of record.retiredRuns ?? []) this.#runs.delete(runId);
@@ -104,7 +105,8 @@ class Oracle {
     if (run === undefined || started?.type !== 'workflowExecutionStarted' || last === undefined)
       throw new Error(`${runId} has no beginning`);
     const a = started.attributes;
-    const executionTimeMs = started.eventTimeMs + a.firstWorkflowTaskBackoffMs;
+    const { resetTimeMs } = run;
+    const executionTimeMs = resetTimeMs ?? started.eventTimeMs + a.firstWorkflowTaskBackoffMs;
     const status = closedAs[last.type];
     const memo = new Map(textsOf(a.memo));
     const attributes = new Map(textsOf(a.searchAttributes));
@@ -124,7 +126,7 @@ class Oracle {
       workflowType: a.workflowType?.name,
       taskQueue: a.taskQueue?.name,
       status: status ?? 1,
-      startTimeMs: started.eventTimeMs,
+      startTimeMs: resetTimeMs ?? started.eventTimeMs,
       executionTimeMs,
       closeTimeMs: status === undefined ? undefined : last.eventTimeMs,
       executionDurationMs: status === undefined ? undefined : last.eventTimeMs - executionTimeMs,

@@ -1,0 +1,164 @@
+import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
+import type { RunKey } from '../../history/commands.ts';
+import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
+import { EventType, ResetReapplyExcludeType, ResetReapplyType } from '../../wire/generated/lean/enums.ts';
+import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
+import {
+  decodeResetWorkflowExecutionRequest,
+  encodeResetWorkflowExecutionResponse,
+  type ResetWorkflowExecutionRequest,
+  type ResetWorkflowExecutionResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import { type NamedMethod, unary } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { checkBound, finishEventOutside } from '../validation/bounds.ts';
+import { runKey } from '../validation/execution.ts';
+import { checkLength } from '../validation/lengths.ts';
+import { storedEvents } from './history-pages.ts';
+
+/** Of the events that the new run begins with, and of those that are applied to it again: they are one record of the journal. */
+const resetHistoryBytesMax = 6 * 1024 * 1024;
+/** A run that grows meanwhile is read again. */
+const readingsMax = 5;
+
+/**
+ * Another run goes on from an event of a workflow. The edge reads the history and the shard decides, if nothing has been added to it meanwhile:
+ *
+ *     base run   1 … finish − 1 ─▶ kept │ finish … last ─┐
+ *     the run that continued it         │ 1 … last ──────┴─▶ signals, and news of children: applied again
+ */
+export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
+  return [
+    unary('ResetWorkflowExecution', decodeResetWorkflowExecutionRequest, encodeResetWorkflowExecutionResponse, (request, call) =>
+      reset(context, request, call),
+    ),
+  ];
+}
+
+async function reset(context: HandlerContext, request: ResetWorkflowExecutionRequest, call: Call): Promise<ResetWorkflowExecutionResponse> {
+  const namespace = await context.namespace(call, request.namespace);
+  const asked = runKey(namespace.id, request.workflowExecution);
+  const { requestId, reason, workflowTaskFinishEventId: finishEventId } = request;
+  if (requestId === '') throw invalidArgument('RequestId is not set on request.');
+  checkLength(requestId, 'RequestId', context.limits);
+  checkLength(request.identity, 'Identity', context.limits);
+  checkLength(reason, 'Reason', context.limits);
+  checkBound('ResetWorkflowExecutionRequest.workflow_task_finish_event_id', finishEventId);
+  checkBound('ResetWorkflowExecutionRequest.reset_reapply_type', request.resetReapplyType);
+  for (const type of request.resetReapplyExcludeTypes) checkBound('ResetWorkflowExecutionRequest.reset_reapply_exclude_types', type);
+  if (request.postResetOperations.length > 0) throw notBuilt('post_reset_operations of ResetWorkflowExecution');
+
+  const reappliesSignals = areSignalsReapplied(request);
+  for (let reading = 0; reading < readingsMax; reading++) {
+    const { key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals });
+    const newRunId = context.ports.newId();
+    const command: ResetWorkflow = { kind: 'resetWorkflow', key, newRunId, requestId, reason, ...history, reappliesSignals };
+    const { runId } = await context.history(call, key, command);
+    if (runId !== '') return { runId };
+  }
+  throw resourceExhausted('the workflow changes while its history is read', exhaustedCause.busyWorkflow, exhaustedScope.namespace);
+}
+
+function areSignalsReapplied({ resetReapplyType: type, resetReapplyExcludeTypes: excluded }: ResetWorkflowExecutionRequest): boolean {
+  return type !== ResetReapplyType.NONE && !excluded.includes(ResetReapplyExcludeType.SIGNAL);
+}
+
+type Asked = { readonly finishEventId: number; readonly reappliesSignals: boolean };
+type ToReset = Pick<ResetWorkflow, 'key' | 'keptEvents' | 'laterEvents' | 'readTo'>;
+
+async function readToReset(
+  context: HandlerContext,
+  call: Call,
+  asked: RunKey,
+  { finishEventId, reappliesSignals }: Asked,
+): Promise<ToReset> {
+  const size = { bytes: 0 };
+  const base = await positionOf(context, call, asked);
+  if (finishEventId > base.lastEventId) throw invalidArgument(finishEventOutside);
+  const { key } = base;
+  const keptEvents: Uint8Array[] = [];
+  const laterEvents: Uint8Array[] = [];
+  let next = '';
+  for await (const bytes of eventsOf(context, call, base)) {
+    if (keptEvents.length < finishEventId - 1) {
+      count(size, bytes);
+      keptEvents.push(bytes);
+      continue;
+    }
+    const event = decodeHistoryEvent(bytes, ownLimits);
+    if (isSignal(event) ? reappliesSignals : isOfChild(event)) laterEvents.push(count(size, bytes));
+    next = nextRunId(event);
+  }
+  let readTo = { runId: key.runId, lastEventId: base.lastEventId };
+  // What a run that is gone by now had been told is gone with it.
+  while (next !== '') {
+    const run = await positionOf(context, call, { ...key, runId: next }).catch(unlessNotFound);
+    if (run === undefined) break;
+    next = '';
+    for await (const bytes of eventsOf(context, call, run)) {
+      const event = decodeHistoryEvent(bytes, ownLimits);
+      if (isSignal(event) && reappliesSignals) laterEvents.push(count(size, bytes));
+      next = nextRunId(event);
+    }
+    readTo = { runId: run.key.runId, lastEventId: run.lastEventId };
+  }
+  return { key, keptEvents, laterEvents, readTo };
+}
+
+type Position = { readonly key: RunKey; readonly lastEventId: number };
+
+function positionOf(context: HandlerContext, call: Call, key: RunKey): Promise<Position> {
+  return context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+}
+
+async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId }: Position): AsyncGenerator<Uint8Array> {
+  for (let nextEventId = 1; nextEventId <= lastEventId;) {
+    const events = await storedEvents(context, call, key, nextEventId, lastEventId, PAGE_EVENTS_MAX);
+    yield* events;
+    nextEventId += events.length;
+  }
+}
+
+function count(size: { bytes: number }, bytes: Uint8Array): Uint8Array {
+  size.bytes += bytes.length;
+  if (size.bytes <= resetHistoryBytesMax) return bytes;
+  throw invalidArgument(`the events up to the one to reset to, and those to apply again, are larger than ${resetHistoryBytesMax} bytes`);
+}
+
+function isSignal({ eventType }: HistoryEvent): boolean {
+  return eventType === EventType.WORKFLOW_EXECUTION_SIGNALED;
+}
+
+const childEvents: ReadonlySet<number> = new Set([
+  EventType.START_CHILD_WORKFLOW_EXECUTION_FAILED,
+  EventType.CHILD_WORKFLOW_EXECUTION_STARTED,
+  EventType.CHILD_WORKFLOW_EXECUTION_COMPLETED,
+  EventType.CHILD_WORKFLOW_EXECUTION_FAILED,
+  EventType.CHILD_WORKFLOW_EXECUTION_CANCELED,
+  EventType.CHILD_WORKFLOW_EXECUTION_TIMED_OUT,
+  EventType.CHILD_WORKFLOW_EXECUTION_TERMINATED,
+]);
+
+function isOfChild({ eventType }: HistoryEvent): boolean {
+  return childEvents.has(eventType);
+}
+
+/** '' = it ends nothing, or for good. */
+function nextRunId(event: HistoryEvent): string {
+  const close =
+    event.workflowExecutionContinuedAsNewEventAttributes ??
+    event.workflowExecutionCompletedEventAttributes ??
+    event.workflowExecutionFailedEventAttributes ??
+    event.workflowExecutionTimedOutEventAttributes;
+  return close?.newExecutionRunId ?? '';
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (error instanceof StatusError && error.code === statusCode.notFound) return undefined;
+  throw error;
+}

@@ -1,0 +1,37 @@
+/**
+ * The runs that a reset relates.
+ *
+ *     A  1 … 9 … 20 ─▶ B  1 … 9, 10 … 30 ─▶ C  1 … 25, 26 …       bases of C: A to 9, B to 25
+ *
+ * A child that A started knows A as its parent for good. What it tells A is told C, the one that is open; what C asks of it, it asks in A's name.
+ */
+import type { ParentLink } from '../commands.ts';
+import { findRun } from '../reject.ts';
+import { type BaseRun, isRunning, type RunView, type ShardView } from '../state.ts';
+import type { Sender } from '../tasks.ts';
+
+/** The oldest are forgotten first. */
+const basesMax = 100;
+
+export function basesOf(base: RunView, lastEventId: number): readonly BaseRun[] {
+  const before = base.reset?.bases ?? [];
+  const shared = before.map((each) => ({ ...each, lastEventId: Math.min(each.lastEventId, lastEventId) }));
+  return [...shared, { runId: base.key.runId, lastEventId }].slice(-basesMax);
+}
+
+/** As whom the run speaks of one of its events: as the run that wrote it first. */
+export function authorOf(run: RunView, eventId: number): Sender {
+  const base = run.reset?.bases.find(({ lastEventId }) => eventId <= lastEventId);
+  if (base === undefined) return run;
+  return { key: { ...run.key, runId: base.runId }, namespace: run.namespace, start: run.start };
+}
+
+/** The open run that a child's news are for; undefined: nobody waits for them. */
+export function openParent(shard: ShardView, { namespaceId, workflowId, runId, initiatedEventId }: ParentLink): RunView | undefined {
+  const parent = findRun(shard, { namespaceId, workflowId, runId });
+  if (parent !== undefined && isRunning(parent)) return parent;
+  const current = findRun(shard, { namespaceId, workflowId, runId: '' });
+  if (current?.reset === undefined || !isRunning(current)) return undefined;
+  const goesOn = current.reset.bases.some((base) => base.runId === runId && initiatedEventId <= base.lastEventId);
+  return goesOn ? current : undefined;
+}

@@ -1,0 +1,137 @@
+/**
+ * Reset: a new run goes on from an event of another one, the base run, which may be open or closed.
+ *
+ *     base     1 Started … 4 Completed … 8 Scheduled  9 Started │ 10 Completed … 14 Signaled …  ── open: 17 Terminated
+ *                                                               │                     │
+ *     new run  1 Started … 4 Completed … 8 Scheduled  9 Started │ 10 Failed (RESET)   └▶ 11 Signaled   12 Scheduled
+ *
+ * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more.
+ * What no history shows starts anew: timeouts of run and execution, and the attempts of activities. Timers fire when they would have fired.
+ *
+ * What children of the base run tell it reaches the new one (reset-runs.ts).
+ */
+import { dispatchActivity } from '../activity/activity-task.ts';
+import { addStartChild } from '../child/start-child.ts';
+import type { RoomForRuns } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import type { RecordedEvent } from '../events.ts';
+import { armRunTimeout } from '../execution/begin-run.ts';
+import { decideClose } from '../execution/close.ts';
+import { workflowTaskFailedCause } from '../generated/enums.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
+import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning, type RunView } from '../state.ts';
+import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
+import { reapplyEvents } from './reapply-events.ts';
+import type { ResetWorkflow } from './reset-commands.ts';
+import { basesOf } from './reset-runs.ts';
+
+const identity = 'history-service';
+
+export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns): HistoryReply {
+  const { key, readTo, noRoom } = command;
+  const base = findRun(draft.shard, key);
+  if (base === undefined) return workflowNotFound(key);
+  const current = findRun(draft.shard, { ...key, runId: '' });
+  if (current?.reset?.requestId === command.requestId) return { kind: 'workflowReset', runId: current.key.runId };
+  if (noRoom !== undefined) return reject({ reason: 'no-room', message: noRoom });
+  const last = findRun(draft.shard, { ...key, runId: readTo.runId });
+  if (last === undefined || last.nextEventId - 1 !== readTo.lastEventId) return { kind: 'workflowReset', runId: '' };
+
+  // The old ones first: a workflow id has at most one open run.
+  const ending = current !== undefined && isRunning(current) ? draft.open(current) : undefined;
+  const left = draft.open(base);
+  const run = branch(draft, base, command);
+  if (!isRunning(run.run) || run.run.workflowTask === undefined) {
+    draft.discard();
+    const finishEventId = command.keptEvents.length + 1;
+    return rejectInvalid(
+      `Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, WorkflowTaskStarted + 1]: ${finishEventId}`,
+    );
+  }
+  if (ending !== undefined) endCurrent(ending, base, run, command);
+  left.addFact({ kind: 'runResetTo', runId: command.newRunId });
+  failWorkflowTask(run, command);
+  goOn(run);
+  // What waits in its buffer gets its place with its end; until then it is nobody's history.
+  const waiting = last.buffered.filter(({ type }) => last === base || type === 'workflowExecutionSignaled');
+  const later = command.laterEvents.map((bytes) => draft.wire.decodeEvent(bytes));
+  reapplyEvents(run, [...later, ...waiting], { signals: command.reappliesSignals });
+  for (const child of [...run.run.children.values()]) if (child.runId === '') addStartChild(run, child.initiatedEventId);
+  ensureWorkflowTask(run);
+  return { kind: 'workflowReset', runId: command.newRunId };
+}
+
+/** With the kept events alone. */
+function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEvents }: ResetWorkflow): RunDraft {
+  const events = keptEvents.map((bytes): RecordedEvent => ({ event: draft.wire.decodeEvent(bytes), bytes }));
+  const run = draft.branch({ ...key, runId: newRunId }, base.namespace, events);
+  const started = base.requestIds.find(({ eventType }) => eventType === eventTypeNumber.workflowExecutionStarted);
+  // Whoever repeats the start finds the run that stands for it now.
+  run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs: base.retentionMs });
+  run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, keptEvents.length) });
+  return run;
+}
+
+/** The run that is open. Children that the new one knows are its own from now on; of another run than the base, they are nobody's. */
+function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow): void {
+  const keepsChildren = current.run.key.runId === base.key.runId;
+  if (keepsChildren) {
+    for (const child of current.run.children.values()) {
+      // Under way; the new run asks the same again, in the name of this one.
+      if (child.runId === '' && run.run.children.has(child.initiatedEventId)) current.finishTask(child.taskId);
+    }
+  }
+  decideClose(current, { kind: 'reset', reason, identity: 'history-resetter', keepsChildren });
+}
+
+/** The workflow task that was pending there: a worker that replays gets here, and learns that what it did from here on does not count. */
+function failWorkflowTask(run: RunDraft, { key, newRunId, reason }: ResetWorkflow): void {
+  const { wire } = run.draft;
+  const { scheduledEventId = 0, startedEventId: startedBefore = 0 } = run.run.workflowTask ?? {};
+  const startedEventId =
+    startedBefore === 0
+      ? run.add(
+          'workflowTaskStarted',
+          startedAttributes({
+            scheduledEventId,
+            identity,
+            requestId: 'emptyUuid',
+            historySizeBytes: run.run.historySizeBytes,
+            suggestContinueAsNewReasons: [],
+          }),
+        )
+      : startedBefore;
+  run.add('workflowTaskFailed', {
+    scheduledEventId,
+    startedEventId,
+    cause: workflowTaskFailedCause.resetWorkflow,
+    failure: wire.encodeFailure({ message: reason, cause: undefined, info: { kind: 'reset' } }),
+    identity,
+    baseRunId: key.runId,
+    newRunId,
+    forkEventVersion: 0,
+    binaryChecksum: '',
+    workerVersion: undefined,
+  });
+}
+
+/** Everything that is pending at the event is under way again. */
+function goOn(run: RunDraft): void {
+  const { draft } = run;
+  const { key, children: _, ...state } = run.run;
+  armRunTimeout(run);
+  for (const { scheduledEventId } of [...state.activities.values()]) dispatchActivity(run, scheduledEventId);
+  for (const { timerId, startedEventId, fireTimeMs } of [...state.timers.values()]) {
+    run.addTask({ kind: 'userTimer', taskId: draft.nextTaskId(), fireTimeMs, key, timerId, startedEventId });
+  }
+  for (const { initiatedEventId, namespaceId, workflowExecution } of [...state.externalSignals.values()]) {
+    const target = { namespaceId: namespaceId || key.namespaceId, ...workflowExecution };
+    run.addTask({ kind: 'signalExternal', taskId: draft.nextTaskId(), key, version: 0, initiatedEventId, target });
+  }
+  for (const { initiatedEventId, namespaceId, workflowExecution } of [...state.externalCancels.values()]) {
+    const target = { namespaceId: namespaceId || key.namespaceId, ...workflowExecution };
+    run.addTask({ kind: 'cancelExternal', taskId: draft.nextTaskId(), key, version: 0, initiatedEventId, target });
+  }
+}

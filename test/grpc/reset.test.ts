@@ -1,0 +1,177 @@
+/** ResetWorkflowExecution at the edge: what it reads before it asks. What becomes of it: test/history/reset.test.ts and the SDK scenarios. */
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HistoryRequest } from '../../src/history/commands.ts';
+import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
+import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
+import {
+  decodeResetWorkflowExecutionResponse,
+  encodeResetWorkflowExecutionRequest,
+  type ResetWorkflowExecutionRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import { bytes, completeWorkflow, continueAsNew, ShardUnderTest, startTimer } from '../history/shard-under-test.ts';
+import { type Bench, openBench } from './frontend-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+/** Histories by their run ids, the current one last; read in pages of three events. */
+let histories: Map<string, readonly HistoryEvent[]>;
+let pages: number;
+let answerTo: (tries: number) => string;
+
+beforeEach(() => {
+  histories = new Map();
+  pages = 0;
+  answerTo = () => 'the-new-run';
+  bench.stub.historyCommands.length = 0;
+  let tries = 0;
+  bench.stub.answers.history = (command: HistoryRequest) => {
+    if (command.kind === 'resetWorkflow') return { kind: 'workflowReset', runId: answerTo(++tries) };
+    const { key } = command as { readonly key: { readonly workflowId: string; readonly runId: string } };
+    const runId = key.runId === '' ? [...histories.keys()].at(-1)! : key.runId;
+    const events = histories.get(runId);
+    if (events === undefined) return { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'gone' } };
+    const position = { key: { namespaceId: 'ns-id', workflowId: 'w', runId }, firstEventId: 1, lastEventId: events.length };
+    return { kind: 'historyPosition', ...position, closed: false, tailEvents: [] };
+  };
+  bench.stub.answers.page = ({ key: { runId }, firstEventId, lastEventId }) => {
+    pages++;
+    const events = histories.get(runId) ?? [];
+    return { kind: 'historyPage', events: events.slice(firstEventId - 1, Math.min(lastEventId, firstEventId + 2)).map(encodeEvent) };
+  };
+});
+
+/** An open workflow that was told something, and then continued as new, and was told something again. */
+function twoRuns(): readonly string[] {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t', 1_000)]);
+  shard.signal({ signalName: 'first', requestId: 'one' });
+  shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+  shard.signal({ signalName: 'second', requestId: 'two' });
+  for (const runId of shard.runIds()) histories.set(runId, shard.events(runId));
+  return shard.runIds();
+}
+
+const plain: ResetWorkflowExecutionRequest = {
+  namespace: 'default',
+  workflowExecution: { workflowId: 'w', runId: '' },
+  reason: 'why',
+  workflowTaskFinishEventId: 4,
+  requestId: 'request',
+  resetReapplyType: 0,
+  resetReapplyExcludeTypes: [],
+  postResetOperations: [],
+  identity: 'me',
+};
+
+async function reset(change: Partial<ResetWorkflowExecutionRequest>): Promise<string> {
+  const answer = await bench.client.call('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
+  return decodeResetWorkflowExecutionResponse(answer).runId;
+}
+
+function refusal(change: Partial<ResetWorkflowExecutionRequest>): Promise<{ readonly code: number; readonly details: string }> {
+  return bench.client.refusal('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
+}
+
+function asked() {
+  return bench.stub.historyCommands.filter((command) => command.kind === 'resetWorkflow');
+}
+
+describe('what it reads', () => {
+  test('the kept events, page by page, and the signals of this run and of those behind it', async () => {
+    const [first = '', second = ''] = twoRuns();
+    expect(await reset({ workflowExecution: { workflowId: 'w', runId: first } })).toBe('the-new-run');
+    const [command] = asked();
+    const [base, next] = [histories.get(first)!, histories.get(second)!];
+    expect(pages).toBe(Math.ceil(base.length / 3) + Math.ceil(next.length / 3));
+    expect(command).toMatchObject({ requestId: 'request', reason: 'why', reappliesSignals: true });
+    expect(command?.keptEvents).toEqual(base.slice(0, 3).map(encodeEvent));
+    expect(command?.laterEvents).toEqual([...base, ...next].filter(({ type }) => type === 'workflowExecutionSignaled').map(encodeEvent));
+    expect(command?.readTo).toEqual({ runId: second, lastEventId: next.length });
+  });
+
+  test.each([
+    ['none', { resetReapplyType: 2 }, false],
+    ['signals alone', { resetReapplyType: 1 }, true],
+    ['all but signals', { resetReapplyType: 3, resetReapplyExcludeTypes: [1] }, false],
+    ['all but updates', { resetReapplyExcludeTypes: [2] }, true],
+  ] as const)('applied again: %s', async (_, change, reapplies) => {
+    const [first = ''] = twoRuns();
+    await reset({ ...change, workflowExecution: { workflowId: 'w', runId: first } });
+    expect(asked()).toMatchObject([{ reappliesSignals: reapplies }]);
+    expect(asked()[0]?.laterEvents).toHaveLength(reapplies ? 2 : 0);
+  });
+
+  test('a run that went on in one that is gone by now', async () => {
+    const [first = '', second = ''] = twoRuns();
+    histories.delete(second);
+    await reset({});
+    expect(asked()[0]?.readTo).toEqual({ runId: first, lastEventId: histories.get(first)!.length });
+  });
+});
+
+describe('a run that grows while it is read', () => {
+  test('is read again', async () => {
+    const [runId = ''] = twoRuns();
+    answerTo = (tries) => (tries < 3 ? '' : 'at-last');
+    expect(await reset({ workflowExecution: { workflowId: 'w', runId } })).toBe('at-last');
+    expect(asked().map(({ requestId }) => requestId)).toEqual(['request', 'request', 'request']);
+  });
+
+  test('but not for ever', async () => {
+    const [runId = ''] = twoRuns();
+    answerTo = () => '';
+    expect((await refusal({ workflowExecution: { workflowId: 'w', runId } })).code).toBe(codes.RESOURCE_EXHAUSTED);
+    expect(asked()).toHaveLength(5);
+  });
+});
+
+describe('refused before its shard hears of it', () => {
+  const outside = 'Workflow task finish ID must be > 1 && <= workflow last event ID.';
+  test.each<[string, Partial<ResetWorkflowExecutionRequest>]>([
+    ['Execution is not set on request.', { workflowExecution: undefined }],
+    ['WorkflowId is not set on request.', { workflowExecution: { workflowId: '', runId: '' } }],
+    ['RequestId is not set on request.', { requestId: '' }],
+    ['RequestId length exceeds limit.', { requestId: 'x'.repeat(1001) }],
+    ['Identity length exceeds limit.', { identity: 'x'.repeat(1001) }],
+    ['Reason length exceeds limit.', { reason: 'x'.repeat(1001) }],
+    [outside, { workflowTaskFinishEventId: 1 }],
+    [outside, { workflowTaskFinishEventId: -3 }],
+    [outside, { workflowTaskFinishEventId: 2 ** 52 }],
+    ['unknown ResetReapplyType 7', { resetReapplyType: 7 }],
+    ['unknown ResetReapplyExcludeType 9', { resetReapplyExcludeTypes: [1, 9] }],
+  ])('%s %j', async (message, change) => {
+    twoRuns();
+    const { code, details } = await refusal(change);
+    expect([code, details]).toEqual([codes.INVALID_ARGUMENT, message]);
+    expect(asked()).toEqual([]);
+  });
+
+  test('operations behind it, by their name', async () => {
+    const { code, details } = await refusal({ postResetOperations: [bytes('')] });
+    expect([code, details]).toEqual([
+      codes.UNIMPLEMENTED,
+      'post_reset_operations of ResetWorkflowExecution is not supported by this server yet',
+    ]);
+  });
+
+  test('a history that is too large for one record', async () => {
+    const shard = new ShardUnderTest();
+    shard.checks = false;
+    shard.start();
+    for (let nth = 0; nth < 7; nth++) shard.signal({ input: new Uint8Array(1024 * 1024), requestId: `${nth}` });
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const events = shard.events();
+    histories.set(shard.describe().key.runId, events);
+    const kind: EventKind = 'workflowTaskCompleted';
+    const { code, details } = await refusal({ workflowTaskFinishEventId: events.findIndex(({ type }) => type === kind) + 1 });
+    const limit = 6 * 1024 * 1024;
+    expect(code).toBe(codes.INVALID_ARGUMENT);
+    expect(details).toBe(`the events up to the one to reset to, and those to apply again, are larger than ${limit} bytes`);
+  });
+});
