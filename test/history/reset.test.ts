@@ -1,7 +1,7 @@
 /** A run goes on from an event of another one. What Temporal does in the same place was measured on its server (1.31). */
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/history/commands.ts';
-import { workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
+import { callbackState, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {
@@ -139,6 +139,16 @@ describe('a closed run', () => {
     const runId = shard.reset(4, { key: base });
     expect(shard.history(other).at(-1)).toBe('workflowExecutionTerminated');
     expect(shard.describe().key.runId).toBe(runId);
+  });
+
+  test('and is no part of it: whoever waits for its end hears of that', () => {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const base = shard.describe().key;
+    const other = shard.start({ callbacks: { callbacks: [bytes('')], callbacksMax: 32 } });
+    shard.reset(4, { key: base });
+    expect(shard.describe({ ...key, runId: other }).callbacks).toMatchObject([{ state: callbackState.scheduled }]);
+    expect(shard.describe().callbacks).toEqual([]);
   });
 
   test('what the runs that continued it were told is told again', () => {

@@ -3,7 +3,7 @@
 type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /**
- * Another run goes on from an event of this one. Reply: ResetReply; rejected: workflow-not-found, invalid-argument. Asked again with the same
+ * Another run goes on from an event of this one. Reply: WorkflowReset; rejected: workflow-not-found, invalid-argument. Asked again with the same
  * request id: the run that the first request made.
  */
 export type ResetWorkflow = {

@@ -28,6 +28,7 @@ import type { ResetWorkflow } from './reset-commands.ts';
 import { basesOf } from './reset-runs.ts';
 
 const identity = 'history-service';
+const resetter = 'history-resetter';
 
 export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns): HistoryReply {
   const { key, readTo, noRoom } = command;
@@ -74,8 +75,14 @@ function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEve
   return run;
 }
 
-/** The run that is open. Children that the new one knows are its own from now on; of another run than the base, they are nobody's. */
+/**
+ * The run that is open. Children that the new one knows are its own from now on; of another run than the base, they are nobody's. A run of
+ * another chain ends for good: those who wait for its end hear of it.
+ */
 function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow): void {
+  if (current.run.start.firstRunId !== base.start.firstRunId) {
+    return decideClose(current, { kind: 'terminated', reason, details: undefined, identity: resetter, links: [] });
+  }
   const keepsChildren = current.run.key.runId === base.key.runId;
   if (keepsChildren) {
     for (const child of current.run.children.values()) {
@@ -83,7 +90,7 @@ function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }:
       if (child.runId === '' && run.run.children.has(child.initiatedEventId)) current.finishTask(child.taskId);
     }
   }
-  decideClose(current, { kind: 'reset', reason, identity: 'history-resetter', keepsChildren });
+  decideClose(current, { kind: 'reset', reason, identity: resetter, keepsChildren });
 }
 
 /** The workflow task that was pending there: a worker that replays gets here, and learns that what it did from here on does not count. */
