@@ -1,6 +1,6 @@
 /** ResetWorkflowExecution at the edge: what it reads before it asks. What becomes of it: test/history/reset.test.ts and the SDK scenarios. */
 import { status as codes } from '@grpc/grpc-js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HistoryRequest } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
 import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
@@ -129,6 +129,30 @@ describe('a run that grows while it is read', () => {
     expect((await refusal({ workflowExecution: { workflowId: 'w', runId } })).code).toBe(codes.RESOURCE_EXHAUSTED);
     expect(asked()).toHaveLength(5);
   });
+});
+
+test('the histories that the resets of a namespace hold have a bound, and give their room back', async () => {
+  const shard = new ShardUnderTest();
+  shard.checks = false;
+  shard.start();
+  for (let nth = 0; nth < 5; nth++) shard.signal({ input: new Uint8Array(1024 * 1024), requestId: `${nth}` });
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  histories.set(shard.describe().key.runId, shard.events());
+  const request = encodeResetWorkflowExecutionRequest({ ...plain, workflowTaskFinishEventId: shard.events().length - 1 });
+  const own = await openBench();
+  own.stub.answers.page = bench.stub.answers.page;
+  own.stub.answers.history = (command) => (command.kind === 'resetWorkflow' ? 'never' : bench.stub.answers.history(command));
+  const waiting = Array.from({ length: 6 }, () => own.client.start('ResetWorkflowExecution', request));
+  const given = Promise.allSettled(waiting.map((each) => each.answer));
+  await vi.waitUntil(() => own.stub.openAsks === 6, { timeout: 20_000 });
+  const error = await own.client.refusal('ResetWorkflowExecution', request);
+  const message = 'the histories of resets of this namespace that wait are too large';
+  expect([error.code, error.details]).toEqual([codes.RESOURCE_EXHAUSTED, message]);
+  for (const each of waiting) each.cancel();
+  await given;
+  await own.close();
+  // Of resets that are answered nothing is held.
+  for (let nth = 0; nth < 8; nth++) await bench.client.call('ResetWorkflowExecution', request);
 });
 
 describe('refused before its shard hears of it', () => {

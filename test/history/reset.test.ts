@@ -195,6 +195,24 @@ describe('what is pending', () => {
     expect(shard.history(runId)).toContain('timerFired');
   });
 
+  test('a signal to another workflow that was on its way arrives once', () => {
+    const shard = started();
+    shard.start({ key: childKey });
+    const execution = { workflowId: 'child', runId: '' };
+    const signal = { namespace: '', namespaceId: '', execution, signalName: 'hello', input: undefined, control: '', header: undefined };
+    const attributes = { ...signal, childWorkflowOnly: false };
+    shard.complete(poll(shard, 'wf'), [{ type: 'signalExternalWorkflowExecution', userMetadata: undefined, attributes }]);
+    shard.signal();
+    const task = poll(shard, 'wf');
+    const [sent] = shard.transfers().filter(({ kind }) => kind === 'signalExternal');
+    if (sent === undefined) throw new Error('the signal is about to be sent');
+    shard.carryInVain(sent);
+    shard.reset(task.startedEventId + 1);
+    shard.pumpOutbox();
+    expect(shard.history()).toContain('externalWorkflowExecutionSignaled');
+    expect(shard.describe(childKey).historyLength).toBe(3);
+  });
+
   test('timeouts of run and execution begin anew', () => {
     const shard = new ShardUnderTest();
     shard.start({ start: { runTimeoutMs: 20_000, executionTimeoutMs: 60_000 } });

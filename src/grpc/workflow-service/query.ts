@@ -10,19 +10,19 @@ import { deadlineExceeded, unavailable } from '../errors/details.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
+import { HeldBytes } from '../held-bytes.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkBlob } from '../validation/lengths.ts';
-import { QueryBytes } from './query-bytes.ts';
 
 const queryWaitMsMax = 20_000;
 /** The query ends this long before the client's deadline, so that the client gets the query's own error text. */
 const queryTailMs = 200;
 
 export function queryMethods(context: HandlerContext): readonly NamedMethod[] {
-  const waiting = new QueryBytes();
+  const waiting = new HeldBytes('queries');
   return [
     unary('QueryWorkflow', decodeQueryWorkflowRequest, encodeQueryWorkflowResponse, (request, call) =>
       query(context, waiting, request, call),
@@ -32,7 +32,7 @@ export function queryMethods(context: HandlerContext): readonly NamedMethod[] {
 
 async function query(
   context: HandlerContext,
-  waiting: QueryBytes,
+  waiting: HeldBytes,
   request: QueryWorkflowRequest,
   call: Call,
 ): Promise<QueryWorkflowResponse> {
@@ -45,7 +45,8 @@ async function query(
   checkBound('QueryWorkflowRequest.query_reject_condition', request.queryRejectCondition);
   const deadlineMs = Math.min(context.monoMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
   const encoded = encodeWorkflowQuery(request.query);
-  const giveBack = waiting.take(namespace.id, encoded.length);
+  const held = waiting.hold(namespace.id);
+  held.grow(encoded.length);
   const reply = await context
     .waitHistory(
       call,
@@ -63,8 +64,8 @@ async function query(
     .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)))
     .finally(() => {
       // A caller that gives up does not take the query out of the task queue: it waits there until its deadline.
-      if (call.cancelled) setTimeout(giveBack, deadlineMs - context.monoMs()).unref();
-      else giveBack();
+      if (call.cancelled) setTimeout(held.release, deadlineMs - context.monoMs()).unref();
+      else held.release();
     });
   if (reply === 'ended') throw unavailable('the server is shutting down');
   if (reply.kind === 'queryRejected') return { ...emptyQueryWorkflowResponse(), queryRejected: { status: reply.status } };

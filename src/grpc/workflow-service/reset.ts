@@ -14,6 +14,7 @@ import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/det
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
+import { type Held, HeldBytes } from '../held-bytes.ts';
 import { type NamedMethod, unary } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
@@ -33,14 +34,20 @@ const readingsMax = 5;
  *     the run that continued it         │ 1 … last ──────┴─▶ signals, and news of children: applied again
  */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
+  const histories = new HeldBytes('histories of resets');
   return [
     unary('ResetWorkflowExecution', decodeResetWorkflowExecutionRequest, encodeResetWorkflowExecutionResponse, (request, call) =>
-      reset(context, request, call),
+      reset(context, histories, request, call),
     ),
   ];
 }
 
-async function reset(context: HandlerContext, request: ResetWorkflowExecutionRequest, call: Call): Promise<ResetWorkflowExecutionResponse> {
+async function reset(
+  context: HandlerContext,
+  histories: HeldBytes,
+  request: ResetWorkflowExecutionRequest,
+  call: Call,
+): Promise<ResetWorkflowExecutionResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.workflowExecution);
   const { requestId, reason, workflowTaskFinishEventId: finishEventId } = request;
@@ -55,11 +62,16 @@ async function reset(context: HandlerContext, request: ResetWorkflowExecutionReq
 
   const reappliesSignals = areSignalsReapplied(request);
   for (let reading = 0; reading < readingsMax; reading++) {
-    const { key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals });
-    const newRunId = context.ports.newId();
-    const command: ResetWorkflow = { kind: 'resetWorkflow', key, newRunId, requestId, reason, ...history, reappliesSignals };
-    const { runId } = await context.history(call, key, command);
-    if (runId !== '') return { runId };
+    const held = histories.hold(namespace.id);
+    try {
+      const { key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals, held });
+      const newRunId = context.ports.newId();
+      const command: ResetWorkflow = { kind: 'resetWorkflow', key, newRunId, requestId, reason, ...history, reappliesSignals };
+      const { runId } = await context.history(call, key, command);
+      if (runId !== '') return { runId };
+    } finally {
+      held.release();
+    }
   }
   throw resourceExhausted('the workflow changes while its history is read', exhaustedCause.busyWorkflow, exhaustedScope.namespace);
 }
@@ -68,16 +80,16 @@ function areSignalsReapplied({ resetReapplyType: type, resetReapplyExcludeTypes:
   return type !== ResetReapplyType.NONE && !excluded.includes(ResetReapplyExcludeType.SIGNAL);
 }
 
-type Asked = { readonly finishEventId: number; readonly reappliesSignals: boolean };
+type Asked = { readonly finishEventId: number; readonly reappliesSignals: boolean; readonly held: Held };
 type ToReset = Pick<ResetWorkflow, 'key' | 'keptEvents' | 'laterEvents' | 'readTo'>;
 
 async function readToReset(
   context: HandlerContext,
   call: Call,
   asked: RunKey,
-  { finishEventId, reappliesSignals }: Asked,
+  { finishEventId, reappliesSignals, held }: Asked,
 ): Promise<ToReset> {
-  const size = { bytes: 0 };
+  const size = { bytes: 0, held };
   const base = await positionOf(context, call, asked);
   if (finishEventId > base.lastEventId) throw invalidArgument(finishEventOutside);
   const { key } = base;
@@ -124,7 +136,8 @@ async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId
   }
 }
 
-function count(size: { bytes: number }, bytes: Uint8Array): Uint8Array {
+function count(size: { bytes: number; readonly held: Held }, bytes: Uint8Array): Uint8Array {
+  size.held.grow(bytes.length);
   size.bytes += bytes.length;
   if (size.bytes <= resetHistoryBytesMax) return bytes;
   throw invalidArgument(`the events up to the one to reset to, and those to apply again, are larger than ${resetHistoryBytesMax} bytes`);

@@ -19,7 +19,8 @@ export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
         input: request.input,
         header: request.header,
         identity: 'history-service',
-        requestId: requestId(run, task.initiatedEventId),
+        // Of a run that was reset: the base run may have sent it.
+        requestId: requestId(authorOf(run, task.initiatedEventId), task.initiatedEventId),
         links: [],
         externalWorkflowExecution: { workflowId: run.key.workflowId, runId: run.key.runId },
       },

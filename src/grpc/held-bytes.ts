@@ -1,0 +1,59 @@
+import { exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
+
+/** Of one call. */
+export type Held = {
+  /** RESOURCE_EXHAUSTED when there is no room. */
+  readonly grow: (bytes: number) => void;
+  /** All of it. Once. */
+  readonly release: () => void;
+};
+
+/**
+ * The bytes that calls of one kind hold while they wait, in one process. The mailboxes of actors are bounded by themselves, but a query waits for a
+ * worker up to 20 s, and two KiB of gzip may stand for two MiB of arguments; a reset has read a history. A namespace has a part of the room alone.
+ */
+export class HeldBytes {
+  readonly #what: string;
+  readonly #bytesMax: number;
+  readonly #namespaceBytesMax: number;
+  readonly #byNamespace = new Map<string, number>();
+  #bytes = 0;
+
+  /** `what`: `queries`, as refusals call them. */
+  constructor(what: string, bytesMax: number = 128 * 1024 * 1024, namespaceBytesMax: number = 32 * 1024 * 1024) {
+    this.#what = what;
+    this.#bytesMax = bytesMax;
+    this.#namespaceBytesMax = namespaceBytesMax;
+  }
+
+  hold(namespaceId: string): Held {
+    let held = 0;
+    return {
+      grow: (bytes) => {
+        this.#take(namespaceId, bytes);
+        held += bytes;
+      },
+      release: () => this.#giveBack(namespaceId, held),
+    };
+  }
+
+  #take(namespaceId: string, bytes: number): void {
+    const ofNamespace = this.#byNamespace.get(namespaceId) ?? 0;
+    if (ofNamespace + bytes > this.#namespaceBytesMax) {
+      const message = `the ${this.#what} of this namespace that wait are too large`;
+      throw resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
+    }
+    if (this.#bytes + bytes > this.#bytesMax) {
+      throw resourceExhausted(`the ${this.#what} that wait are too large`, exhaustedCause.systemOverloaded, exhaustedScope.system);
+    }
+    this.#bytes += bytes;
+    this.#byNamespace.set(namespaceId, ofNamespace + bytes);
+  }
+
+  #giveBack(namespaceId: string, bytes: number): void {
+    this.#bytes -= bytes;
+    const left = (this.#byNamespace.get(namespaceId) ?? bytes) - bytes;
+    if (left === 0) this.#byNamespace.delete(namespaceId);
+    else this.#byNamespace.set(namespaceId, left);
+  }
+}
