@@ -119,17 +119,13 @@ export class Draft {
 
   /** A new run with its Started event. */
   begin(key: RunKey, namespace: string, attributes: WorkflowExecutionStartedAttributes, meta: EventMeta): RunDraft {
-    // Told here, it fails a command that is delivered once more; told by `evolve`, its partition.
-    assert(!this.shard.runs.has(key.runId), `run ${key.runId} has begun before`);
-    const started = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
-    const opened = new RunDraft(this, runFromStarted(key, namespace, started));
-    this.runs.push(opened);
-    opened.record(started);
-    return opened;
+    const event = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
+    return this.branch(key, namespace, [{ event, bytes: this.wire.encodeEvent(event) }]);
   }
 
   /** A new run that begins with copies of another's events, whose bytes they keep. */
   branch(key: RunKey, namespace: string, events: readonly RecordedEvent[]): RunDraft {
+    // Told here, it fails a command that is delivered once more; told by `evolve`, its partition.
     assert(!this.shard.runs.has(key.runId), `run ${key.runId} has begun before`);
     const started = events[0]?.event;
     assert(started?.type === 'workflowExecutionStarted', 'a history begins with its Started event');

@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText } from '../../src/history/canonical.ts';
 import { evolve } from '../../src/history/evolve.ts';
-import { retryState } from '../../src/history/generated/enums.ts';
+import { retryState, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
+import type { WorkflowExecutionStartedAttributes } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
 import { recordSchemaLaterRuns } from '../../src/history/record.ts';
@@ -128,7 +129,8 @@ function checkChains(shard: ShardUnderTest): void {
     const [started, close] = [events[0], events.at(-1)];
     if (started?.type !== 'workflowExecutionStarted' || close === undefined || !('newExecutionRunId' in close.attributes)) continue;
     const { newExecutionRunId } = close.attributes;
-    const { retryPolicy, cronSchedule, attempt, firstExecutionRunId, workflowExecutionExpirationTimeMs } = started.attributes;
+    const { retryPolicy, cronSchedule, attempt, firstExecutionRunId } = started.attributes;
+    const workflowExecutionExpirationTimeMs = expirationOf(started.attributes, events);
     const retries = 'retryState' in close.attributes && close.attributes.retryState === retryState.inProgress;
     if (retries) expect([retryPolicy !== undefined, newExecutionRunId]).not.toEqual([true, '']);
     if (retryPolicy === undefined || attempt === retryPolicy.maximumAttempts) expect(retries, 'no attempt is left').toBe(false);
@@ -153,6 +155,19 @@ function checkChains(shard: ShardUnderTest): void {
     };
     expect(next?.attributes).toMatchObject(again);
   }
+}
+
+/** A reset begins the time of the chain anew. */
+function expirationOf(
+  { workflowExecutionExpirationTimeMs, workflowExecutionTimeoutMs }: WorkflowExecutionStartedAttributes,
+  events: readonly HistoryEvent[],
+): number {
+  const reset = events.findLast(
+    ({ type, attributes }) =>
+      type === 'workflowTaskFailed' && 'cause' in attributes && attributes.cause === workflowTaskFailedCause.resetWorkflow,
+  );
+  if (reset === undefined || workflowExecutionTimeoutMs === 0) return workflowExecutionExpirationTimeMs;
+  return reset.eventTimeMs + workflowExecutionTimeoutMs;
 }
 
 /** What waits for a worker is in a queue, and nothing else is. */

@@ -1,4 +1,5 @@
 import type { RunKey } from '../../history/commands.ts';
+import type { HistoryPosition } from '../../history/replies.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
 import { notFound } from '../errors/details.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -39,6 +40,10 @@ export function eventPage(context: HandlerContext, call: Call, range: EventRange
   return storedEvents(context, call, range.key, range.firstEventId, range.lastEventId, range.eventsMax).then((stored) =>
     pageOf(context, range, stored),
   );
+}
+
+export function positionNow(context: HandlerContext, call: Call, key: RunKey): Promise<HistoryPosition> {
+  return context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
 }
 
 /** At least one event: a position named them, so a run without them was forgotten in between. */

@@ -22,7 +22,7 @@ import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { archivedPage, archivedPlace, orArchived } from './archived-history.ts';
 import { asFollowed } from './followed-close.ts';
-import { eventPage, onlyBranch, storedEvents } from './history-pages.ts';
+import { eventPage, onlyBranch, positionNow, storedEvents } from './history-pages.ts';
 
 const historyWaitMsMax = 20_000;
 const historyTailMs = 200;
@@ -156,10 +156,6 @@ async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wa
 /** While somebody waited for its end: the position brings what was left to read. */
 function isDeleted({ closed, tailEvents }: HistoryPosition): boolean {
   return closed && tailEvents.length > 0;
-}
-
-function positionNow(context: HandlerContext, call: Call, key: RunKey): Promise<HistoryPosition> {
-  return context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
 }
 
 async function waitBeyond(

@@ -1,5 +1,6 @@
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../history/commands.ts';
+import type { HistoryPosition } from '../../history/replies.ts';
 import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
 import { EventType, ResetReapplyExcludeType, ResetReapplyType } from '../../wire/generated/lean/enums.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
@@ -20,7 +21,7 @@ import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkLength } from '../validation/lengths.ts';
-import { storedEvents } from './history-pages.ts';
+import { positionNow, storedEvents } from './history-pages.ts';
 
 /** Of the events that the new run begins with, and of those that are applied to it again: they are one record of the journal. */
 const resetHistoryBytesMax = 6 * 1024 * 1024;
@@ -90,7 +91,7 @@ async function readToReset(
   { finishEventId, reappliesSignals, held }: Asked,
 ): Promise<ToReset> {
   const size = { bytes: 0, held };
-  const base = await positionOf(context, call, asked);
+  const base = await positionNow(context, call, asked);
   if (finishEventId > base.lastEventId) throw invalidArgument(finishEventOutside);
   const { key } = base;
   const keptEvents: Uint8Array[] = [];
@@ -109,7 +110,7 @@ async function readToReset(
   let readTo = { runId: key.runId, lastEventId: base.lastEventId };
   // What a run that is gone by now had been told is gone with it.
   while (next !== '') {
-    const run = await positionOf(context, call, { ...key, runId: next }).catch(unlessNotFound);
+    const run = await positionNow(context, call, { ...key, runId: next }).catch(unlessNotFound);
     if (run === undefined) break;
     next = '';
     for await (const bytes of eventsOf(context, call, run)) {
@@ -122,13 +123,7 @@ async function readToReset(
   return { key, keptEvents, laterEvents, readTo };
 }
 
-type Position = { readonly key: RunKey; readonly lastEventId: number };
-
-function positionOf(context: HandlerContext, call: Call, key: RunKey): Promise<Position> {
-  return context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
-}
-
-async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId }: Position): AsyncGenerator<Uint8Array> {
+async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId }: HistoryPosition): AsyncGenerator<Uint8Array> {
   for (let nextEventId = 1; nextEventId <= lastEventId;) {
     const events = await storedEvents(context, call, key, nextEventId, lastEventId, PAGE_EVENTS_MAX);
     yield* events;

@@ -1,4 +1,6 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
+import { assert } from '../../kernel/assert.ts';
+import type { RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { RunKey } from '../commands.ts';
@@ -64,7 +66,7 @@ export function requestCancelExternalWorkflowExecution(
   if (isSelf(completion, target)) {
     completion.cancelsOfItself++;
     failExternalCancel(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);
-  } else run.addTask({ kind: 'cancelExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  } else sendExternal(run, 'cancelExternal', initiatedEventId);
   return undefined;
 }
 
@@ -120,8 +122,17 @@ export function signalExternalWorkflowExecution(
   if (isSelf(completion, target)) {
     completion.signalsToItself++;
     failExternalSignal(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);
-  } else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  } else sendExternal(run, 'signalExternal', initiatedEventId);
   return undefined;
+}
+
+/** The task that carries it. */
+export function sendExternal(run: RunDraft, kind: 'signalExternal' | 'cancelExternal', initiatedEventId: number): void {
+  const { key, externalSignals, externalCancels } = run.run;
+  const request = (kind === 'signalExternal' ? externalSignals : externalCancels).get(initiatedEventId);
+  assert(request !== undefined, 'a request that is sent is pending');
+  const target = { namespaceId: request.namespaceId || key.namespaceId, ...request.workflowExecution };
+  run.addTask({ kind, taskId: run.draft.nextTaskId(), key, version: 0, initiatedEventId, target });
 }
 
 /** A command that names no namespace means its own. */

@@ -3,7 +3,7 @@
  * children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
  */
 import { closesChild } from '../closing-events.ts';
-import type { EventMeta, RunDraft } from '../draft.ts';
+import type { RunDraft } from '../draft.ts';
 import type { HistoryEvent } from '../events.ts';
 import { isRunning } from '../state.ts';
 
@@ -12,7 +12,7 @@ export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { 
   for (const event of events) {
     if (event.type === 'workflowExecutionSignaled') {
       // Without its request id: it is this run's signal, and not a repetition of that one.
-      if (signals) run.add(event.type, { ...event.attributes, requestId: '' }, metaOf(event));
+      if (signals) run.add(event.type, { ...event.attributes, requestId: '' }, event);
     } else reapplyChildEvent(run, event);
   }
 }
@@ -33,8 +33,4 @@ function reapplyChildEvent(run: RunDraft, event: HistoryEvent): void {
   if (child === undefined || !isRunning(run.run)) return;
   const { startedEventId } = child;
   run.record({ ...event, eventId: run.run.nextEventId, attributes: { ...event.attributes, startedEventId } } as HistoryEvent);
-}
-
-function metaOf({ userMetadata, links, eventGroupMarkers, workerMayIgnore }: HistoryEvent): EventMeta {
-  return { userMetadata, links, eventGroupMarkers, workerMayIgnore };
 }

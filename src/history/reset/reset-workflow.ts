@@ -17,11 +17,13 @@ import type { Draft, RunDraft } from '../draft.ts';
 import type { RecordedEvent } from '../events.ts';
 import { armRunTimeout } from '../execution/begin-run.ts';
 import { decideClose } from '../execution/close.ts';
+import { sendExternal } from '../external/external-commands.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
+import { armUserTimer } from '../timer/timer-commands.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
 import { reapplyEvents } from './reapply-events.ts';
 import type { ResetWorkflow } from './reset-commands.ts';
@@ -126,19 +128,10 @@ function failWorkflowTask(run: RunDraft, { key, newRunId, reason }: ResetWorkflo
 
 /** Everything that is pending at the event is under way again. */
 function goOn(run: RunDraft): void {
-  const { draft } = run;
-  const { key, children: _, ...state } = run.run;
+  const { activities, timers, externalSignals, externalCancels } = run.run;
   armRunTimeout(run);
-  for (const { scheduledEventId } of [...state.activities.values()]) dispatchActivity(run, scheduledEventId);
-  for (const { timerId, startedEventId, fireTimeMs } of [...state.timers.values()]) {
-    run.addTask({ kind: 'userTimer', taskId: draft.nextTaskId(), fireTimeMs, key, timerId, startedEventId });
-  }
-  for (const { initiatedEventId, namespaceId, workflowExecution } of [...state.externalSignals.values()]) {
-    const target = { namespaceId: namespaceId || key.namespaceId, ...workflowExecution };
-    run.addTask({ kind: 'signalExternal', taskId: draft.nextTaskId(), key, version: 0, initiatedEventId, target });
-  }
-  for (const { initiatedEventId, namespaceId, workflowExecution } of [...state.externalCancels.values()]) {
-    const target = { namespaceId: namespaceId || key.namespaceId, ...workflowExecution };
-    run.addTask({ kind: 'cancelExternal', taskId: draft.nextTaskId(), key, version: 0, initiatedEventId, target });
-  }
+  for (const { scheduledEventId } of [...activities.values()]) dispatchActivity(run, scheduledEventId);
+  for (const { timerId } of [...timers.values()]) armUserTimer(run, timerId);
+  for (const { initiatedEventId } of [...externalSignals.values()]) sendExternal(run, 'signalExternal', initiatedEventId);
+  for (const { initiatedEventId } of [...externalCancels.values()]) sendExternal(run, 'cancelExternal', initiatedEventId);
 }

@@ -1,4 +1,6 @@
 /** START_TIMER and CANCEL_TIMER. */
+import { assert } from '../../kernel/assert.ts';
+import type { RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId } from '../workflow-task/completion.ts';
 
@@ -15,14 +17,21 @@ export function startTimer(completion: Completion, command: CommandOfType<'start
   }
   if (run.run.timers.has(timerId))
     return bad('startTimerDuplicateId', `invalid history builder state for action: add-timer-started-event, TimerID: ${timerId}`);
-  const startedEventId = run.add(
+  run.add(
     'timerStarted',
     { timerId, startToFireTimeoutMs, workflowTaskCompletedEventId: completion.completedEventId },
     commandMeta(command),
   );
-  const fireTimeMs = run.draft.nowMs + startToFireTimeoutMs;
-  run.addTask({ kind: 'userTimer', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key, timerId, startedEventId });
+  armUserTimer(run, timerId);
   return undefined;
+}
+
+/** The task that fires it. */
+export function armUserTimer(run: RunDraft, timerId: string): void {
+  const timer = run.run.timers.get(timerId);
+  assert(timer !== undefined, 'a timer that is armed is pending');
+  const { startedEventId, fireTimeMs } = timer;
+  run.addTask({ kind: 'userTimer', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key, timerId, startedEventId });
 }
 
 export function cancelTimer(completion: Completion, command: CommandOfType<'cancelTimer'>): CommandFailure | undefined {
