@@ -11,9 +11,9 @@ import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withT
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { LetterMarks } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
-import { startOfDeleted } from './child/start-of-deleted.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
+import { lastMessageOf, startOfDeleted } from './outbox/last-message.ts';
 import type { HistoryRecord } from './record.ts';
 import {
   childStartName,
@@ -125,14 +125,14 @@ export class Shard implements ShardView {
   }
 
   /** What other shards have not heard of the run yet, they still hear. */
-  #leaveMessages({ key, namespace, start: { workflowType, firstRunId, parent, root } }: Run): void {
-    const sender = { key, namespace, start: { workflowType, firstRunId, parent, root } };
-    for (const taskId of this.#undeliveredIds.get(key.runId) ?? []) {
+  #leaveMessages(run: Run): void {
+    for (const taskId of [...(this.#undeliveredIds.get(run.key.runId) ?? [])]) {
       const task = this.transfers.get(taskId);
       if (task === undefined || !isOutbox(task)) continue;
-      const message = { ...task, sender };
+      const message = lastMessageOf(run, task);
+      this.#noLongerUndelivered(task);
       this.#wait(message);
-      this.#keepChildStart(message);
+      this.#noteMessage(message);
     }
   }
 
@@ -346,15 +346,15 @@ export class Shard implements ShardView {
   installTask(task: PendingTask, aside: boolean): void {
     if (aside) this.#tasksAside.set(task.taskId, task);
     else this.#intoQueue(task);
-    this.#installMessage(task);
+    this.#noteMessage(task);
   }
 
   installHandOvers(lines: HandOverLines): void {
     this.handOvers = lines;
-    for (const { waiting } of lines.values()) for (const { task } of waiting) this.#installMessage(task);
+    for (const { waiting } of lines.values()) for (const { task } of waiting) this.#noteMessage(task);
   }
 
-  #installMessage(task: PendingTask): void {
+  #noteMessage(task: PendingTask): void {
     if (!isOutbox(task)) return;
     this.#undeliveredYet(task);
     this.#keepChildStart(task);

@@ -342,6 +342,65 @@ describe('children', () => {
   });
 });
 
+describe('a child of the run that is reset once more', () => {
+  /** A worker has the task behind the start of the child; the answer to that start has been lost. */
+  function startUnderWay(): { readonly shard: ShardUnderTest; readonly base: RunKey; readonly finish: number } {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask(), [startChild()]);
+    shard.signal();
+    const finish = poll(shard, 'wf').startedEventId + 1;
+    shard.carryInVain(shard.pendingTask('startChild'));
+    return { shard, base: shard.describe().key, finish };
+  }
+
+  test('is still its child', () => {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask(), [startChild()]);
+    shard.pumpOutbox();
+    const finish = poll(shard, 'wf').startedEventId + 1;
+    const base = shard.describe().key;
+    shard.reset(finish);
+    shard.reset(finish, { key: base });
+    shard.pumpOutbox();
+    expect(shard.describe().pendingChildren).toHaveLength(1);
+    expect(shard.describe(childKey).status).toBe(1);
+  });
+
+  test('also where its start is under way', () => {
+    const { shard, base, finish } = startUnderWay();
+    shard.reset(finish);
+    shard.reset(finish, { key: base });
+    shard.pumpOutbox();
+    expect(shard.describe().pendingChildren).toHaveLength(1);
+    expect(poll(shard, 'child').attempt).toBe(1);
+  });
+
+  test.each(['terminated', 'deleted'] as const)('ends with the run that goes on, when that is %s before it knows of it', (how) => {
+    const { shard, finish } = startUnderWay();
+    const runId = shard.reset(finish);
+    shard.ask(how === 'terminated' ? { ...terminateWorkflow(), key } : { kind: 'deleteWorkflow', key: { ...key, runId } });
+    shard.pumpOutbox();
+    expect(shard.history(shard.describe(childKey).key.runId).at(-1)).toBe('workflowExecutionTerminated');
+  });
+
+  test.each(['terminated', 'deleted'] as const)('that was %s before it had started the child: the child stays', (how) => {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask(), [startChild()]);
+    shard.signal();
+    const base = shard.describe().key;
+    const finish = poll(shard, 'wf').startedEventId + 1;
+    shard.ask({ ...terminateWorkflow(), key });
+    shard.reset(finish, { key: base });
+    if (how === 'deleted') shard.ask({ kind: 'deleteWorkflow', key: base });
+    const [, ofNewRun] = shard.transfers().filter(({ kind }) => kind === 'startChild');
+    if (ofNewRun === undefined) throw new Error('both ask for the child');
+    shard.carry(ofNewRun);
+    shard.pumpOutbox();
+    expect(shard.describe().pendingChildren).toHaveLength(1);
+    expect(shard.describe(childKey).status).toBe(1);
+  });
+});
+
 describe('refused, and nothing changes', () => {
   test('at an event that ends no workflow task', () => {
     const shard = started();

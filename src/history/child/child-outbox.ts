@@ -10,7 +10,7 @@ import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
   message(run, task, newRunId) {
-    if (!isRunning(run)) return findStarted(run, task);
+    if (!isRunning(run)) return findStarted(authorOf(run, task.initiatedEventId), task);
     const child = run.children.get(task.initiatedEventId);
     return child === undefined ? undefined : to(task.target, startChild(run, child, task.target, newRunId));
   },

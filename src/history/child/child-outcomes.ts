@@ -5,9 +5,9 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, childStartKey, isRunning } from '../state.ts';
-import type { TransferTask } from '../tasks.ts';
+import type { Sender, TransferTask } from '../tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
-import { openParent } from '../reset/reset-runs.ts';
+import { authorOf, goesOnWithChild, openParent } from '../reset/reset-runs.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
@@ -47,15 +47,23 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
 }
 
 /**
- * The parent closed before it knew that this child had started: its close policy is applied now. A child that is left alone gets the
- * first workflow task that its parent would have let out.
+ * The parent closed before it knew that this child had started: its close policy is applied now, unless a run goes on that has this child. A
+ * child that is left alone gets the first workflow task that its parent would have let out.
  */
 export function followClosePolicy(draft: Draft, task: StartChildTask, runId: string): void {
   const { key, sender, initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
+  const parent = sender ?? starterOf(draft, task);
+  if (parent !== undefined && goesOnWithChild(draft.shard, parent, initiatedEventId)) return;
   const child = { ...task.target, runId };
   const common = { taskId: draft.nextTaskId(), key, version: 0, child, ...(sender === undefined ? {} : { sender }) };
   if (policy === parentClosePolicy.abandon) draft.addTask({ ...common, kind: 'scheduleChildFirstTask' });
   else draft.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
+}
+
+/** As whom a parent that is not deleted has asked for this child. */
+function starterOf({ shard }: Draft, { key, initiatedEventId }: StartChildTask): Sender | undefined {
+  const parent = findRun(shard, key);
+  return parent === undefined ? undefined : authorOf(parent, initiatedEventId);
 }
 
 /** Did this parent's child start? See `FindChild`. */

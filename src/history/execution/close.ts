@@ -12,8 +12,7 @@ import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
 import { afterFailure, type AfterFailure, nextOnSchedule, workflowTimeout } from './next-run.ts';
 import type { OpaqueFailure } from '../failure.ts';
-import type { RunView } from '../state.ts';
-import { isRunning } from '../state.ts';
+import { type Child, isRunning, type RunView } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
@@ -37,7 +36,7 @@ type Ending =
       readonly links: readonly Uint8Array[];
     }
   /** Another run goes on from an earlier event, of this run or of one before it. */
-  | { readonly kind: 'reset'; readonly reason: string; readonly identity: string; readonly keepsChildren: boolean };
+  | { readonly kind: 'reset'; readonly reason: string; readonly identity: string; readonly keepsChild: (child: Child) => boolean };
 
 /** The one place where a run ends. */
 export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): void {
@@ -81,9 +80,9 @@ function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefine
       return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { meta: { links } });
     }
     case 'reset': {
-      const { reason, identity, keepsChildren } = ending;
+      const { reason, identity, keepsChild } = ending;
       forceEndWorkflowTask(run);
-      return closeRun(run, 'workflowExecutionTerminated', { reason, details: undefined, identity }, { goesOn: true, keepsChildren });
+      return closeRun(run, 'workflowExecutionTerminated', { reason, details: undefined, identity }, { goesOn: true, keepsChild });
     }
     default:
       return unreachable(ending);
@@ -112,15 +111,15 @@ type AfterClose = {
   readonly next?: Beginning | undefined;
   /** Its execution does, in a run that is not begun here. */
   readonly goesOn?: boolean;
-  /** They are those of that run from here on. */
-  readonly keepsChildren?: boolean;
+  /** Not by its policy: it stays, whatever becomes of it. */
+  readonly keepsChild?: (child: Child) => boolean;
 };
 
 function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], after: AfterClose): void {
-  const { meta, next, goesOn = false, keepsChildren = false } = after;
+  const { meta, next, goesOn = false, keepsChild = keepsNone } = after;
   run.ensureReal();
   finishPendingTasks(run);
-  if (!keepsChildren) closeChildren(run);
+  closeChildren(run, keepsChild);
   const tellParent = run.run.start.parent !== undefined && next === undefined && !goesOn;
   run.add(kind, attributes, meta);
   assert(!isRunning(run.run), `${kind} closes its run`);
@@ -161,6 +160,10 @@ function forceEndWorkflowTask(run: RunDraft): void {
   flushBuffer(run);
 }
 
+function keepsNone(): boolean {
+  return false;
+}
+
 function finishPendingTasks(run: RunDraft): void {
   const state: RunView = run.run;
   finishWorkflowTaskTasks(run);
@@ -178,12 +181,12 @@ function finishPendingTasks(run: RunDraft): void {
 }
 
 /** A child that has not started never will; one that has follows its policy. */
-function closeChildren(run: RunDraft): void {
+function closeChildren(run: RunDraft, keeps: (child: Child) => boolean): void {
   if (run.run.children.size === 0) return;
   for (const child of run.run.children.values()) {
     const { attributes, runId } = child;
     // Its task stays until it is known whether the child started; if it did, the policy is applied then (child-outcomes.ts).
-    if (runId === '') continue;
+    if (runId === '' || keeps(child)) continue;
     const policy = attributes.parentClosePolicy;
     if (policy !== parentClosePolicy.terminate && policy !== parentClosePolicy.requestCancel) continue;
     run.addTask({

@@ -26,6 +26,13 @@ export function authorOf(run: RunView, eventId: number): Sender {
   return { key: { ...run.key, runId: base.runId }, namespace: run.namespace, start: run.start };
 }
 
+/** Another run goes on from behind the start of this child: it hears of the child itself, and the child is its own. */
+export function goesOnWithChild(shard: ShardView, { key }: Sender, initiatedEventId: number): boolean {
+  const current = findRun(shard, { ...key, runId: '' });
+  if (current?.reset === undefined || !current.children.has(initiatedEventId)) return false;
+  return authorOf(current, initiatedEventId).key.runId === key.runId;
+}
+
 /** The open run that a child's news are for; undefined: nobody waits for them. */
 export function openParent(shard: ShardView, { namespaceId, workflowId, runId, initiatedEventId }: ParentLink): RunView | undefined {
   const parent = findRun(shard, { namespaceId, workflowId, runId });

@@ -22,12 +22,12 @@ import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
+import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
 import { reapplyEvents } from './reapply-events.ts';
 import type { ResetWorkflow } from './reset-commands.ts';
-import { basesOf } from './reset-runs.ts';
+import { authorOf, basesOf } from './reset-runs.ts';
 
 const identity = 'history-service';
 const resetter = 'history-resetter';
@@ -78,21 +78,22 @@ function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEve
 }
 
 /**
- * The run that is open. Children that the new one knows are its own from now on; of another run than the base, they are nobody's. A run of
- * another chain ends for good: those who wait for its end hear of it.
+ * The run that is open. Children that the new one knows are its own from now on, whoever is the base; others of the base run stay, and are nobody's.
+ * A run of another chain ends for good: those who wait for its end hear of it.
  */
 function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow): void {
   if (current.run.start.firstRunId !== base.start.firstRunId) {
     return decideClose(current, { kind: 'terminated', reason, details: undefined, identity: resetter, links: [] });
   }
-  const keepsChildren = current.run.key.runId === base.key.runId;
-  if (keepsChildren) {
-    for (const child of current.run.children.values()) {
-      // Under way; the new run asks the same again, in the name of this one.
-      if (child.runId === '' && run.run.children.has(child.initiatedEventId)) current.finishTask(child.taskId);
-    }
+  const isShared = ({ initiatedEventId }: Child): boolean =>
+    run.run.children.has(initiatedEventId) &&
+    authorOf(run.run, initiatedEventId).key.runId === authorOf(current.run, initiatedEventId).key.runId;
+  for (const child of current.run.children.values()) {
+    // Under way; the new run asks the same again, in the same name.
+    if (child.runId === '' && isShared(child)) current.finishTask(child.taskId);
   }
-  decideClose(current, { kind: 'reset', reason, identity: resetter, keepsChildren });
+  const isBase = current.run.key.runId === base.key.runId;
+  decideClose(current, { kind: 'reset', reason, identity: resetter, keepsChild: (child) => isBase || isShared(child) });
 }
 
 /** The workflow task that was pending there: a worker that replays gets here, and learns that what it did from here on does not count. */

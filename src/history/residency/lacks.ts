@@ -7,7 +7,7 @@
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
  *     delete                                    its run, if that can be read
- *     reset, end of a child                     the run, and the current one
+ *     reset, start and end of a child           the run, and the current one
  *     any other                                 its run, or the current one
  */
 import { commandKey } from '../command-key.ts';
@@ -41,7 +41,10 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'runOutboxTask':
     case 'finishOutboxTask': {
       const task = shard.transfers.get(command.taskId);
-      return task === undefined || isLastMessage(task) ? undefined : runLacks(shard, task.key);
+      if (task === undefined) return undefined;
+      const lacking = isLastMessage(task) ? undefined : runLacks(shard, task.key);
+      // Its parent may have closed, and a run that goes on may have the child.
+      return lacking ?? (task.kind === 'startChild' ? runLacks(shard, { ...task.key, runId: '' }) : undefined);
     }
     default: {
       const key = commandKey(command, shard);
