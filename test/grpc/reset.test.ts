@@ -53,6 +53,10 @@ function twoRuns(): readonly string[] {
   shard.signal({ signalName: 'first', requestId: 'one' });
   shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
   shard.signal({ signalName: 'second', requestId: 'two' });
+  shard.start({
+    policies: { reusePolicy: 1, conflictPolicy: 2 },
+    onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },
+  });
   for (const runId of shard.runIds()) histories.set(runId, shard.events(runId));
   return shard.runIds();
 }
@@ -83,7 +87,7 @@ function asked() {
 }
 
 describe('what it reads', () => {
-  test('the kept events, page by page, and the signals of this run and of those behind it', async () => {
+  test('the kept events, page by page, and the signals and attachments of this run and of those behind it', async () => {
     const [first = '', second = ''] = twoRuns();
     expect(await reset({ workflowExecution: { workflowId: 'w', runId: first } })).toBe('the-new-run');
     const [command] = asked();
@@ -91,7 +95,8 @@ describe('what it reads', () => {
     expect(pages).toBe(Math.ceil(base.length / 3) + Math.ceil(next.length / 3));
     expect(command).toMatchObject({ requestId: 'request', reason: 'why', reappliesSignals: true });
     expect(command?.keptEvents).toEqual(base.slice(0, 3).map(encodeEvent));
-    expect(command?.laterEvents).toEqual([...base, ...next].filter(({ type }) => type === 'workflowExecutionSignaled').map(encodeEvent));
+    const again: readonly EventKind[] = ['workflowExecutionSignaled', 'workflowExecutionOptionsUpdated'];
+    expect(command?.laterEvents).toEqual([...base, ...next].filter(({ type }) => again.includes(type)).map(encodeEvent));
     expect(command?.readTo).toEqual({ runId: second, lastEventId: next.length });
   });
 
@@ -104,7 +109,7 @@ describe('what it reads', () => {
     const [first = ''] = twoRuns();
     await reset({ ...change, workflowExecution: { workflowId: 'w', runId: first } });
     expect(asked()).toMatchObject([{ reappliesSignals: reapplies }]);
-    expect(asked()[0]?.laterEvents).toHaveLength(reapplies ? 2 : 0);
+    expect(asked()[0]?.laterEvents).toHaveLength(reapplies ? 3 : 1);
   });
 
   test('a run that went on in one that is gone by now', async () => {

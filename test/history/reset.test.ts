@@ -68,7 +68,7 @@ describe('an open run', () => {
     });
     const { message, resetWorkflowFailureInfo } = decodeFailure(failed.failure ?? bytes(''));
     expect([message, resetWorkflowFailureInfo]).toEqual(['a bad deployment', { lastHeartbeatDetails: undefined }]);
-    expect(shard.lastEvent('workflowExecutionSignaled', runId).attributes).toMatchObject({ signalName: 'one', requestId: '' });
+    expect(shard.lastEvent('workflowExecutionSignaled', runId).attributes).toMatchObject({ signalName: 'one', requestId: 'signal-1' });
     expect(shard.describe().key.runId).toBe(runId);
     // It can be worked on, and nothing of the old run is left to do.
     shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
@@ -95,6 +95,15 @@ describe('an open run', () => {
     expect(shard.lastEvent('workflowExecutionSignaled', runId).attributes.signalName).toBe('waits');
   });
 
+  test('a signal that is sent once more, because its answer was lost, arrives once', () => {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask());
+    shard.signal({ requestId: 'once' });
+    shard.reset(4);
+    shard.signal({ requestId: 'once' });
+    expect(shard.history().filter((kind) => kind === 'workflowExecutionSignaled')).toHaveLength(1);
+  });
+
   test('or not, as asked', () => {
     const shard = started();
     shard.signal();
@@ -116,6 +125,45 @@ describe('an open run', () => {
     const closed = shard.lastEvent('childWorkflowExecutionCompleted').attributes;
     expect(closed.workflowExecution?.runId).toBe(shard.describe(childKey).key.runId);
     expect(closed.workflowExecution?.runId).not.toBe(first);
+  });
+});
+
+describe('who has joined an open run behind the event', () => {
+  const callbacks = { callbacks: [bytes('')], callbacksMax: 32 };
+  const onConflict = { attachRequestId: true, attachCallbacks: true, attachLinks: false, links: [] };
+  const policies = { reusePolicy: 1, conflictPolicy: 2 } as const;
+
+  test('hears of the end of the run that goes on', () => {
+    const shard = started();
+    shard.complete(shard.pollWorkflowTask());
+    const joins = shard.startCommand({ requestId: 'joins', policies, onConflict, callbacks });
+    const base = shard.start(joins);
+    const runId = shard.reset(4);
+    expect(shard.lastEvent('workflowExecutionOptionsUpdated', runId)).toMatchObject({
+      workerMayIgnore: true,
+      attributes: { attachedRequestId: 'joins' },
+    });
+    expect(shard.describe().callbacks).toMatchObject([{ state: callbackState.standby }]);
+    expect(shard.describe({ ...key, runId: base }).callbacks).toMatchObject([{ state: callbackState.standby }]);
+    expect(shard.ask(joins)).toMatchObject({ kind: 'started', runId });
+  });
+
+  test('also where that waits in a buffer', () => {
+    const shard = started();
+    shard.pollWorkflowTask();
+    shard.start(shard.startCommand({ requestId: 'joins', policies, onConflict, callbacks }));
+    shard.reset(3);
+    expect(shard.describe().callbacks).toHaveLength(1);
+  });
+
+  test('more request ids than a run may have are not carried along', () => {
+    const shard = new ShardUnderTest({ attachedRequestIdsMax: 1 });
+    shard.start();
+    shard.complete(shard.pollWorkflowTask());
+    shard.start(shard.startCommand({ requestId: 'joins', policies, onConflict }));
+    const command = shard.resetCommand(4);
+    shard.ask({ ...command, laterEvents: [...command.laterEvents, ...command.laterEvents] });
+    expect(shard.history().filter((kind) => kind === 'workflowExecutionOptionsUpdated')).toHaveLength(1);
   });
 });
 

@@ -32,7 +32,7 @@ const readingsMax = 5;
  * Another run goes on from an event of a workflow. The edge reads the history and the shard decides, if nothing has been added to it meanwhile:
  *
  *     base run   1 … finish − 1 ─▶ kept │ finish … last ─┐
- *     the run that continued it         │ 1 … last ──────┴─▶ signals, and news of children: applied again
+ *     the run that continued it         │ 1 … last ──────┴─▶ signals, attachments, and news of children: applied again
  */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   const histories = new HeldBytes('histories of resets');
@@ -104,7 +104,7 @@ async function readToReset(
       continue;
     }
     const event = decodeHistoryEvent(bytes, ownLimits);
-    if (isSignal(event) ? reappliesSignals : isOfChild(event)) laterEvents.push(count(size, bytes));
+    if (isAppliedAgain(event, reappliesSignals) || isOfChild(event)) laterEvents.push(count(size, bytes));
     next = nextRunId(event);
   }
   let readTo = { runId: key.runId, lastEventId: base.lastEventId };
@@ -115,7 +115,7 @@ async function readToReset(
     next = '';
     for await (const bytes of eventsOf(context, call, run)) {
       const event = decodeHistoryEvent(bytes, ownLimits);
-      if (isSignal(event) && reappliesSignals) laterEvents.push(count(size, bytes));
+      if (isAppliedAgain(event, reappliesSignals)) laterEvents.push(count(size, bytes));
       next = nextRunId(event);
     }
     readTo = { runId: run.key.runId, lastEventId: run.lastEventId };
@@ -138,8 +138,11 @@ function count(size: { bytes: number; readonly held: Held }, bytes: Uint8Array):
   throw invalidArgument(`the events up to the one to reset to, and those to apply again, are larger than ${resetHistoryBytesMax} bytes`);
 }
 
-function isSignal({ eventType }: HistoryEvent): boolean {
-  return eventType === EventType.WORKFLOW_EXECUTION_SIGNALED;
+/** Whichever run of the chain has it. */
+function isAppliedAgain({ eventType }: HistoryEvent, reappliesSignals: boolean): boolean {
+  return eventType === EventType.WORKFLOW_EXECUTION_SIGNALED
+    ? reappliesSignals
+    : eventType === EventType.WORKFLOW_EXECUTION_OPTIONS_UPDATED;
 }
 
 const childEvents: ReadonlySet<number> = new Set([

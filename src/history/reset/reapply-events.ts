@@ -1,20 +1,38 @@
 /**
- * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, and what has become of
- * children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
+ * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, who waits for its end, and
+ * what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
  */
 import { closesChild } from '../closing-events.ts';
 import type { RunDraft } from '../draft.ts';
-import type { HistoryEvent } from '../events.ts';
+import type { EventOf, HistoryEvent } from '../events.ts';
 import { isRunning } from '../state.ts';
 
-/** `events`: signals of the base run and of those that continued it; of children, the base run's alone. */
+/** `events`: signals and attachments, of the base run and of those that continued it; of children, the base run's alone. */
 export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { signals }: { readonly signals: boolean }): void {
   for (const event of events) {
     if (event.type === 'workflowExecutionSignaled') {
-      // Without its request id: it is this run's signal, and not a repetition of that one.
-      if (signals) run.add(event.type, { ...event.attributes, requestId: '' }, event);
-    } else reapplyChildEvent(run, event);
+      if (signals) reapplySignal(run, event);
+    } else if (event.type === 'workflowExecutionOptionsUpdated') reattach(run, event);
+    else reapplyChildEvent(run, event);
   }
+}
+
+/** Not only what the base run was told. */
+export function isForAnyRun({ type }: HistoryEvent): boolean {
+  return type === 'workflowExecutionSignaled' || type === 'workflowExecutionOptionsUpdated';
+}
+
+/** With its request id: whoever has not heard of it and asks again is heard once. Two runs of a chain may have had the same. */
+function reapplySignal(run: RunDraft, { type, attributes, links }: EventOf<'workflowExecutionSignaled'>): void {
+  const isKnown = run.run.signalRequestIds.has(attributes.requestId);
+  run.add(type, isKnown ? { ...attributes, requestId: '' } : attributes, { links });
+}
+
+/** Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. */
+function reattach(run: RunDraft, { type, attributes, links, workerMayIgnore }: EventOf<'workflowExecutionOptionsUpdated'>): void {
+  const isFull = run.run.requestIds.length > run.draft.limits.attachedRequestIdsMax;
+  if (isFull && attributes.attachedCompletionCallbacks.length === 0) return;
+  run.add(type, attributes, { links, workerMayIgnore });
 }
 
 function reapplyChildEvent(run: RunDraft, event: HistoryEvent): void {

@@ -25,7 +25,7 @@ import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
-import { reapplyEvents } from './reapply-events.ts';
+import { isForAnyRun, reapplyEvents } from './reapply-events.ts';
 import type { ResetWorkflow } from './reset-commands.ts';
 import { authorOf, basesOf } from './reset-runs.ts';
 
@@ -58,7 +58,7 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   failWorkflowTask(run, command);
   goOn(run);
   // What waits in its buffer gets its place with its end; until then it is nobody's history.
-  const waiting = last.buffered.filter(({ type }) => last === base || type === 'workflowExecutionSignaled');
+  const waiting = last.buffered.filter((event) => last === base || isForAnyRun(event));
   const later = command.laterEvents.map((bytes) => draft.wire.decodeEvent(bytes));
   reapplyEvents(run, [...later, ...waiting], { signals: command.reappliesSignals });
   for (const child of [...run.run.children.values()]) if (child.runId === '') addStartChild(run, child.initiatedEventId);
