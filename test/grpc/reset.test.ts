@@ -1,15 +1,26 @@
 /** ResetWorkflowExecution at the edge: what it reads before it asks. What becomes of it: test/history/reset.test.ts and the SDK scenarios. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HistoryRequest } from '../../src/history/commands.ts';
+import type { HistoryRequest, RunKey } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
+import type { Description } from '../../src/history/replies.ts';
 import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import {
   decodeResetWorkflowExecutionResponse,
   encodeResetWorkflowExecutionRequest,
   type ResetWorkflowExecutionRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
-import { bytes, completeWorkflow, continueAsNew, ShardUnderTest, startTimer } from '../history/shard-under-test.ts';
+import {
+  bytes,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  namespaceId,
+  ShardUnderTest,
+  startChild,
+  startTimer,
+  terminateWorkflow,
+} from '../history/shard-under-test.ts';
 import { type Bench, openBench } from './frontend-bench.ts';
 
 let bench: Bench;
@@ -22,6 +33,13 @@ afterAll(() => bench.close());
 let histories: Map<string, readonly HistoryEvent[]>;
 let pages: number;
 let answerTo: (tries: number) => string;
+const childless = describedAlone();
+
+function describedAlone(): Description {
+  const shard = new ShardUnderTest();
+  shard.start();
+  return shard.describe();
+}
 
 beforeEach(() => {
   histories = new Map();
@@ -31,6 +49,7 @@ beforeEach(() => {
   let tries = 0;
   bench.stub.answers.history = (command: HistoryRequest) => {
     if (command.kind === 'resetWorkflow') return { kind: 'workflowReset', runId: answerTo(++tries) };
+    if (command.kind === 'describeWorkflow') return childless;
     const { key } = command as { readonly key: { readonly workflowId: string; readonly runId: string } };
     const runId = key.runId === '' ? [...histories.keys()].at(-1)! : key.runId;
     const events = histories.get(runId);
@@ -133,6 +152,84 @@ describe('a run that grows while it is read', () => {
     answerTo = () => '';
     expect((await refusal({ workflowExecution: { workflowId: 'w', runId } })).code).toBe(codes.RESOURCE_EXHAUSTED);
     expect(asked()).toHaveLength(5);
+  });
+});
+
+describe('a child whose parent was closed when it ended', () => {
+  const childKey = { namespaceId, workflowId: 'child', runId: '' };
+
+  /** A workflow that is terminated without its child, and the bench in front of its shard. */
+  function closedParent(): { readonly shard: ShardUnderTest; readonly base: string; readonly finishEventId: number } {
+    const shard = new ShardUnderTest();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 2 })]);
+    shard.pumpOutbox();
+    const task = shard.transfers().find(({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === 'wf');
+    if (task?.kind !== 'workflowTask') throw new Error('the parent has something to do');
+    const { scheduledEventId, stamp, taskQueue } = task;
+    const started = { key: task.key, scheduledEventId, stamp, pollRequestId: 'poll', identity: 'w', taskQueue };
+    const reply = shard.ask({ kind: 'startWorkflowTask', ...started });
+    if (reply?.kind !== 'workflowTask') throw new Error('not started');
+    shard.ask({ ...terminateWorkflow(), key });
+    const own = (of: RunKey): RunKey => ({ ...of, namespaceId });
+    bench.stub.answers.history = (command) => {
+      if (command.kind === 'resetWorkflow' || command.kind === 'describeWorkflow' || command.kind === 'getHistoryPosition')
+        return shard.ask({ ...command, key: own(command.key) }) ?? 'never';
+      if (command.kind !== 'recordChildClosed') throw new Error(`not expected: ${command.kind}`);
+      return shard.ask({ ...command, parent: { ...command.parent, namespaceId } }) ?? 'never';
+    };
+    bench.stub.answers.page = ({ key: { runId }, firstEventId, lastEventId }) => ({
+      kind: 'historyPage',
+      events: shard
+        .events(runId)
+        .slice(firstEventId - 1, lastEventId)
+        .map(encodeEvent),
+    });
+    return { shard, base: reply.key.runId, finishEventId: reply.startedEventId + 1 };
+  }
+
+  function resetBase({ base, finishEventId }: { readonly base: string; readonly finishEventId: number }): Promise<string> {
+    return reset({ workflowExecution: { workflowId: 'wf', runId: base }, workflowTaskFinishEventId: finishEventId });
+  }
+
+  test('is known to have ended in the run that goes on, also when that is asked again', async () => {
+    const parent = closedParent();
+    const { shard } = parent;
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    shard.fireNextTimer();
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const ended = shard.describe(childKey).key.runId;
+    shard.pumpOutbox();
+    const runId = await resetBase(parent);
+    expect(shard.lastEvent('childWorkflowExecutionCompleted', runId).attributes).toMatchObject({
+      workflowExecution: { workflowId: 'child', runId: ended },
+      result: bytes('done'),
+    });
+    const { length } = shard.events(runId);
+    expect(await resetBase(parent)).toBe(runId);
+    expect(shard.events(runId)).toHaveLength(length);
+  });
+
+  test('is not while it runs, and tells it itself', async () => {
+    const parent = closedParent();
+    const { shard } = parent;
+    const runId = await resetBase(parent);
+    expect(shard.describe().pendingChildren).toHaveLength(1);
+    const task = shard.transfers().find(({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === 'child');
+    expect(task).toBeDefined();
+    shard.ask({ ...terminateWorkflow(), key: childKey });
+    shard.pumpOutbox();
+    expect(shard.history(runId)).toContain('childWorkflowExecutionTerminated');
+  });
+
+  test('that nothing is left of: nobody can tell', async () => {
+    const parent = closedParent();
+    const { shard } = parent;
+    shard.ask({ ...terminateWorkflow(), key: childKey });
+    shard.pumpOutbox();
+    shard.ask({ kind: 'deleteWorkflow', key: shard.describe(childKey).key });
+    await resetBase(parent);
+    expect(shard.describe().pendingChildren).toHaveLength(1);
   });
 });
 

@@ -12,8 +12,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type Held, HeldBytes } from '../held-bytes.ts';
 import { type NamedMethod, unary } from '../method.ts';
@@ -21,7 +20,9 @@ import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkLength } from '../validation/lengths.ts';
+import { nextRunId, unlessNotFound } from './chain-end.ts';
 import { positionNow, storedEvents } from './history-pages.ts';
+import { tellOfChildren } from './reset-children.ts';
 
 /** Of the events that the new run begins with, and of those that are applied to it again: they are one record of the journal. */
 const resetHistoryBytesMax = 6 * 1024 * 1024;
@@ -65,11 +66,15 @@ async function reset(
   for (let reading = 0; reading < readingsMax; reading++) {
     const held = histories.hold(namespace.id);
     try {
-      const { key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals, held });
+      const { isClosed, key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals, held });
       const newRunId = context.ports.newId();
       const command: ResetWorkflow = { kind: 'resetWorkflow', key, newRunId, requestId, reason, ...history, reappliesSignals };
       const { runId } = await context.history(call, key, command);
-      if (runId !== '') return { runId };
+      if (runId === '') continue;
+      // An open run has heard of its children up to the record that ended it. Of a reset that is asked again it is not known what it was.
+      const next = { key: { ...key, runId }, namespace: namespace.name };
+      if (isClosed || runId !== newRunId) await tellOfChildren(context, call, next, history.keptEvents);
+      return { runId };
     } finally {
       held.release();
     }
@@ -82,7 +87,7 @@ function areSignalsReapplied({ resetReapplyType: type, resetReapplyExcludeTypes:
 }
 
 type Asked = { readonly finishEventId: number; readonly reappliesSignals: boolean; readonly held: Held };
-type ToReset = Pick<ResetWorkflow, 'key' | 'keptEvents' | 'laterEvents' | 'readTo'>;
+type ToReset = Pick<ResetWorkflow, 'key' | 'keptEvents' | 'laterEvents' | 'readTo'> & { readonly isClosed: boolean };
 
 async function readToReset(
   context: HandlerContext,
@@ -120,7 +125,7 @@ async function readToReset(
     }
     readTo = { runId: run.key.runId, lastEventId: run.lastEventId };
   }
-  return { key, keptEvents, laterEvents, readTo };
+  return { key, keptEvents, laterEvents, readTo, isClosed: base.closed };
 }
 
 async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId }: HistoryPosition): AsyncGenerator<Uint8Array> {
@@ -157,19 +162,4 @@ const childEvents: ReadonlySet<number> = new Set([
 
 function isOfChild({ eventType }: HistoryEvent): boolean {
   return childEvents.has(eventType);
-}
-
-/** '' = it ends nothing, or for good. */
-function nextRunId(event: HistoryEvent): string {
-  const close =
-    event.workflowExecutionContinuedAsNewEventAttributes ??
-    event.workflowExecutionCompletedEventAttributes ??
-    event.workflowExecutionFailedEventAttributes ??
-    event.workflowExecutionTimedOutEventAttributes;
-  return close?.newExecutionRunId ?? '';
-}
-
-function unlessNotFound(error: unknown): undefined {
-  if (error instanceof StatusError && error.code === statusCode.notFound) return undefined;
-  throw error;
 }

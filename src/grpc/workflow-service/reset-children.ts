@@ -1,0 +1,45 @@
+/**
+ * Children whose end nobody has kept. What a child tells a parent that is closed is heard by nobody; a run that goes on from such a parent has
+ * the child all the same, and would wait for ever. From its beginning on it hears for itself, so it is told once it is there:
+ *
+ *     base   1 … 9 │ … Failed
+ *     child            ──── Terminated ─▶ (nobody)      ┌─ the end of the child, as its history has it
+ *     new run 1 … 9 │ 10 … ─────────────────────────────▼──▶ ChildTerminated
+ *
+ * A reset that is asked again does all this again. What the run knows already changes nothing.
+ */
+import type { RunKey } from '../../history/commands.ts';
+import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import type { Call } from '../transport/call.ts';
+import { endOfChain } from './chain-end.ts';
+
+/** `keptEvents`: with which the run begins. */
+export async function tellOfChildren(
+  context: HandlerContext,
+  call: Call,
+  parent: { readonly key: RunKey; readonly namespace: string },
+  keptEvents: readonly Uint8Array[],
+): Promise<void> {
+  const { key, namespace } = parent;
+  const { pendingChildren, root } = await context.history(call, key, { kind: 'describeWorkflow', key });
+  for (const { initiatedEventId, runId } of pendingChildren) {
+    const initiated = keptEvents[initiatedEventId - 1];
+    if (runId === '' || initiated === undefined) continue;
+    const child = decodeHistoryEvent(initiated, ownLimits).startChildWorkflowExecutionInitiatedEventAttributes;
+    if (child === undefined) continue;
+    const { workflowId } = child;
+    const end = await endOfChain(context, call, { namespaceId: child.namespaceId, workflowId, runId });
+    if (end === undefined) continue;
+    await context.history(call, key, {
+      kind: 'recordChildClosed',
+      parent: { ...key, namespace, initiatedEventId, rootWorkflowId: root.workflowId, rootRunId: root.runId },
+      child: { workflowId, runId: end.runId },
+      childFirstRunId: runId,
+      childNamespace: child.namespace,
+      childWorkflowType: child.workflowType?.name ?? '',
+      close: end.close,
+    });
+  }
+}
