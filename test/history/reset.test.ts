@@ -414,6 +414,18 @@ describe('a child of the run that is reset once more', () => {
     expect(shard.describe(childKey).status).toBe(1);
   });
 
+  test('also after more resets than a run remembers', () => {
+    const shard = started();
+    shard.checks = false;
+    shard.complete(shard.pollWorkflowTask(), [startChild()]);
+    shard.pumpOutbox();
+    const finish = poll(shard, 'wf').startedEventId + 1;
+    for (let nth = 0; nth < 101; nth++) shard.reset(finish);
+    shard.complete(poll(shard, 'child'), [completeWorkflow()]);
+    shard.pumpOutbox();
+    expect(shard.history()).toContain('childWorkflowExecutionCompleted');
+  });
+
   test('also where its start is under way', () => {
     const { shard, base, finish } = startUnderWay();
     shard.reset(finish);

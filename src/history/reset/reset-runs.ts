@@ -10,13 +10,16 @@ import { findRun } from '../reject.ts';
 import { type BaseRun, isRunning, type RunView, type ShardView } from '../state.ts';
 import type { Sender } from '../tasks.ts';
 
-/** The oldest are forgotten first. */
+/** One too many: the oldest is forgotten of those that wrote none of the events, for no pending child is theirs; else the oldest. */
 const basesMax = 100;
 
 export function basesOf(base: RunView, lastEventId: number): readonly BaseRun[] {
   const before = base.reset?.bases ?? [];
   const shared = before.map((each) => ({ ...each, lastEventId: Math.min(each.lastEventId, lastEventId) }));
-  return [...shared, { runId: base.key.runId, lastEventId }].slice(-basesMax);
+  const all = [...shared, { runId: base.key.runId, lastEventId }];
+  if (all.length <= basesMax) return all;
+  const wroteNone = all.findIndex((each, at) => each.lastEventId === all[at - 1]?.lastEventId);
+  return all.toSpliced(Math.max(0, wroteNone), 1);
 }
 
 /** As whom the run speaks of one of its events: as the run that wrote it first. */
