@@ -167,5 +167,14 @@ function failed(thrown: unknown): DeliveryOutcome {
   if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const message = error.message.slice(0, senderLimits.errorMessageCharsMax);
-  return { kind: ownShortages.has(code) ? 'full' : 'failed', errorType: code, message: message === '' ? code : message };
+  return { kind: isOwnShortage(error) ? 'full' : 'failed', errorType: code, message: message === '' ? code : message };
+}
+
+/** Of several addresses that were tried, each has to say so: the code of them all is that of the first. */
+function isOwnShortage(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isOwnShortage);
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
+  // Without IPv6 on this machine, each destination has this code that has such addresses alone, and for ever.
+  if (error.code === 'EADDRNOTAVAIL' && 'address' in error && isIP(String(error.address)) === 6) return false;
+  return ownShortages.has(error.code);
 }

@@ -134,6 +134,20 @@ describe('a POST', () => {
     expect(outcome).toEqual({ kind: 'full', errorType: code, message: 'none is left' });
   });
 
+  test('to addresses of which this machine can reach none, or only such as do not answer, has failed', async () => {
+    // As on a machine without IPv6.
+    const noSource = Object.assign(new Error('connect'), { code: 'EADDRNOTAVAIL', address: '2001:db8::1' });
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED', address: '192.0.2.1' });
+    const both = Object.assign(new AggregateError([noSource, refused], ''), { code: 'EADDRNOTAVAIL' });
+    for (const error of [noSource, both]) {
+      const resolve = (_: string, __: unknown, callback: (thrown: Error) => void): void => {
+        setImmediate(() => callback(error));
+      };
+      const outcome = await post('http://any.example:9/', {}, new HttpSender(new Lookups(resolve as unknown as typeof lookup)));
+      expect(outcome).toMatchObject({ kind: 'failed', errorType: 'EADDRNOTAVAIL' });
+    }
+  });
+
   test('that is given up is heard of no more', async () => {
     const opened = await target(() => {});
     const address = callbackUrl(opened.url());
