@@ -139,6 +139,30 @@ describe('what it reads', () => {
   });
 });
 
+test('nothing is read, or reset, for whoever has gone away', async () => {
+  const [runId = ''] = twoRuns();
+  const [started, ...others] = histories.get(runId)!;
+  const signals = others.filter(({ type }) => type === 'workflowExecutionSignaled');
+  histories.set(runId, [started!, ...Array.from({ length: 30_000 }, () => signals[0]!)]);
+  const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 30_000 };
+  const own = await openBench();
+  Object.assign(own.stub.answers, bench.stub.answers);
+  const { asker } = own.stub.ports;
+  const askHistory = asker.askHistory.bind(asker);
+  // As from a database: the loop turns meanwhile.
+  asker.askHistory = (shard, command, deadlineMs, onReply) =>
+    askHistory(shard, command, deadlineMs, (reply) => void setImmediate(onReply, reply));
+  const call = own.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
+  await vi.waitUntil(() => pages > 0, { interval: 1 });
+  call.cancel();
+  await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
+  let before = -1;
+  await vi.waitUntil(() => before === (before = pages), { interval: 50, timeout: 20_000 });
+  expect(pages).toBeLessThan(10_000);
+  expect(own.stub.historyCommands.filter(({ kind }) => kind === 'resetWorkflow')).toEqual([]);
+  await own.close();
+});
+
 describe('a run that grows while it is read', () => {
   test('is read again', async () => {
     const [runId = ''] = twoRuns();

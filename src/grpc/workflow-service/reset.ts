@@ -12,7 +12,8 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type Held, HeldBytes } from '../held-bytes.ts';
 import { type NamedMethod, unary } from '../method.ts';
@@ -130,6 +131,8 @@ async function readToReset(
 
 async function* eventsOf(context: HandlerContext, call: Call, { key, lastEventId }: HistoryPosition): AsyncGenerator<Uint8Array> {
   for (let nextEventId = 1; nextEventId <= lastEventId;) {
+    // A chain on a schedule may have a great many runs, and whoever went away wants none of them.
+    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
     const events = await storedEvents(context, call, key, nextEventId, lastEventId, PAGE_EVENTS_MAX);
     yield* events;
     nextEventId += events.length;
