@@ -15,12 +15,24 @@ let scratch = new Uint8Array(1024);
 let words = new DataView(scratch.buffer);
 
 export function fingerprint32(text: string): number {
-  const bytesMax = text.length * 3;
-  if (bytesMax > scratch.length) {
-    scratch = new Uint8Array(bytesMax * 2);
-    words = new DataView(scratch.buffer);
-  }
-  const length = encode(text);
+  reserve(text.length * 3);
+  return ofScratch(encode(text));
+}
+
+/** Of bytes that are no text. */
+export function fingerprint32OfBytes(bytes: Uint8Array): number {
+  reserve(bytes.length);
+  scratch.set(bytes);
+  return ofScratch(bytes.length);
+}
+
+function reserve(bytesMax: number): void {
+  if (bytesMax <= scratch.length) return;
+  scratch = new Uint8Array(bytesMax * 2);
+  words = new DataView(scratch.buffer);
+}
+
+function ofScratch(length: number): number {
   if (length <= 4) return upTo4(length);
   if (length <= 12) return upTo12(length);
   if (length <= 24) return upTo24(length);

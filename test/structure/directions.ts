@@ -68,6 +68,7 @@ export const directions: readonly Direction[] = [
   },
   { from: 'src/history/', may: ['src/history/', 'src/kernel/'], ...core },
   { from: 'src/matching/', may: ['src/matching/', 'src/kernel/'], ...core },
+  { from: 'src/schedules/', may: ['src/schedules/', 'src/kernel/'], ...core },
   { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
   {
     from: 'src/deadletters/filter/',

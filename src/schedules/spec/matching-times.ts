@@ -1,0 +1,31 @@
+/** All times of a schedule in a range, as ListScheduleMatchingTimes has them: with jitter, after the start, and up to the end. */
+import type { CompiledSpec } from './compiled-spec.ts';
+import { searchNext } from './next-time.ts';
+import type { Problem } from './schedule-spec.ts';
+import { SearchSteps, listStepsMax } from './search-steps.ts';
+
+/** As in Temporal: of more there are the first. */
+export const matchingTimesMax = 1_000;
+
+export type TimeRange = { readonly startMs: number; readonly endMs: number; readonly timesMax: number };
+
+export function matchingTimes(
+  spec: CompiledSpec,
+  { startMs, endMs, timesMax }: TimeRange,
+): { readonly timesMs: readonly number[] } | Problem {
+  const timesMs: number[] = [];
+  const steps = new SearchSteps(listStepsMax);
+  let afterMs = startMs;
+  while (timesMs.length < Math.min(timesMax, matchingTimesMax)) {
+    const next = searchNext(spec, afterMs, steps);
+    if (steps.areSpent) return tooManyExclusions;
+    if (next === undefined || next.nextMs > endMs) break;
+    timesMs.push(next.nextMs);
+    afterMs = next.nextMs;
+  }
+  return { timesMs };
+}
+
+const tooManyExclusions: Problem = {
+  problem: 'the schedule calendar specification has too many exclusions. Please modify the specification.',
+};

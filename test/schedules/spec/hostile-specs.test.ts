@@ -1,0 +1,97 @@
+/** Whoever may call a server may send it any spec: none of them holds it up. */
+import { describe, expect, test } from 'vitest';
+import { canonicalSpec } from '../../../src/schedules/spec/canonical-spec.ts';
+import { matchingTimes } from '../../../src/schedules/spec/matching-times.ts';
+import { nextTime } from '../../../src/schedules/spec/next-time.ts';
+import type { ScheduleSpec } from '../../../src/schedules/spec/schedule-spec.ts';
+import { fieldCharsMax, problemCharsMax, specEntriesMax, specRangesMax } from '../../../src/schedules/spec/spec-problems.ts';
+import { calendarOf, compiled, specOf, textOf } from './specs.ts';
+
+/** Many times what each takes on two busy cores. */
+const patienceMs = 5_000;
+const nowMs = Date.parse('2026-11-23T14:07:00Z');
+const zone = { timeZoneName: 'America/New_York' };
+
+function problemOf(part: Partial<ScheduleSpec>): string {
+  const result = canonicalSpec(specOf(part));
+  return 'problem' in result ? result.problem : 'none';
+}
+
+describe('what is too large is refused before it is parsed', () => {
+  const many = <T>(item: T, count: number): T[] => Array.from({ length: count }, () => item);
+  const range = { start: 1, end: 1, step: 1 };
+
+  test.each<[string, Partial<ScheduleSpec>, string]>([
+    [
+      'cron strings',
+      { cronStrings: many('* * * * *', specEntriesMax + 1) },
+      `10001 calendars, intervals and exclusions, and may have ${specEntriesMax}`,
+    ],
+    ['intervals', { intervals: many({ intervalMs: 1_000, phaseMs: 0 }, 100_001) }, '100001 calendars, intervals and exclusions'],
+    ['exclusions', { excludedCalendars: many(calendarOf({}), 100_001) }, '100001 calendars, intervals and exclusions'],
+    ['a field', { calendarTexts: [textOf({ second: '1,'.repeat(fieldCharsMax) })] }, `8000 characters, and each may have ${fieldCharsMax}`],
+    ['ranges', { calendars: [calendarOf({ second: many(range, 100_001) })] }, `ranges, and may have ${specRangesMax}`],
+    ['ranges of texts', { calendarTexts: many(textOf({ second: '1,'.repeat(999) }), 100) }, `ranges, and may have ${specRangesMax}`],
+  ])('%s', (_, part, problem) => expect(problemOf(part)).toContain(problem));
+
+  test('a problem is no longer than it may be', () => {
+    const wrong = problemOf({ calendars: [calendarOf({ second: many({ start: 60, end: 99, step: 1 }, 40_000) })] });
+    expect(wrong).toHaveLength(problemCharsMax);
+  });
+});
+
+describe('what is due never, or seldom, is searched for no longer than that', () => {
+  const [even, odd] = [0, 1].map((start) => calendarOf({ second: [{ start, end: 59, step: 2 }] }));
+  const wide = { start: 0, end: 2 ** 31 - 1, step: 1 };
+
+  test.each<[string, Partial<ScheduleSpec>, string | undefined]>([
+    ['30 February', { cronStrings: ['0 0 30 2 *'], ...zone }, undefined],
+    ['no hour', { calendars: [calendarOf({ hour: [] })] }, undefined],
+    ['no day that is both', { cronStrings: ['0 0 29 2 1 2028'], ...zone }, undefined],
+    ['an hour that is left out', { cronStrings: ['30 2 10 3 * 2030'], ...zone }, undefined],
+    ['all seconds but the excluded ones', { calendars: [calendarOf({})], excludedCalendars: [calendarOf({})], ...zone }, undefined],
+    ['even and odd exclusions', { calendars: [calendarOf({})], excludedCalendars: [even!, odd!], ...zone }, undefined],
+    [
+      'an exclusion of numbers beyond all fields',
+      { cronStrings: ['@daily'], excludedCalendars: [calendarOf({ year: [wide], month: [wide] })] },
+      undefined,
+    ],
+    [
+      'a step beyond all fields',
+      { calendars: [calendarOf({ month: [{ start: 3, end: 12, step: 2 ** 31 - 1 }] })] },
+      '2027-03-01T00:00:00.000Z',
+    ],
+    [
+      'seven years without it',
+      { calendars: [calendarOf({})], excludedCalendars: [calendarOf({ year: [{ start: 2026, end: 2032, step: 1 }] })], ...zone },
+      '2033-01-01T05:00:00.000Z',
+    ],
+    ['a start far away', { cronStrings: ['@daily'], startTimeMs: Date.UTC(9999, 11, 31) }, undefined],
+    ['a start beyond all dates', { cronStrings: ['@daily'], startTimeMs: 1e300, ...zone }, undefined],
+    ['a start long ago', { cronStrings: ['0 0 1 1 * 2030'], startTimeMs: -1e300, ...zone }, '2030-01-01T05:00:00.000Z'],
+    ['an interval of ages', { intervals: [{ intervalMs: 1e300, phaseMs: 0 }] }, undefined],
+  ])('%s', (_, part, expected) => {
+    const startedMs = performance.now();
+    const next = nextTime(compiled(part), nowMs);
+    expect(next && new Date(next.nextMs).toISOString()).toBe(expected);
+    expect(performance.now() - startedMs).toBeLessThan(patienceMs);
+  });
+
+  test('no moment at all', () => {
+    const daily = compiled({ cronStrings: ['@daily'], ...zone });
+    for (const afterMs of [NaN, Infinity, 1e300]) expect(nextTime(daily, afterMs)).toBeUndefined();
+    expect(matchingTimes(daily, { startMs: NaN, endMs: NaN, timesMax: NaN })).toEqual({ timesMs: [] });
+    expect(nextTime(daily, -Infinity)?.nextMs).toBe(Date.parse('1970-01-01T05:00Z'));
+  });
+
+  test('as many entries as there may be', () => {
+    const startedMs = performance.now();
+    const days = Array.from({ length: specEntriesMax / 2 }, (_, at) =>
+      textOf({ dayOfMonth: `${(at % 28) + 1}`, month: `${(at % 12) + 1}`, year: `${2050 + (at % 50)}` }),
+    );
+    const spec = compiled({ calendarTexts: days, excludedCalendarTexts: days.map((day) => ({ ...day, minute: '1' })), ...zone });
+    expect(nextTime(spec, nowMs)?.nextMs).toBe(Date.parse('2050-01-01T05:00Z'));
+    matchingTimes(spec, { startMs: nowMs, endMs: Infinity, timesMax: 1_000 });
+    expect(performance.now() - startedMs).toBeLessThan(patienceMs);
+  });
+});
