@@ -111,7 +111,8 @@ function leanField(type: protobuf.Type, field: protobuf.Field, declared: Readonl
   if (scalar !== undefined) return schemaField(type, field, { kind: 'scalar', scalar });
   if (!(resolvedType instanceof protobuf.Type)) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);
   const name = nameOf(resolvedType);
-  if (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration') {
+  // A list of times is a list of messages: few have one.
+  if (!field.repeated && (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration')) {
     const presence = timesWithPresence.includes(`${nameOf(type)}.${field.name}`);
     const kind = name === 'google.protobuf.Timestamp' ? 'timestamp' : 'duration';
     return schemaField(type, field, { kind }, presence ? 'optional' : undefined);

@@ -71,11 +71,19 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + command.task.length;
     case 'addTasks':
       return overheadBytes + sizeOfAll(command.tasks);
+    case 'recordActionClosed':
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);
       return overheadBytes + (close.kind === 'failed' ? size(close.failure) : close.kind === 'canceled' ? size(close.details) : 0);
     }
+    case 'createSchedule':
+    case 'updateSchedule':
+      return overheadBytes + command.definition.length + size(command.memo) + size(command.searchAttributes);
+    case 'patchSchedule':
+      return overheadBytes + command.patch.backfills.length * 100;
+    case 'deleteSchedule':
+    case 'describeSchedule':
     case 'pollUpdate':
     case 'endSpeculative':
     case 'deleteWorkflow':
@@ -125,6 +133,8 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'cancelActivityTask':
     case 'recordActivityHeartbeat':
     case 'recordChildClosed':
+    case 'recordActionClosed':
+    case 'deleteSchedule':
     case 'terminateWorkflow':
     case 'deleteWorkflow':
     case 'confirmLetter':

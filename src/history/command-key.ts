@@ -29,6 +29,12 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'resetActivity':
     case 'updateActivityOptions':
     case 'resetWorkflow':
+    case 'createSchedule':
+    case 'updateSchedule':
+    case 'patchSchedule':
+    case 'deleteSchedule':
+    case 'describeSchedule':
+    case 'recordActionClosed':
     case 'queryWorkflow':
     case 'describeWorkflow':
     case 'describeMutableState':

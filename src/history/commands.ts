@@ -15,6 +15,7 @@ import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
 import type { ResetWorkflow } from './reset/reset-commands.ts';
+import type { CreateSchedule, ScheduleRequest, StartedBySchedule } from './schedule/schedule-commands.ts';
 import type { FireTimer } from './timer/fire-timer-command.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update/update-commands.ts';
@@ -77,6 +78,8 @@ export type StartWorkflow = {
   readonly retentionMs?: number;
   readonly onConflict: OnConflict | undefined;
   readonly callbacks?: StartCallbacks;
+  /** Absent: no schedule starts it. */
+  readonly scheduled?: StartedBySchedule;
   /** Of a child: an open run that one of these runs of its parent has started makes way. Absent: none. */
   readonly replacesChildrenOf?: readonly string[];
 };
@@ -348,6 +351,9 @@ export type OutboxOutcome =
   | { readonly kind: 'done'; readonly nothingLeft?: string }
   | { readonly kind: 'childStarted'; readonly runId: string }
   | { readonly kind: 'childStartFailed'; readonly cause: 'already-exists' | 'namespace-not-found' }
+  /** `runId`: of the first run of its chain. */
+  | { readonly kind: 'actionStarted'; readonly runId: string }
+  | { readonly kind: 'actionFailed' }
   | { readonly kind: 'externalFailed'; readonly cause: 'not-found' | 'namespace-not-found' | 'signal-count-limit-exceeded' };
 
 /** A child closed for good (no successor run). Reply: Done, also when the parent is gone or does not know the child any more. */
@@ -361,7 +367,17 @@ export type RecordChildClosed = {
   readonly close: CloseOutcome;
 };
 
-/** How a run closed for good, for its parent. */
+/** A workflow that a schedule has started closed for good. Reply: Done, also when the schedule is gone or waits for it no more. */
+export type RecordActionClosed = {
+  readonly kind: 'recordActionClosed';
+  readonly key: RunKey;
+  readonly startId: number;
+  /** The first run of its chain. */
+  readonly workflow: WorkflowExecution;
+  readonly close: CloseOutcome;
+};
+
+/** How a run closed for good, for its parent or its schedule. */
 export type CloseOutcome =
   | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
   | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
@@ -442,10 +458,12 @@ export type DecidedRequest =
   | RecordActivityHeartbeat
   | ActivityOperationRequest
   | ResetWorkflow
+  | ScheduleRequest
   | DescribeWorkflow
   | DescribeMutableState
   | GetHistoryPosition
   | RecordChildClosed
+  | RecordActionClosed
   | ShardTaskRequest;
 
 /** What others ask a shard. */
@@ -467,8 +485,8 @@ export type OwnHistoryCommand =
 
 /** What the core decides. */
 export type HistoryCommand =
-  | Exclude<DecidedRequest, Start | ResetWorkflow>
-  | ((Start | ResetWorkflow) & RoomForRuns)
+  | Exclude<DecidedRequest, Start | ResetWorkflow | CreateSchedule>
+  | ((Start | ResetWorkflow | CreateSchedule) & RoomForRuns)
   | ResolvedCompletion
   | TimedQuery
   | OwnHistoryCommand;

@@ -24,6 +24,15 @@ import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow } from './query/query.ts';
 import type { HistoryReply } from './replies.ts';
 import { resetWorkflow } from './reset/reset-workflow.ts';
+import { refusedForSchedule } from './schedule/not-a-workflow.ts';
+import {
+  createSchedule,
+  deleteSchedule,
+  describeSchedule,
+  patchSchedule,
+  recordActionClosed,
+  updateSchedule,
+} from './schedule/schedule-decisions.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { fireTimer } from './timer/fire-timer.ts';
@@ -38,6 +47,8 @@ import { startWorkflowTask } from './workflow-task/start-workflow-task.ts';
 
 /** undefined: the answer comes later. */
 export function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
+  const refused = refusedForSchedule(command);
+  if (refused !== undefined) return refused;
   switch (command.kind) {
     case 'startWorkflow':
       return startWorkflow(draft, command);
@@ -91,6 +102,18 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return resetActivity(draft, command);
     case 'updateActivityOptions':
       return updateActivityOptions(draft, command);
+    case 'createSchedule':
+      return createSchedule(draft, command);
+    case 'updateSchedule':
+      return updateSchedule(draft, command);
+    case 'patchSchedule':
+      return patchSchedule(draft, command);
+    case 'deleteSchedule':
+      return deleteSchedule(draft, command);
+    case 'describeSchedule':
+      return describeSchedule(draft, command);
+    case 'recordActionClosed':
+      return recordActionClosed(draft, command);
     case 'resetWorkflow':
       return resetWorkflow(draft, command);
     case 'queryWorkflow':

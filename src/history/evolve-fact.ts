@@ -9,6 +9,7 @@ import { attachRequestId, evolveProblems } from './execution/evolve-execution.ts
 import type { Fact } from './record.ts';
 import { beginAgain } from './reset/evolve-reset.ts';
 import type { HistoryWire } from './replies.ts';
+import { evolveSchedule } from './schedule/evolve-schedule.ts';
 import type { Run } from './state.ts';
 import { evolveWorkflowTaskFact } from './workflow-task/evolve-workflow-task.ts';
 
@@ -59,6 +60,11 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return beginAgain(run, fact, nowMs);
     case 'runResetTo':
       run.resetRunId = fact.runId;
+      return;
+    case 'scheduleChanged':
+      return evolveSchedule(run, fact, wire);
+    case 'scheduledBy':
+      run.scheduledBy = fact.by;
       return;
     case 'timerFiredUnbuffered':
       unbufferTimer(run, fact.timerId, wire);

@@ -23,7 +23,7 @@ import type { Shard } from './shard.ts';
 import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { Run } from './state.ts';
-import { isLastMessage, type PendingTask, type Task } from './tasks.ts';
+import { isLastMessage, isNewsOfClose, type PendingTask, type Task } from './tasks.ts';
 import type { RunKey } from './commands.ts';
 
 export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
@@ -111,10 +111,10 @@ export function evolveRecorded(run: Run, { event, bytes }: RecordedEvent, wire: 
 }
 
 function pendingTask(record: HistoryRecord, task: Task): PendingTask {
-  if (task.kind !== 'notifyParent') return task;
+  if (!isNewsOfClose(task)) return task;
   const close = record.runs.find(({ runId }) => runId === task.key.runId)?.events.at(-1)?.event;
   const outcome = close !== undefined && closesRun(close) ? closeOutcome(close) : undefined;
-  assert(outcome !== undefined, 'news for a parent come with the close of their run');
+  assert(outcome !== undefined, 'news of a close come with it');
   return { ...task, outcome };
 }
 
@@ -195,8 +195,14 @@ export function rememberTask(run: Run, task: Task): void {
     case 'retention':
       run.retentionTaskId = task.taskId;
       return;
+    case 'scheduleWake':
+      if (run.schedule !== undefined) run.schedule = { ...run.schedule, wakeTaskId: task.taskId };
+      return;
     case 'notifyParent':
     case 'closeChild':
+    case 'startAction':
+    case 'endAction':
+    case 'notifySchedule':
     case 'scheduleChildFirstTask':
     case 'archiveExecution':
     case 'letterCheck':

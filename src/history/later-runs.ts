@@ -4,6 +4,7 @@
  */
 import type { RunView } from './state.ts';
 
-export function isLaterRun({ updates, startedWith, reset, resetRunId }: RunView): boolean {
-  return updates.size > 0 || startedWith !== undefined || reset !== undefined || resetRunId !== '';
+export function isLaterRun({ updates, startedWith, reset, resetRunId, schedule, scheduledBy }: RunView): boolean {
+  const isOfSchedule = schedule !== undefined || scheduledBy !== undefined;
+  return isOfSchedule || updates.size > 0 || startedWith !== undefined || reset !== undefined || resetRunId !== '';
 }

@@ -11,6 +11,8 @@ import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
+import type { ScheduleProgress } from '../schedules/schedule.ts';
+import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { BaseRun } from './state.ts';
 import type { Task } from './tasks.ts';
 
@@ -158,6 +160,22 @@ export type Fact =
   | { readonly kind: 'runReset'; readonly requestId: string; readonly bases: readonly BaseRun[] }
   /** That run goes on from an event of this one. */
   | { readonly kind: 'runResetTo'; readonly runId: string }
+  /** The run carries a schedule, which is so far now. */
+  | {
+      readonly kind: 'scheduleChanged';
+      /** undefined: as it was. */
+      readonly definition: Uint8Array | undefined;
+      readonly progress: ScheduleProgress;
+      /** What the last workflow came to; undefined: nothing new. */
+      readonly last: Pick<Schedule, 'lastCompletionResult' | 'continuedFailure'> | undefined;
+      /** Fields that are set, or without a value removed; undefined: none. */
+      readonly memo: Uint8Array | undefined;
+      readonly searchAttributes: Uint8Array | undefined;
+      /** When its next step is due; undefined: never, as it is. */
+      readonly wakeTimeMs: number | undefined;
+    }
+  /** A schedule has started the run's chain, and waits for its end. */
+  | { readonly kind: 'scheduledBy'; readonly by: ScheduledBy }
   /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
   /** They wait in the queues again. */
@@ -175,6 +193,8 @@ export function isLaterFact({ kind }: Fact): boolean {
     case 'activityRescheduled':
     case 'runReset':
     case 'runResetTo':
+    case 'scheduleChanged':
+    case 'scheduledBy':
       return true;
     default:
       return false;

@@ -4,6 +4,8 @@ import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEvent } from './events.ts';
+import type { ScheduleChanged, ScheduleDescription } from './schedule/schedule-commands.ts';
+import type { ScheduleWire } from './schedule/schedule-wire.ts';
 import type { TaskList } from './shard-tasks/shard-task-commands.ts';
 import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
@@ -29,6 +31,8 @@ export type Rejection =
   | { readonly reason: 'no-room'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause CONCURRENT_LIMIT */
   | { readonly reason: 'too-many-updates'; readonly message: string }
+  /** NOT_FOUND + NotFoundFailure */
+  | { readonly reason: 'schedule-not-found'; readonly message: string }
   /** NOT_FOUND + NotFoundFailure */
   | { readonly reason: 'update-not-found'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause BUSY_WORKFLOW */
@@ -321,6 +325,8 @@ export type HistoryReply =
   | StartedWorkflowTask
   | SignaledReply
   | ChildFound
+  | ScheduleChanged
+  | ScheduleDescription
   | CompletedWorkflowTask
   | StartedActivityTask
   | HeartbeatReply
@@ -362,6 +368,12 @@ export type HistoryReplyTo = {
   readonly resetActivity: Done;
   readonly updateActivityOptions: ActivityOptionsUpdated;
   readonly resetWorkflow: WorkflowReset;
+  readonly createSchedule: ScheduleChanged;
+  readonly updateSchedule: ScheduleChanged;
+  readonly patchSchedule: ScheduleChanged;
+  readonly deleteSchedule: Done;
+  readonly describeSchedule: ScheduleDescription;
+  readonly recordActionClosed: Done;
   readonly queryWorkflow: QueryReply;
   readonly updateWorkflow: UpdateReply;
   readonly pollUpdate: UpdateReply;
@@ -380,6 +392,7 @@ export type HistoryReplyTo = {
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
 export interface HistoryWire extends SearchAttributeWire {
+  readonly schedules: ScheduleWire;
   encodeEvent(event: HistoryEvent): Uint8Array;
   /** Throws what no program has written. */
   decodeEvent(event: Uint8Array): HistoryEvent;

@@ -19,6 +19,7 @@ import type {
   WorkflowExecutionStartedAttributes,
 } from './generated/public-api.ts';
 import { Pending, type PendingView } from './pending.ts';
+import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
 import type { TimerView } from './timer/timer-queue.ts';
 
@@ -80,10 +81,10 @@ export function childStartKey(parent: { readonly runId: string; readonly initiat
 }
 
 /**
- * What an execution is; the first event of each of its runs says so. Schedules and batch jobs join here: on the same journals and by the
+ * What an execution is; the record that begins a run says so. Batch jobs join here: on the same journals and by the
  * same rules of commit, but begun, closed and described in their own way. Whoever treats them differently chooses exhaustively by it.
  */
-export type Archetype = 'workflow';
+export type Archetype = 'workflow' | 'schedule';
 
 /** What the first event fixes for the life of a run. */
 export type RunStart = {
@@ -275,6 +276,10 @@ export type Run = {
   reset: Reset | undefined;
   /** The last run that goes on from one of its events; '' = none. */
   resetRunId: string;
+  /** Of a schedule's run. */
+  schedule: Schedule | undefined;
+  /** The schedule that has started its chain; undefined: none has. */
+  scheduledBy: ScheduledBy | undefined;
   /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
@@ -341,6 +346,8 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     retentionTaskId: 0,
     reset: undefined,
     resetRunId: '',
+    schedule: undefined,
+    scheduledBy: undefined,
     callbacks: noCallbacks,
     signalRequestIds: new Pending(),
     updates: new Pending(),

@@ -63,6 +63,12 @@ export type TransferTask =
   | OutboxOf<'notifyParent'>
   /** Parent close policy 1 TERMINATE or 3 REQUEST_CANCEL for one child. */
   | (OutboxOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 })
+  /** An action of a schedule: its workflow is to begin. */
+  | (OutboxOf<'startAction'> & { readonly startId: number; readonly target: RunKey })
+  /** The workflow of an earlier action makes way. `target`: the first run of its chain. */
+  | (OutboxOf<'endAction'> & { readonly startId: number; readonly target: RunKey; readonly terminates: boolean })
+  /** This run, which a schedule has started, closed for good: tell the schedule. */
+  | (OutboxOf<'notifySchedule'> & { readonly schedule: RunKey; readonly startId: number })
   /** A completion callback of a closed run: one attempt to call it. `stamp`: which attempt; `destination`: whom it calls, `https://host:port`. */
   | (TransferOf<'invokeCallback'> & { readonly callbackId: string; readonly stamp: number; readonly destination: string })
   /** A database has refused the row of List. Never pending but for its letter: it comes into the line of its queue at once. */
@@ -103,7 +109,9 @@ export type TimerTask =
   /** The run's retention would be over, but its archive task, or a callback, has become a letter: is that still in its queue? */
   | TimerOf<'letterCheck'>
   /** The pause after a failed attempt at a completion callback is over. `stamp`: the next attempt's. */
-  | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number });
+  | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number })
+  /** A schedule has something to do, or is to go. */
+  | TimerOf<'scheduleWake'>;
 
 export type InvokeCallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
 export type CallbackBackoffTask = Extract<TimerTask, { readonly kind: 'callbackBackoff' }>;
@@ -111,12 +119,16 @@ export type CallbackBackoffTask = Extract<TimerTask, { readonly kind: 'callbackB
 export type Task = TransferTask | TimerTask;
 
 /**
- * A transfer task as it waits. `evolve` gives the news for a parent what the close in the same record says: so the news can be told, and
+ * A transfer task as it waits. `evolve` gives the news of a close what the close in the same record says: so the news can be told, and
  * its task ended, without a change of the run that closed.
  */
-export type PendingTransfer =
-  | Exclude<TransferTask, OutboxOf<'notifyParent'>>
-  | (OutboxOf<'notifyParent'> & { readonly outcome: CloseOutcome });
+export type PendingTransfer = Exclude<TransferTask, NewsOfClose> | (NewsOfClose & { readonly outcome: CloseOutcome });
+
+export type NewsOfClose = Extract<TransferTask, { readonly kind: 'notifyParent' | 'notifySchedule' }>;
+
+export function isNewsOfClose(task: Task): task is NewsOfClose {
+  return task.kind === 'notifyParent' || task.kind === 'notifySchedule';
+}
 
 export type PendingTask = PendingTransfer | TimerTask;
 
@@ -161,6 +173,19 @@ export function isOfLaterKind(task: Task): boolean {
     case 'callbackBackoff':
     case 'invokeCallback':
     case 'upsertVisibility':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Nor those that read records up to schema 5, and state up to schema 4. */
+export function isOfSchedule(task: Task): boolean {
+  switch (task.kind) {
+    case 'startAction':
+    case 'endAction':
+    case 'notifySchedule':
+    case 'scheduleWake':
       return true;
     default:
       return false;

@@ -223,6 +223,34 @@ function updateAnswers(prng: Prng, updates: readonly string[]): { readonly comma
   return { commands: placed.map(({ id }) => ({ commandType: 14, protocolMessageCommandAttributes: { messageId: id } })), messages };
 }
 
+const scheduleId = (prng: Prng): string => `s${prng.int(0, 9)}`;
+const ofSchedule = (prng: Prng): Plain => ({ namespace, scheduleId: scheduleId(prng), identity: 'fuzz' });
+
+/** Seconds and minutes, so that some of them act. */
+const schedule: Template = (prng, world) => ({
+  spec: {
+    ...maybe(prng, 0.8, () => ({ interval: [{ interval: duration(prng.pick([1_000, 60_000])), phase: duration(prng.int(0, 999)) }] })),
+    ...maybe(prng, 0.2, () => ({ cronString: [prng.pick(['* * * * *', '@every 5s', 'CRON_TZ=Europe/London 0 12 * * MON-FRI'])] })),
+    ...maybe(prng, 0.2, () => ({ structuredCalendar: [{ second: [{ start: 0, end: 59, step: 7 }], hour: [{ start: 0, end: 23 }] }] })),
+    ...maybe(prng, 0.2, () => ({ excludeStructuredCalendar: [{ second: [{ start: prng.int(0, 59) }] }] })),
+    ...maybe(prng, 0.2, () => ({ jitter: duration(prng.int(0, 2_000)) })),
+    ...maybe(prng, 0.1, () => ({ timezoneName: 'America/New_York' })),
+  },
+  action: {
+    startWorkflow: { workflowId: world.workflowId(), workflowType, taskQueue: taskQueue(prng, world), input: payloads(prng) },
+  },
+  policies: { overlapPolicy: prng.int(0, 6), pauseOnFailure: prng.chance(0.2), catchupWindow: duration(60_000) },
+  state: { paused: prng.chance(0.2), limitedActions: prng.chance(0.5), remainingActions: prng.int(0, 5), notes: 'n' },
+});
+const schedulePatch = (prng: Prng): Plain => ({
+  ...maybe(prng, 0.4, () => ({ triggerImmediately: { overlapPolicy: prng.int(0, 6) } })),
+  ...maybe(prng, 0.3, () => ({
+    backfillRequest: [{ startTime: { seconds: 1_700_000_000 }, endTime: { seconds: 1_700_000_000 + prng.int(0, 90) }, overlapPolicy: 6 }],
+  })),
+  ...maybe(prng, 0.3, () => ({ pause: 'p' })),
+  ...maybe(prng, 0.3, () => ({ unpause: 'u' })),
+});
+
 const completion: Template = (prng, world) => ({
   namespace,
   taskToken: world.usedToken(),
@@ -279,6 +307,35 @@ export const templates: Readonly<Record<string, Template>> = {
       ],
     };
   },
+  CreateSchedule: (prng, world) => ({
+    namespace,
+    scheduleId: scheduleId(prng),
+    requestId: requestId(prng),
+    schedule: schedule(prng, world),
+    ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
+    ...maybe(prng, 0.3, () => ({ searchAttributes: searchAttributes(prng) })),
+    ...maybe(prng, 0.2, () => ({ initialPatch: schedulePatch(prng) })),
+  }),
+  UpdateSchedule: (prng, world) => ({
+    ...ofSchedule(prng),
+    schedule: schedule(prng, world),
+    ...maybe(prng, 0.3, () => ({ conflictToken: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, prng.int(1, 4)) })),
+    ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
+    ...maybe(prng, 0.3, () => ({ searchAttributes: searchAttributes(prng) })),
+  }),
+  PatchSchedule: (prng) => ({ ...ofSchedule(prng), patch: schedulePatch(prng) }),
+  DescribeSchedule: ofSchedule,
+  DeleteSchedule: ofSchedule,
+  ListScheduleMatchingTimes: (prng) => ({
+    ...ofSchedule(prng),
+    startTime: { seconds: 0 },
+    endTime: { seconds: prng.int(1, 4_000_000_000) },
+  }),
+  ListSchedules: (prng, world) => {
+    const { pageSize, ...rest } = list(prng, world);
+    return { ...rest, maximumPageSize: pageSize, query: prng.pick(['', "ScheduleId STARTS_WITH 's' AND TemporalSchedulePaused = false"]) };
+  },
+  CountSchedules: (prng) => ({ namespace, query: prng.pick(['', 'FuzzInt > 6']) }),
   GetWorkflowExecutionHistory: (prng, world) => ({
     ...named(prng, world),
     maximumPageSize: prng.pick([0, 1, 5]),

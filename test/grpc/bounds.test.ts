@@ -129,6 +129,13 @@ function extremesOf(field: protobuf.Field): readonly Extreme[] {
   return same(0, 1, -1, 2, 99, 2 ** 31 - 1, -(2 ** 31));
 }
 
+const plainSchedule = {
+  spec: { interval: [{ interval: { seconds: 1_000_000_000_000 } }] },
+  action: { start_workflow: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' } } },
+};
+/** What of a schedule comes in lists: one of each. */
+const listsOfSchedules: ReadonlySet<string> = new Set(['structured_calendar', 'second', 'backfill_request']);
+
 /** A valid request of each method whose numbers are tried. The path to a command's attributes chooses the command. */
 const valid: Readonly<Record<string, Record<string, unknown>>> = {
   StartWorkflowExecution: {
@@ -162,6 +169,8 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
       paths: ['schedule_to_close_timeout', 'schedule_to_start_timeout', 'start_to_close_timeout', 'heartbeat_timeout'],
     },
   },
+  CreateSchedule: { schedule_id: 's', request_id: 'r', schedule: plainSchedule },
+  ListScheduleMatchingTimes: { schedule_id: 's', start_time: { seconds: 1 }, end_time: { seconds: 2 } },
   RespondQueryTaskCompleted: { completed_type: 1 },
   RespondActivityTaskFailed: { failure: { message: 'm', application_failure_info: { type: 't' } } },
 };
@@ -213,6 +222,7 @@ const forTheShard: ReadonlySet<HistoryCommand['kind']> = new Set([
   'completeWorkflowTask',
   'failWorkflowTask',
   'failActivityTask',
+  'createSchedule',
 ]);
 
 beforeAll(async () => {
@@ -270,6 +280,9 @@ function put(target: Record<string, unknown>, path: readonly string[], value: un
   if (rest.length === 0) target[first] = value;
   // A map's values: one of any name.
   else if (first === 'query_results') target[first] = { x: Object.fromEntries([[rest[0], value]]) };
+  else if (first === 'interval') put((target[first] as [Record<string, unknown>])[0], rest, value);
+  else if (first === 'backfill_request') target[first] = [{ start_time: { seconds: 1 }, end_time: { seconds: 2 }, [rest[0] ?? '']: value }];
+  else if (listsOfSchedules.has(first)) put((((target[first] ??= [{}]) as unknown[])[0] ?? {}) as Record<string, unknown>, rest, value);
   else put((target[first] ??= {}) as Record<string, unknown>, rest, value);
 }
 

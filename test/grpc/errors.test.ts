@@ -31,6 +31,7 @@ const rows: {
   'workflow-closed': [{ reason: 'workflow-closed', message: 'workflow execution already completed' }, codes.NOT_FOUND, notFound],
   'task-not-found': [{ reason: 'task-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
   'activity-not-found': [{ reason: 'activity-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
+  'schedule-not-found': [{ reason: 'schedule-not-found', message: 'schedule not found' }, codes.NOT_FOUND, notFound],
   'already-started': [
     { reason: 'already-started', message: 'm', startRequestId: 'r', runId, firstExecutionRunId: runId },
     codes.ALREADY_EXISTS,

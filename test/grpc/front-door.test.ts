@@ -99,7 +99,7 @@ test('a real client connects and learns the capabilities', async () => {
     encodedFailureAttributes: true,
   });
   expect(info.capabilities?.eagerWorkflowStart ?? false).toBe(false);
-  expect(info.capabilities?.supportsSchedules ?? false).toBe(false);
+  expect(info.capabilities?.supportsSchedules).toBe(true);
   const cluster = await connection.workflowService.getClusterInfo({});
   expect(cluster).toMatchObject({
     serverVersion: '1.32.0',

@@ -21,7 +21,8 @@ const built = new Set(
    PauseActivity UnpauseActivity ResetActivity UpdateActivityOptions
    ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
    CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes DeleteNamespace
-   UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation ResetWorkflowExecution`.split(
+   UpdateNamespace DeprecateNamespace UpdateWorkflowExecution PollWorkflowExecutionUpdate ExecuteMultiOperation ResetWorkflowExecution
+   CreateSchedule DescribeSchedule UpdateSchedule PatchSchedule DeleteSchedule ListSchedules CountSchedules ListScheduleMatchingTimes`.split(
     /\s+/,
   ),
 );

@@ -24,6 +24,7 @@ import {
   startChild,
   updateWorkflow,
 } from './shard-under-test.ts';
+import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
 import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 
 /** Heartbeats have a test of their own: each one counts as a transition of its run's state. */
@@ -226,6 +227,44 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   },
   resetWorkflow: {
     request: (shard) => shard.resetCommand(4),
+    second: 'same',
+  },
+  createSchedule: { request: () => createSchedule(), second: 'same' },
+  updateSchedule: {
+    request: (shard) => {
+      shard.request(createSchedule());
+      return updateSchedule({ conflictToken: 1 });
+    },
+    second: 'same',
+  },
+  patchSchedule: {
+    request: (shard) => {
+      shard.request(createSchedule());
+      return patchSchedule({ trigger: { timeMs: 0, overlapPolicy: 0 } });
+    },
+    second: 'same',
+  },
+  deleteSchedule: {
+    request: (shard) => {
+      shard.request(createSchedule());
+      return { kind: 'deleteSchedule', key: aScheduleKey };
+    },
+    second: refused('schedule-not-found'),
+  },
+  describeSchedule: {
+    request: (shard) => {
+      shard.request(createSchedule());
+      return { kind: 'describeSchedule', key: aScheduleKey };
+    },
+    second: 'same',
+  },
+  recordActionClosed: {
+    request: (shard) => {
+      shard.request(createSchedule());
+      shard.request(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: 0 } }));
+      const close = { kind: 'completed', result: details } as const;
+      return { kind: 'recordActionClosed', key: aScheduleKey, startId: 1, workflow: { workflowId: 'w', runId: 'r' }, close };
+    },
     second: 'same',
   },
   updateActivityOptions: {

@@ -9,6 +9,7 @@ import {
   bytes,
   completeWorkflow,
   continueAsNew,
+  failWorkflow,
   fields,
   key,
   ShardUnderTest,
@@ -32,19 +33,6 @@ const policy = {
 };
 const minute = 60_000;
 
-function failWorkflow(change: Partial<FailureFacts> = {}): WorkflowCommand {
-  const facts = { kind: 'application', type: 'Passing', nonRetryable: false, nextRetryDelayMs: 0, message: 'no', ...change } as const;
-  return {
-    type: 'failWorkflowExecution',
-    userMetadata: undefined,
-    attributes: {
-      failure: {
-        facts,
-        bytes: historyWire.encodeFailure({ message: 'no', cause: undefined, info: { kind: 'server', nonRetryable: false } }),
-      },
-    },
-  };
-}
 const failure = historyWire.encodeFailure({ message: 'no', cause: undefined, info: { kind: 'server', nonRetryable: false } });
 
 /** With its first workflow task completed by this command. */

@@ -12,12 +12,23 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { Fact, HistoryRecord } from '../../src/history/record.ts';
 import { recordSchema } from '../../src/history/record.ts';
 import { isTimer, type Task } from '../../src/history/tasks.ts';
-import { laterTasks } from '../topics/codec/full-state.ts';
+import { laterTasks, type scheduleTasks } from '../topics/codec/full-state.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { overlapPolicy } from '../../src/schedules/schedule.ts';
 import { asideAndBack, chains, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
-import { bytes, namespaceId, protocolMessage, ShardUnderTest, updateWorkflow } from './shard-under-test.ts';
+import { createSchedule, patchSchedule } from './schedule-commands.ts';
+import {
+  bytes,
+  completeWorkflow,
+  failWorkflow,
+  fields,
+  namespaceId,
+  protocolMessage,
+  ShardUnderTest,
+  updateWorkflow,
+} from './shard-under-test.ts';
 
 /** Facts that came later stand in files of their own: what was written once stays as it is. */
 const earlier = ['golden/history-journal-v1', 'golden/history-journal-v1-put-aside'] as const;
@@ -90,7 +101,11 @@ test.each(earlier)('written again in the newest form, it still means the same: %
 
 test('neither the golden files nor their programs leave anything out', () => {
   // Completion callbacks come with schema 5, what operators do to activities and resets with schema 6.
-  const facts: { readonly [Kind in Exclude<Fact['kind'], 'callbackAttempted' | (LaterFact | ResetFact)['kind']>]: true } = {
+  const facts: {
+    readonly [
+      Kind in Exclude<Fact['kind'], 'callbackAttempted' | 'scheduleChanged' | 'scheduledBy' | (LaterFact | ResetFact)['kind']>
+    ]: true;
+  } = {
     startRequest: true,
     workflowTaskScheduled: true,
     workflowTaskHeartbeat: true,
@@ -112,7 +127,7 @@ test('neither the golden files nor their programs leave anything out', () => {
     runTakenBack: true,
     runForgotten: true,
   };
-  const tasks: { readonly [Kind in Exclude<Task['kind'], (typeof laterTasks)[number]['kind']>]: true } = {
+  const tasks: { readonly [Kind in Exclude<Task['kind'], (typeof laterTasks | typeof scheduleTasks)[number]['kind']>]: true } = {
     workflowTask: true,
     activityTask: true,
     startChild: true,
@@ -264,6 +279,43 @@ test('schema 6 is still read, and means what it meant: a run that goes on from a
   const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
   expect(facts).toEqual(expect.arrayContaining(['runReset', 'runResetTo'] satisfies readonly ResetFact['kind'][]));
 });
+
+test('schema 6 is still read, and means what it meant: schedules, and workflows that they have started', () => {
+  const { records, core } = schedules();
+  const values = recordsOf('golden/history-journal-v6-schedules');
+  expect(records.map((record) => historyCodec.encode(record).value)).toEqual(values);
+  const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
+  expect(facts).toEqual(expect.arrayContaining(['scheduleChanged', 'scheduledBy'] satisfies readonly Fact['kind'][]));
+  const read = new HistoryCore({ wire: historyWire });
+  for (const [i, value] of values.entries()) read.evolve(historyCodec.decode(value, records[i]!.schema));
+  expect(read.canonicalState()).toBe(core.canonicalState());
+});
+
+/** One workflow fails and pauses it, the next one completes, another is under way as a cancelled one and its start wait to be told. */
+function schedules(): ShardUnderTest {
+  const { bufferAll, cancelOther } = overlapPolicy;
+  const shard = new ShardUnderTest();
+  const state = { paused: false, notes: 'not yet', limitedActions: true, remainingActions: 9 };
+  shard.ask(
+    createSchedule({
+      retentionMs: 0,
+      state,
+      memo: fields({ kept: '"memo"' }),
+      searchAttributes: fields({ CustomKeywordField: '"red"' }),
+      defined: { policies: { overlapPolicy: bufferAll, pauseOnFailure: true } },
+    }),
+  );
+  shard.fireNextTimer();
+  shard.pumpOutbox();
+  shard.complete(shard.pollWorkflowTask(), [failWorkflow()]);
+  shard.pumpOutbox();
+  shard.ask(patchSchedule({ unpause: 'again', backfills: [{ fromMs: 0, toMs: 120_000, overlapPolicy: bufferAll }] }));
+  shard.pumpOutbox();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  shard.pumpOutbox();
+  shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: cancelOther } }, 'trigger'));
+  return shard;
+}
 
 test('schema 6 is still read, and means what it meant: runs with a retry policy and a cron schedule', () => {
   const { records, core } = chains();

@@ -10,6 +10,7 @@ import type { UpdateMessage } from '../../src/history/update/update-commands.ts'
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
 import {
   activityRef,
   bytes,
@@ -161,6 +162,26 @@ export const programStep = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('reset' as const), id: fc.nat(2), run: number, finish: number, signals: fc.boolean() }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('scheduled' as const),
+      how: fc.constantFrom('create' as const, 'create' as const, 'update' as const, 'pause' as const, 'unpause' as const),
+      overlap: fc.integer({ min: 1, max: 6 }),
+      intervalMs: fc.constantFrom(1000, 5000),
+      pauseOnFailure: fc.boolean(),
+      actions: fc.constantFrom(undefined, undefined, 1, 3),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('act' as const),
+      how: fc.constantFrom('trigger' as const, 'trigger' as const, 'backfill' as const, 'delete' as const),
+      overlap: fc.nat(6),
+      repeat: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -178,7 +199,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset', 'scheduled', 'act'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -340,6 +361,10 @@ export class Program {
       }
       case 'reset':
         return this.#reset(step);
+      case 'scheduled':
+        return this.#schedule(step);
+      case 'act':
+        return this.#act(step);
       case 'update':
         return this.#update(step);
       case 'endSpeculative': {
@@ -349,6 +374,27 @@ export class Program {
         shard.ask({ kind: 'endSpeculative', key, scheduledEventId, sinceMs, because: 'scheduleToStart', jitter: 0.5 });
       }
     }
+  }
+
+  #schedule({ how, overlap, intervalMs, pauseOnFailure, actions }: Extract<ProgramStep, { readonly do: 'scheduled' }>): void {
+    const { shard } = this;
+    const defined = { intervalMs, policies: { overlapPolicy: overlap, pauseOnFailure } };
+    const state = { paused: false, notes: '', limitedActions: actions !== undefined, remainingActions: actions ?? 0 };
+    const requestId = shard.newRequestId();
+    if (how === 'create') shard.ask(createSchedule({ newRunId: shard.newRunId(), requestId, defined, state }));
+    else if (how === 'update') shard.ask(updateSchedule({ requestId, defined, state }));
+    else shard.ask(patchSchedule(how === 'pause' ? { pause: 'paused' } : { unpause: 'goes on' }, requestId));
+  }
+
+  #lastPatch = 'none';
+
+  #act({ how, overlap, repeat }: Extract<ProgramStep, { readonly do: 'act' }>): void {
+    const { shard } = this;
+    if (!repeat) this.#lastPatch = shard.newRequestId();
+    const backfills = [{ fromMs: shard.nowMs - 20_000, toMs: shard.nowMs, overlapPolicy: overlap }];
+    if (how === 'delete') shard.ask({ kind: 'deleteSchedule', key: aScheduleKey });
+    else if (how === 'backfill') shard.ask(patchSchedule({ backfills }, this.#lastPatch));
+    else shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: overlap } }, this.#lastPatch));
   }
 
   /** Of the current run, or, seldom, of any that there ever was. */

@@ -16,6 +16,7 @@ import type { Description } from '../../src/history/replies.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { timersOf } from '../../src/history/timer/timers-of.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { aScheduleKey } from './schedule-commands.ts';
 import { fewerKinds, Program, programStep } from './random-program.ts';
 import { namespaceId, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
@@ -170,6 +171,21 @@ function expirationOf(
   return reset.eventTimeMs + workflowExecutionTimeoutMs;
 }
 
+/** A schedule waits for workflows that are open, and hears of the end of each. */
+function checkSchedule(shard: ShardUnderTest): void {
+  const reply = shard.ask({ kind: 'describeSchedule', key: aScheduleKey });
+  if (reply?.kind !== 'scheduleDescription') return;
+  const { running, starting, buffered } = reply.progress;
+  for (const { workflowId, runId } of running) {
+    const current = shard.ask({ kind: 'describeWorkflow', key: { namespaceId, workflowId, runId: '' } });
+    const open = current?.kind === 'description' && current.status === 1 ? current.firstRunId : 'none';
+    expect(open, 'who is waited for is open').toBe(runId);
+  }
+  expect(starting, 'whoever is to begin has begun').toEqual([]);
+  expect(running.length).toBeLessThanOrEqual(1);
+  if (buffered.length > 0) expect(running, 'somebody is waited for').toHaveLength(1);
+}
+
 /** What waits for a worker is in a queue, and nothing else is. */
 function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities, aside }: Description): void {
   const tasks = [...shard.core.pendingTransferTasks()].filter((task) => task.key.runId === key.runId);
@@ -212,13 +228,14 @@ function checkNobodySleeps(shard: ShardUnderTest): void {
 
 /** All that is open is ended, all that waits has its time: nothing of it is left, in state or beside it. */
 function checkNothingStays(shard: ShardUnderTest): void {
+  shard.ask({ kind: 'deleteSchedule', key: aScheduleKey });
   for (let round = 0; round < 4; round++) {
     for (const runId of shard.runIds())
       shard.ask(terminateWorkflow({ key: { namespaceId, workflowId: workflowIdOf(shard.events(runId)), runId } }));
     shard.pumpOutboxIfPossible();
     shard.advance(3 * 3_600_000);
     shard.fireDueTimers();
-    shard.ask({ kind: 'flushFinishedTasks' });
+    flushAll(shard);
   }
   const { core, records } = shard;
   const nothing = new Shard();
@@ -229,6 +246,14 @@ function checkNothingStays(shard: ShardUnderTest): void {
   if (records.some(({ schema }) => schema >= recordSchemaLaterRuns)) nothing.hasLaterRuns = true;
   expect(core.canonicalState()).toBe(canonicalText(nothing));
   expect(core.canonicalVolatile()).toBe(new HistoryCore({ wire: historyWire }).canonicalVolatile());
+}
+
+/** One record takes no more of them than it may. */
+function flushAll(shard: ShardUnderTest): void {
+  for (let left = Infinity; shard.transfers().length < left;) {
+    left = shard.transfers().length;
+    shard.ask({ kind: 'flushFinishedTasks' });
+  }
 }
 
 function checkAll(shard: ShardUnderTest): void {
@@ -246,6 +271,7 @@ function checkAll(shard: ShardUnderTest): void {
     expect(inBackoff ? [] : unseen.map(({ type }) => type), 'news without a workflow task').toEqual([]);
   }
   checkChains(shard);
+  checkSchedule(shard);
   checkNobodySleeps(shard);
   checkNothingStays(shard);
 }

@@ -9,6 +9,7 @@
  */
 import type { ActivityOptionsChange } from '../../src/history/activity/activity-commands.ts';
 import assert from 'node:assert/strict';
+import type { FailureFacts } from '../../src/history/failure.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type {
   CompleteWorkflowTask,
@@ -495,6 +496,20 @@ export function deleteWorkflow(runKey: RunKey = key): DeleteWorkflow {
 
 export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
+}
+
+export function failWorkflow(change: Partial<FailureFacts> = {}): WorkflowCommand {
+  const facts = { kind: 'application', type: 'Passing', nonRetryable: false, nextRetryDelayMs: 0, message: 'no', ...change } as const;
+  return {
+    type: 'failWorkflowExecution',
+    userMetadata: undefined,
+    attributes: {
+      failure: {
+        facts,
+        bytes: historyWire.encodeFailure({ message: 'no', cause: undefined, info: { kind: 'server', nonRetryable: false } }),
+      },
+    },
+  };
 }
 
 /** An encoded Memo or SearchAttributes: a JSON text for each name. */

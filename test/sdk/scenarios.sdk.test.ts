@@ -17,6 +17,7 @@ import { identityScenarios } from './scenarios/identity.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { resetScenarios } from './scenarios/reset.ts';
+import { scheduleScenarios } from './scenarios/schedules.ts';
 import { signalScenarios } from './scenarios/signals.ts';
 import { timerScenarios } from './scenarios/timers.ts';
 import { updateScenarios } from './scenarios/updates.ts';
@@ -44,6 +45,7 @@ const scenarios: readonly Scenario[] = [
   ...workflowTaskScenarios,
   ...readingScenarios,
   ...resetScenarios,
+  ...scheduleScenarios,
 ];
 
 test('there are at least 40 scenarios, each with a name of its own', () => {

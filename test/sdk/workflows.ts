@@ -121,6 +121,12 @@ export async function waitForCancel(): Promise<void> {
 }
 
 /** Notices the cancel request and completes all the same. */
+export async function waitForFinish(): Promise<void> {
+  let isFinished = false;
+  wf.setHandler(finish, () => void (isFinished = true));
+  await wf.condition(() => isFinished);
+}
+
 export async function surviveCancel(): Promise<string> {
   const outcome = await outcomeOf(wf.condition(() => false));
   return `survived ${outcome}`;

@@ -66,9 +66,14 @@ export const directions: readonly Direction[] = [
     reason: 'the kernel is the leaf on which every part stands',
     wayOut: 'move the code to the folder that needs it, or the import out of it',
   },
-  { from: 'src/history/', may: ['src/history/', 'src/kernel/'], ...core },
+  { from: 'src/history/', may: ['src/history/', 'src/schedules/', 'src/kernel/'], ...core },
   { from: 'src/matching/', may: ['src/matching/', 'src/kernel/'], ...core },
-  { from: 'src/schedules/', may: ['src/schedules/', 'src/kernel/'], ...core },
+  {
+    from: 'src/schedules/',
+    may: ['src/schedules/', 'src/kernel/'],
+    reason: 'when a schedule is due and what it does next is the same whoever keeps it',
+    wayOut: 'hand the value in; what is written of a schedule belongs into src/history/schedule',
+  },
   { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
   {
     from: 'src/deadletters/filter/',
@@ -85,7 +90,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/visibility/',
-    may: ['src/visibility/', 'src/filter/', 'src/kernel/'],
+    may: ['src/visibility/', 'src/filter/', 'src/kernel/', 'src/schedules/'],
     reason: 'what a filter means depends on no database and on no actor',
     wayOut: 'hand the value in; SQL belongs into src/database',
   },
@@ -237,7 +242,7 @@ export const directions: readonly Direction[] = [
     from: 'src/grpc/',
     may: [
       ...['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
-      'src/deadletters/filter/',
+      ...['src/deadletters/filter/', 'src/schedules/'],
     ],
     mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
@@ -256,7 +261,7 @@ export const directions: readonly Direction[] = [
     reason: 'what keeps archived histories knows its port and nothing of the cores',
     wayOut: 'carry what it needs through the port (src/actors/archiver.ts)',
   },
-  { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
+  { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], mayTypes: ['src/schedules/'], ...support },
   { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },
   {
     from: 'src/config/',

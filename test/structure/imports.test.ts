@@ -95,7 +95,6 @@ describe('what src exports', () => {
   /** Whole rooms that nobody enters but tests, and why. */
   const earlyRooms = new Map([
     ['src/peers/', 'asks as bytes; links between processes come later, until then the tests send asks through them'],
-    ['src/schedules/spec/', 'when a schedule is due; the actors of schedules come next'],
   ]);
   const isEarly = (file: string): boolean => [...earlyRooms.keys()].some((room) => file.startsWith(room));
 

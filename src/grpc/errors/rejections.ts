@@ -29,6 +29,7 @@ export function historyRejection(rejection: Rejection): StatusError {
     case 'task-not-found':
     case 'activity-not-found':
     case 'update-not-found':
+    case 'schedule-not-found':
       return notFound(rejection.message);
     case 'already-started':
       return alreadyStarted(rejection.message, rejection);

@@ -10,6 +10,7 @@ import {
   ReplicationState,
   ResetReapplyExcludeType,
   ResetReapplyType,
+  ScheduleOverlapPolicy,
   TaskQueueKind,
   TaskQueueType,
   UpdateWorkflowExecutionLifecycleStage,
@@ -17,6 +18,7 @@ import {
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
 } from '../../wire/generated/lean/enums.ts';
+import { durationMsMax } from '../../kernel/duration.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 
 /**
@@ -52,6 +54,7 @@ const executionTimeout = notNegative('edge', 'An invalid WorkflowExecutionTimeou
 const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration');
 const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
 const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
+const overlapPolicy = known(ScheduleOverlapPolicy, 'ScheduleOverlapPolicy');
 const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
 const executionStatuses = new Set<number>(Object.values(WorkflowExecutionStatus));
 const retention: Bound = {
@@ -84,6 +87,41 @@ export const bounds = {
   'Message.event_id': anything('the order of messages is that of the commands that place them'),
   'Message.command_index': anything('likewise'),
   'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
+  'SchedulePolicies.overlap_policy': overlapPolicy,
+  'SchedulePolicies.catchup_window': anything('less than 10 s: 10 s; not there: a year'),
+  'ScheduleState.remaining_actions': notNegative('edge', 'RemainingActions cannot be negative.'),
+  'TriggerImmediatelyRequest.overlap_policy': overlapPolicy,
+  'TriggerImmediatelyRequest.scheduled_time': calendarDate('TriggerImmediatelyRequest.scheduled_time'),
+  'BackfillRequest.overlap_policy': overlapPolicy,
+  'BackfillRequest.start_time': calendarDate('BackfillRequest.start_time'),
+  'BackfillRequest.end_time': calendarDate('BackfillRequest.end_time'),
+  'ListScheduleMatchingTimesRequest.start_time': calendarDate('ListScheduleMatchingTimesRequest.start_time'),
+  'ListScheduleMatchingTimesRequest.end_time': calendarDate('ListScheduleMatchingTimesRequest.end_time'),
+  'ListSchedulesRequest.maximum_page_size': pageSize,
+  // The spec of a schedule is judged as a whole (src/schedules/spec).
+  'Range.start': rangeOf('Start is not in range [0-59]', (value) => value >= 0 && value <= 59),
+  'Range.end': rangeOf('End is before Start or not in range [0-59]', (value) => value >= 0 && value <= 59),
+  'Range.step': rangeOf('has invalid Step', (value) => value >= 0),
+  'IntervalSpec.interval': { by: 'core', problem: (value) => (value >= 1_000 ? undefined : 'interval is too small'), note: '' },
+  'IntervalSpec.phase': {
+    by: 'core',
+    problem: (value) => {
+      if (value < 0) return 'phase is negative';
+      return value >= durationMsMax ? 'phase cannot be greater than Interval' : undefined;
+    },
+    note: 'it must be less than its interval',
+  },
+  'ScheduleSpec.start_time': anything('nothing is due after the year 2100'),
+  'ScheduleSpec.end_time': anything('nothing is due before 1970'),
+  'ScheduleSpec.jitter': anything('0 or less: none; it never reaches the next time'),
+  'NewWorkflowExecutionInfo.workflow_execution_timeout': executionTimeout,
+  'NewWorkflowExecutionInfo.workflow_run_timeout': runTimeout,
+  'NewWorkflowExecutionInfo.workflow_task_timeout': taskTimeout,
+  'NewWorkflowExecutionInfo.workflow_id_reuse_policy': {
+    by: 'edge',
+    problem: (value) => (value === 0 || value === 1 ? undefined : 'Scheduled workflow must not contain WorkflowIDReusePolicy'),
+    note: '',
+  },
   'TaskQueue.kind': known(TaskQueueKind, 'task queue kind'),
 
   // Of activities, and of workflows that commands ask for; a start is refused by the edge, with the same texts. With one attempt nothing else of it
@@ -247,6 +285,11 @@ export function checkBound(field: keyof typeof bounds, value: number): void {
 
 function notNegative(by: 'edge' | 'core', text: string): Bound {
   return { by, problem: (value) => (value < 0 ? text : undefined), note: '' };
+}
+
+/** Of a calendar's seconds; the others are alike. */
+function rangeOf(text: string, isInside: (value: number) => boolean): Bound {
+  return { by: 'core', problem: (value) => (isInside(value) ? undefined : `Second ${text}`), note: '' };
 }
 
 /** Of the years 1 to 9999, as protobuf says of timestamps. */

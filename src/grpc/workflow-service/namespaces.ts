@@ -220,7 +220,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
         memoSizeLimitError: context.limits.memoBytesMax,
         workflowTaskCompletionSizeLimitError: 0,
       },
-      supportsSchedules: false,
+      supportsSchedules: true,
     },
     config: {
       ...emptyNamespaceConfig(),

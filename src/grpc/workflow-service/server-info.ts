@@ -17,7 +17,7 @@ const capabilities: GetSystemInfoResponseCapabilities = {
   signalAndQueryHeader: true,
   internalErrorDifferentiation: true,
   activityFailureIncludeHeartbeat: true,
-  supportsSchedules: false,
+  supportsSchedules: true,
   encodedFailureAttributes: true,
   buildIdBasedVersioning: false,
   upsertMemo: true,

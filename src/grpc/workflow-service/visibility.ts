@@ -2,7 +2,8 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { searchAttributeTypeName } from '../../kernel/search-attributes.ts';
 import type { Condition } from '../../filter/condition.ts';
-import { parseQuery, type CheckedQuery } from '../../visibility/filter/parse-query.ts';
+import { scheduleIdOf } from '../../schedules/schedule-id.ts';
+import { parseQuery, type CheckedQuery, type Listed } from '../../visibility/filter/parse-query.ts';
 import { statusName } from '../../visibility/filter/special-values.ts';
 import { queryAttributes } from '../../visibility/query-attributes.ts';
 import { encodePayload } from '../../wire/generated/lean/common.ts';
@@ -28,6 +29,14 @@ import {
   type ListArchivedWorkflowExecutionsRequest,
   type ListWorkflowExecutionsResponse,
 } from '../../wire/generated/lean/visibility_service.ts';
+import {
+  decodeCountSchedulesRequest,
+  decodeListSchedulesRequest,
+  encodeCountSchedulesResponse,
+  encodeListSchedulesResponse,
+  type ListSchedulesRequest,
+  type ListSchedulesResponse,
+} from '../../wire/generated/lean/schedule.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -35,6 +44,7 @@ import type { Call } from '../transport/call.ts';
 import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
 import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
+import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 import { VisibilityQueries } from './visibility-queries.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
@@ -71,9 +81,26 @@ export function visibilityMethods(context: HandlerContext): readonly NamedMethod
     unary('CountWorkflowExecutions', decodeCountWorkflowExecutionsRequest, encodeCountWorkflowExecutionsResponse, (request, call) =>
       lists.count(call, request),
     ),
+    unary('ListSchedules', decodeListSchedulesRequest, encodeListSchedulesResponse, (request, call) => schedules(lists, request, call)),
+    unary('CountSchedules', decodeCountSchedulesRequest, encodeCountSchedulesResponse, (request, call) =>
+      lists.count(call, request, 'schedules'),
+    ),
     unary('GetSearchAttributes', decodeGetSearchAttributesRequest, encodeGetSearchAttributesResponse, () => searchAttributes(context)),
   ];
 }
+
+async function schedules(lists: Lists, request: ListSchedulesRequest, call: Call): Promise<ListSchedulesResponse> {
+  const page = await lists.page(call, { ...request, pageSize: request.maximumPageSize }, 'schedules');
+  const entries = page.executions.map(({ execution, memo, searchAttributes }) => ({
+    scheduleId: scheduleIdOf({ workflowId: execution?.workflowId ?? '' }),
+    memo: withoutListInfo(memo) ?? noFields,
+    searchAttributes: withoutScheduleAttributes(searchAttributes) ?? noFields,
+    info: listInfoOf(memo),
+  }));
+  return { schedules: entries, nextPageToken: page.nextPageToken };
+}
+
+const noFields = new Uint8Array(0);
 
 type PageRequest = {
   readonly namespace: string;
@@ -104,10 +131,10 @@ class Lists {
     this.#context.ports.logger.error('a part of a workflow’s row of List cannot be read: it is listed without it', fields);
   };
 
-  async page(call: Call, request: PageRequest): Promise<ListWorkflowExecutionsResponse> {
+  async page(call: Call, request: PageRequest, listed: Listed = 'workflows'): Promise<ListWorkflowExecutionsResponse> {
     const namespace = await this.#context.namespace(call, request.namespace);
     const filters = request.filters?.() ?? [];
-    const { id, query } = await this.#checked(call, namespace, request.query);
+    const { id, query } = await this.#checked(call, namespace, request.query, listed);
     const condition = allOf([...(query.condition === undefined ? [] : [query.condition]), ...filters]);
     const { tokens, ports } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
@@ -118,9 +145,9 @@ class Lists {
     return listedPage(tokens, rows, max, id, condition, this.#leftOut);
   }
 
-  async count(call: Call, request: CountWorkflowExecutionsRequest): Promise<CountWorkflowExecutionsResponse> {
+  async count(call: Call, request: CountWorkflowExecutionsRequest, listed: Listed = 'workflows'): Promise<CountWorkflowExecutionsResponse> {
     const namespace = await this.#context.namespace(call, request.namespace);
-    const { id, query } = await this.#checked(call, namespace, request.query);
+    const { id, query } = await this.#checked(call, namespace, request.query, listed);
     const { ports } = this.#context;
     const counts = await this.#queries.run(call, id, (asked) => ports.visibility.count({ namespaceId: id, ...query, asked }));
     const count = counts.reduce((sum, each) => sum + each.count, 0);
@@ -129,22 +156,27 @@ class Lists {
     return { count, groups: byStatus.map((each) => ({ groupValues: [keyword(statusName(BigInt(each.status ?? 0)))], count: each.count })) };
   }
 
-  async #checked(call: Call, namespace: Namespace, text: string): Promise<{ readonly id: string; readonly query: CheckedQuery }> {
+  async #checked(
+    call: Call,
+    namespace: Namespace,
+    text: string,
+    listed: Listed,
+  ): Promise<{ readonly id: string; readonly query: CheckedQuery }> {
     let known = namespace;
-    let parsed = parsedQuery(known, text);
+    let parsed = parsedQuery(known, text, listed);
     if (parsed.kind === 'invalid') {
       // Another process may have added an attribute a moment ago.
       await this.#context.cluster(call, { kind: 'syncCluster' }, namespace.name);
       known = await this.#context.namespace(call, namespace.name);
-      parsed = parsedQuery(known, text);
+      parsed = parsedQuery(known, text, listed);
     }
     if (parsed.kind === 'invalid') throw invalidArgument(parsed.message);
     return { id: known.id, query: parsed };
   }
 }
 
-function parsedQuery({ searchAttributeTypes: types, searchAttributeSlots: slots }: Namespace, text: string) {
-  return parseQuery(text, queryAttributes({ types, slots }));
+function parsedQuery({ searchAttributeTypes: types, searchAttributeSlots: slots }: Namespace, text: string, listed: Listed) {
+  return parseQuery(text, queryAttributes({ types, slots }), listed);
 }
 
 function allOf(conditions: readonly Condition[]): Condition | undefined {

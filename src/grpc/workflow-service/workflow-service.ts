@@ -26,6 +26,17 @@ const visibilityMethodNames = [
   'ListArchivedWorkflowExecutions',
   'CountWorkflowExecutions',
   'GetSearchAttributes',
+  'ListSchedules',
+  'CountSchedules',
+];
+
+const scheduleMethodNames = [
+  'CreateSchedule',
+  'DescribeSchedule',
+  'UpdateSchedule',
+  'PatchSchedule',
+  'DeleteSchedule',
+  'ListScheduleMatchingTimes',
 ];
 
 /** Methods that are not listed here answer UNIMPLEMENTED in the transport's one wording. */
@@ -47,6 +58,7 @@ export function workflowService(context: HandlerContext): Service {
       ...activityTaskMethods(context),
       ...activityOperationMethods(context),
       ...taskQueueMethods(context),
+      ...loadedWhenCalled(scheduleMethodNames, async () => (await import('./schedules.ts')).scheduleMethods(context)),
       ...loadedWhenCalled(visibilityMethodNames, async () => (await import('./visibility.ts')).visibilityMethods(context)),
     ]),
   };

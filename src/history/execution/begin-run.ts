@@ -3,6 +3,7 @@ import type { EventMeta, Draft, RunDraft } from '../draft.ts';
 import type { ParentLink, RunKey } from '../commands.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
+import type { ScheduledBy } from '../schedule/schedule-state.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export type Beginning = {
@@ -37,6 +38,7 @@ export type Beginning = {
   readonly root: WorkflowExecution | undefined;
   /** Completion callbacks. */
   readonly callbacks: readonly Uint8Array[];
+  readonly scheduledBy: ScheduledBy | undefined;
   readonly meta: EventMeta;
 };
 
@@ -91,6 +93,7 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
     b.meta,
   );
   run.addFact({ kind: 'startRequest', requestId: b.requestId, retentionMs: b.retentionMs });
+  if (b.scheduledBy !== undefined) run.addFact({ kind: 'scheduledBy', by: b.scheduledBy });
   armRunTimeout(run);
   return run;
 }

@@ -44,6 +44,9 @@ export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): vo
   switch (archetype) {
     case 'workflow':
       return closeWorkflow(run, ending, meta);
+    case 'schedule':
+      // Nothing ends a schedule but its deletion.
+      throw new Error(`a schedule cannot be ${ending.kind}`);
     default:
       return unreachable(archetype);
   }
@@ -127,6 +130,9 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   // What is left to do after the close is not the task that failed, so the run is taken back.
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
+  const { scheduledBy, key } = run.run;
+  const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn;
+  if (tellSchedule) run.addTask({ kind: 'notifySchedule', taskId: draft.nextTaskId(), key, version: 0, ...scheduledBy });
   // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
   const handedOn = goesOn || (next !== undefined && next.callbacks.length > 0);
   if (run.run.callbacks.length > 0 && !handedOn) invokeCallbacks(run);

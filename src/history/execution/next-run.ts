@@ -57,6 +57,7 @@ export function nextRun(draft: Draft, old: RunView, next: NextRunAttributes): Be
     continuedRunId: old.key.runId,
     continuedFailure: failure === undefined ? undefined : draft.wire.limitCauses(failure, failureCausesMax),
     parent: start.parent,
+    scheduledBy: old.scheduledBy,
     root: start.parent === undefined ? undefined : start.root,
     meta: { links: start.links },
   };

@@ -215,11 +215,13 @@ function terminateForNewRun(draft: Draft, run: RunView, newRunId: string): void 
   terminateByServer(draft.open(run), 'TerminateIfRunning WorkflowIdReusePolicy', details);
 }
 
+const noRelations: Pick<StartWorkflow, 'parent' | 'scheduled'> = { parent: undefined };
+
 function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
   const { key, newRunId } = command;
   assert(newRunId !== '', 'a new run has an id');
   const start: StartAttributes = command.start;
-  const parent = command.kind === 'startWorkflow' ? command.parent : undefined;
+  const { parent, scheduled } = command.kind === 'startWorkflow' ? command : noRelations;
   const runTimeoutMs = effectiveRunTimeout(start.runTimeoutMs, start.executionTimeoutMs);
   const { executionTimeoutMs, startDelayMs } = start;
   return beginRun(draft, {
@@ -247,8 +249,9 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     firstRunId: newRunId,
     continuedRunId: '',
     initiator: start.cronSchedule === '' ? 0 : continueAsNewInitiator.cronSchedule,
-    lastCompletionResult: undefined,
-    continuedFailure: undefined,
+    lastCompletionResult: scheduled?.lastCompletionResult,
+    continuedFailure: scheduled?.continuedFailure,
+    scheduledBy: scheduled && { schedule: scheduled.schedule, startId: scheduled.startId },
     parent,
     root: parent === undefined ? undefined : { workflowId: parent.rootWorkflowId, runId: parent.rootRunId },
     callbacks: (command.kind === 'startWorkflow' ? command.callbacks?.callbacks : undefined) ?? [],

@@ -44,7 +44,7 @@ export function summaryOf(run: ShownOfRun): RunSummary {
 /** What grows with every event (the length of the history) is shown of closed runs alone. */
 export function changesSummary({ events, facts }: RunChange): boolean {
   for (const { event } of events) if (shown[event.type]) return true;
-  for (const { fact } of facts) if (fact.kind === 'problemsReported') return true;
+  for (const { fact } of facts) if (fact.kind === 'problemsReported' || fact.kind === 'scheduleChanged') return true;
   return false;
 }
 

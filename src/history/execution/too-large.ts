@@ -34,6 +34,12 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'resetActivity':
     case 'updateActivityOptions':
     case 'resetWorkflow':
+    case 'createSchedule':
+    case 'updateSchedule':
+    case 'patchSchedule':
+    case 'deleteSchedule':
+    case 'describeSchedule':
+    case 'recordActionClosed':
     case 'queryWorkflow':
     case 'finishQueryDispatch':
     case 'describeWorkflow':
@@ -94,7 +100,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
 function endRun(draft: Draft, command: HistoryCommand): boolean {
   const key = commandKey(command, draft.shard);
   const run = key === undefined ? undefined : findRun(draft.shard, key);
-  if (run === undefined || !isRunning(run)) return false;
+  if (run === undefined || !isRunning(run) || run.schedule !== undefined) return false;
   terminateByServer(draft.open(run), reason);
   return true;
 }

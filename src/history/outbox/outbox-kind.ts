@@ -1,7 +1,7 @@
 /** One kind of task for another shard: what its target is asked, and what the answers mean. */
 import type { DecidedRequest, OutboxMessage, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
-import type { HistoryReply } from '../replies.ts';
+import type { HistoryReply, HistoryWire } from '../replies.ts';
 import type { RunView } from '../state.ts';
 import type { OutboxTask, Sender } from '../tasks.ts';
 
@@ -9,7 +9,7 @@ export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, 
 
 export type OutboxKind<Kind extends OutboxTask['kind']> = {
   /** undefined: there is nothing to ask (any more), the task is done. `newRunId`: for a child that may be made. */
-  readonly message: (run: RunView, task: OutboxTaskOf<Kind>, newRunId: string) => OutboxMessage | undefined;
+  readonly message: (run: RunView, task: OutboxTaskOf<Kind>, newRunId: string, wire: HistoryWire) => OutboxMessage | undefined;
   /** What its target must still hear when the run has been deleted. undefined: such a task ends with its run. */
   readonly lastMessage: ((sender: Sender, task: OutboxTaskOf<Kind>) => OutboxMessage | undefined) | undefined;
   /** undefined: nothing is settled, ask again later. */

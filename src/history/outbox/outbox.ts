@@ -14,6 +14,7 @@ import { cancelExternalOutbox, signalExternalOutbox } from '../external/external
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { endLetterOf, endRunLetter, noop } from '../redrive/redrive.ts';
+import { endActionOutbox, notifyScheduleOutbox, startActionOutbox } from '../schedule/schedule-outbox.ts';
 import { isRunning } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
 import type { OutboxKind, OutboxTaskOf } from './outbox-kind.ts';
@@ -25,6 +26,9 @@ const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
   cancelExternal: cancelExternalOutbox,
   notifyParent: notifyParentOutbox,
   closeChild: closeChildOutbox,
+  startAction: startActionOutbox,
+  endAction: endActionOutbox,
+  notifySchedule: notifyScheduleOutbox,
 };
 
 /** A task that has ended, or waits aside, is nobody's message any more. */
@@ -37,14 +41,14 @@ export function runOutboxTask(draft: Draft, { taskId, newRunId, tries }: RunOutb
 }
 
 function messageOf<Kind extends OutboxTask['kind']>(
-  { shard }: Draft,
+  { shard, wire }: Draft,
   kind: Kind,
   task: OutboxTaskOf<Kind>,
   newRunId: string,
 ): OutboxMessage | undefined {
   if (task.sender !== undefined) return kinds[kind].lastMessage?.(task.sender, task);
   const run = findRun(shard, task.key);
-  return run === undefined ? undefined : kinds[kind].message(run, task, newRunId);
+  return run === undefined ? undefined : kinds[kind].message(run, task, newRunId, wire);
 }
 
 /** What a target's answer means for the task; undefined: nothing is settled, ask again later. */

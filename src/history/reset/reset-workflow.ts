@@ -73,6 +73,7 @@ function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEve
   const started = base.requestIds.find(({ eventType }) => eventType === eventTypeNumber.workflowExecutionStarted);
   // Whoever repeats the start finds the run that stands for it now.
   run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs: base.retentionMs });
+  if (base.scheduledBy !== undefined) run.addFact({ kind: 'scheduledBy', by: base.scheduledBy });
   run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, keptEvents.length) });
   return run;
 }

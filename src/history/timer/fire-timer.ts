@@ -11,6 +11,7 @@ import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { endRunLetter } from '../redrive/redrive.ts';
 import { isRunning, type RunView, type UserTimer } from '../state.ts';
+import { fireScheduleWake } from '../schedule/schedule-decisions.ts';
 import type { TimerTask } from '../tasks.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
@@ -45,6 +46,8 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
       return fireRetention(draft, task);
     case 'callbackBackoff':
       return fireCallbackBackoff(draft, task);
+    case 'scheduleWake':
+      return fireScheduleWake(draft, task);
     case 'archiveExecution':
     case 'letterCheck':
       // They run beside the shard.

@@ -127,6 +127,19 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
   resetWorkflow: plain(37, 'resetWorkflow', wire.writeResetWorkflow, wire.readResetWorkflow),
+  createSchedule: plain(38, 'createSchedule', wire.writeCreateSchedule, wire.readCreateSchedule),
+  updateSchedule: plain(39, 'updateSchedule', wire.writeUpdateSchedule, wire.readUpdateSchedule),
+  patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
+  deleteSchedule: plain(41, 'deleteSchedule', wire.writeOfRun, wire.readOfRun),
+  describeSchedule: plain(42, 'describeSchedule', wire.writeOfRun, wire.readOfRun),
+  recordActionClosed: {
+    field: 43,
+    write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeToWire(request.close) }),
+    read: (r) => {
+      const request = wire.readRecordActionClosed(r);
+      return { ...request, kind: 'recordActionClosed', close: closeFromWire(request.close) };
+    },
+  },
   updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
 };
 
@@ -137,17 +150,18 @@ function writeStart(w: Writer, request: StartWorkflow): void {
 }
 
 function startToWire(request: StartWorkflow): wire.StartWorkflow {
-  const { retentionMs, callbacks, replacesChildrenOf = [] } = request;
-  return { ...request, retentionMs, callbacks, replacesChildrenOf };
+  const { retentionMs, callbacks, replacesChildrenOf = [], scheduled } = request;
+  return { ...request, retentionMs, callbacks, replacesChildrenOf, scheduled };
 }
 
 function readStart(r: Reader): StartWorkflow {
   return startFromWire(wire.readStartWorkflow(r));
 }
 
-function startFromWire({ retentionMs, policies, callbacks, replacesChildrenOf, ...request }: wire.StartWorkflow): StartWorkflow {
+function startFromWire({ retentionMs, policies, callbacks, replacesChildrenOf, scheduled, ...request }: wire.StartWorkflow): StartWorkflow {
   const replacing = replacesChildrenOf.length === 0 ? {} : { replacesChildrenOf };
-  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }), ...replacing };
+  const scheduling = scheduled === undefined ? {} : { scheduled };
+  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }), ...replacing, ...scheduling };
   return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional };
 }
 
@@ -336,6 +350,8 @@ const answerCodecs: KindCodecs<Answer> = {
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
+  scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
+  scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
   workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };
@@ -415,6 +431,7 @@ const rejectionReasons: Words<Rejection['reason']> = {
   'query-timed-out': true,
   'too-many-updates': true,
   'update-not-found': true,
+  'schedule-not-found': true,
 };
 
 const noRejection = wire.emptyHistoryRejection();

@@ -162,6 +162,10 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, runReset: fact };
     case 'runResetTo':
       return { ...noFact, afterEvents, runResetTo: fact };
+    case 'scheduleChanged':
+      return { ...noFact, afterEvents, scheduleChanged: fact };
+    case 'scheduledBy':
+      return { ...noFact, afterEvents, scheduledBy: fact.by };
     case 'runPutAside':
       return { ...noFact, afterEvents, runPutAside: fact };
     case 'runTakenBack':
@@ -209,6 +213,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityRescheduled !== undefined) return { kind: 'activityRescheduled', ...wire.activityRescheduled };
   if (wire.runReset !== undefined) return { kind: 'runReset', ...wire.runReset };
   if (wire.runResetTo !== undefined) return { kind: 'runResetTo', ...wire.runResetTo };
+  if (wire.scheduleChanged !== undefined) return { kind: 'scheduleChanged', ...wire.scheduleChanged };
+  if (wire.scheduledBy !== undefined) return { kind: 'scheduledBy', by: wire.scheduledBy };
   if (wire.runPutAside !== undefined) return { kind: 'runPutAside', ...wire.runPutAside };
   if (wire.runTakenBack !== undefined) return { kind: 'runTakenBack' };
   if (wire.runForgotten !== undefined) return { kind: 'runForgotten' };

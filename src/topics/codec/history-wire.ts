@@ -19,6 +19,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { encodeWith, type Writer } from '../../wire/writer.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
+import { scheduleWire } from './schedule-wire.ts';
 import { taskFromMessage } from './state/task-message.ts';
 
 const utf8 = new TextEncoder();
@@ -27,6 +28,7 @@ const jsonMetadata = new Map([['encoding', utf8.encode('json/plain')]]);
 const keywordListMetadata = new Map([...jsonMetadata, ['type', utf8.encode('KeywordList')]]);
 
 export const historyWire: HistoryWire = {
+  schedules: scheduleWire,
   encodeEvent,
   decodeEvent,
 

@@ -61,6 +61,15 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
         target: task.child,
         parentClosePolicy: task.policy,
       };
+    case 'startAction':
+      return { ...common, kind: transferKind.START_ACTION, eventId: task.startId, target: task.target };
+    case 'endAction': {
+      const { terminate, requestCancel } = parentClosePolicy;
+      const policy = task.terminates ? terminate : requestCancel;
+      return { ...common, kind: transferKind.END_ACTION, eventId: task.startId, target: task.target, parentClosePolicy: policy };
+    }
+    case 'notifySchedule':
+      return { ...common, kind: transferKind.NOTIFY_SCHEDULE, eventId: task.startId, target: task.schedule };
     case 'invokeCallback': {
       const { callbackId, stamp, destination } = task;
       return { ...common, kind: transferKind.INVOKE_CALLBACK, callbackId, stamp, destination };
@@ -108,6 +117,14 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
       return { ...common, kind: 'cancelExternal', initiatedEventId: eventId, target };
     case transferKind.SCHEDULE_CHILD_FIRST_TASK:
       return { ...common, kind: 'scheduleChildFirstTask', child: target };
+    case transferKind.START_ACTION:
+      return { ...common, kind: 'startAction', startId: eventId, target };
+    case transferKind.END_ACTION: {
+      const terminates = closePolicyOf(wire) === parentClosePolicy.terminate;
+      return { ...common, kind: 'endAction', startId: eventId, target, terminates };
+    }
+    case transferKind.NOTIFY_SCHEDULE:
+      return { ...common, kind: 'notifySchedule', startId: eventId, schedule: target };
     case transferKind.CLOSE_CHILD:
       return { ...common, kind: 'closeChild', initiatedEventId: eventId, child: target, policy: closePolicyOf(wire) };
     default:
@@ -180,6 +197,8 @@ export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerT
       return { ...common, kind: timerKind.ARCHIVE_EXECUTION };
     case 'letterCheck':
       return { ...common, kind: timerKind.LETTER_CHECK };
+    case 'scheduleWake':
+      return { ...common, kind: timerKind.SCHEDULE_WAKE };
     case 'callbackBackoff':
       return { ...common, kind: timerKind.CALLBACK_BACKOFF, callbackId: task.callbackId, stamp: task.stamp };
     default:
@@ -214,6 +233,8 @@ export function fromWireTimer(wire: journal.TimerTask, record: TaskRecord): Time
       return { ...common, kind: 'archiveExecution' };
     case timerKind.LETTER_CHECK:
       return { ...common, kind: 'letterCheck' };
+    case timerKind.SCHEDULE_WAKE:
+      return { ...common, kind: 'scheduleWake' };
     case timerKind.CALLBACK_BACKOFF:
       return { ...common, kind: 'callbackBackoff', callbackId: wire.callbackId, stamp };
     default:
@@ -288,7 +309,10 @@ function timerIdIn(record: TaskRecord, runId: string, startedEventId: number): s
 }
 
 /** The task's target, unless its event says it. */
-function unknownTarget(record: TaskRecord, task: Extract<TransferTask, { readonly target: RunKey }>): RunKey | undefined {
+function unknownTarget(
+  record: TaskRecord,
+  task: Extract<TransferTask, { readonly target: RunKey; readonly initiatedEventId: number }>,
+): RunKey | undefined {
   const { target } = task;
   const said = targetIn(record, task.key.runId, task.initiatedEventId);
   const isSaid = said?.namespaceId === target.namespaceId && said.workflowId === target.workflowId && said.runId === target.runId;

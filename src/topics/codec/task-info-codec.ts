@@ -103,6 +103,7 @@ const numbers: { readonly [name in ReturnType<typeof taskTypeOf>]: number } = {
   TASK_TYPE_VISIBILITY_CLOSE_EXECUTION: info.TaskType.VISIBILITY_CLOSE_EXECUTION,
   TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION: info.TaskType.ARCHIVAL_ARCHIVE_EXECUTION,
   TASK_TYPE_STATE_MACHINE_OUTBOUND: info.TaskType.STATE_MACHINE_OUTBOUND,
+  TASK_TYPE_CHASM_PURE: info.TaskType.CHASM_PURE,
   TASK_TYPE_STATE_MACHINE_TIMER: info.TaskType.STATE_MACHINE_TIMER,
 };
 
@@ -120,6 +121,11 @@ function transferInfo(task: Exclude<PendingTransfer, SideTask>): info.TransferTa
       return { ...common, ...targetOf(task.child) };
     case 'closeChild':
       return { ...common, ...targetOf(task.child), scheduledEventId: task.initiatedEventId };
+    case 'startAction':
+    case 'endAction':
+      return { ...common, ...targetOf(task.target), scheduledEventId: task.startId };
+    case 'notifySchedule':
+      return { ...common, ...targetOf(task.schedule), scheduledEventId: task.startId };
     case 'notifyParent':
       return common;
     default:
@@ -146,6 +152,7 @@ function timerInfo(task: Exclude<TimerTask, { readonly kind: 'archiveExecution' 
     case 'executionTimeout':
     case 'retention':
     case 'letterCheck':
+    case 'scheduleWake':
       return common;
     case 'callbackBackoff':
       return { ...common, stamp: task.stamp };

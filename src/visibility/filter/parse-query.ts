@@ -11,6 +11,7 @@ import { typeOf } from '../../filter/values.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { predefinedColumns } from '../columns.ts';
 import type { QueryAttributes } from '../query-attributes.ts';
+import { NotOfSchedules, openSchedules, scheduleAttributes } from './of-schedules.ts';
 import { specialValues } from './special-values.ts';
 
 /** Of a query. */
@@ -27,11 +28,15 @@ export type ParsedQuery =
   /** `message`: for INVALID_ARGUMENT. */
   | { readonly kind: 'invalid'; readonly message: string };
 
-export function parseQuery(text: string, attributes: QueryAttributes): ParsedQuery {
+/** What a list is of; no other rows are in it. */
+export type Listed = 'workflows' | 'schedules';
+
+export function parseQuery(text: string, attributes: QueryAttributes, listed: Listed = 'workflows'): ParsedQuery {
   try {
     if (utf8Bytes(text) > queryBytesMax) throw unsupported(`more than ${queryBytesMax} bytes`);
-    return { kind: 'query', ...checked(parseSyntax(text.trim()), attributes) };
+    return { kind: 'query', ...checked(parseSyntax(text.trim()), attributes, listed) };
   } catch (error) {
+    if (error instanceof NotOfSchedules) return { kind: 'invalid', message: error.message };
     if (error instanceof FilterFault) return { kind: 'invalid', message: `invalid query: ${error.message}` };
     throw error;
   }
@@ -41,7 +46,7 @@ export function parseQuery(text: string, attributes: QueryAttributes): ParsedQue
 const division = 'TemporalNamespaceDivision';
 
 /** In this order, as Temporal's server. */
-function checked({ where, groupBy, having, orderBy, limit }: QuerySyntax, attributes: QueryAttributes): CheckedQuery {
+function checked({ where, groupBy, having, orderBy, limit }: QuerySyntax, attributes: QueryAttributes, listed: Listed): CheckedQuery {
   if (limit) throw unsupported(`'LIMIT' clause`);
   let namesDivision = false;
   const named: Attributes = (name) => {
@@ -50,14 +55,16 @@ function checked({ where, groupBy, having, orderBy, limit }: QuerySyntax, attrib
     if (found.column.name === division) namesDivision = true;
     return { ...specialValues.get(found.column.name), column: found.column };
   };
-  const checker = new Checker(named);
+  const checker = new Checker(listed === 'schedules' ? scheduleAttributes(named) : named);
   const condition = where === undefined ? undefined : checker.condition(where);
   if (groupBy.length > 1) throw unsupported(`'GROUP BY' clause supports only a single field`);
   for (const by of groupBy) checkGroupBy(checker, by);
   if (having) throw unsupported(`'HAVING' clause`);
   for (const by of orderBy) checkOrderBy(checker, by);
   if (orderBy.length > 0) throw unsupported(`'ORDER BY' clause`);
-  return { condition: namesDivision ? condition : withoutDivision(condition), byStatus: groupBy.length > 0 };
+  const byStatus = groupBy.length > 0;
+  if (listed === 'schedules') return { condition: openSchedules(condition), byStatus };
+  return { condition: namesDivision ? condition : withoutDivision(condition), byStatus };
 }
 
 function checkGroupBy(checker: Checker, by: Syntax): void {

@@ -169,6 +169,38 @@ export const fullReset: Run['reset'] = {
   ],
 };
 
+export const fullSchedule: Run['schedule'] = {
+  definition: bytes('definition'),
+  progress: {
+    createTimeMs: timeMs,
+    updateTimeMs: timeMs + 1,
+    conflictToken: 2,
+    paused: true,
+    notes: 'not now',
+    limitedActions: true,
+    remainingActions: 3,
+    processedToMs: timeMs + 4,
+    lastStartId: 5,
+    actionCount: 6,
+    missedCatchupWindow: 7,
+    overlapSkipped: 8,
+    bufferDropped: 9,
+    buffered: [{ nominalTimeMs: timeMs + 10, actualTimeMs: timeMs + 11, overlapPolicy: 3, manual: true }],
+    backfills: [{ fromMs: -1, toMs: timeMs + 12, overlapPolicy: 6 }],
+    starting: [{ startId: 13, nominalTimeMs: timeMs + 14, actualTimeMs: timeMs + 15, manual: true, tracked: true }],
+    running: [{ startId: 16, workflowId: 'running', runId: 'running-run' }],
+    recentActions: [
+      { startId: 17, scheduleTimeMs: timeMs + 18, actualTimeMs: timeMs + 19, workflowId: 'recent', runId: 'recent-run', status: 2 },
+    ],
+    requestIds: ['first', 'second'],
+  },
+  lastCompletionResult: bytes('last result'),
+  continuedFailure: bytes('last failure'),
+  wakeTimeMs: timeMs + 20,
+  wakeTaskId: 21,
+};
+export const fullScheduledBy: Run['scheduledBy'] = { schedule: { ...key, workflowId: 'schedule' }, startId: 22 };
+
 export function fullRun(): Run {
   const activities: Run['activities'] = new Pending();
   const activityIds: Run['activityIds'] = new Pending();
@@ -257,6 +289,8 @@ export function fullRun(): Run {
     retentionTaskId: 35,
     reset: undefined,
     resetRunId: '',
+    schedule: undefined,
+    scheduledBy: undefined,
     callbacks: [
       {
         callbackId: '0-1-0',
@@ -345,6 +379,16 @@ export const laterTasks = [
   { kind: 'invokeCallback', ...transfer, callbackId: 'request-0', stamp: 7, destination: 'https://host:443' },
   { kind: 'upsertVisibility', ...transfer, isClosed: false },
   { kind: 'upsertVisibility', ...transfer, isClosed: true },
+] as const satisfies readonly PendingTask[];
+
+/** Of state schema 5 and record schema 6. */
+export const scheduleTasks = [
+  { kind: 'scheduleWake', ...timerTask },
+  { kind: 'startAction', ...transfer, startId: 7, target },
+  { kind: 'endAction', ...transfer, startId: 7, target, terminates: true },
+  { kind: 'endAction', ...transfer, startId: 7, target, terminates: false },
+  { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'completed', result: bytes('result') } },
+  { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'terminated' }, sender },
 ] as const satisfies readonly PendingTask[];
 
 /** Every kind of state schema 1, and each form that a kind has. */

@@ -31,6 +31,8 @@ import {
   fullActivity,
   fullOperations,
   fullReset,
+  fullSchedule,
+  fullScheduledBy,
   fullRun,
   fullTasks,
   handedOver,
@@ -38,6 +40,7 @@ import {
   largeEvents,
   lastMessages,
   laterTasks,
+  scheduleTasks,
   pendingOf,
 } from './full-state.ts';
 
@@ -423,7 +426,7 @@ const decodeTask = (bytes: Uint8Array) => stateCodec.decodeTask(bytes);
 const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
   ['run', stateCodec.encodeRun(fullRun(), aside).state, decodeRun],
-  ...[...fullTasks, ...laterTasks].map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
+  ...[...fullTasks, ...laterTasks, ...scheduleTasks].map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
   ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41, runsBehind: [] }), decodeCounters],
   ['counters with tasks', stateCodec.encodeCounters(handedOver), decodeCounters],
   ['counters with letters', stateCodec.encodeCounters(executedAgain), decodeCounters],
@@ -481,8 +484,8 @@ describe('bytes that cannot be what was written', () => {
     ['a run without a key', () => stateCodec.decodeRun(resealed(new Uint8Array(0))), 'Run.key is missing'],
     [
       'an archetype',
-      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, start: { ...message.start, archetype: 2 } }))),
-      'unknown archetype 2',
+      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, start: { ...message.start, archetype: 3 } }))),
+      'unknown archetype 3',
     ],
     [
       'a kind of workflow task',
@@ -493,7 +496,7 @@ describe('bytes that cannot be what was written', () => {
     [
       'news without an outcome',
       () => stateCodec.decodeTask(resealed(state.encodePendingTask({ ...news, outcome: undefined }))),
-      'task 101, come of a close of the unknown kind 0',
+      'the news of task 101 come of a close of the unknown kind 0',
     ],
     [
       'news of an unknown outcome',
@@ -583,6 +586,17 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
   });
 
+  test('a schedule, and a workflow that one has started', () => {
+    const [row = new Uint8Array(0), ...taskRows] = golden('state-v5-schedule');
+    const fields = { schedule: fullSchedule, scheduledBy: fullScheduledBy };
+    expect(defaultsIn(fields, 'run')).toEqual([]);
+    const run = { ...fullRun(), ...fields };
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
+    expect(taskRows.map(decodeTask)).toEqual(scheduleTasks);
+    expect(scheduleTasks.map((task) => stateCodec.encodeTask(task))).toEqual(taskRows);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -605,11 +619,12 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const later = ['run.activities.12.operations', 'run.activities.5.operations'];
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
-      ...['run.buffered.0.eventId', 'run.callbacks', 'run.reset', 'run.resetRunId', 'run.startedWith', 'run.updates'],
+      ...['run.buffered.0.eventId', 'run.callbacks', 'run.reset', 'run.resetRunId', 'run.schedule', 'run.scheduledBy'],
+      ...['run.startedWith', 'run.updates'],
     ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
-    const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks)[number]['kind']>]: true } = {
+    const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks | typeof scheduleTasks)[number]['kind']>]: true } = {
       workflowTask: true,
       activityTask: true,
       startChild: true,

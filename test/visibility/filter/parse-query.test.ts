@@ -253,3 +253,43 @@ describe('printed and parsed again', () => {
     return { kind: 'and', conditions: one.kind === 'and' ? [...one.conditions, noDivision] : [one, noDivision] };
   }
 });
+
+describe('a query of schedules', () => {
+  const ofSchedules = (query: string) => parseQuery(query, askedAttributes, 'schedules');
+  const open: readonly Condition[] = [
+    { kind: 'compare', column: column('TemporalNamespaceDivision'), operator: '=', operand: 'TemporalScheduler' },
+    { kind: 'compare', column: column('ExecutionStatus'), operator: '=', operand: 1 },
+  ];
+  const rowId = column('WorkflowId');
+  const kept = (id: string): string => `temporal-sys-scheduler:${id}`;
+
+  test.each<[string, readonly Condition[]]>([
+    ['', []],
+    [`ScheduleId = 'a'`, [{ kind: 'compare', column: rowId, operator: '=', operand: kept('a') }]],
+    [`ScheduleId IN ('a', 'b')`, [{ kind: 'in', column: rowId, not: false, operands: [kept('a'), kept('b')] }]],
+    [`ScheduleId NOT STARTS_WITH 'a'`, [{ kind: 'startsWith', column: rowId, not: true, prefix: kept('a') }]],
+    [
+      `NOT (ScheduleId BETWEEN 'a' AND 'b')`,
+      [{ kind: 'not', condition: { kind: 'between', column: rowId, not: false, low: kept('a'), high: kept('b') } }],
+    ],
+    ['TemporalSchedulePaused = true', [{ kind: 'compare', column: column('TemporalSchedulePaused'), operator: '=', operand: true }]],
+    [`ScheduleId IS NULL`, [{ kind: 'isNull', column: rowId, not: false }]],
+  ])('%s finds open schedules alone', (query, asked) => {
+    expect(ofSchedules(query)).toEqual({ kind: 'query', condition: { kind: 'and', conditions: [...open, ...asked] }, byStatus: false });
+  });
+
+  test.each([
+    [`WorkflowId = 'a'`, 'invalid query filter for schedules: cannot filter on "WorkflowId"'],
+    [`TemporalScheduleId = 'a'`, 'invalid query filter for schedules: cannot filter on "TemporalScheduleId"'],
+    [`TemporalNamespaceDivision = 'x'`, 'invalid query filter for schedules: cannot filter on "TemporalNamespaceDivision"'],
+    ['GROUP BY ExecutionStatus', 'invalid query filter for schedules: cannot filter on "ExecutionStatus"'],
+    [
+      `ScheduleId = 5`,
+      'invalid query: invalid expression: invalid value type for search attribute ScheduleId of type Keyword: 5 (type: int64)',
+    ],
+    [`ScheduleId = 'a') OR (ScheduleId = 'b'`, 'invalid query: malformed SQL query: syntax error at position 45'],
+    ['x y z', `invalid query: malformed SQL query: syntax error at position 31 near 'y'`],
+  ])('%s is refused', (query, message) => {
+    expect(ofSchedules(query)).toEqual({ kind: 'invalid', message });
+  });
+});

@@ -46,6 +46,7 @@ export function rejectedTask({ reason, message }: Rejection): TaskFailure {
     case 'task-not-found':
     case 'activity-not-found':
     case 'update-not-found':
+    case 'schedule-not-found':
       return { kind: 'over', error };
     case 'busy-workflow':
       return { kind: 'notYet', why: 'busy', error };

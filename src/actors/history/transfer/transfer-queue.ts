@@ -236,6 +236,9 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'cancelExternal':
       case 'notifyParent':
       case 'closeChild':
+      case 'startAction':
+      case 'endAction':
+      case 'notifySchedule':
         return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
       case 'invokeCallback':
         return this.#callback(task, tries);

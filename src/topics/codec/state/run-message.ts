@@ -3,6 +3,7 @@ import { LogError } from '../../../actors/log.ts';
 import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
 import type { Callback } from '../../../history/callback/callback.ts';
 import type { ShownOfRun } from '../../../history/execution/summary.ts';
+import type { Schedule, ScheduledBy } from '../../../history/schedule/schedule-state.ts';
 import { Pending } from '../../../history/pending.ts';
 import type {
   Activity,
@@ -65,6 +66,8 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     aside,
     reset: run.reset,
     resetRunId: run.resetRunId,
+    schedule: run.schedule,
+    scheduledBy: run.scheduledBy,
     callbacks: run.callbacks,
     eventsLeftOut: nothing,
   };
@@ -105,6 +108,8 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     retentionTaskId: message.retentionTaskId,
     reset: message.reset && asCore<Reset>(message.reset),
     resetRunId: message.resetRunId,
+    schedule: message.schedule && asCore<Schedule>(message.schedule),
+    scheduledBy: message.scheduledBy && asCore<ScheduledBy>(message.scheduledBy),
     callbacks: message.callbacks.length === 0 ? noCallbacks : message.callbacks.map(asCore<Callback>),
     signalRequestIds: pendingOf<string, RequestIdEntry>(message.signalRequestIds, ({ requestId }) => requestId),
     updates: pendingOf<string, WorkflowUpdate>(message.updates, ({ updateId }) => updateId),
@@ -132,7 +137,7 @@ export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
 
 // ── Start ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const archetypes: NumberOf<Archetype> = { workflow: state.Archetype.WORKFLOW };
+const archetypes: NumberOf<Archetype> = { workflow: state.Archetype.WORKFLOW, schedule: state.Archetype.SCHEDULE };
 
 function startToMessage({ key, start }: RunView): state.RunStart {
   const isRoot = start.root.runId === key.runId && start.root.workflowId === key.workflowId;

@@ -1,7 +1,7 @@
 /** A pending task of the core as `perdure.state.v1.PendingTask`, and back: the journal's message of it, and what a record says there. */
 import { LogError } from '../../../actors/log.ts';
 import type { CloseOutcome } from '../../../history/commands.ts';
-import { isTimer, type PendingTask, type PendingTransfer } from '../../../history/tasks.ts';
+import { isNewsOfClose, isTimer, type PendingTask, type PendingTransfer } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import * as state from '../../../wire/generated/state/history.ts';
 import { fromWireTimer, fromWireTransfer, type TaskRecord, toWireTimer, toWireTransfer } from '../task-codec.ts';
@@ -11,7 +11,7 @@ export function taskToMessage(task: PendingTask): state.PendingTask {
   const { namespaceId, workflowId } = task.key;
   const alone = recordOfNothing(namespaceId, workflowId);
   if (isTimer(task)) return { namespaceId, workflowId, transfer: undefined, timer: toWireTimer(task, alone), outcome: undefined };
-  const outcome = task.kind === 'notifyParent' ? outcomeToMessage(task.outcome) : undefined;
+  const outcome = isNewsOfClose(task) ? outcomeToMessage(task.outcome) : undefined;
   return { namespaceId, workflowId, transfer: toWireTransfer(task, alone), timer: undefined, outcome };
 }
 
@@ -21,7 +21,7 @@ export function taskFromMessage({ namespaceId, workflowId, transfer, timer, outc
   if (timer !== undefined) return fromWireTimer(timer, alone);
   if (transfer === undefined) throw new LogError('corrupt', 'it is a task of a kind that this version does not know');
   const task = fromWireTransfer(transfer, alone);
-  return task.kind === 'notifyParent' ? { ...task, outcome: outcomeFromMessage(task, outcome) } : task;
+  return isNewsOfClose(task) ? { ...task, outcome: outcomeFromMessage(task, outcome) } : task;
 }
 
 /** An id that a task shares with its record is left out there: this one has none, and no event that would say anything of the task. */
@@ -70,7 +70,7 @@ function outcomeFromMessage({ taskId }: Pick<PendingTransfer, 'taskId'>, message
     case 'terminated':
       return { kind };
     case undefined:
-      throw new LogError('corrupt', `the news for a parent, task ${taskId}, come of a close of the unknown kind ${number}`);
+      throw new LogError('corrupt', `the news of task ${taskId} come of a close of the unknown kind ${number}`);
     default:
       return unreachable(kind);
   }

@@ -74,17 +74,25 @@ class ListedShard extends ShardUnderTest {
 class Oracle {
   readonly #runs = new Map<
     string,
-    { readonly events: RecordedEvent[]; transitions: number; transitionsAtClose: number; record: HistoryRecord; resetTimeMs?: number }
+    {
+      readonly events: RecordedEvent[];
+      readonly steps: ScheduleChanged[];
+      transitions: number;
+      transitionsAtClose: number;
+      record: HistoryRecord;
+      resetTimeMs?: number;
+    }
   >();
 
   add(record: HistoryRecord): void {
     for (const { runId, events, facts } of record.runs) {
-      const run = this.#runs.get(runId) ?? { events: [], transitions: 0, transitionsAtClose: 0, record };
+      const run = this.#runs.get(runId) ?? { events: [], steps: [], transitions: 0, transitionsAtClose: 0, record };
       this.#runs.set(runId, run);
       run.events.push(...events);
       run.transitions += 1;
       if (events.some(({ event }) => event.type in closedAs)) run.transitionsAtClose = run.transitions;
       if (facts.some(({ fact }) => fact.kind === 'runReset')) run.resetTimeMs = record.timeMs;
+      for (const { fact } of facts) if (fact.kind === 'scheduleChanged') run.steps.push(fact);
       if (facts.some(({ fact }) => fact.kind === 'runForgotten')) this.#runs.delete(runId);
     }
     for (const { runId } of record.retiredRuns ?? []) this.#runs.delete(runId);
@@ -114,9 +122,14 @@ class Oracle {
       if (event.type === 'workflowPropertiesModified') merge(memo, textsOf(event.attributes.upsertedMemo));
       if (event.type === 'upsertWorkflowSearchAttributes') merge(attributes, textsOf(event.attributes.searchAttributes));
     }
+    for (const step of run.steps) {
+      merge(memo, textsOf(step.memo));
+      merge(attributes, textsOf(step.searchAttributes));
+    }
     const columns = { CustomKeywordField: 'Keyword03', CustomIntField: 'Int02' };
     const slots = Object.entries(columns)
       .map(([name, column]): [string, SlotValue | undefined] => [column, shownAs[attributes.get(name) ?? '']])
+      .concat(ofSchedules.map((name) => [name, shownOf(name, attributes.get(name))]))
       .filter(([, value]) => value !== undefined);
     return {
       namespaceId,
@@ -164,6 +177,17 @@ const shownAs: Readonly<Record<string, SlotValue>> = {
   '9007199254740993': 9_007_199_254_740_993n,
   '-7': -7,
 };
+
+/** What schedules set of themselves, and of what they start. */
+const ofSchedules = ['TemporalNamespaceDivision', 'TemporalSchedulePaused', 'TemporalScheduledById', 'TemporalScheduledStartTime'];
+
+function shownOf(name: string, text: string | undefined): SlotValue | undefined {
+  if (text === undefined) return undefined;
+  const value = JSON.parse(text) as SlotValue;
+  return name === 'TemporalScheduledStartTime' ? Date.parse(String(value)) : value;
+}
+
+type ScheduleChanged = Extract<HistoryRecord['runs'][number]['facts'][number]['fact'], { readonly kind: 'scheduleChanged' }>;
 
 function textsOf(message: Uint8Array | undefined): [string, string][] {
   if (message === undefined) return [];

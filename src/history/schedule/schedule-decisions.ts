@@ -1,0 +1,307 @@
+/**
+ * What is asked of schedules. Each change is one record: how far the schedule is then, the workflows that are to be started or ended for it, and the
+ * timer of its next step.
+ *
+ *     create, update, patch ─┐
+ *     scheduleWake fires ────┼─▶ step (src/schedules/step.ts) ─▶ scheduleChanged ┬─ startAction ──▶ the workflow's shard ─▶ finishStartAction
+ *     an action has closed ──┘                                                    ├─ endAction ────▶ cancels or terminates one that runs
+ *                                                                                 └─ scheduleWake
+ */
+import {
+  actionClosed,
+  actionFailed,
+  actionStarted,
+  type ClosedAction,
+  isRepeated,
+  patchProgress,
+  updateProgress,
+  withRequest,
+} from '../../schedules/changes.ts';
+import { actionTimeText } from '../../schedules/action-time.ts';
+import { futureTimes } from '../../schedules/future-times.ts';
+import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedules/schedule.ts';
+import { scheduleIdOf } from '../../schedules/schedule-id.ts';
+import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
+import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { beginRun } from '../execution/begin-run.ts';
+import { status, taskQueueKind } from '../generated/enums.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
+import { findRun, isRejected, reject } from '../reject.ts';
+import type { HistoryReply, Rejected } from '../replies.ts';
+import { isRunning } from '../state.ts';
+import type { TimerTask, TransferTask } from '../tasks.ts';
+import { findSchedule } from './find-schedule.ts';
+import type { Schedule } from './schedule-state.ts';
+import type {
+  CreateSchedule,
+  DeleteSchedule,
+  DescribeSchedule,
+  PatchSchedule,
+  ScheduleChanged,
+  UpdateSchedule,
+} from './schedule-commands.ts';
+import { type Plan, planOf } from './schedule-plan.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRuns): HistoryReply {
+  const key = { ...command.key, runId: '' };
+  const current = findRun(draft.shard, key);
+  if (current !== undefined && isRunning(current)) {
+    const created = current.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
+    if (created?.requestId === command.requestId && current.schedule !== undefined) return changed(current.schedule.progress);
+    return reject({
+      reason: 'already-started',
+      message: `schedule "${scheduleIdOf(key)}" is already registered`,
+      startRequestId: created?.requestId ?? '',
+      runId: current.key.runId,
+      firstExecutionRunId: current.start.firstRunId,
+    });
+  }
+  if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });
+  const { definition, patch, memo, searchAttributes } = command;
+  const run = begin(draft, command);
+  const asked = withRequest(newProgress(command.state, draft.nowMs), command.requestId);
+  const progress = patch === undefined ? asked : patchProgress(asked, patch, draft.nowMs);
+  const plan = planOf(draft.wire, run.run.key, definition);
+  write(run, plan, stepSchedule(progress, plan, draft.nowMs), { definition, memo, searchAttributes });
+  return changed(progress);
+}
+
+/** As Temporal names it; no worker ever hears of it. */
+const scheduleWorkflowType = 'temporal-sys-scheduler-workflow';
+
+function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: CreateSchedule): RunDraft {
+  return beginRun(draft, {
+    key: { ...key, runId: newRunId },
+    namespace,
+    requestId,
+    retentionMs,
+    workflowType: scheduleWorkflowType,
+    taskQueue: { name: '', kind: taskQueueKind.normal, normalName: '' },
+    input: undefined,
+    header: undefined,
+    memo: undefined,
+    searchAttributes: undefined,
+    priority: undefined,
+    identity,
+    executionTimeoutMs: 0,
+    runTimeoutMs: 0,
+    taskTimeoutMs: 0,
+    executionExpirationMs: 0,
+    backoffMs: 0,
+    retryPolicy: undefined,
+    cronSchedule: '',
+    attempt: 1,
+    firstRunId: newRunId,
+    continuedRunId: '',
+    initiator: 0,
+    lastCompletionResult: undefined,
+    continuedFailure: undefined,
+    parent: undefined,
+    root: undefined,
+    callbacks: [],
+    scheduledBy: undefined,
+    meta: {},
+  });
+}
+
+export function updateSchedule(draft: Draft, command: UpdateSchedule): HistoryReply {
+  const found = findSchedule(draft.shard, command.key);
+  if (isRejected(found)) return found;
+  const { requestId, conflictToken, definition, state, memo, searchAttributes } = command;
+  const { progress } = found.schedule;
+  if (isRepeated(progress, requestId)) return changed(progress);
+  if (conflictToken !== 0 && conflictToken !== progress.conflictToken) return mismatched;
+  const plan = planOf(draft.wire, found.key, definition);
+  const step = stepAround(progress, planOf(draft.wire, found.key, found.schedule.definition), draft.nowMs, (before) => ({
+    progress: withRequest(updateProgress(before, state, draft.nowMs), requestId),
+    plan,
+  }));
+  write(draft.open(found), plan, step, {
+    definition,
+    memo: memo && replacing(draft, found.memo, memo),
+    searchAttributes: searchAttributes && replacing(draft, found.searchAttributes, searchAttributes),
+  });
+  return changed(step.progress);
+}
+
+const mismatched: Rejected = reject({ reason: 'failed-precondition', message: 'mismatched conflict token' });
+
+/** What is not among them goes; what the server itself has set is set anew with every change. */
+function replacing({ wire }: Draft, old: Uint8Array | undefined, fields: Uint8Array): Uint8Array {
+  const given = wire.decodeFields(fields);
+  const removed = old === undefined ? [] : Array.from(wire.decodeFields(old)).filter(([name]) => !given.has(name));
+  return wire.encodeFields(new Map([...removed.map(([name]): [string, Uint8Array] => [name, noPayload]), ...given]));
+}
+
+const noPayload = new Uint8Array(0);
+
+export function patchSchedule(draft: Draft, { key, requestId, patch }: PatchSchedule): HistoryReply {
+  const found = findSchedule(draft.shard, key);
+  if (isRejected(found)) return found;
+  const { progress } = found.schedule;
+  if (isRepeated(progress, requestId)) return changed(progress);
+  const plan = planOf(draft.wire, found.key, found.schedule.definition);
+  const step = stepAround(progress, plan, draft.nowMs, (before) => ({
+    progress: withRequest(patchProgress(before, patch, draft.nowMs), requestId),
+    plan,
+  }));
+  write(draft.open(found), plan, step, {});
+  return changed(step.progress);
+}
+
+export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryReply {
+  const found = findSchedule(draft.shard, key);
+  if (isRejected(found)) return found;
+  forget(draft.open(found), found.schedule);
+  return done;
+}
+
+function forget(run: RunDraft, { wakeTaskId }: Schedule): void {
+  run.finishTask(wakeTaskId);
+  run.forget();
+}
+
+export function describeSchedule(draft: Draft, { key }: DescribeSchedule): HistoryReply {
+  const found = findSchedule(draft.shard, key);
+  if (isRejected(found)) return found;
+  const { schedule, memo, searchAttributes } = found;
+  return {
+    kind: 'scheduleDescription',
+    key: found.key,
+    definition: schedule.definition,
+    progress: schedule.progress,
+    memo,
+    searchAttributes,
+  };
+}
+
+// ── What happens to it ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function fireScheduleWake(draft: Draft, { taskId, key }: Extract<TimerTask, { readonly kind: 'scheduleWake' }>): void {
+  draft.finishTask(taskId);
+  const found = findSchedule(draft.shard, key);
+  if (isRejected(found) || found.schedule.wakeTaskId !== taskId) return;
+  const plan = planOf(draft.wire, found.key, found.schedule.definition);
+  const step = stepSchedule(found.schedule.progress, plan, draft.nowMs);
+  const { expireTimeMs } = step;
+  if (expireTimeMs !== undefined && expireTimeMs <= draft.nowMs) forget(draft.open(found), found.schedule);
+  else write(draft.open(found), plan, step, {});
+}
+
+type StartActionTask = Extract<TransferTask, { readonly kind: 'startAction' }>;
+
+export function finishStartAction(run: RunDraft, { startId, target }: StartActionTask, outcome: OutboxOutcome): void {
+  const { nowMs } = run.draft;
+  happen(run, (progress) =>
+    outcome.kind === 'actionStarted'
+      ? actionStarted(progress, { startId, workflowId: target.workflowId, runId: outcome.runId }, nowMs)
+      : actionFailed(progress, startId),
+  );
+}
+
+export function recordActionClosed(draft: Draft, { key, startId, workflow, close }: RecordActionClosed): HistoryReply {
+  const found = findSchedule(draft.shard, key);
+  if (isRejected(found)) return done;
+  const closed = closedAction(draft, { startId, ...workflow }, close);
+  const { policies } = planOf(draft.wire, found.key, found.schedule.definition);
+  happen(draft.open(found), (progress) => actionClosed(progress, closed, policies, draft.nowMs), lastOf(found.schedule, close));
+  return done;
+}
+
+function closedAction({ wire }: Draft, workflow: ClosedAction['workflow'], close: CloseOutcome): ClosedAction {
+  switch (close.kind) {
+    case 'failed': {
+      const message = close.failure === undefined ? '' : wire.schedules.failureMessage(close.failure);
+      return { workflow, status: status.failed, failure: { kind: 'failed', message } };
+    }
+    case 'timedOut':
+      return { workflow, status: status.timedOut, failure: { kind: 'timedOut' } };
+    default:
+      return { workflow, status: status[close.kind], failure: undefined };
+  }
+}
+
+type Last = Pick<Schedule, 'lastCompletionResult' | 'continuedFailure'>;
+
+/** A result is carried over failures. undefined: nothing new. */
+function lastOf({ lastCompletionResult }: Schedule, close: CloseOutcome): Last | undefined {
+  if (close.kind === 'completed' && close.result !== undefined) return { lastCompletionResult: close.result, continuedFailure: undefined };
+  return close.kind === 'failed' ? { lastCompletionResult, continuedFailure: close.failure } : undefined;
+}
+
+function happen(run: RunDraft, change: (progress: ScheduleProgress) => ScheduleProgress | undefined, last?: Last): void {
+  const { draft } = run;
+  const { schedule } = run.run;
+  if (schedule === undefined) return;
+  const progress = change(schedule.progress);
+  if (progress === undefined) return;
+  const plan = planOf(draft.wire, run.run.key, schedule.definition);
+  write(run, plan, stepSchedule(progress, plan, draft.nowMs), { last });
+}
+
+// ── What is written of it ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Written = {
+  /** What has changed, besides its progress. */
+  readonly definition?: Uint8Array;
+  readonly last?: Last | undefined;
+  /** Fields to be set, and without a value to be removed. */
+  readonly memo?: Uint8Array | undefined;
+  readonly searchAttributes?: Uint8Array | undefined;
+};
+
+function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written): void {
+  const { draft } = run;
+  const { schedules } = draft.wire;
+  const { progress } = step;
+  const { schedule: before, key } = run.run;
+  const wakeTimeMs = step.wakeTimeMs ?? step.expireTimeMs;
+  const definition = written.definition ?? before?.definition;
+  if (definition === undefined) return;
+  const listed = schedules.listedMemo(definition, progress, futureTimes(plan.nextTime, progress, scheduleLimits.listedActionsMax));
+  const pauseChanges = before?.progress.paused !== progress.paused || written.searchAttributes !== undefined;
+  run.addFact({
+    kind: 'scheduleChanged',
+    definition: written.definition,
+    progress,
+    last: written.last,
+    memo: joined(draft, written.memo, listed),
+    searchAttributes: pauseChanges ? joined(draft, written.searchAttributes, schedules.ownAttributes(progress)) : undefined,
+    wakeTimeMs,
+  });
+  for (const { startId, nominalTimeMs } of step.starts) {
+    const workflowId = plan.keepsWorkflowId ? plan.workflow.workflowId : `${plan.workflow.workflowId}-${actionTimeText(nominalTimeMs)}`;
+    const target = { namespaceId: key.namespaceId, workflowId, runId: '' };
+    run.addTask({ kind: 'startAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
+  }
+  for (const workflow of step.terminates) endAction(run, workflow, true);
+  for (const workflow of step.cancels) endAction(run, workflow, false);
+  arm(run, before, wakeTimeMs);
+}
+
+function endAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['cancels'][number], terminates: boolean): void {
+  const { draft } = run;
+  const { key } = run.run;
+  const target = { namespaceId: key.namespaceId, workflowId, runId };
+  run.addTask({ kind: 'endAction', taskId: draft.nextTaskId(), key, version: 0, startId, target, terminates });
+}
+
+function joined({ wire }: Draft, some: Uint8Array | undefined, more: Uint8Array): Uint8Array {
+  return some === undefined ? more : wire.encodeFields(new Map([...wire.decodeFields(some), ...wire.decodeFields(more)]));
+}
+
+/** One that is armed for that time stays. */
+function arm(run: RunDraft, before: Schedule | undefined, wakeTimeMs: number | undefined): void {
+  const { draft } = run;
+  const wakeTaskId = before?.wakeTaskId ?? 0;
+  if (before?.wakeTimeMs === wakeTimeMs && !draft.finishedTaskIds.has(wakeTaskId)) return;
+  run.finishTask(wakeTaskId);
+  if (wakeTimeMs !== undefined) run.addTask({ kind: 'scheduleWake', taskId: draft.nextTaskId(), fireTimeMs: wakeTimeMs, key: run.run.key });
+}
+
+function changed({ conflictToken }: ScheduleProgress): ScheduleChanged {
+  return { kind: 'scheduleChanged', conflictToken };
+}

@@ -1,0 +1,120 @@
+/** What a schedule asks of the workflows that it starts, and what they tell it. */
+import { actionTimeText } from '../../schedules/action-time.ts';
+import { scheduleIdOf } from '../../schedules/schedule-id.ts';
+import type { DecidedRequest, OutboxMessage } from '../commands.ts';
+import { idConflictPolicy, idReusePolicy } from '../generated/enums.ts';
+import { anyAnswer, type OutboxKind, type OutboxTaskOf, to } from '../outbox/outbox-kind.ts';
+import type { HistoryWire } from '../replies.ts';
+import type { RunView } from '../state.ts';
+import type { Sender } from '../tasks.ts';
+import { finishStartAction } from './schedule-decisions.ts';
+import { planOf } from './schedule-plan.ts';
+
+export const startActionOutbox: OutboxKind<'startAction'> = {
+  message: startAction,
+  // It is deleted: what it has not started yet it never will.
+  lastMessage: undefined,
+  outcome(reply) {
+    if (reply.kind === 'started') return { kind: 'actionStarted', runId: reply.firstExecutionRunId };
+    if (reply.kind !== 'rejected') return undefined;
+    switch (reply.rejection.reason) {
+      case 'already-started':
+      case 'invalid-argument':
+      case 'failed-precondition':
+        return { kind: 'actionFailed' };
+      default:
+        return undefined;
+    }
+  },
+  tooLarge: { kind: 'actionFailed' },
+  finish: finishStartAction,
+};
+
+export const endActionOutbox: OutboxKind<'endAction'> = {
+  message: endAction,
+  lastMessage: undefined,
+  outcome: anyAnswer,
+  tooLarge: undefined,
+  finish: undefined,
+};
+
+export const notifyScheduleOutbox: OutboxKind<'notifySchedule'> = {
+  message: notifySchedule,
+  lastMessage: notifySchedule,
+  outcome: anyAnswer,
+  tooLarge: undefined,
+  finish: undefined,
+};
+
+function startAction(
+  run: RunView,
+  { startId, target }: OutboxTaskOf<'startAction'>,
+  newRunId: string,
+  wire: HistoryWire,
+): OutboxMessage | undefined {
+  const { schedule, key, namespace } = run;
+  const action = schedule?.progress.starting.find((one) => one.startId === startId);
+  if (schedule === undefined || action === undefined) return undefined;
+  const scheduleId = scheduleIdOf(key);
+  const { workflow } = planOf(wire, key, schedule.definition);
+  const { workflowId: _, searchAttributes, ...start } = workflow;
+  const { allowDuplicate, rejectDuplicate } = idReusePolicy;
+  const { tracked } = action;
+  const command: DecidedRequest = {
+    kind: 'startWorkflow',
+    key: target,
+    namespace,
+    newRunId,
+    requestId: `sched-${key.runId}-${startId}`,
+    start: {
+      ...start,
+      searchAttributes: wire.schedules.workflowAttributes(searchAttributes, scheduleId, actionTimeText(action.nominalTimeMs)),
+      startDelayMs: 0,
+      identity: identityOf(run),
+      links: [],
+      cronSchedule: '',
+    },
+    policies: { reusePolicy: action.manual ? allowDuplicate : rejectDuplicate, conflictPolicy: idConflictPolicy.fail },
+    parent: undefined,
+    onConflict: undefined,
+    retentionMs: run.retentionMs,
+    scheduled: {
+      schedule: key,
+      startId,
+      lastCompletionResult: tracked ? schedule.lastCompletionResult : undefined,
+      continuedFailure: tracked ? schedule.continuedFailure : undefined,
+    },
+  };
+  return to(target, command);
+}
+
+/** As Temporal's scheduler names itself. */
+function identityOf({ namespace, key }: Sender | RunView): string {
+  return `temporal-scheduler-${namespace}-${scheduleIdOf(key)}`;
+}
+
+/** Of the chain that the workflow has become. */
+function endAction(run: RunView, { taskId, target, terminates }: OutboxTaskOf<'endAction'>): OutboxMessage {
+  const common = {
+    key: { ...target, runId: '' },
+    firstExecutionRunId: target.runId,
+    identity: identityOf(run),
+    links: [],
+    childOf: undefined,
+  };
+  if (terminates) {
+    return to(target, { ...common, kind: 'terminateWorkflow', reason: 'terminated by schedule overlap policy', details: undefined });
+  }
+  return to(target, {
+    ...common,
+    kind: 'requestCancelWorkflow',
+    cause: 'cancelled by schedule overlap policy',
+    requestId: `sched-${run.key.runId}-cancel-${taskId}`,
+    external: undefined,
+  });
+}
+
+function notifySchedule({ key, start }: Sender, { schedule, startId, outcome }: OutboxTaskOf<'notifySchedule'>): OutboxMessage {
+  const workflow = { workflowId: key.workflowId, runId: start.firstRunId };
+  return to(schedule, { kind: 'recordActionClosed', key: schedule, startId, workflow, close: outcome });
+}

@@ -1,0 +1,20 @@
+/** A schedule is an execution of its own archetype: a run that has no workflow, and whose one event is its start. */
+import type { ScheduleProgress } from '../../schedules/schedule.ts';
+
+export type Schedule = {
+  /** temporal.api.schedule.v1.Schedule, without its state. */
+  readonly definition: Uint8Array;
+  readonly progress: ScheduleProgress;
+  /** What its workflows have come to: the result of the last that completed (Payloads), and the Failure of the last if that failed. */
+  readonly lastCompletionResult: Uint8Array | undefined;
+  readonly continuedFailure: Uint8Array | undefined;
+  /** When its next step is due, or its end; undefined: never, as it is. */
+  readonly wakeTimeMs: number | undefined;
+  /** The timer for that; 0 = there was none yet. */
+  readonly wakeTaskId: number;
+};
+
+type Key = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+/** A workflow that a schedule has started knows for whose sake. */
+export type ScheduledBy = { readonly schedule: Key; readonly startId: number };

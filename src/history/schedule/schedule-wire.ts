@@ -1,0 +1,30 @@
+/** What the core has of a schedule's definition, which it keeps as the public API's message. */
+import type { SchedulePolicies, ScheduleProgress } from '../../schedules/schedule.ts';
+import type { CanonicalSpec } from '../../schedules/spec/schedule-spec.ts';
+import type { StartAttributes } from '../commands.ts';
+
+/** What each action starts. The rest of a start (its time, its schedule) is the action's own. */
+export type ScheduledWorkflow = Omit<StartAttributes, 'startDelayMs' | 'links' | 'cronSchedule' | 'identity'> & {
+  readonly workflowId: string;
+};
+
+export type ScheduleDefinition = {
+  readonly spec: CanonicalSpec;
+  readonly policies: SchedulePolicies;
+  readonly workflow: ScheduledWorkflow;
+  /** The workflow id is not followed by the time. */
+  readonly keepsWorkflowId: boolean;
+};
+
+export interface ScheduleWire {
+  /** Throws what no program has written. */
+  readDefinition(definition: Uint8Array): ScheduleDefinition;
+  /** Memo fields by which List knows it. */
+  listedMemo(definition: Uint8Array, progress: ScheduleProgress, futureTimesMs: readonly number[]): Uint8Array;
+  /** Search attributes of the schedule itself. */
+  ownAttributes(progress: ScheduleProgress): Uint8Array;
+  /** Those of a workflow that it starts. */
+  workflowAttributes(attributes: Uint8Array | undefined, scheduleId: string, startTimeText: string): Uint8Array;
+  /** temporal.api.failure.v1.Failure */
+  failureMessage(failure: Uint8Array): string;
+}

@@ -1,0 +1,129 @@
+/** What happens to a schedule from outside: each answers how far it is then. A step (step.ts) follows. */
+import {
+  type Backfill,
+  type BufferedStart,
+  type RecentAction,
+  type RunningWorkflow,
+  scheduleLimits,
+  type SchedulePolicies,
+  type ScheduleProgress,
+  type ScheduleStateFields,
+} from './schedule.ts';
+
+/** What a client asks for once. */
+export type SchedulePatch = {
+  /** undefined: nothing. `timeMs` 0 = now. */
+  readonly trigger: { readonly timeMs: number; readonly overlapPolicy: number } | undefined;
+  readonly backfills: readonly Backfill[];
+  /** '' = it is not paused by this. */
+  readonly pause: string;
+  /** '' = it does not go on by this. */
+  readonly unpause: string;
+};
+
+export function isRepeated({ requestIds }: ScheduleProgress, requestId: string): boolean {
+  return requestId !== '' && requestIds.includes(requestId);
+}
+
+export function withRequest(progress: ScheduleProgress, requestId: string): ScheduleProgress {
+  if (requestId === '') return progress;
+  return { ...progress, requestIds: [...progress.requestIds, requestId].slice(-scheduleLimits.requestIdsMax) };
+}
+
+export function updateProgress(progress: ScheduleProgress, state: ScheduleStateFields, nowMs: number): ScheduleProgress {
+  return { ...progress, ...state, updateTimeMs: nowMs, conflictToken: progress.conflictToken + 1 };
+}
+
+export function patchProgress(progress: ScheduleProgress, patch: SchedulePatch, nowMs: number): ScheduleProgress {
+  const { trigger, pause, unpause } = patch;
+  let patched = addBackfills(trigger === undefined ? progress : addTrigger(progress, trigger, nowMs), patch.backfills);
+  // Of both, the second holds, as in Temporal.
+  if (pause !== '') patched = { ...patched, paused: true, notes: pause, conflictToken: patched.conflictToken + 1 };
+  if (unpause !== '') patched = { ...patched, paused: false, notes: unpause, conflictToken: patched.conflictToken + 1 };
+  return patched;
+}
+
+function addTrigger(
+  progress: ScheduleProgress,
+  { timeMs, overlapPolicy }: NonNullable<SchedulePatch['trigger']>,
+  nowMs: number,
+): ScheduleProgress {
+  const { buffered, bufferDropped } = progress;
+  if (buffered.length >= scheduleLimits.bufferedMax) return { ...progress, bufferDropped: bufferDropped + 1 };
+  const atMs = timeMs === 0 ? nowMs : timeMs;
+  const start: BufferedStart = { nominalTimeMs: atMs, actualTimeMs: atMs, overlapPolicy, manual: true };
+  return { ...progress, buffered: [...buffered, start] };
+}
+
+function addBackfills(progress: ScheduleProgress, asked: readonly Backfill[]): ScheduleProgress {
+  if (asked.length === 0) return progress;
+  const room = Math.max(0, scheduleLimits.backfillsMax - progress.backfills.length);
+  const backfills = [...progress.backfills, ...asked.slice(0, room)];
+  return { ...progress, backfills, bufferDropped: progress.bufferDropped + Math.max(0, asked.length - room) };
+}
+
+/** Its workflow has begun, or had before. undefined: it is not under way (any more). */
+export function actionStarted(progress: ScheduleProgress, workflow: RunningWorkflow, nowMs: number): ScheduleProgress | undefined {
+  const action = progress.starting.find(({ startId }) => startId === workflow.startId);
+  if (action === undefined) return undefined;
+  const result = { ...workflow, scheduleTimeMs: action.actualTimeMs, actualTimeMs: nowMs, status: runningStatus };
+  return {
+    ...withoutStarting(progress, action.startId),
+    actionCount: progress.actionCount + 1,
+    recentActions: newest([...progress.recentActions, result]),
+    running: action.tracked ? [...progress.running, workflow] : progress.running,
+  };
+}
+
+/** In the order in which they became due: those that begin together are heard of in any. */
+function newest(actions: readonly RecentAction[]): readonly RecentAction[] {
+  return actions.toSorted((a, b) => a.startId - b.startId).slice(-scheduleLimits.recentActionsMax);
+}
+
+/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+const runningStatus = 1;
+
+/** It could not be started, and never will be. undefined: it is not under way (any more). */
+export function actionFailed(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
+  return progress.starting.some((one) => one.startId === startId) ? withoutStarting(progress, startId) : undefined;
+}
+
+function withoutStarting(progress: ScheduleProgress, startId: number): ScheduleProgress {
+  return { ...progress, starting: progress.starting.filter((one) => one.startId !== startId) };
+}
+
+export type ClosedAction = {
+  readonly workflow: RunningWorkflow;
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+  readonly status: number;
+  /** undefined: it has neither failed nor timed out. */
+  readonly failure: { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'timedOut' } | undefined;
+};
+
+/** The news may come before those of its start. undefined: nobody waits for it. */
+export function actionClosed(
+  known: ScheduleProgress,
+  { workflow, status, failure }: ClosedAction,
+  { pauseOnFailure }: SchedulePolicies,
+  nowMs: number,
+): ScheduleProgress | undefined {
+  const { startId } = workflow;
+  const progress = actionStarted(known, workflow, nowMs) ?? known;
+  if (!progress.running.some((one) => one.startId === startId)) return undefined;
+  const closed = {
+    ...progress,
+    running: progress.running.filter((one) => one.startId !== startId),
+    recentActions: progress.recentActions.map((action) => (action.startId === startId ? { ...action, status } : action)),
+  };
+  if (failure === undefined || !pauseOnFailure || progress.paused) return closed;
+  const notes =
+    failure.kind === 'failed'
+      ? `paused due to workflow failure: ${workflow.workflowId}: ${failure.message}`
+      : `paused due to workflow timeout: ${workflow.workflowId}`;
+  return { ...closed, paused: true, notes: cutNotes(notes), conflictToken: closed.conflictToken + 1 };
+}
+
+/** They are part of every change that is written of a schedule, and of its row in lists. */
+export function cutNotes(notes: string): string {
+  return notes.slice(0, scheduleLimits.notesCharsMax).toWellFormed();
+}

@@ -1,0 +1,15 @@
+/** Where a schedule is kept: under an id that no workflow has, so that a schedule and a workflow may share theirs. The form is Temporal's. */
+
+const prefix = 'temporal-sys-scheduler:';
+
+export function keptAs(scheduleId: string): string {
+  return `${prefix}${scheduleId}`;
+}
+
+export function scheduleIdOf({ workflowId }: { readonly workflowId: string }): string {
+  return workflowId.slice(prefix.length);
+}
+
+export function isSchedules({ workflowId }: { readonly workflowId: string }): boolean {
+  return workflowId.startsWith(prefix);
+}

@@ -1,0 +1,203 @@
+/**
+ * One step of a schedule: what is due is buffered, what may start is started, and it says when it wants to be woken. Pure, and bounded: a schedule
+ * that has slept for a year takes its times by the thousand, each thousand a step of its own.
+ */
+import { decideOverlap } from './overlap.ts';
+import {
+  actsBySpec,
+  type Backfill,
+  type BufferedStart,
+  overlapPolicy,
+  type RunningWorkflow,
+  scheduleLimits,
+  type ScheduledTime,
+  type SchedulePlan,
+  type ScheduleProgress,
+  type StartingAction,
+} from './schedule.ts';
+
+export type ScheduleStep = {
+  readonly progress: ScheduleProgress;
+  /** Workflows to be started; they are among `progress.starting`. */
+  readonly starts: readonly StartingAction[];
+  /** Workflows that make way for a start that waits. */
+  readonly cancels: readonly RunningWorkflow[];
+  readonly terminates: readonly RunningWorkflow[];
+  /** The next step by itself; undefined: none, whatever the time. */
+  readonly wakeTimeMs: number | undefined;
+  /** It has nothing left to do, and goes then; undefined: it has. */
+  readonly expireTimeMs: number | undefined;
+};
+
+export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs: number): ScheduleStep {
+  const draft = new StepDraft(before);
+  const scheduled = takeDueTimes(draft, plan, nowMs);
+  takeBackfills(draft, plan);
+  const { starts, cancels, terminates } = processBuffer(draft, plan);
+  const { progress } = draft;
+  const wakeTimeMs = earliest(scheduled, backfillTime(progress, plan, nowMs));
+  return { progress, starts, cancels, terminates, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
+}
+
+/**
+ * A change from outside, between a step by what the schedule was and one by what it is: what was due before the change is due as it was, and a
+ * schedule that goes on after a pause has left the pause behind it.
+ */
+export function stepAround(
+  before: ScheduleProgress,
+  plan: SchedulePlan,
+  nowMs: number,
+  change: (progress: ScheduleProgress) => { readonly progress: ScheduleProgress; readonly plan: SchedulePlan },
+): ScheduleStep {
+  const first = stepSchedule(before, plan, nowMs);
+  const changed = change(first.progress);
+  const second = stepSchedule(changed.progress, changed.plan, nowMs);
+  return {
+    ...second,
+    starts: [...first.starts, ...second.starts],
+    cancels: union(first.cancels, second.cancels),
+    terminates: union(first.terminates, second.terminates),
+  };
+}
+
+function union(some: readonly RunningWorkflow[], more: readonly RunningWorkflow[]): readonly RunningWorkflow[] {
+  return [...some, ...more.filter(({ startId }) => !some.some((one) => one.startId === startId))];
+}
+
+/** The lists are copied once, whatever a step adds to them. */
+class StepDraft {
+  #progress: ScheduleProgress;
+  readonly #buffered: BufferedStart[];
+
+  constructor(progress: ScheduleProgress) {
+    this.#progress = progress;
+    this.#buffered = [...progress.buffered];
+  }
+
+  get progress(): ScheduleProgress {
+    return this.#progress;
+  }
+
+  get buffered(): readonly BufferedStart[] {
+    return this.#buffered;
+  }
+
+  change(change: Partial<ScheduleProgress>): void {
+    this.#progress = { ...this.#progress, ...change };
+  }
+
+  add(start: BufferedStart): void {
+    if (this.#buffered.length < scheduleLimits.bufferedMax) this.#buffered.push(start);
+    else this.change({ bufferDropped: this.#progress.bufferDropped + 1 });
+  }
+}
+
+/** Answers when the next time of the spec is due; undefined: never, or not as long as nobody changes the schedule. */
+function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, nowMs: number): number | undefined {
+  const { processedToMs, updateTimeMs } = draft.progress;
+  if (!actsBySpec(draft.progress)) {
+    // What was due meanwhile is neither made up for nor missed.
+    draft.change({ processedToMs: Math.max(processedToMs, nowMs) });
+    return undefined;
+  }
+  let taken = 0;
+  let next = nextTime(processedToMs);
+  for (; next !== undefined && next.nextMs <= nowMs; next = nextTime(next.nextMs)) {
+    if (taken++ === scheduleLimits.timesPerStepMax) return nowMs;
+    draft.change({ processedToMs: next.nextMs });
+    // Due before the schedule was what it is.
+    if (next.nextMs < updateTimeMs) continue;
+    if (nowMs - next.nextMs > policies.catchupWindowMs) draft.change({ missedCatchupWindow: draft.progress.missedCatchupWindow + 1 });
+    else draft.add(startAt(next, overlapPolicy.unspecified, false));
+  }
+  return next?.nextMs;
+}
+
+/** They take up half of the buffer at most, and a few times in each step. */
+function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan): void {
+  let left = scheduleLimits.backfillsPerStepMax;
+  const backfills = [...draft.progress.backfills];
+  while (left > 0 && draft.buffered.length < scheduleLimits.bufferedMax / 2) {
+    const backfill = backfills[0];
+    if (backfill === undefined) break;
+    left--;
+    const next = nextTime(backfill.fromMs - 1);
+    if (next === undefined || next.nextMs > backfill.toMs) backfills.shift();
+    else {
+      draft.add(startAt(next, backfill.overlapPolicy, true));
+      backfills[0] = { ...backfill, fromMs: next.nextMs + 1 };
+    }
+  }
+  draft.change({ backfills });
+}
+
+function startAt({ nominalMs, nextMs }: ScheduledTime, policy: number, manual: boolean): BufferedStart {
+  return { nominalTimeMs: nominalMs, actualTimeMs: nextMs, overlapPolicy: policy, manual };
+}
+
+type Actions = Pick<ScheduleStep, 'starts' | 'cancels' | 'terminates'>;
+
+/** Starts that a limit or a pause does not allow make room for the next. */
+function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
+  const starts: StartingAction[] = [];
+  let waiting = draft.buffered;
+  for (;;) {
+    const { running, starting } = draft.progress;
+    const isRunning = running.length > 0 || starting.some(({ tracked }) => tracked);
+    const decision = decideOverlap(waiting, isRunning, policies.overlapPolicy);
+    draft.change({ buffered: decision.buffered, overlapSkipped: draft.progress.overlapSkipped + decision.skipped });
+    let refused = false;
+    for (const start of decision.overlapping) refused = !take(draft, start, false, starts) || refused;
+    if (decision.next !== undefined) refused = !take(draft, decision.next, true, starts) || refused;
+    if (refused) {
+      waiting = decision.buffered;
+      continue;
+    }
+    const { cancelsRunning, terminatesRunning } = decision;
+    return { starts, cancels: cancelsRunning && !terminatesRunning ? running : none, terminates: terminatesRunning ? running : none };
+  }
+}
+
+const none: readonly RunningWorkflow[] = [];
+
+/** False: it does not start, and is forgotten. */
+function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: StartingAction[]): boolean {
+  const { progress } = draft;
+  if (progress.starting.length >= scheduleLimits.startingMax) {
+    draft.change({ bufferDropped: progress.bufferDropped + 1 });
+    return false;
+  }
+  if (!start.manual) {
+    if (!actsBySpec(progress)) return false;
+    if (progress.limitedActions)
+      draft.change({ remainingActions: progress.remainingActions - 1, conflictToken: progress.conflictToken + 1 });
+  }
+  const startId = progress.lastStartId + 1;
+  const { nominalTimeMs, actualTimeMs, manual } = start;
+  const action: StartingAction = { startId, nominalTimeMs, actualTimeMs, manual, tracked };
+  draft.change({ lastStartId: startId, starting: [...progress.starting, action] });
+  starts.push(action);
+  return true;
+}
+
+/** Of a backfill that waits for nothing but its turn. */
+function backfillTime({ backfills, buffered }: ScheduleProgress, { policies }: SchedulePlan, nowMs: number): number | undefined {
+  const first: Backfill | undefined = backfills[0];
+  if (first === undefined) return undefined;
+  const policy = first.overlapPolicy === overlapPolicy.unspecified ? policies.overlapPolicy : first.overlapPolicy;
+  // The others go on when a workflow closes; where none is waited for, nothing else would wake them.
+  return policy === overlapPolicy.allowAll || buffered.length === 0 ? nowMs + scheduleLimits.backfillPauseMs : undefined;
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}
+
+/** As in Temporal: a week after the last that has happened to it. One that is paused stays, for somebody may want it to go on. */
+function expiration(progress: ScheduleProgress, wakeTimeMs: number | undefined): number | undefined {
+  const { paused, buffered, starting, running, backfills, recentActions, createTimeMs, updateTimeMs } = progress;
+  const isIdle = buffered.length + starting.length + running.length + backfills.length === 0;
+  if (paused || !isIdle || wakeTimeMs !== undefined) return undefined;
+  return Math.max(recentActions.at(-1)?.actualTimeMs ?? 0, createTimeMs, updateTimeMs) + scheduleLimits.idleRetentionMs;
+}

@@ -1,0 +1,55 @@
+/** What clients see of a schedule's progress, as the public API's messages. */
+import type { RecentAction, ScheduleProgress } from '../schedules/schedule.ts';
+import {
+  encodeScheduleSpec,
+  type ScheduleActionResult,
+  type ScheduleListInfo,
+  type ScheduleSpec,
+  type Timestamp,
+} from './generated/lean/schedule.ts';
+
+/** Under this name in the memo of its row, List finds it. */
+export const listInfoField = 'ScheduleInfo';
+
+/** Of calendars, of intervals and of exclusions, in a list. */
+const listedSpecsMax = 10;
+const listedActionsMax = 5;
+/** A list is no place for one that is larger: it is written with every change of the schedule. */
+const listedSpecBytesMax = 16 * 1024;
+
+export function scheduleListInfo(
+  spec: ScheduleSpec | undefined,
+  workflowType: string,
+  progress: ScheduleProgress,
+  futureTimesMs: readonly number[],
+): ScheduleListInfo {
+  return {
+    spec: spec && listedSpec(spec),
+    workflowType: { name: workflowType },
+    notes: progress.notes,
+    paused: progress.paused,
+    recentActions: progress.recentActions.slice(-listedActionsMax).map(actionResult),
+    futureActionTimes: futureTimesMs.map(timestamp),
+    stateSizeBytes: 0,
+  };
+}
+
+function listedSpec(spec: ScheduleSpec): ScheduleSpec | undefined {
+  const listed = {
+    ...spec,
+    timezoneData: new Uint8Array(0),
+    structuredCalendar: spec.structuredCalendar.slice(0, listedSpecsMax),
+    interval: spec.interval.slice(0, listedSpecsMax),
+    excludeStructuredCalendar: spec.excludeStructuredCalendar.slice(0, listedSpecsMax),
+  };
+  return encodeScheduleSpec(listed).length > listedSpecBytesMax ? undefined : listed;
+}
+
+export function actionResult({ scheduleTimeMs, actualTimeMs, workflowId, runId, status }: RecentAction): ScheduleActionResult {
+  return { scheduleTimeMs, actualTimeMs, startWorkflowResult: { workflowId, runId }, startWorkflowStatus: status };
+}
+
+export function timestamp(timeMs: number): Timestamp {
+  const seconds = Math.floor(timeMs / 1000);
+  return { seconds, nanos: (timeMs - seconds * 1000) * 1_000_000 };
+}

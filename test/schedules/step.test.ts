@@ -1,0 +1,372 @@
+/** Schedules as their users see them, without a server: a spec of whole minutes, and workflows that begin and end when the test says so. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  actionClosed,
+  actionFailed,
+  actionStarted,
+  patchProgress,
+  updateProgress,
+  type SchedulePatch,
+} from '../../src/schedules/changes.ts';
+import {
+  newProgress,
+  overlapPolicy,
+  type NextTime,
+  type SchedulePlan,
+  type SchedulePolicies,
+  type ScheduleProgress,
+  scheduleLimits,
+} from '../../src/schedules/schedule.ts';
+import { type ScheduleStep, stepAround, stepSchedule } from '../../src/schedules/step.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const epochMs = 1_700_000_040_000;
+
+const everyMinute: NextTime = (afterMs) => {
+  const nextMs = (Math.floor(afterMs / minuteMs) + 1) * minuteMs;
+  return { nominalMs: nextMs, nextMs };
+};
+const never: NextTime = () => undefined;
+
+const open = { paused: false, notes: '', limitedActions: false, remainingActions: 0 };
+const nothing: SchedulePatch = { trigger: undefined, backfills: [], pause: '', unpause: '' };
+
+class World {
+  progress: ScheduleProgress;
+  nowMs = epochMs;
+  /** Nominal times, in the order of their starts. */
+  readonly started: number[] = [];
+  readonly cancelled = new Set<string>();
+  readonly terminated = new Set<string>();
+  last: ScheduleStep | undefined;
+
+  readonly policies: SchedulePolicies;
+  readonly #nextTime: NextTime;
+
+  constructor(asked: SchedulePolicies = policies(overlapPolicy.skip), nextTime: NextTime = everyMinute, state = open) {
+    this.policies = asked;
+    this.#nextTime = nextTime;
+    this.progress = newProgress(state, this.nowMs);
+    this.step();
+  }
+
+  step(): void {
+    this.#take(stepSchedule(this.progress, this.#plan, this.nowMs));
+  }
+
+  change(change: (progress: ScheduleProgress) => ScheduleProgress): void {
+    const plan = this.#plan;
+    this.#take(stepAround(this.progress, plan, this.nowMs, (progress) => ({ progress: change(progress), plan })));
+    this.begin();
+  }
+
+  get #plan(): SchedulePlan {
+    return { policies: this.policies, nextTime: this.#nextTime };
+  }
+
+  #take(step: ScheduleStep): void {
+    this.progress = step.progress;
+    this.last = step;
+    for (const { nominalTimeMs } of step.starts) this.started.push(nominalTimeMs);
+    for (const { workflowId } of step.cancels) this.cancelled.add(workflowId);
+    for (const { workflowId } of step.terminates) this.terminated.add(workflowId);
+  }
+
+  /** What is under way begins, and each start may let another one follow. */
+  begin(): void {
+    for (let first = this.progress.starting[0]; first !== undefined; first = this.progress.starting[0]) {
+      this.progress = actionStarted(this.progress, this.workflow(first.startId), this.nowMs)!;
+      this.step();
+    }
+  }
+
+  workflow(startId: number): { startId: number; workflowId: string; runId: string } {
+    return { startId, workflowId: `w-${startId}`, runId: `r-${startId}` };
+  }
+
+  /** By its wakes alone, as a timer does. */
+  sleepUntil(untilMs: number): void {
+    for (let wakeMs = this.last?.wakeTimeMs; wakeMs !== undefined && wakeMs <= untilMs; wakeMs = this.last?.wakeTimeMs) {
+      this.nowMs = Math.max(this.nowMs, wakeMs);
+      this.step();
+      this.begin();
+    }
+    this.nowMs = untilMs;
+  }
+
+  close(startId: number, failure?: { kind: 'failed'; message: string } | { kind: 'timedOut' }): void {
+    const closed = { workflow: this.workflow(startId), status: failure === undefined ? 2 : 3, failure };
+    this.progress = actionClosed(this.progress, closed, this.policies, this.nowMs) ?? this.progress;
+    this.step();
+    this.begin();
+  }
+
+  patch(patch: Partial<SchedulePatch>): void {
+    this.change((progress) => patchProgress(progress, { ...nothing, ...patch }, this.nowMs));
+  }
+}
+
+function policies(policy: number, more: Partial<SchedulePolicies> = {}): SchedulePolicies {
+  return { overlapPolicy: policy, catchupWindowMs: 365 * 24 * hourMs, pauseOnFailure: false, ...more };
+}
+
+describe('overlap', () => {
+  test('skip: what is due while a workflow runs is left out, and counted', () => {
+    const world = new World();
+    world.sleepUntil(epochMs + 3 * minuteMs);
+    expect(world.started).toEqual([epochMs + minuteMs]);
+    expect(world.progress.overlapSkipped).toBe(2);
+    world.close(1);
+    world.sleepUntil(epochMs + 4 * minuteMs);
+    expect(world.started).toEqual([epochMs + minuteMs, epochMs + 4 * minuteMs]);
+    expect(world.progress.actionCount).toBe(2);
+  });
+
+  test('buffer one: the first that is due meanwhile follows at once', () => {
+    const world = new World(policies(overlapPolicy.bufferOne));
+    world.sleepUntil(epochMs + 4 * minuteMs);
+    world.close(1);
+    expect(world.started).toEqual([epochMs + minuteMs, epochMs + 2 * minuteMs]);
+    expect(world.progress).toMatchObject({ overlapSkipped: 2, buffered: [] });
+  });
+
+  test('buffer all: each one follows the other', () => {
+    const world = new World(policies(overlapPolicy.bufferAll));
+    world.sleepUntil(epochMs + 3 * minuteMs);
+    for (const startId of [1, 2, 3]) world.close(startId);
+    expect(world.started).toEqual([1, 2, 3].map((n) => epochMs + n * minuteMs));
+  });
+
+  test('a buffer that is full drops, and counts what it drops', () => {
+    const world = new World(policies(overlapPolicy.bufferAll));
+    world.sleepUntil(epochMs + (scheduleLimits.bufferedMax + 11) * minuteMs);
+    expect(world.progress.buffered.length).toBe(scheduleLimits.bufferedMax);
+    expect(world.progress.bufferDropped).toBe(10);
+  });
+
+  test.each([
+    [overlapPolicy.cancelOther, 'cancelled'],
+    [overlapPolicy.terminateOther, 'terminated'],
+  ] as const)('policy %i: the one that runs is %s, and the next begins when it has closed', (policy, how) => {
+    const world = new World(policies(policy));
+    world.sleepUntil(epochMs + 2 * minuteMs);
+    expect([...world[how]]).toEqual(['w-1']);
+    expect(world.started).toEqual([epochMs + minuteMs]);
+    world.close(1);
+    expect(world.started).toEqual([epochMs + minuteMs, epochMs + 2 * minuteMs]);
+  });
+
+  test('allow all: everything begins when it is due, and nobody waits for its end', () => {
+    const world = new World(policies(overlapPolicy.allowAll));
+    world.sleepUntil(epochMs + 3 * minuteMs);
+    expect(world.started).toEqual([1, 2, 3].map((n) => epochMs + n * minuteMs));
+    expect(world.progress.running).toEqual([]);
+    expect(world.progress.actionCount).toBe(3);
+  });
+
+  test('of what is still to begin the newest takes the place under cancel other', () => {
+    const world = new World(policies(overlapPolicy.cancelOther));
+    world.nowMs += 3 * minuteMs;
+    world.step();
+    expect(world.started).toEqual([epochMs + 3 * minuteMs]);
+    expect(world.cancelled.size).toBe(0);
+  });
+});
+
+describe('time', () => {
+  test('a server that was away makes up for what is within the catch-up window, and counts the rest as missed', () => {
+    const world = new World(policies(overlapPolicy.allowAll, { catchupWindowMs: 3 * minuteMs }));
+    world.nowMs += 10 * minuteMs;
+    world.step();
+    expect(world.started).toEqual([7, 8, 9, 10].map((n) => epochMs + n * minuteMs));
+    expect(world.progress.missedCatchupWindow).toBe(6);
+    world.step();
+    expect(world.progress.missedCatchupWindow).toBe(6);
+  });
+
+  test('years of sleep are taken in steps of bounded size', () => {
+    const world = new World(policies(overlapPolicy.skip));
+    world.nowMs += 3_500 * minuteMs;
+    let steps = 0;
+    do {
+      world.step();
+      steps++;
+    } while (world.last?.wakeTimeMs !== undefined && world.last.wakeTimeMs <= world.nowMs);
+    expect(steps).toBe(4);
+    expect(world.last?.wakeTimeMs).toBe(epochMs + 3_501 * minuteMs);
+    expect(world.progress.overlapSkipped).toBe(3_499);
+  });
+
+  test('what was due while it was paused is neither made up for nor missed', () => {
+    const world = new World(policies(overlapPolicy.allowAll));
+    world.patch({ pause: 'for the night' });
+    expect(world.progress).toMatchObject({ paused: true, notes: 'for the night', conflictToken: 2 });
+    expect(world.last?.wakeTimeMs).toBeUndefined();
+    expect(world.last?.expireTimeMs).toBeUndefined();
+    world.nowMs += 5 * minuteMs;
+    world.patch({ unpause: 'good morning' });
+    world.sleepUntil(epochMs + 6 * minuteMs);
+    expect(world.started).toEqual([epochMs + 6 * minuteMs]);
+    expect(world.progress.missedCatchupWindow).toBe(0);
+  });
+
+  test('an update takes back what was due before it with the jitter of the spec', () => {
+    const jittered: NextTime = (afterMs) => {
+      const { nominalMs } = everyMinute(afterMs)!;
+      return { nominalMs, nextMs: nominalMs + 30_000 };
+    };
+    const world = new World(policies(overlapPolicy.allowAll), jittered);
+    world.nowMs = epochMs + minuteMs + 10_000;
+    world.change((progress) => updateProgress(progress, open, world.nowMs));
+    world.sleepUntil(epochMs + 2 * minuteMs);
+    // Its nominal time is past and its time is not: it is not lost.
+    expect(world.started).toEqual([epochMs + minuteMs]);
+  });
+
+  test('limited actions end, and a week later the schedule', () => {
+    const world = new World(policies(overlapPolicy.allowAll), everyMinute, { ...open, limitedActions: true, remainingActions: 2 });
+    world.sleepUntil(epochMs + 10 * minuteMs);
+    expect(world.started).toEqual([1, 2].map((n) => epochMs + n * minuteMs));
+    expect(world.progress.remainingActions).toBe(0);
+    expect(world.last?.wakeTimeMs).toBeUndefined();
+    expect(world.last?.expireTimeMs).toBe(epochMs + 2 * minuteMs + scheduleLimits.idleRetentionMs);
+  });
+});
+
+describe('by hand', () => {
+  test('a trigger starts now, also while the schedule is paused, and takes no limited action', () => {
+    const world = new World(policies(overlapPolicy.skip), never, { ...open, paused: true, limitedActions: true, remainingActions: 1 });
+    world.patch({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.unspecified } });
+    expect(world.started).toEqual([epochMs]);
+    expect(world.progress.remainingActions).toBe(1);
+    world.patch({ trigger: { timeMs: epochMs - 5, overlapPolicy: overlapPolicy.allowAll } });
+    expect(world.started).toEqual([epochMs, epochMs - 5]);
+  });
+
+  test('a backfill begins what was due between two times, both included, and goes on while the schedule is paused', () => {
+    const world = new World(policies(overlapPolicy.skip), everyMinute, { ...open, paused: true });
+    const backfill = { fromMs: epochMs - 25 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.allowAll };
+    world.patch({ backfills: [backfill] });
+    world.sleepUntil(epochMs + minuteMs);
+    expect(world.started).toEqual(Array.from({ length: 25 }, (_, n) => epochMs - (25 - n) * minuteMs));
+    expect(world.progress.backfills).toEqual([]);
+  });
+
+  test('one that buffers goes on as its workflows close', () => {
+    const world = new World(policies(overlapPolicy.skip), everyMinute, { ...open, paused: true });
+    world.patch({ backfills: [{ fromMs: epochMs - 25 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.bufferAll }] });
+    for (let startId = 1; startId <= 25; startId++) world.close(startId);
+    expect(world.started).toHaveLength(25);
+    expect(world.progress).toMatchObject({ backfills: [], buffered: [], running: [] });
+  });
+
+  test('backfills beyond their limit are dropped, and counted', () => {
+    const world = new World(policies(overlapPolicy.skip), never);
+    const backfill = { fromMs: 0, toMs: 1, overlapPolicy: overlapPolicy.allowAll };
+    world.progress = patchProgress(world.progress, { ...nothing, backfills: Array.from({ length: 1_003 }, () => backfill) }, world.nowMs);
+    expect(world.progress).toMatchObject({ bufferDropped: 3 });
+  });
+});
+
+describe('outcomes', () => {
+  test('a start that fails for good lets the next one begin', () => {
+    const world = new World(policies(overlapPolicy.bufferAll));
+    world.nowMs += 2 * minuteMs;
+    world.step();
+    expect(world.started).toEqual([epochMs + minuteMs]);
+    world.progress = actionFailed(world.progress, 1)!;
+    world.step();
+    expect(world.started).toEqual([epochMs + minuteMs, epochMs + 2 * minuteMs]);
+    expect(world.progress.actionCount).toBe(0);
+  });
+
+  test('the news of an end may come before those of the start, and are heard once', () => {
+    const world = new World();
+    world.nowMs += minuteMs;
+    world.step();
+    const closed = { workflow: world.workflow(1), status: 2, failure: undefined };
+    world.progress = actionClosed(world.progress, closed, world.policies, world.nowMs)!;
+    expect(world.progress).toMatchObject({ actionCount: 1, running: [], starting: [], recentActions: [{ workflowId: 'w-1', status: 2 }] });
+    expect(actionStarted(world.progress, world.workflow(1), world.nowMs)).toBeUndefined();
+    expect(actionClosed(world.progress, closed, world.policies, world.nowMs)).toBeUndefined();
+  });
+
+  test('pause on failure says why', () => {
+    const failing = policies(overlapPolicy.skip, { pauseOnFailure: true });
+    const failed = new World(failing);
+    failed.sleepUntil(epochMs + minuteMs);
+    failed.close(1, { kind: 'failed', message: 'no disk' });
+    expect(failed.progress).toMatchObject({ paused: true, notes: 'paused due to workflow failure: w-1: no disk' });
+    const timedOut = new World(failing);
+    timedOut.sleepUntil(epochMs + minuteMs);
+    timedOut.close(1, { kind: 'timedOut' });
+    expect(timedOut.progress).toMatchObject({ paused: true, notes: 'paused due to workflow timeout: w-1' });
+  });
+
+  test('however much a failure says, the notes are short', () => {
+    const world = new World(policies(overlapPolicy.skip, { pauseOnFailure: true }));
+    world.sleepUntil(epochMs + minuteMs);
+    world.close(1, { kind: 'failed', message: `${'x'.repeat(990)}${'\u{1F600}'.repeat(1_000_000)}` });
+    expect(world.progress).toMatchObject({ paused: true });
+    expect(world.progress.notes.length).toBeLessThanOrEqual(1_000);
+    expect(world.progress.notes.isWellFormed()).toBe(true);
+  });
+
+  test('what begins together is remembered in its order, however the news of it come', () => {
+    const world = new World(policies(overlapPolicy.allowAll));
+    const trigger = { timeMs: 0, overlapPolicy: overlapPolicy.unspecified };
+    const twice = patchProgress(patchProgress(world.progress, { ...nothing, trigger }, epochMs), { ...nothing, trigger }, epochMs);
+    let { progress } = stepSchedule(twice, { policies: world.policies, nextTime: never }, epochMs);
+    expect(progress.starting).toHaveLength(2);
+    for (const startId of [2, 1]) progress = actionStarted(progress, world.workflow(startId), epochMs)!;
+    expect(progress.recentActions.map(({ startId }) => startId)).toEqual([1, 2]);
+  });
+
+  test('the last ten actions are remembered', () => {
+    const world = new World(policies(overlapPolicy.allowAll));
+    world.sleepUntil(epochMs + 25 * minuteMs);
+    expect(world.progress.recentActions.map(({ startId }) => startId)).toEqual([16, 17, 18, 19, 20, 21, 22, 23, 24, 25]);
+  });
+});
+
+test('whatever happens, no time of the spec is acted on twice, and one workflow at most is waited for', () => {
+  const policy = fc.integer({ min: 1, max: 6 });
+  const happening = fc.oneof(
+    fc.record({ do: fc.constant('sleep' as const), ms: fc.integer({ min: 0, max: 5 * minuteMs }) }),
+    fc.record({ do: fc.constant('away' as const), ms: fc.integer({ min: 0, max: 20 * minuteMs }) }),
+    fc.record({ do: fc.constant('close' as const), ms: fc.nat(5) }),
+    fc.record({ do: fc.constant('pause' as const), ms: fc.nat(1) }),
+    fc.record({ do: fc.constant('update' as const), ms: fc.nat(1) }),
+  );
+  fc.assert(
+    fc.property(
+      policy,
+      fc.integer({ min: 0, max: 10 * minuteMs }),
+      fc.array(happening, { maxLength: 40 }),
+      (asked, catchupWindowMs, program) => {
+        const world = new World(policies(asked, { catchupWindowMs }));
+        for (const { do: what, ms } of program) {
+          if (what === 'sleep') world.sleepUntil(world.nowMs + ms);
+          else if (what === 'close') world.close(world.progress.running.at(ms)?.startId ?? 0);
+          else if (what === 'pause') world.patch(ms === 0 ? { pause: 'p' } : { unpause: 'u' });
+          else if (what === 'update') {
+            world.progress = updateProgress(world.progress, { ...open, paused: ms === 0 }, world.nowMs);
+            world.step();
+          } else {
+            world.nowMs += ms;
+            world.step();
+            world.begin();
+          }
+          const { running, starting, buffered } = world.progress;
+          expect(running.length + starting.filter(({ tracked }) => tracked).length).toBeLessThanOrEqual(1);
+          if (buffered.length > 0) expect(running.length + starting.length, 'somebody is waited for').toBeGreaterThan(0);
+          if (!world.progress.paused) expect(world.last?.wakeTimeMs).toBeGreaterThan(world.nowMs - minuteMs * 6);
+        }
+        expect(new Set(world.started).size).toBe(world.started.length);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
