@@ -11,6 +11,7 @@ import { deadLettersRound } from './scenario-dead-letters.ts';
 import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
 import { closedRound, scaleRound } from './scenario-scale.ts';
+import { schedulesRound } from './scenario-schedules.ts';
 import { startRound } from './scenario-start.ts';
 import { updateRound } from './scenario-update.ts';
 import { visibilityRound } from './scenario-visibility.ts';
@@ -33,9 +34,11 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --scenario raw, one, sdk, signal, update, timer, start; several with commas; default: all (start needs a command)
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
              dead-letters, named: --letters of them come, are listed, merged and purged, and workflows beside them; our server in memory or on a file
+             schedules, named: --schedules of them act each minute, wait, and are due at once
              visibility, named alone: List and Count where --rows workflows are shown, in --databases sqlite,postgres, without a server
   --open 200000  --wakes 1000  (workflows; signals a second)
   --letters 10000              (dead-letters)
+  --schedules 10000            (schedules)
   --closed 3000000             (scale, instead of open ones: workflows that have ended)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
@@ -64,6 +67,7 @@ const { values } = parseArgs({
     wakes: { type: 'string', default: '1000' },
     closed: { type: 'string', default: '0' },
     letters: { type: 'string', default: '10000' },
+    schedules: { type: 'string', default: '10000' },
     rows: { type: 'string', default: '100000' },
     databases: { type: 'string', default: 'sqlite,postgres' },
     users: { type: 'string', default: '16' },
@@ -130,6 +134,10 @@ async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
     const run = ({ name, command }: Contender): Promise<readonly Figure[]> =>
       command === undefined ? Promise.resolve([]) : deadLettersRound(command, { name, namespace }, Number(users), pace, Number(letters));
     keep(await alternate('dead-letters', pace.rounds, run));
+  }
+  if (wanted?.includes('schedules') === true) {
+    const run = (target: Target): Promise<readonly Figure[]> => schedulesRound(target, pace, Number(values.schedules));
+    keep(await alternate('schedules', pace.rounds, (contender) => onServer(contender, run)));
   }
   for (const scenario of scenarios) {
     if (!(wanted?.includes(scenario.name) ?? true)) continue;
