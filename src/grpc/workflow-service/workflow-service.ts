@@ -9,6 +9,7 @@ import { lifecycleMethods } from './lifecycle.ts';
 import { multiOperationMethods } from './multi-operation.ts';
 import { namespaceMethods } from './namespaces.ts';
 import { queryMethods } from './query.ts';
+import { refusedMethods } from './refusals.ts';
 import { resetMethods } from './reset.ts';
 import { serverInfoMethods } from './server-info.ts';
 import { startMethods } from './start.ts';
@@ -44,6 +45,7 @@ export function workflowService(context: HandlerContext): Service {
   return {
     name: workflowServiceName,
     methods: new Map([
+      ...refusedMethods,
       ...serverInfoMethods(context),
       ...namespaceMethods(context),
       ...startMethods(context),
