@@ -1,14 +1,19 @@
 import type { NextTime, ScheduleProgress } from './schedule.ts';
+import { SearchSteps, turnStepsMax } from './spec/search-steps.ts';
 
-/** When it would act next, if nobody changes it: also if it is paused, for a pause may end; not those that a limit leaves no action for. */
+/**
+ * When it would act next, if nobody changes it: also if it is paused, for a pause may end; not those that a limit leaves no action for. Of times
+ * that are hard to find there are fewer.
+ */
 export function futureTimes(nextTime: NextTime, progress: ScheduleProgress, max: number): readonly number[] {
   const { limitedActions, remainingActions, processedToMs, updateTimeMs } = progress;
   const wanted = limitedActions ? Math.min(max, remainingActions) : max;
   const times: number[] = [];
   if (wanted <= 0) return times;
-  for (let next = nextTime(processedToMs); next !== undefined; next = nextTime(next.nextMs)) {
+  const turn = new SearchSteps(turnStepsMax);
+  for (let next = nextTime(processedToMs, turn); next !== undefined; next = nextTime(next.nextMs, turn)) {
     if (next.nextMs >= updateTimeMs) times.push(next.nextMs);
-    if (times.length >= wanted) break;
+    if (times.length >= wanted || turn.areSpent) break;
   }
   return times;
 }

@@ -7,6 +7,8 @@
  * Whatever happens to a schedule is one pure step from a progress to the next (step.ts, changes.ts), which says what is to be done now.
  */
 
+import type { SearchSteps } from './spec/search-steps.ts';
+
 /** `temporal.api.enums.v1.ScheduleOverlapPolicy` */
 export const overlapPolicy = {
   unspecified: 0,
@@ -26,8 +28,11 @@ export type SchedulePolicies = {
   readonly pauseOnFailure: boolean;
 };
 
-/** Of the spec: the first time that is due after `afterMs`; undefined: there is none. `nextMs` is the nominal time with its jitter. */
-export type NextTime = (afterMs: number) => ScheduledTime | undefined;
+/**
+ * Of the spec: the first time that is due after `afterMs`; undefined: there is none. `nextMs` is the nominal time with its jitter. What the
+ * search takes is taken from `turn`: whoever makes many ends when that is spent.
+ */
+export type NextTime = (afterMs: number, turn: SearchSteps) => ScheduledTime | undefined;
 export type ScheduledTime = { readonly nominalMs: number; readonly nextMs: number };
 
 /** What is needed of the definition to go on. */

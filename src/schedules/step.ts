@@ -1,8 +1,9 @@
 /**
  * One step of a schedule: what is due is buffered, what may start is started, and it says when it wants to be woken. Pure, and bounded: a schedule
- * that has slept for a year takes its times by the thousand, each thousand a step of its own.
+ * that has slept for a year takes its times by the thousand, each thousand a step of its own; of times that are hard to find, fewer.
  */
 import { decideOverlap } from './overlap.ts';
+import { SearchSteps, turnStepsMax } from './spec/search-steps.ts';
 import {
   actsBySpec,
   type Backfill,
@@ -31,8 +32,9 @@ export type ScheduleStep = {
 
 export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs: number): ScheduleStep {
   const draft = new StepDraft(before);
-  const scheduled = takeDueTimes(draft, plan, nowMs);
-  takeBackfills(draft, plan);
+  const turn = new SearchSteps(turnStepsMax);
+  const scheduled = takeDueTimes(draft, plan, nowMs, turn);
+  takeBackfills(draft, plan, turn);
   const { starts, cancels, terminates } = processBuffer(draft, plan);
   const { progress } = draft;
   const wakeTimeMs = earliest(scheduled, backfillTime(progress, plan, nowMs));
@@ -93,7 +95,7 @@ class StepDraft {
 }
 
 /** Answers when the next time of the spec is due; undefined: never, or not as long as nobody changes the schedule. */
-function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, nowMs: number): number | undefined {
+function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, nowMs: number, turn: SearchSteps): number | undefined {
   const { processedToMs, updateTimeMs } = draft.progress;
   if (!actsBySpec(draft.progress)) {
     // What was due meanwhile is neither made up for nor missed.
@@ -101,9 +103,11 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
     return undefined;
   }
   let taken = 0;
-  let next = nextTime(processedToMs);
-  for (; next !== undefined && next.nextMs <= nowMs; next = nextTime(next.nextMs)) {
-    if (taken++ === scheduleLimits.timesPerStepMax) return nowMs;
+  let next = nextTime(processedToMs, turn);
+  for (; next !== undefined && next.nextMs <= nowMs; next = nextTime(next.nextMs, turn)) {
+    // The first, however hard it was to find: each step gets on.
+    if (taken === scheduleLimits.timesPerStepMax || (taken > 0 && turn.areSpent)) return nowMs;
+    taken++;
     draft.change({ processedToMs: next.nextMs });
     // Due before the schedule was what it is.
     if (next.nextMs < updateTimeMs) continue;
@@ -113,15 +117,15 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
   return next?.nextMs;
 }
 
-/** They take up half of the buffer at most, and a few times in each step. */
-function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan): void {
-  let left = scheduleLimits.backfillsPerStepMax;
+/** They take up half of the buffer at most, and a few times in each step: one at least. */
+function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: SearchSteps): void {
+  let taken = 0;
   const backfills = [...draft.progress.backfills];
-  while (left > 0 && draft.buffered.length < scheduleLimits.bufferedMax / 2) {
+  while (taken < scheduleLimits.backfillsPerStepMax && draft.buffered.length < scheduleLimits.bufferedMax / 2) {
     const backfill = backfills[0];
-    if (backfill === undefined) break;
-    left--;
-    const next = nextTime(backfill.fromMs - 1);
+    if (backfill === undefined || (taken > 0 && turn.areSpent)) break;
+    taken++;
+    const next = nextTime(backfill.fromMs - 1, turn);
     if (next === undefined || next.nextMs > backfill.toMs) backfills.shift();
     else {
       draft.add(startAt(next, backfill.overlapPolicy, true));

@@ -1,6 +1,7 @@
 /** What clients see of a schedule's progress, as the public API's messages. */
 import type { RecentAction, ScheduleProgress } from '../schedules/schedule.ts';
 import {
+  emptyScheduleListInfo,
   encodeScheduleSpec,
   type ScheduleActionResult,
   type ScheduleListInfo,
@@ -17,20 +18,18 @@ const listedActionsMax = 5;
 /** A list is no place for one that is larger: it is written with every change of the schedule. */
 const listedSpecBytesMax = 16 * 1024;
 
-export function scheduleListInfo(
-  spec: ScheduleSpec | undefined,
-  workflowType: string,
-  progress: ScheduleProgress,
-  futureTimesMs: readonly number[],
-): ScheduleListInfo {
+/** What is shown of a schedule until it is changed. */
+export function listedDefinition(spec: ScheduleSpec, workflowType: string): ScheduleListInfo {
+  return { ...emptyScheduleListInfo(), spec: listedSpec(spec), workflowType: { name: workflowType } };
+}
+
+export function listedProgress(progress: ScheduleProgress, futureTimesMs: readonly number[]): ScheduleListInfo {
   return {
-    spec: spec && listedSpec(spec),
-    workflowType: { name: workflowType },
+    ...emptyScheduleListInfo(),
     notes: progress.notes,
     paused: progress.paused,
     recentActions: progress.recentActions.slice(-listedActionsMax).map(actionResult),
     futureActionTimes: futureTimesMs.map(timestamp),
-    stateSizeBytes: 0,
   };
 }
 

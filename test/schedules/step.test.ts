@@ -18,6 +18,7 @@ import {
   type ScheduleProgress,
   scheduleLimits,
 } from '../../src/schedules/schedule.ts';
+import { turnStepsMax } from '../../src/schedules/spec/search-steps.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../src/schedules/step.ts';
 
 const minuteMs = 60_000;
@@ -199,6 +200,29 @@ describe('time', () => {
     expect(world.progress.overlapSkipped).toBe(3_499);
   });
 
+  test('what was due is found in many short steps, where each time is hard to find', () => {
+    let searches = 0;
+    const hard: NextTime = (afterMs, turn) => {
+      searches++;
+      turn.take(turnStepsMax / 2);
+      return everyMinute(afterMs, turn);
+    };
+    const world = new World(policies(overlapPolicy.allowAll), hard);
+    world.patch({ backfills: [{ fromMs: epochMs - 20 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.allowAll }] });
+    world.nowMs = epochMs + 50 * minuteMs;
+    let searchesMax = 0;
+    for (let wakeMs = epochMs; wakeMs <= epochMs + 50 * minuteMs; wakeMs = world.last?.wakeTimeMs ?? Infinity) {
+      world.nowMs = Math.max(world.nowMs, wakeMs);
+      searches = 0;
+      world.step();
+      searchesMax = Math.max(searchesMax, searches);
+      world.begin();
+    }
+    expect(searchesMax).toBeLessThanOrEqual(4);
+    const due = Array.from({ length: 70 }, (_, n) => epochMs + (n - 19) * minuteMs).filter((ms) => ms !== epochMs);
+    expect(world.started.toSorted((a, b) => a - b)).toEqual([epochMs - 20 * minuteMs, ...due]);
+  });
+
   test('what was due while it was paused is neither made up for nor missed', () => {
     const world = new World(policies(overlapPolicy.allowAll));
     world.patch({ pause: 'for the night' });
@@ -213,8 +237,8 @@ describe('time', () => {
   });
 
   test('an update takes back what was due before it with the jitter of the spec', () => {
-    const jittered: NextTime = (afterMs) => {
-      const { nominalMs } = everyMinute(afterMs)!;
+    const jittered: NextTime = (afterMs, turn) => {
+      const { nominalMs } = everyMinute(afterMs, turn)!;
       return { nominalMs, nextMs: nominalMs + 30_000 };
     };
     const world = new World(policies(overlapPolicy.allowAll), jittered);

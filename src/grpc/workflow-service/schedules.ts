@@ -2,8 +2,8 @@ import type { ScheduleDescription } from '../../history/schedule/schedule-comman
 import { keptAs } from '../../schedules/schedule-id.ts';
 import { futureTimes } from '../../schedules/future-times.ts';
 import { scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
-import { compileSpec } from '../../schedules/spec/compiled-spec.ts';
-import { matchingTimes, matchingTimesMax } from '../../schedules/spec/matching-times.ts';
+import { type CompiledSpec, compileSpec } from '../../schedules/spec/compiled-spec.ts';
+import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } from '../../schedules/spec/matching-times.ts';
 import { nextTime } from '../../schedules/spec/next-time.ts';
 import {
   type CreateScheduleRequest,
@@ -33,10 +33,12 @@ import { actionResult, timestamp } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { queryFailed } from '../errors/details.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { Turns } from '../turns.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkLength, checkMemo } from '../validation/lengths.ts';
 import { checkedPatch, checkedSchedule, checkWorkflowIdLength } from '../validation/schedule.ts';
@@ -177,7 +179,9 @@ function infoOf(progress: ScheduleProgress, futureTimesMs: readonly number[]): S
 
 function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress): readonly number[] {
   const compiled = spec && compileSpec(specFromMessage(spec), { jitterSeed });
-  return compiled === undefined ? [] : futureTimes((afterMs) => nextTime(compiled, afterMs), progress, scheduleLimits.futureActionsMax);
+  return compiled === undefined
+    ? []
+    : futureTimes((afterMs, turn) => nextTime(compiled, afterMs, turn), progress, scheduleLimits.futureActionsMax);
 }
 
 async function listMatchingTimes(
@@ -193,9 +197,21 @@ async function listMatchingTimes(
   const compiled =
     schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: seedOf(key.namespaceId, request.scheduleId) });
   if (compiled === undefined) return { startTime: [] };
-  const found = matchingTimes(compiled, { startMs, endMs, timesMax: matchingTimesMax });
+  const found = await allMatching(call, compiled, { startMs, endMs, timesMax: matchingTimesMax });
   if ('problem' in found) throw invalidArgument(found.problem);
   return { startTime: found.timesMs.map(timestamp) };
+}
+
+/** A thousand times that are hard to find take a third of a second, in which others have their turns. */
+async function allMatching(call: Call, spec: CompiledSpec, range: TimeRange): Promise<MatchingTimes> {
+  const search = searchMatching(spec, range);
+  const turns = new Turns();
+  for (;;) {
+    const { done, value } = search.next();
+    if (done === true) return value;
+    await turns.next();
+    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
+  }
 }
 
 function seedOf(namespaceId: string, scheduleId: string): string {

@@ -259,9 +259,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   const { progress } = step;
   const { schedule: before, key } = run.run;
   const wakeTimeMs = step.wakeTimeMs ?? step.expireTimeMs;
-  const definition = written.definition ?? before?.definition;
-  if (definition === undefined) return;
-  const listed = schedules.listedMemo(definition, progress, futureTimes(plan.nextTime, progress, scheduleLimits.listedActionsMax));
+  const listed = schedules.listedMemo(plan.listed, progress, futureTimes(plan.nextTime, progress, scheduleLimits.listedActionsMax));
   const pauseChanges = before?.progress.paused !== progress.paused || written.searchAttributes !== undefined;
   run.addFact({
     kind: 'scheduleChanged',

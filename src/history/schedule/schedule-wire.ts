@@ -14,13 +14,15 @@ export type ScheduleDefinition = {
   readonly workflow: ScheduledWorkflow;
   /** The workflow id is not followed by the time. */
   readonly keepsWorkflowId: boolean;
+  /** What List shows of it, whatever its progress: the beginning of a temporal.api.schedule.v1.ScheduleListInfo. */
+  readonly listed: Uint8Array;
 };
 
 export interface ScheduleWire {
   /** Throws what no program has written. */
   readDefinition(definition: Uint8Array): ScheduleDefinition;
   /** Memo fields by which List knows it. */
-  listedMemo(definition: Uint8Array, progress: ScheduleProgress, futureTimesMs: readonly number[]): Uint8Array;
+  listedMemo(listed: Uint8Array, progress: ScheduleProgress, futureTimesMs: readonly number[]): Uint8Array;
   /** Search attributes of the schedule itself. */
   ownAttributes(progress: ScheduleProgress): Uint8Array;
   /** Those of a workflow that it starts. */

@@ -2,26 +2,31 @@
 import type { CompiledSpec } from './compiled-spec.ts';
 import { searchNext } from './next-time.ts';
 import type { Problem } from './schedule-spec.ts';
-import { SearchSteps, listStepsMax } from './search-steps.ts';
+import { SearchSteps, listStepsMax, searchStepsMax } from './search-steps.ts';
 
 /** As in Temporal: of more there are the first. */
 export const matchingTimesMax = 1_000;
 
 export type TimeRange = { readonly startMs: number; readonly endMs: number; readonly timesMax: number };
 
-export function matchingTimes(
+export type MatchingTimes = { readonly timesMs: readonly number[] } | Problem;
+
+/** Time by time, for whoever has others to serve. */
+export function* searchMatching(
   spec: CompiledSpec,
   { startMs, endMs, timesMax }: TimeRange,
-): { readonly timesMs: readonly number[] } | Problem {
+): Generator<undefined, MatchingTimes, undefined> {
   const timesMs: number[] = [];
-  const steps = new SearchSteps(listStepsMax);
+  const all = new SearchSteps(listStepsMax);
   let afterMs = startMs;
   while (timesMs.length < Math.min(timesMax, matchingTimesMax)) {
+    const steps = new SearchSteps(searchStepsMax);
     const next = searchNext(spec, afterMs, steps);
-    if (steps.areSpent) return tooManyExclusions;
+    if (steps.areSpent || !all.take(steps.taken)) return tooManyExclusions;
     if (next === undefined || next.nextMs > endMs) break;
     timesMs.push(next.nextMs);
     afterMs = next.nextMs;
+    yield;
   }
   return { timesMs };
 }

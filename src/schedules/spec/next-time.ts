@@ -18,10 +18,13 @@ export type DueTime = { readonly nominalMs: number; readonly nextMs: number };
 
 /**
  * The first after that moment. Undefined: there is none, or none was found within the steps that a search may take: Temporal too takes no further
- * action of a schedule then, until its spec is changed.
+ * action of a schedule then, until its spec is changed. What it takes is taken from `turn`, also beyond its end.
  */
-export function nextTime(spec: CompiledSpec, afterMs: number): DueTime | undefined {
-  return searchNext(spec, afterMs, new SearchSteps(searchStepsMax));
+export function nextTime(spec: CompiledSpec, afterMs: number, turn?: SearchSteps): DueTime | undefined {
+  const steps = new SearchSteps(searchStepsMax);
+  const found = searchNext(spec, afterMs, steps);
+  turn?.take(steps.taken);
+  return found;
 }
 
 export function searchNext(spec: CompiledSpec, afterMs: number, steps: SearchSteps): DueTime | undefined {

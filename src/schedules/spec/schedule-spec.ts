@@ -2,7 +2,7 @@
  * When a schedule is due, in our own words. A caller's spec has texts in it; the canonical one, which is stored, described and compiled, has
  * numbers only:
  *
- *     ScheduleSpec  -- canonicalSpec -->  CanonicalSpec  -- compileSpec -->  CompiledSpec  -- nextTime, matchingTimes -->  times
+ *     ScheduleSpec  -- canonicalSpec -->  CanonicalSpec  -- compileSpec -->  CompiledSpec  -- nextTime, searchMatching -->  times
  *     calendars, cron strings             ranges, intervals                  sets, a clock
  *
  * A time is due if a calendar or an interval matches it and no exclusion does, between the start and the end, both included.

@@ -1,27 +1,34 @@
-/** How long a search may go on, so that no spec, however odd, holds up everybody else on its shard. */
+/** How long searches may go on, so that no spec, however odd, holds up everybody else on its shard. */
 
 /**
- * A day that is looked at, a calendar or an exclusion that is asked, is a step: some 200 ns. The search for the 29th of February that is a Sunday
- * takes 300; a spec of as many entries as there may be, 100,000.
+ * Of one search, which nothing interrupts. A day that is looked at, a calendar or an exclusion that is asked, is a step: some 200 ns. The search
+ * for the 29th of February that is a Sunday takes 300; a spec of as many entries as there may be, 20,000 for each time that is excluded.
  */
-export const searchStepsMax = 500_000;
+export const searchStepsMax = 100_000;
 /** Of all searches of a list together. */
 export const listStepsMax = 1_500_000;
+/** Of the searches in one step of a schedule, and of those for the times that are shown of it: no other is begun when they are spent. */
+export const turnStepsMax = 10_000;
 
 export class SearchSteps {
-  #left: number;
+  readonly #max: number;
+  #taken = 0;
 
-  constructor(stepsMax: number) {
-    this.#left = stepsMax;
+  constructor(stepsMax = Infinity) {
+    this.#max = stepsMax;
   }
 
-  /** False: there are not as many left. */
+  /** False: there were not as many left. */
   take(steps: number): boolean {
-    this.#left -= steps;
-    return this.#left >= 0;
+    this.#taken += steps;
+    return !this.areSpent;
+  }
+
+  get taken(): number {
+    return this.#taken;
   }
 
   get areSpent(): boolean {
-    return this.#left < 0;
+    return this.#taken > this.#max;
   }
 }

@@ -6,7 +6,7 @@ import { decodeFields, encodeFields } from '../../wire/fields.ts';
 import { encodePayload } from '../../wire/generated/lean/common.ts';
 import { decodeFailure } from '../../wire/generated/lean/failure.ts';
 import { decodeSchedule, encodeScheduleListInfo, type NewWorkflowExecutionInfo } from '../../wire/generated/lean/schedule.ts';
-import { listInfoField, scheduleListInfo } from '../../wire/schedule-info.ts';
+import { listedDefinition, listedProgress, listInfoField } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 
@@ -15,11 +15,11 @@ const utf8 = new TextEncoder();
 export const scheduleWire: ScheduleWire = {
   readDefinition,
 
-  listedMemo(definition, progress, futureTimesMs) {
-    const { spec, action } = decodeSchedule(definition, ownLimits);
-    const info = scheduleListInfo(spec, action?.startWorkflow?.workflowType?.name ?? '', progress, futureTimesMs);
+  listedMemo(listed, progress, futureTimesMs) {
     const metadata = new Map([['encoding', utf8.encode('binary/plain')]]);
-    return encodeFields(new Map([[listInfoField, encodePayload({ metadata, data: encodeScheduleListInfo(info), externalPayloads: [] })]]));
+    // Bytes of a message behind bytes of that message are one message.
+    const data = Buffer.concat([listed, encodeScheduleListInfo(listedProgress(progress, futureTimesMs))]);
+    return encodeFields(new Map([[listInfoField, encodePayload({ metadata, data, externalPayloads: [] })]]));
   },
 
   ownAttributes: ({ paused }) =>
@@ -62,6 +62,7 @@ function readDefinition(bytes: Uint8Array): ScheduleDefinition {
     policies: { overlapPolicy, catchupWindowMs, pauseOnFailure },
     workflow: scheduledWorkflow(workflow),
     keepsWorkflowId: keepOriginalWorkflowId,
+    listed: encodeScheduleListInfo(listedDefinition(spec, workflow.workflowType?.name ?? '')),
   };
 }
 

@@ -1,11 +1,12 @@
 /** Whoever may call a server may send it any spec: none of them holds it up. */
 import { describe, expect, test } from 'vitest';
 import { canonicalSpec } from '../../../src/schedules/spec/canonical-spec.ts';
-import { matchingTimes } from '../../../src/schedules/spec/matching-times.ts';
+import { KnownTimes } from '../../../src/schedules/spec/known-times.ts';
+import { SearchSteps, searchStepsMax } from '../../../src/schedules/spec/search-steps.ts';
 import { nextTime } from '../../../src/schedules/spec/next-time.ts';
 import type { ScheduleSpec } from '../../../src/schedules/spec/schedule-spec.ts';
 import { fieldCharsMax, problemCharsMax, specEntriesMax, specRangesMax } from '../../../src/schedules/spec/spec-problems.ts';
-import { calendarOf, compiled, specOf, textOf } from './specs.ts';
+import { calendarOf, compiled, matchingTimes, specOf, textOf } from './specs.ts';
 
 /** Many times what each takes on two busy cores. */
 const patienceMs = 5_000;
@@ -82,6 +83,14 @@ describe('what is due never, or seldom, is searched for no longer than that', ()
     for (const afterMs of [NaN, Infinity, 1e300]) expect(nextTime(daily, afterMs)).toBeUndefined();
     expect(matchingTimes(daily, { startMs: NaN, endMs: NaN, timesMax: NaN })).toEqual({ timesMs: [] });
     expect(nextTime(daily, -Infinity)?.nextMs).toBe(Date.parse('1970-01-01T05:00Z'));
+  });
+
+  test('is searched for once', () => {
+    const known = new KnownTimes(compiled({ calendars: [calendarOf({})], excludedCalendars: [even!, odd!], ...zone }));
+    const [first, second] = [new SearchSteps(), new SearchSteps()];
+    expect(known.next(nowMs, first)).toBeUndefined();
+    expect(known.next(nowMs + 86_400_000, second)).toBeUndefined();
+    expect([first.taken >= searchStepsMax, second.taken]).toEqual([true, 0]);
   });
 
   test('as many entries as there may be', () => {

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileSpec } from '../../../src/schedules/spec/compiled-spec.ts';
 import { canonicalSpec } from '../../../src/schedules/spec/canonical-spec.ts';
-import { matchingTimes } from '../../../src/schedules/spec/matching-times.ts';
+import { KnownTimes } from '../../../src/schedules/spec/known-times.ts';
+import { SearchSteps } from '../../../src/schedules/spec/search-steps.ts';
 import { nextTime } from '../../../src/schedules/spec/next-time.ts';
 import {
   type CanonicalSpec,
@@ -12,7 +13,7 @@ import {
   type StructuredCalendar,
   fieldBounds,
 } from '../../../src/schedules/spec/schedule-spec.ts';
-import { calendarOf, specOf } from './specs.ts';
+import { calendarOf, matchingTimes, specOf } from './specs.ts';
 
 /** Whose clocks change by an hour, at a full hour, and not at midnight: elsewhere Temporal has answers of its own. */
 const zones = [
@@ -118,6 +119,24 @@ test('matching times are next times, one after the other', () => {
       if ('problem' in found) expect(given.excludedCalendars).not.toEqual([]);
       else expect(found).toEqual({ timesMs: expected });
     }),
+  );
+});
+
+test('what is kept of times is what a search finds', () => {
+  const asked = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 2, maxLength: 60 });
+  fc.assert(
+    fc.property(spec, afterMs, asked, (given, fromMs, minutes) => {
+      const compiled = compileSpec(canonicalOf(given), { jitterSeed: 'a' })!;
+      const known = new KnownTimes(compiled, 0);
+      for (const minute of minutes) {
+        const atMs = fromMs + minute * 60_000;
+        const expected = nextTime(compiled, atMs);
+        expect(known.next(atMs, new SearchSteps())).toEqual(expected);
+        // A search that was given up is given up for good.
+        if (expected === undefined) return;
+      }
+    }),
+    { numRuns: 100 },
   );
 });
 

@@ -1,9 +1,9 @@
 /** Due times of whole specs, with the answers of Temporal's own matcher. */
 import { describe, expect, test } from 'vitest';
-import { matchingTimes, matchingTimesMax } from '../../../src/schedules/spec/matching-times.ts';
+import { matchingTimesMax } from '../../../src/schedules/spec/matching-times.ts';
 import { nextTime } from '../../../src/schedules/spec/next-time.ts';
 import type { ScheduleSpec } from '../../../src/schedules/spec/schedule-spec.ts';
-import { calendarOf, compiled, textOf, times } from './specs.ts';
+import { calendarOf, compiled, matchingTimes, textOf, times } from './specs.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

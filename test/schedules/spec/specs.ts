@@ -3,6 +3,7 @@ import type { CalendarText, ScheduleSpec, StructuredCalendar } from '../../../sr
 import { canonicalSpec } from '../../../src/schedules/spec/canonical-spec.ts';
 import { type CompiledSpec, compileSpec } from '../../../src/schedules/spec/compiled-spec.ts';
 import { nextTime } from '../../../src/schedules/spec/next-time.ts';
+import { type MatchingTimes, searchMatching, type TimeRange } from '../../../src/schedules/spec/matching-times.ts';
 
 export function specOf(part: Partial<ScheduleSpec>): ScheduleSpec {
   return {
@@ -59,4 +60,13 @@ export function times(spec: CompiledSpec, after: string, count: number): string 
 
 export function printed(ms: number): string {
   return new Date(ms).toISOString().replace(/(?:(?::00)?\.000)?Z$/, 'Z');
+}
+
+/** In one turn. */
+export function matchingTimes(spec: CompiledSpec, range: TimeRange): MatchingTimes {
+  const search = searchMatching(spec, range);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done === true) return value;
+  }
 }

@@ -1,0 +1,44 @@
+/**
+ * The times of a schedule, whose every step asks for the same few again: when it is due next, and the times behind that, which lists show. What was
+ * hard to find is kept.
+ */
+import type { CompiledSpec } from './compiled-spec.ts';
+import { type DueTime, nextTime } from './next-time.ts';
+import { SearchSteps } from './search-steps.ts';
+
+type Known = { readonly afterMs: number; readonly time: DueTime | undefined };
+
+/** Some 20 µs. Most specs take fewer, and keep nothing. */
+const hardSteps = 100;
+/** The next, those that lists show, and as many again that a backfill asks for. */
+const knownMax = 16;
+
+export class KnownTimes {
+  readonly #spec: CompiledSpec;
+  readonly #keptFromSteps: number;
+  /** In the order in which they were found. */
+  readonly #known: Known[] = [];
+
+  constructor(spec: CompiledSpec, keptFromSteps = hardSteps) {
+    this.#spec = spec;
+    this.#keptFromSteps = keptFromSteps;
+  }
+
+  next(afterMs: number, turn: SearchSteps): DueTime | undefined {
+    const known = this.#known.find((one) => isAnswer(one, afterMs));
+    if (known !== undefined) return known.time;
+    const steps = new SearchSteps();
+    const time = nextTime(this.#spec, afterMs, steps);
+    const { taken } = steps;
+    turn.take(taken);
+    if (taken < this.#keptFromSteps) return time;
+    this.#known.push({ afterMs, time });
+    if (this.#known.length > knownMax) this.#known.shift();
+    return time;
+  }
+}
+
+/** Where nothing was found, nothing will be. A time is that of its moment alone: where clocks are set back, the search of another may find another. */
+function isAnswer({ afterMs: fromMs, time }: Known, afterMs: number): boolean {
+  return time === undefined ? afterMs >= fromMs : afterMs === fromMs;
+}
