@@ -50,6 +50,7 @@ import { dynamicConfigOf, watchDynamicConfig } from './start/dynamic-config.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { callbacksOf } from './start/callbacks.ts';
+import { workersOf } from './start/workers.ts';
 import { taskCapture } from './start/task-capture.ts';
 import { toldOutages } from './start/told-outages.ts';
 import { listenForScrapes, type ScrapeListener } from './start/scrape-listener.ts';
@@ -275,6 +276,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         openDeadLetterQueue: (queue) => deadLetters?.openForeign(queue) ?? false,
         letterSettings: () => dynamicConfig.values(letterSettings),
         callbacks: callbacks.ofFrontend,
+        workers: workersOf(dynamicConfig, share),
         tokenKey: () => identity.tokenKey,
         condition: census,
         rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),

@@ -330,6 +330,27 @@ export const leanModules: LeanModules = {
       StatusFilter: '1',
     },
   },
+  worker: {
+    'temporal.api.worker.v1': {
+      WorkerHeartbeat: '1-25',
+      WorkerHostInfo: '1-5',
+      WorkerInfo: '1',
+      WorkerListInfo: '1-13',
+    },
+    'temporal.api.deployment.v1': {
+      WorkerDeploymentVersion: '1-2',
+    },
+    'temporal.api.workflowservice.v1': {
+      RecordWorkerHeartbeatRequest: '1-4',
+      RecordWorkerHeartbeatResponse: '',
+      ListWorkersRequest: '1-5',
+      ListWorkersResponse: '1-3',
+      CountWorkersRequest: '1-3',
+      CountWorkersResponse: '1',
+      DescribeWorkerRequest: '1-2',
+      DescribeWorkerResponse: '1',
+    },
+  },
   workflow: {
     'temporal.api.workflow.v1': {
       WorkflowExecutionInfo: '1-26',
@@ -439,6 +460,7 @@ export const passedOn: readonly string[] = [
   'temporal.api.history.v1.HistoryEvent',
   'temporal.api.update.v1.Outcome',
   'temporal.api.update.v1.Request',
+  'temporal.api.worker.v1.WorkerHeartbeat',
   'temporal.api.workflow.v1.CallbackInfo',
 ];
 
@@ -469,6 +491,9 @@ export const timesWithPresence: readonly string[] = [
   'temporal.api.schedule.v1.ScheduleSpec.start_time',
   'temporal.api.workflowservice.v1.ListScheduleMatchingTimesRequest.end_time',
   'temporal.api.workflowservice.v1.ListScheduleMatchingTimesRequest.start_time',
+  'temporal.api.worker.v1.WorkerHeartbeat.heartbeat_time',
+  'temporal.api.worker.v1.WorkerHeartbeat.start_time',
+  'temporal.api.worker.v1.WorkerListInfo.start_time',
   'temporal.api.filter.v1.StartTimeFilter.earliest_time',
   'temporal.api.filter.v1.StartTimeFilter.latest_time',
   'temporal.api.failure.v1.ApplicationFailureInfo.next_retry_delay',
@@ -498,4 +523,5 @@ export const opaqueKinds: { readonly [kind: string]: readonly string[] } = {
   failure: ['temporal.api.failure.v1.Failure'],
   updateOutcome: ['temporal.api.update.v1.Outcome'],
   updateRequest: ['temporal.api.update.v1.Request'],
+  workerHeartbeat: ['temporal.api.worker.v1.WorkerHeartbeat'],
 };

@@ -6,6 +6,7 @@ import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from './callback-settings.ts';
 import { limitSettings } from './limits.ts';
+import { workerHeartbeatSettings, workerSettings } from './worker-settings.ts';
 
 export const dynamicSettings: readonly Setting<unknown>[] = [
   limitSettings,
@@ -17,6 +18,8 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   callbackRequestSettings,
   callbackRetrySettings,
   adminSettings,
+  workerSettings,
+  workerHeartbeatSettings,
 ].flatMap((group) => Object.values<Setting<unknown>>(group));
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));

@@ -143,6 +143,19 @@ function words({ alias }: Attribute, asked: string, at: number): Value {
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
 
 function datetime(asked: string, at: number): Value {
+  const nanoseconds = instant(asked);
+  if (nanoseconds === undefined) throw fault('expression', `unable to parse datetime '${asked}'`, at, expectedOf.datetime);
+  return milliseconds(nanoseconds);
+}
+
+/** A time of RFC 3339 in milliseconds since 1970, perhaps with a fraction; undefined: the text is none. */
+export function parseInstant(text: string): number | undefined {
+  const nanoseconds = instant(text);
+  return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1_000_000;
+}
+
+/** Nanoseconds since 1970. */
+function instant(asked: string): bigint | undefined {
   const [, ...fields] = rfc3339.exec(asked) ?? [];
   const [year = 0, month = 0, day = 0, hour = 24, minute = 0, second = 0] = fields.slice(0, 6).map(Number);
   const [fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = fields.slice(6);
@@ -150,10 +163,8 @@ function datetime(asked: string, at: number): Value {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   const isDay = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  if (!isDay || hour > 23 || minute > 59 || second > 59 || Number(offsetHours) > 24 || Number(offsetMinutes) > 59) {
-    throw fault('expression', `unable to parse datetime '${asked}'`, at, expectedOf.datetime);
-  }
+  if (!isDay || hour > 23 || minute > 59 || second > 59 || Number(offsetHours) > 24 || Number(offsetMinutes) > 59) return undefined;
   const offsetMs = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -60_000 : 60_000);
   const wholeMs = date.setUTCHours(hour, minute, second) - offsetMs;
-  return milliseconds(BigInt(wholeMs) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0')));
+  return BigInt(wholeMs) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
 }

@@ -18,6 +18,7 @@ import type { LetterSettings } from '../deadletters/letter-settings.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
+import type { WorkerRegistry } from '../workers/worker-registry.ts';
 import type { CallbackLimits } from './validation/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 
@@ -59,6 +60,12 @@ export interface FrontendPorts {
   readonly callbacks: {
     readonly limitsOf: (namespace: string) => CallbackLimits;
     readonly isBlocked: (namespaceId: string, callback: Uint8Array) => boolean;
+  };
+  /** Those that send heartbeats. */
+  readonly workers: {
+    readonly registry: WorkerRegistry;
+    /** By the name of a namespace: its workers are told to send them, and they are kept. */
+    readonly isEnabled: (namespace: string) => boolean;
   };
   /** As of now. */
   readonly adminSettings: () => { readonly listsHistoryTasks: boolean };

@@ -45,6 +45,16 @@ function maybe(prng: Prng, chance: number, fields: () => Plain): Plain {
   return prng.chance(chance) ? fields() : {};
 }
 
+const workerHeartbeat = (prng: Prng): Plain => ({
+  workerInstanceKey: prng.pick(['w0', 'w1']),
+  workerIdentity: 'fuzz',
+  hostInfo: { hostName: 'h', processId: '7', currentHostCpuUsage: 0.5 },
+  taskQueue: 'q',
+  status: prng.int(0, 3),
+  startTime: { seconds: 1_700_000_000, nanos: 0 },
+  plugins: [{ name: 'p', version: '1' }],
+});
+
 const start: Template = (prng, world) => ({
   namespace,
   workflowId: world.workflowId(),
@@ -416,6 +426,14 @@ export const templates: Readonly<Record<string, Template>> = {
     taskQueueType: prng.int(0, 2),
     ...maybe(prng, 0.3, () => ({ includeTaskQueueStatus: true, reportStats: true })),
   }),
+  RecordWorkerHeartbeat: (prng) => ({ namespace, identity: 'fuzz', workerHeartbeat: [workerHeartbeat(prng)] }),
+  ListWorkers: (prng) => ({
+    namespace,
+    pageSize: prng.pick([0, 2]),
+    query: prng.pick(['', `TaskQueue = 'q'`, `StartTime > '2026-01-31T12:00:00Z'`]),
+  }),
+  CountWorkers: (prng) => ({ namespace, query: prng.pick(['', `Status = 'Running' OR HostName STARTS_WITH 'h'`]) }),
+  DescribeWorker: (prng) => ({ namespace, workerInstanceKey: prng.pick(['w0', 'w1']) }),
   ShutdownWorker: () => ({ namespace, stickyTaskQueue: stickyQueue, identity: 'fuzz', reason: 'r' }),
   DescribeNamespace: () => ({ namespace }),
   ListWorkflowExecutions: list,

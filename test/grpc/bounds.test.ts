@@ -12,6 +12,7 @@ import { operatorService } from '../../src/grpc/operator-service/operator-servic
 import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
 import { Tokens } from '../../src/grpc/tokens/tokens.ts';
 import { type Bound, bounds } from '../../src/grpc/validation/bounds.ts';
+import { refusedMethods } from '../../src/grpc/workflow-service/refusals.ts';
 import { workflowService } from '../../src/grpc/workflow-service/workflow-service.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
@@ -28,9 +29,13 @@ type Place = { readonly method: string; readonly path: readonly string[]; readon
 
 /** Bytes of a request that are decoded all the same. */
 const decodedBytes: Readonly<Record<string, string>> = {
+  'RecordWorkerHeartbeatRequest.worker_heartbeat': 'temporal.api.worker.v1.WorkerHeartbeat',
   'RespondActivityTaskFailedRequest.failure': 'temporal.api.failure.v1.Failure',
   'StartWorkflowExecutionRequest.priority': 'temporal.api.common.v1.Priority',
 };
+
+/** They look at nothing of their requests. */
+const refused: ReadonlySet<string> = new Set(refusedMethods.map(([name]) => name));
 
 /** `Message.field` → where a request has it. */
 function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
@@ -47,7 +52,7 @@ function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
   };
   const context = new HandlerContext(new StubServer().ports);
   for (const method of [...workflowService(context).methods.keys(), ...operatorService(context).methods.keys()]) {
-    walk(requestType(method), method, []);
+    if (!refused.has(method)) walk(requestType(method), method, []);
   }
   return found;
 }
@@ -133,8 +138,8 @@ const plainSchedule = {
   spec: { interval: [{ interval: { seconds: 1_000_000_000_000 } }] },
   action: { start_workflow: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' } } },
 };
-/** What of a schedule comes in lists: one of each. */
-const listsOfSchedules: ReadonlySet<string> = new Set(['structured_calendar', 'second', 'backfill_request']);
+/** What comes in lists: one of each. */
+const lists: ReadonlySet<string> = new Set(['structured_calendar', 'second', 'backfill_request', 'worker_heartbeat']);
 
 /** A valid request of each method whose numbers are tried. The path to a command's attributes chooses the command. */
 const valid: Readonly<Record<string, Record<string, unknown>>> = {
@@ -282,7 +287,7 @@ function put(target: Record<string, unknown>, path: readonly string[], value: un
   else if (first === 'query_results') target[first] = { x: Object.fromEntries([[rest[0], value]]) };
   else if (first === 'interval') put((target[first] as [Record<string, unknown>])[0], rest, value);
   else if (first === 'backfill_request') target[first] = [{ start_time: { seconds: 1 }, end_time: { seconds: 2 }, [rest[0] ?? '']: value }];
-  else if (listsOfSchedules.has(first)) put((((target[first] ??= [{}]) as unknown[])[0] ?? {}) as Record<string, unknown>, rest, value);
+  else if (lists.has(first)) put((((target[first] ??= [{}]) as unknown[])[0] ?? {}) as Record<string, unknown>, rest, value);
   else put((target[first] ??= {}) as Record<string, unknown>, rest, value);
 }
 

@@ -16,6 +16,7 @@ import type { ClusterCommand } from '../../src/cluster/commands.ts';
 import type { ClusterReply } from '../../src/cluster/replies.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { counted, listed } from '../support/condition-oracle.ts';
+import { WorkerRegistry } from '../../src/workers/worker-registry.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 
 /** 'never': the ask stays open until it is cancelled. */
@@ -119,6 +120,10 @@ export class StubServer {
       callbacks: {
         limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
         isBlocked: () => false,
+      },
+      workers: {
+        registry: new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 20 })),
+        isEnabled: () => true,
       },
       adminSettings: () => ({ listsHistoryTasks: true }),
       taskToAdd: () => {

@@ -227,7 +227,8 @@ function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
   if (bundled === undefined) {
     // Failing workflows are what half of the scenarios are about: the worker's warnings would bury the test's own output.
     const logger = new DefaultLogger('ERROR');
-    Runtime.install({ logger, telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } } });
+    const telemetryOptions = { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } };
+    Runtime.install({ logger, telemetryOptions, workerHeartbeatInterval: '1s' });
     bundled = bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)), logger });
   }
   return bundled;

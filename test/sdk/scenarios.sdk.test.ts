@@ -21,6 +21,7 @@ import { scheduleScenarios } from './scenarios/schedules.ts';
 import { signalScenarios } from './scenarios/signals.ts';
 import { timerScenarios } from './scenarios/timers.ts';
 import { updateScenarios } from './scenarios/updates.ts';
+import { workerScenarios } from './scenarios/workers.ts';
 import { workflowTaskScenarios } from './scenarios/workflow-tasks.ts';
 import { serversUnderTest } from './servers.ts';
 import { skipAloud } from './skip-aloud.ts';
@@ -46,6 +47,7 @@ const scenarios: readonly Scenario[] = [
   ...readingScenarios,
   ...resetScenarios,
   ...scheduleScenarios,
+  ...workerScenarios,
 ];
 
 test('there are at least 40 scenarios, each with a name of its own', () => {

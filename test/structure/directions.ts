@@ -89,6 +89,12 @@ export const directions: readonly Direction[] = [
     wayOut: 'hand in what a name means; what is special to some rows belongs beside them',
   },
   {
+    from: 'src/workers/',
+    may: ['src/workers/', 'src/filter/', 'src/kernel/'],
+    reason: 'which workers there are, and what a query about them means, is the same whoever keeps it',
+    wayOut: 'hand the value in; messages belong into src/grpc',
+  },
+  {
     from: 'src/visibility/',
     may: ['src/visibility/', 'src/filter/', 'src/kernel/', 'src/schedules/'],
     reason: 'what a filter means depends on no database and on no actor',
@@ -242,7 +248,7 @@ export const directions: readonly Direction[] = [
     from: 'src/grpc/',
     may: [
       ...['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
-      ...['src/deadletters/filter/', 'src/schedules/'],
+      ...['src/deadletters/filter/', 'src/schedules/', 'src/workers/'],
     ],
     mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
@@ -286,6 +292,7 @@ export const directions: readonly Direction[] = [
       'src/topics/',
       'src/archival/',
       'src/outbound/',
+      'src/workers/',
       'src/database/sqlite/open-sqlite.ts',
       'src/database/postgres/open-postgres.ts',
       'src/grpc/transport/listener.ts',

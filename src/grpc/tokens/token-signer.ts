@@ -20,6 +20,7 @@ export const tokenKind = {
   visibilityPage: 6,
   deadLetterPage: 7,
   shardTaskPage: 8,
+  workerPage: 9,
 } as const;
 export type TokenKind = (typeof tokenKind)[keyof typeof tokenKind];
 

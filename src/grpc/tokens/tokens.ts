@@ -77,6 +77,15 @@ export class Tokens {
     return decodeNamespacePageToken(this.#pageBody(tokenKind.namespacePage, token));
   }
 
+  /** Behind which worker the next page begins: as with namespaces. */
+  workerPage(token: NamespacePageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.workerPage, encodeNamespacePageToken(token));
+  }
+
+  readWorkerPage(token: Uint8Array): NamespacePageToken {
+    return decodeNamespacePageToken(this.#pageBody(tokenKind.workerPage, token));
+  }
+
   visibilityPage(token: VisibilityPageToken): Uint8Array {
     return this.#signer.sign(tokenKind.visibilityPage, encodeVisibilityPageToken(token));
   }

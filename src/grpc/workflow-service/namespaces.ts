@@ -214,7 +214,13 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
       ownerEmail: namespace.ownerEmail,
       data: namespace.data,
       id: namespace.id,
-      capabilities: { ...emptyNamespaceInfoCapabilities(), reportedProblemsSearchAttribute: true, syncUpdate: true, asyncUpdate: true },
+      capabilities: {
+        ...emptyNamespaceInfoCapabilities(),
+        reportedProblemsSearchAttribute: true,
+        syncUpdate: true,
+        asyncUpdate: true,
+        workerHeartbeats: context.ports.workers.isEnabled(namespace.name),
+      },
       limits: {
         blobSizeLimitError: context.limits.blobBytesMax,
         memoSizeLimitError: context.limits.memoBytesMax,

@@ -40,6 +40,8 @@ const scheduleMethodNames = [
   'ListScheduleMatchingTimes',
 ];
 
+const workerMethodNames = ['RecordWorkerHeartbeat', 'ListWorkers', 'CountWorkers', 'DescribeWorker'];
+
 /** Methods that are not listed here answer UNIMPLEMENTED in the transport's one wording. */
 export function workflowService(context: HandlerContext): Service {
   return {
@@ -60,6 +62,7 @@ export function workflowService(context: HandlerContext): Service {
       ...activityTaskMethods(context),
       ...activityOperationMethods(context),
       ...taskQueueMethods(context),
+      ...loadedWhenCalled(workerMethodNames, async () => (await import('./workers.ts')).workerMethods(context)),
       ...loadedWhenCalled(scheduleMethodNames, async () => (await import('./schedules.ts')).scheduleMethods(context)),
       ...loadedWhenCalled(visibilityMethodNames, async () => (await import('./visibility.ts')).visibilityMethods(context)),
     ]),

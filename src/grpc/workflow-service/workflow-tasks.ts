@@ -40,6 +40,7 @@ import { boundedFailure, opaqueFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
 import { updateMessage } from './update-messages.ts';
+import { recordAside } from './worker-heartbeats.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
@@ -289,6 +290,7 @@ async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRe
       }
     }
   }
+  recordAside(context, namespace, request.workerHeartbeat);
   await Promise.all(asks);
   return {};
 }

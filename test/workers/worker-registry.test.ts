@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { WorkerRegistry, type RegistryLimits } from '../../src/workers/worker-registry.ts';
+import type { Worker } from '../../src/workers/worker.ts';
+
+const roomy: RegistryLimits = { ttlMs: 1_000, workersMax: 1_000, bytesMax: 10 ** 9 };
+
+function worker(instanceKey: string, bytes = 100): Worker {
+  const texts = { identity: 'i', hostName: 'h', taskQueue: 'q', deploymentName: '', buildId: '', sdkName: 's', sdkVersion: '1' };
+  const fields = { instanceKey, ...texts, status: 'Running', startTimeMs: undefined, heartbeatTimeMs: undefined };
+  return { fields, heartbeat: new Uint8Array(bytes) };
+}
+
+function keysOf(registry: WorkerRegistry, namespaceId: string, nowMs = 0): readonly string[] {
+  return registry.workersOf(namespaceId, nowMs).map(({ fields }) => fields.instanceKey);
+}
+
+describe('a worker', () => {
+  test('is known by its last heartbeat, in its namespace alone', () => {
+    const registry = new WorkerRegistry(() => roomy);
+    registry.record('a', worker('w', 10), 0);
+    registry.record('a', worker('w', 20), 1);
+    expect(registry.find('a', 'w', 1)?.heartbeat).toHaveLength(20);
+    expect(registry.find('b', 'w', 1)).toBeUndefined();
+    expect(registry.size.workers).toBe(1);
+  });
+
+  test('is forgotten when it has said nothing for as long as entries live, and each heartbeat starts that anew', () => {
+    const registry = new WorkerRegistry(() => roomy);
+    registry.record('a', worker('quiet'), 0);
+    registry.record('a', worker('lively'), 0);
+    registry.record('a', worker('lively'), 500);
+    expect(keysOf(registry, 'a', 999)).toEqual(['quiet', 'lively']);
+    expect(keysOf(registry, 'a', 1_000)).toEqual(['lively']);
+    expect(registry.find('a', 'lively', 1_500)).toBeUndefined();
+    expect(registry.size).toEqual({ workers: 0, bytes: 0 });
+  });
+
+  test('that shuts down is gone at once', () => {
+    const registry = new WorkerRegistry(() => roomy);
+    registry.record('a', worker('w'), 0);
+    registry.remove('a', 'w');
+    registry.remove('a', 'nobody');
+    expect(registry.size).toEqual({ workers: 0, bytes: 0 });
+  });
+
+  test('of a namespace that nobody asks for leaves as well', () => {
+    const registry = new WorkerRegistry(() => roomy);
+    registry.record('left', worker('w'), 0);
+    registry.record('other', worker('w'), 1_500);
+    expect(registry.size.workers).toBe(1);
+  });
+});
+
+describe('a full registry', () => {
+  test('gives up the oldest workers of the namespace that has the most', () => {
+    const registry = new WorkerRegistry(() => ({ ...roomy, workersMax: 4 }));
+    registry.record('small', worker('s'), 0);
+    for (const key of ['1', '2', '3', '4', '5']) registry.record('flood', worker(key), 0);
+    expect(keysOf(registry, 'small')).toEqual(['s']);
+    expect(keysOf(registry, 'flood')).toEqual(['3', '4', '5']);
+  });
+
+  test('counts bytes as well as workers', () => {
+    const registry = new WorkerRegistry(() => ({ ...roomy, bytesMax: 20_000 }));
+    registry.record('small', worker('s', 1_000), 0);
+    for (let key = 0; key < 100; key++) registry.record('flood', worker(String(key), 5_000), 0);
+    expect(keysOf(registry, 'small')).toEqual(['s']);
+    expect(keysOf(registry, 'flood')).toEqual(['97', '98', '99']);
+    expect(registry.size.bytes).toBeLessThanOrEqual(20_000);
+  });
+
+  test('a limit that is lowered holds from the next heartbeat on', () => {
+    let workersMax = 10;
+    const registry = new WorkerRegistry(() => ({ ...roomy, workersMax }));
+    for (let key = 0; key < 10; key++) registry.record('a', worker(String(key)), 0);
+    workersMax = 2;
+    registry.record('a', worker('last'), 0);
+    expect(keysOf(registry, 'a')).toEqual(['9', 'last']);
+  });
+
+  test('whatever is sent: its limits hold, its sums are right, and nobody loses a worker below his fair part', () => {
+    const namespaces = ['a', 'b', 'c'];
+    const step = fc.record({
+      namespaceId: fc.constantFrom(...namespaces),
+      key: fc.constantFrom('1', '2', '3', '4', '5', '6'),
+      bytes: fc.integer({ min: 0, max: 3_000 }),
+      shutDown: fc.boolean(),
+      afterMs: fc.integer({ min: 0, max: 300 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const limits = { ttlMs: 1_000, workersMax: 7, bytesMax: 9_000 };
+        const registry = new WorkerRegistry(() => limits);
+        let nowMs = 0;
+        for (const { namespaceId, key, bytes, shutDown, afterMs } of steps) {
+          nowMs += afterMs;
+          const before = new Map(namespaces.map((each) => [each, registry.workersOf(each, nowMs)]));
+          if (shutDown) registry.remove(namespaceId, key);
+          else registry.record(namespaceId, worker(key, bytes), nowMs);
+          const all = namespaces.flatMap((each) => registry.workersOf(each, nowMs));
+          expect(registry.size).toEqual({
+            workers: all.length,
+            bytes: all.reduce((sum, { heartbeat }) => sum + heartbeat.length + 600, 0),
+          });
+          expect(registry.size.workers <= limits.workersMax && registry.size.bytes <= limits.bytesMax).toBe(true);
+          for (const each of namespaces.filter((other) => other !== namespaceId)) {
+            const had = before.get(each) ?? [];
+            const isSmall = had.reduce((sum, { heartbeat }) => sum + heartbeat.length + 600, 0) <= limits.bytesMax / 3 && had.length <= 2;
+            if (isSmall) expect(keysOf(registry, each, nowMs)).toEqual(had.map(({ fields }) => fields.instanceKey));
+          }
+        }
+      }),
+    );
+  });
+});
