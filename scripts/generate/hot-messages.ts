@@ -170,6 +170,7 @@ export const leanModules: LeanModules = {
       ChildWorkflowExecutionTimedOutEventAttributes: '1-7',
       ChildWorkflowExecutionTerminatedEventAttributes: '1-6',
       WorkflowExecutionOptionsUpdatedEventAttributes: '1-9',
+      WorkflowExecutionUpdateAdmittedEventAttributes: '1-2',
       WorkflowExecutionUpdateAcceptedEventAttributes: '1-4',
       WorkflowExecutionUpdateCompletedEventAttributes: '1-3',
     },
@@ -480,6 +481,7 @@ export const coreEnums: CoreEnums = {
   startChildFailedCause: ['StartChildWorkflowExecutionFailedCause'],
   externalFailedCause: ['CancelExternalWorkflowExecutionFailedCause', 'SignalExternalWorkflowExecutionFailedCause'],
   workflowTaskFailedCause: ['WorkflowTaskFailedCause'],
+  updateAdmittedEventOrigin: ['UpdateAdmittedEventOrigin'],
 };
 
 /** Durations and points in time of which none is not the same as nothing; all others are 0 when they are not there. */

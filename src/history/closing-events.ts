@@ -48,6 +48,7 @@ const closes = {
   upsertWorkflowSearchAttributes: undefined,
   workflowPropertiesModified: undefined,
   workflowExecutionOptionsUpdated: undefined,
+  workflowExecutionUpdateAdmitted: undefined,
   workflowExecutionUpdateAccepted: undefined,
   workflowExecutionUpdateCompleted: undefined,
 } as const satisfies { readonly [Kind in EventKind]: 'run' | 'activity' | 'child' | undefined };

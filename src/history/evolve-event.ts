@@ -57,9 +57,10 @@ export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): v
     case 'externalWorkflowExecutionCancelRequested':
     case 'requestCancelExternalWorkflowExecutionFailed':
       return evolveExternal(run, event);
+    case 'workflowExecutionUpdateAdmitted':
     case 'workflowExecutionUpdateAccepted':
     case 'workflowExecutionUpdateCompleted':
-      return evolveUpdate(run, event);
+      return evolveUpdate(run, event, wire);
     case 'workflowExecutionSignaled':
       return evolveSignal(run, event);
     case 'workflowExecutionCancelRequested':

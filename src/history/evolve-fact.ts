@@ -56,6 +56,9 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     case 'callbackAttempted':
       run.callbacks = attempted(run.callbacks, fact, nowMs);
       return;
+    case 'updateRejected':
+      run.updates.delete(fact.updateId);
+      return;
     case 'runReset':
       return beginAgain(run, fact, nowMs);
     case 'runResetTo':

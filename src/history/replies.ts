@@ -397,6 +397,8 @@ export interface HistoryWire extends SearchAttributeWire {
   /** Throws what no program has written. */
   decodeEvent(event: Uint8Array): HistoryEvent;
   encodeFailure(failure: FailureSpec): Uint8Array;
+  /** `request`: temporal.api.update.v1.Request */
+  updateIdOf(request: Uint8Array): string;
   /** temporal.api.update.v1.Outcome */
   encodeFailedUpdate(failure: Uint8Array | undefined): Uint8Array;
   /** The same failure with at most `causesMax` causes below it; the last of them says how many were cut off. */

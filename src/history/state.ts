@@ -207,6 +207,9 @@ export type ExternalRequest = {
 /** What was asked, and what came of it, stands in the run's history alone. */
 export type WorkflowUpdate = {
   readonly updateId: string;
+  /** Of an update that a reset has brought along: the event has its request. 0 = it came with no event. */
+  readonly admittedEventId: number;
+  /** 0 = no worker has accepted it yet. */
   readonly acceptedEventId: number;
   /** 0 = not completed. */
   readonly completedEventId: number;
@@ -283,7 +286,7 @@ export type Run = {
   /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
-  /** Accepted ones, by their ids: those that are completed too, so that who asks again is answered again. */
+  /** Those that events tell of, by their ids: completed ones too, so that who asks again is answered again. */
   updates: Pending<string, WorkflowUpdate>;
   activities: Pending<number, Activity>;
   /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */

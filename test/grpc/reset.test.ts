@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { HistoryRequest, RunKey } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
 import type { Description } from '../../src/history/replies.ts';
-import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
+import { decodeEvent, encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import {
   decodeResetWorkflowExecutionResponse,
   encodeResetWorkflowExecutionRequest,
@@ -129,6 +129,26 @@ describe('what it reads', () => {
     await reset({ ...change, workflowExecution: { workflowId: 'w', runId: first } });
     expect(asked()).toMatchObject([{ reappliesSignals: reapplies }]);
     expect(asked()[0]?.laterEvents).toHaveLength(reapplies ? 3 : 1);
+  });
+
+  test.each([
+    ['all', {}, ['workflowExecutionUpdateAccepted', 'workflowExecutionUpdateAdmitted']],
+    ['none', { resetReapplyType: 2 }, []],
+    ['signals alone', { resetReapplyType: 1 }, []],
+    ['all but updates', { resetReapplyType: 3, resetReapplyExcludeTypes: [2] }, []],
+    ['all but signals', { resetReapplyExcludeTypes: [1] }, ['workflowExecutionUpdateAccepted', 'workflowExecutionUpdateAdmitted']],
+  ] as const)('updates that are applied again: %s', async (_, change, expected) => {
+    const [first = ''] = twoRuns();
+    const [started] = histories.get(first)!;
+    const { eventId: _id, type: _type, attributes: _attributes, ...meta } = started!;
+    const request = bytes('');
+    const update = { protocolInstanceId: 'u', acceptedRequestMessageId: '', acceptedRequestSequencingEventId: 0, acceptedRequest: request };
+    const accepted = { ...meta, eventId: 2, type: 'workflowExecutionUpdateAccepted', attributes: update } as const;
+    const admitted = { ...meta, eventId: 3, type: 'workflowExecutionUpdateAdmitted', attributes: { request, origin: 1 } } as const;
+    histories.set(first, [started!, accepted, admitted]);
+    await reset({ ...change, workflowExecution: { workflowId: 'w', runId: first }, workflowTaskFinishEventId: 2 });
+    const later = asked()[0]?.laterEvents.map((event) => decodeEvent(event).type) ?? [];
+    expect(later.filter((type) => type.includes('Update'))).toEqual(expected);
   });
 
   test('a run that went on in one that is gone by now', async () => {

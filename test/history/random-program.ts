@@ -30,6 +30,7 @@ import {
   startChild,
   startTimer,
   terminateWorkflow,
+  updateRequest,
 } from './shard-under-test.ts';
 
 const ids = ['wf', 'other', 'child'];
@@ -426,7 +427,11 @@ export class Program {
     const { shard } = this;
     const before = shard.effects.length;
     const key = keyOf(id);
-    const attributes = { updateId: `u${update}`, request: bytes('request'), waitStage: accepted ? 'accepted' : 'completed' } as const;
+    const attributes = {
+      updateId: `u${update}`,
+      request: updateRequest(`u${update}`),
+      waitStage: accepted ? 'accepted' : 'completed',
+    } as const;
     shard.ask({ kind: 'updateWorkflow', key, firstExecutionRunId: '', update: attributes });
     const offered = shard.effects.slice(before).find((effect) => effect.kind === 'speculativeOffered');
     if (offered?.kind !== 'speculativeOffered') return;
@@ -481,7 +486,7 @@ export class Program {
       const failure = { facts, bytes: historyWire.encodeFailure({ message: 'f', cause: undefined, info }) };
       commands.push({ type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } });
     }
-    const messages = task.updates.flatMap(({ updateId }) => answersTo(updateId, step.updates));
+    const messages = [...task.updates, ...admittedByEvent(shard, task)].flatMap(({ updateId }) => answersTo(updateId, step.updates));
     // Where commands place messages, a close comes behind them.
     const placed = messages.filter(({ body }) => body.kind !== 'rejection').map(({ id }) => protocolMessage(id));
     const reply = shard.ask(
@@ -686,6 +691,19 @@ function keyOf(id: number): RunKey {
 
 function pick<Item>(items: readonly Item[], n: number): Item | undefined {
   return items.length === 0 ? undefined : items[n % items.length];
+}
+
+/** What a reset has brought along comes with the history of a task. */
+function admittedByEvent(shard: ShardUnderTest, { key, startedEventId }: StartedWorkflowTask): readonly { readonly updateId: string }[] {
+  const events = shard.events(key.runId).filter(({ eventId }) => eventId < startedEventId);
+  const accepted = new Set(
+    events.map((event) => (event.type === 'workflowExecutionUpdateAccepted' ? event.attributes.protocolInstanceId : '')),
+  );
+  return events.flatMap((event) => {
+    if (event.type !== 'workflowExecutionUpdateAdmitted' || event.attributes.request === undefined) return [];
+    const updateId = historyWire.updateIdOf(event.attributes.request);
+    return accepted.has(updateId) ? [] : [{ updateId }];
+  });
 }
 
 function answersTo(updateId: string, how: (typeof updateAnswers)[number]): readonly UpdateMessage[] {

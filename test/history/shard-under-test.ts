@@ -48,6 +48,7 @@ import { isDispatch, isSide, type TransferTask } from '../../src/history/tasks.t
 import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { encodeRequest, type Request as UpdateRequest } from '../../src/wire/generated/lean/update.ts';
 import { completion } from './completion.ts';
 
 export const namespaceId = 'ns-id';
@@ -484,6 +485,13 @@ export function updateWorkflow(
   const { waitStage = 'completed', ...others } = change;
   const update = { updateId, request: new TextEncoder().encode(`request of ${updateId}`), waitStage };
   return { kind: 'updateWorkflow', key, firstExecutionRunId: '', update, ...others };
+}
+
+/** As the edge passes one on. */
+export function updateRequest(updateId: string, change: Partial<UpdateRequest> = {}): Uint8Array {
+  const input = { header: undefined, name: 'add', args: undefined };
+  const meta = { updateId, identity: 'caller' };
+  return encodeRequest({ meta, input, requestId: '', completionCallbacks: [], links: [], ...change });
 }
 
 export function protocolMessage(messageId: string): WorkflowCommand {

@@ -26,6 +26,7 @@ export const eventTypesInScope: readonly string[] = [
   'ExternalWorkflowExecutionCancelRequested',
   'MarkerRecorded',
   'WorkflowExecutionSignaled',
+  'WorkflowExecutionUpdateAdmitted',
   'WorkflowExecutionUpdateAccepted',
   'WorkflowExecutionUpdateCompleted',
   'WorkflowExecutionTerminated',

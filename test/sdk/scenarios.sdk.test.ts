@@ -16,6 +16,7 @@ import { externalScenarios } from './scenarios/externals.ts';
 import { identityScenarios } from './scenarios/identity.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
+import { carriedUpdateScenarios } from './scenarios/carried-updates.ts';
 import { resetScenarios } from './scenarios/reset.ts';
 import { scheduleScenarios } from './scenarios/schedules.ts';
 import { signalScenarios } from './scenarios/signals.ts';
@@ -46,6 +47,7 @@ const scenarios: readonly Scenario[] = [
   ...workflowTaskScenarios,
   ...readingScenarios,
   ...resetScenarios,
+  ...carriedUpdateScenarios,
   ...scheduleScenarios,
   ...workerScenarios,
 ];

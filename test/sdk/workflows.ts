@@ -294,13 +294,15 @@ export async function stumbleOnce(): Promise<string> {
 export const add = wf.defineUpdate<number, [number]>('add');
 export const addLater = wf.defineUpdate<number, [number]>('addLater');
 
-/** Sums what its updates bring, until `finish`. `addLater` waits for a `go`. */
+/** Sums what its updates bring, until `finish`. `addLater` waits for a `go`. What is large is for the first run alone. */
 export async function askAndAnswer(): Promise<number> {
   let sum = 0;
   let told = false;
   let done = false;
   const validator = (more: number): void => {
     if (more < 0) throw new Error('only more');
+    const { runId, firstExecutionRunId } = wf.workflowInfo();
+    if (more > 90 && runId !== firstExecutionRunId) throw new Error('too much');
   };
   const handler = (more: number): number => {
     if (more === 13) throw wf.ApplicationFailure.nonRetryable('unlucky');
@@ -314,6 +316,17 @@ export async function askAndAnswer(): Promise<number> {
   wf.setHandler(go, () => void (told = true));
   wf.setHandler(finish, () => void (done = true));
   await wf.condition(() => done);
+  return sum;
+}
+
+/** Sums what its updates bring; goes on in another run when it is told to, once. */
+export async function askAndContinue(isSecond: boolean): Promise<number> {
+  let sum = 0;
+  let done = false;
+  wf.setHandler(add, (more) => (sum += more));
+  wf.setHandler(go, () => void (done = true));
+  await wf.condition(() => done);
+  if (!isSecond) await wf.continueAsNew<typeof askAndContinue>(true);
   return sum;
 }
 

@@ -34,7 +34,7 @@ const readingsMax = 5;
  * Another run goes on from an event of a workflow. The edge reads the history and the shard decides, if nothing has been added to it meanwhile:
  *
  *     base run   1 … finish − 1 ─▶ kept │ finish … last ─┐
- *     the run that continued it         │ 1 … last ──────┴─▶ signals, attachments, and news of children: applied again
+ *     the run that continued it         │ 1 … last ──────┴─▶ signals, updates, attachments, news of children: applied again
  */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   const histories = new HeldBytes('histories of resets');
@@ -63,13 +63,21 @@ async function reset(
   for (const type of request.resetReapplyExcludeTypes) checkBound('ResetWorkflowExecutionRequest.reset_reapply_exclude_types', type);
   if (request.postResetOperations.length > 0) throw notBuilt('post_reset_operations of ResetWorkflowExecution');
 
-  const reappliesSignals = areSignalsReapplied(request);
+  const reapplied = reappliedOf(request);
   for (let reading = 0; reading < readingsMax; reading++) {
     const held = histories.hold(namespace.id);
     try {
-      const { isClosed, key, ...history } = await readToReset(context, call, asked, { finishEventId, reappliesSignals, held });
+      const { isClosed, key, ...history } = await readToReset(context, call, asked, { finishEventId, reapplied, held });
       const newRunId = context.ports.newId();
-      const command: ResetWorkflow = { kind: 'resetWorkflow', key, newRunId, requestId, reason, ...history, reappliesSignals };
+      const command: ResetWorkflow = {
+        kind: 'resetWorkflow',
+        key,
+        newRunId,
+        requestId,
+        reason,
+        ...history,
+        reappliesSignals: reapplied.signals,
+      };
       const { runId } = await context.history(call, key, command);
       if (runId === '') continue;
       // An open run has heard of its children up to the record that ended it. Of a reset that is asked again it is not known what it was.
@@ -83,18 +91,25 @@ async function reset(
   throw resourceExhausted('the workflow changes while its history is read', exhaustedCause.busyWorkflow, exhaustedScope.namespace);
 }
 
-function areSignalsReapplied({ resetReapplyType: type, resetReapplyExcludeTypes: excluded }: ResetWorkflowExecutionRequest): boolean {
-  return type !== ResetReapplyType.NONE && !excluded.includes(ResetReapplyExcludeType.SIGNAL);
+/** The type is from before updates could be: who asks for signals by it gets those alone. */
+function reappliedOf({ resetReapplyType: type, resetReapplyExcludeTypes: excluded }: ResetWorkflowExecutionRequest): Reapplied {
+  const { NONE, SIGNAL } = ResetReapplyType;
+  return {
+    signals: type !== NONE && !excluded.includes(ResetReapplyExcludeType.SIGNAL),
+    updates: type !== NONE && type !== SIGNAL && !excluded.includes(ResetReapplyExcludeType.UPDATE),
+  };
 }
 
-type Asked = { readonly finishEventId: number; readonly reappliesSignals: boolean; readonly held: Held };
+/** What the caller may do without. */
+type Reapplied = { readonly signals: boolean; readonly updates: boolean };
+type Asked = { readonly finishEventId: number; readonly reapplied: Reapplied; readonly held: Held };
 type ToReset = Pick<ResetWorkflow, 'key' | 'keptEvents' | 'laterEvents' | 'readTo'> & { readonly isClosed: boolean };
 
 async function readToReset(
   context: HandlerContext,
   call: Call,
   asked: RunKey,
-  { finishEventId, reappliesSignals, held }: Asked,
+  { finishEventId, reapplied, held }: Asked,
 ): Promise<ToReset> {
   const size = { bytes: 0, held };
   const base = await positionNow(context, call, asked);
@@ -110,7 +125,7 @@ async function readToReset(
       continue;
     }
     const event = decodeHistoryEvent(bytes, ownLimits);
-    if (isAppliedAgain(event, reappliesSignals) || isOfChild(event)) laterEvents.push(count(size, bytes));
+    if (isAppliedAgain(event, reapplied) || isOfChild(event)) laterEvents.push(count(size, bytes));
     next = nextRunId(event);
   }
   let readTo = { runId: key.runId, lastEventId: base.lastEventId };
@@ -121,7 +136,7 @@ async function readToReset(
     next = '';
     for await (const bytes of eventsOf(context, call, run)) {
       const event = decodeHistoryEvent(bytes, ownLimits);
-      if (isAppliedAgain(event, reappliesSignals)) laterEvents.push(count(size, bytes));
+      if (isAppliedAgain(event, reapplied)) laterEvents.push(count(size, bytes));
       next = nextRunId(event);
     }
     readTo = { runId: run.key.runId, lastEventId: run.lastEventId };
@@ -147,10 +162,16 @@ function count(size: { bytes: number; readonly held: Held }, bytes: Uint8Array):
 }
 
 /** Whichever run of the chain has it. */
-function isAppliedAgain({ eventType }: HistoryEvent, reappliesSignals: boolean): boolean {
-  return eventType === EventType.WORKFLOW_EXECUTION_SIGNALED
-    ? reappliesSignals
-    : eventType === EventType.WORKFLOW_EXECUTION_OPTIONS_UPDATED;
+function isAppliedAgain({ eventType }: HistoryEvent, { signals, updates }: Reapplied): boolean {
+  switch (eventType) {
+    case EventType.WORKFLOW_EXECUTION_SIGNALED:
+      return signals;
+    case EventType.WORKFLOW_EXECUTION_UPDATE_ADMITTED:
+    case EventType.WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+      return updates;
+    default:
+      return eventType === EventType.WORKFLOW_EXECUTION_OPTIONS_UPDATED;
+  }
 }
 
 const childEvents: ReadonlySet<number> = new Set([

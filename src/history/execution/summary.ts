@@ -92,6 +92,7 @@ const shown: { readonly [Kind in EventKind]: boolean } = {
   upsertWorkflowSearchAttributes: true,
   workflowPropertiesModified: true,
   workflowExecutionOptionsUpdated: false,
+  workflowExecutionUpdateAdmitted: false,
   workflowExecutionUpdateAccepted: false,
   workflowExecutionUpdateCompleted: false,
 };

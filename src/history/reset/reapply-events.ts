@@ -1,23 +1,36 @@
 /**
- * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, who waits for its end, and
- * what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
+ * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, updates, who waits for its
+ * end, and what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
  */
 import { closesChild } from '../closing-events.ts';
 import type { RunDraft } from '../draft.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
+import { updateAdmittedEventOrigin } from '../generated/enums.ts';
 import { isRunning } from '../state.ts';
 
-/** `events`: signals and attachments, of the base run and of those that continued it; of children, the base run's alone. */
+/** `events`: signals, updates and attachments, of the base run and of those that continued it; of children, the base run's alone. */
 export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { signals }: { readonly signals: boolean }): void {
   for (const event of events) {
-    if (event.type === 'workflowExecutionSignaled') {
-      if (signals) reapplySignal(run, event);
-    } else if (event.type === 'workflowExecutionOptionsUpdated') reattach(run, event);
-    else reapplyChildEvent(run, event);
+    switch (event.type) {
+      case 'workflowExecutionSignaled':
+        if (signals) reapplySignal(run, event);
+        break;
+      case 'workflowExecutionUpdateAdmitted':
+        readmit(run, event.attributes.request);
+        break;
+      case 'workflowExecutionUpdateAccepted':
+        readmit(run, event.attributes.acceptedRequest);
+        break;
+      case 'workflowExecutionOptionsUpdated':
+        reattach(run, event);
+        break;
+      default:
+        reapplyChildEvent(run, event);
+    }
   }
 }
 
-/** Not only what the base run was told. */
+/** Of those that wait in a buffer, where updates never do. Not only what the base run was told. */
 export function isForAnyRun({ type }: HistoryEvent): boolean {
   return type === 'workflowExecutionSignaled' || type === 'workflowExecutionOptionsUpdated';
 }
@@ -26,6 +39,15 @@ export function isForAnyRun({ type }: HistoryEvent): boolean {
 function reapplySignal(run: RunDraft, { type, attributes, links }: EventOf<'workflowExecutionSignaled'>): void {
   const isKnown = run.run.signalRequestIds.has(attributes.requestId);
   run.add(type, isKnown ? { ...attributes, requestId: '' } : attributes, { links });
+}
+
+/**
+ * The worker gets it with its history, and whoever waits for its outcome or asks again hears of it in this run. An id is one update of a run, though
+ * two runs of a chain may have had the same. Without a request: another event has admitted it, and comes itself.
+ */
+function readmit(run: RunDraft, request: Uint8Array | undefined): void {
+  if (request === undefined || run.run.updates.has(run.draft.wire.updateIdOf(request))) return;
+  run.add('workflowExecutionUpdateAdmitted', { request, origin: updateAdmittedEventOrigin.reapply });
 }
 
 /** Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. */

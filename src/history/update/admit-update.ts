@@ -17,7 +17,7 @@ import { offerSpeculative } from '../workflow-task/speculative.ts';
 import { pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from './update-commands.ts';
-import { completedByClose } from './end-updates.ts';
+import { abortedByClose, completedByClose } from './end-updates.ts';
 
 /** A task that fails again and again will not answer an update either. */
 const failingAttempts = 3;
@@ -128,7 +128,7 @@ function answerOrWait(
   draft: Draft,
   run: RunView,
   wait: { readonly updateId: string; readonly waitStage: UpdateWaitStage; readonly started: StartReply | undefined },
-): UpdateReply | undefined {
+): UpdateReply | Rejected | undefined {
   const { updateId, waitStage, started } = wait;
   const { runId } = run.key;
   const reply = { kind: 'updateStage', runId, outcome: undefined, completedEventId: 0, started } as const;
@@ -136,8 +136,11 @@ function answerOrWait(
   if (known !== undefined && known.completedEventId !== 0) {
     return { ...reply, stage: 'completed', completedEventId: known.completedEventId };
   }
-  if (known !== undefined && !isRunning(run)) return { ...reply, stage: 'completed', outcome: completedByClose(draft) };
-  if (known !== undefined && waitStage !== 'completed') return { ...reply, stage: 'accepted' };
+  const isAccepted = known !== undefined && known.acceptedEventId !== 0;
+  if (known !== undefined && !isRunning(run)) {
+    return isAccepted ? { ...reply, stage: 'completed', outcome: completedByClose(draft) } : abortedByClose;
+  }
+  if (isAccepted && waitStage !== 'completed') return { ...reply, stage: 'accepted' };
   if (waitStage === 'none') return { ...reply, stage: 'admitted' };
   draft.stage({ kind: 'updateAwaited', runId, wait: { askId: draft.askId, updateId, waitStage, started } });
   return undefined;

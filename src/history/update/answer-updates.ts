@@ -4,13 +4,15 @@
  *
  *   acceptance ─▶ UpdateAccepted, with the request        response ─▶ UpdateCompleted, with the outcome
  *   rejection  ─▶ no event, the update is forgotten       nothing  ─▶ likewise: this worker knows no updates
+ *
+ * An update that an event has admitted came with the history, and not as a message; it is answered in the same words.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { Draft } from '../draft.ts';
-import { isRunning, type RunView } from '../state.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { isRunning, type RunView, type WorkflowUpdate } from '../state.ts';
 import { bad, type CommandFailure, type Completion, exceedsBlob, tooLarge } from '../workflow-task/completion.ts';
 import type { CommandOfType } from '../workflow-task/completion.ts';
-import { answerUpdates, type UpdateEnd } from './end-updates.ts';
+import { answerUpdates, type UpdateEnd, type UpdateRejection } from './end-updates.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 import type { UpdateMessage } from './update-commands.ts';
 
@@ -55,14 +57,18 @@ function applyMessage(completion: Completion, message: UpdateMessage): CommandFa
 type Body<Kind extends UpdateMessage['body']['kind']> = Extract<UpdateMessage['body'], { readonly kind: Kind }>;
 
 function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
-  if (run.run.updates.has(updateId)) return bad(badMessage, `update ${updateId} has been accepted before`);
+  const known = run.run.updates.get(updateId);
+  if (known !== undefined && known.acceptedEventId !== 0) return acceptedBefore(updateId);
   const { draft } = run;
   const { runId } = run.run.key;
   const update = pendingUpdates(draft, runId).get(updateId);
   // A worker may know of one that memory has lost; whoever asked for it asks again, and finds it accepted.
-  const request = update?.request ?? body.request;
-  if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
-  if (run.run.updates.size >= draft.limits.updatesPerRunMax) return bad(badMessage, 'the limit on the total number of updates is reached');
+  const request = known === undefined ? (update?.request ?? body.request) : undefined;
+  if (known === undefined) {
+    if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
+    if (run.run.updates.size >= draft.limits.updatesPerRunMax)
+      return bad(badMessage, 'the limit on the total number of updates is reached');
+  }
   run.add('workflowExecutionUpdateAccepted', {
     protocolInstanceId: updateId,
     acceptedRequestMessageId: body.requestMessageId,
@@ -75,17 +81,22 @@ function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'a
 }
 
 function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'rejection'>): CommandFailure | undefined {
-  if (run.run.updates.has(updateId)) return bad(badMessage, `update ${updateId} has been accepted before`);
+  const known = run.run.updates.get(updateId);
+  if (known !== undefined) {
+    if (known.acceptedEventId !== 0) return acceptedBefore(updateId);
+    rejectAdmitted(run, updateEnds, updateId, rejectedWith(run.draft, body.failure));
+    return undefined;
+  }
   const isPending = pendingUpdates(run.draft, run.run.key.runId).has(updateId);
   if (!isPending && !body.hasRequest) return notFound(updateId);
-  reject(run.draft, run.run, updateEnds, updateId, body.failure);
+  reject(run.draft, run.run, updateEnds, updateId, rejectedWith(run.draft, body.failure));
   return undefined;
 }
 
 function complete(completion: Completion, updateId: string, body: Body<'response'>): CommandFailure | undefined {
   const { run, updateEnds } = completion;
   const known = run.run.updates.get(updateId);
-  if (known === undefined) return notFound(updateId);
+  if (known === undefined || known.acceptedEventId === 0) return notFound(updateId);
   if (known.completedEventId !== 0) return bad(badMessage, `update ${updateId} has been completed before`);
   const { outcome, identity } = body;
   if (outcome === undefined) return bad(badMessage, `the outcome of update ${updateId} is not set`);
@@ -94,6 +105,10 @@ function complete(completion: Completion, updateId: string, body: Body<'response
   run.add('workflowExecutionUpdateCompleted', { meta: { updateId, identity }, acceptedEventId, outcome });
   updateEnds.set(updateId, { kind: 'completed', outcome });
   return undefined;
+}
+
+function acceptedBefore(updateId: string): CommandFailure {
+  return bad(badMessage, `update ${updateId} has been accepted before`);
 }
 
 function notFound(updateId: string): CommandFailure {
@@ -105,17 +120,36 @@ function isEnded(ends: ReadonlyMap<string, UpdateEnd>, updateId: string): boolea
   return ends.get(updateId)?.kind === 'rejected';
 }
 
-function reject(draft: Draft, run: RunView, updateEnds: Map<string, UpdateEnd>, updateId: string, failure: Uint8Array | undefined): void {
+function rejectedWith({ wire }: Draft, failure: Uint8Array | undefined): UpdateRejection {
+  return { kind: 'rejected', outcome: wire.encodeFailedUpdate(failure) };
+}
+
+function reject(draft: Draft, run: RunView, updateEnds: Map<string, UpdateEnd>, updateId: string, end: UpdateRejection): void {
   draft.stage({ kind: 'updateEnded', runId: run.key.runId, updateId });
-  updateEnds.set(updateId, { kind: 'rejected', outcome: draft.wire.encodeFailedUpdate(failure) });
+  updateEnds.set(updateId, end);
+}
+
+/** History goes on saying that it was admitted, and no worker is asked again. */
+function rejectAdmitted(run: RunDraft, updateEnds: Map<string, UpdateEnd>, updateId: string, end: UpdateRejection): void {
+  run.addFact({ kind: 'updateRejected', updateId });
+  updateEnds.set(updateId, end);
+}
+
+/** Those that an event has admitted, and no worker has accepted. There are none but in a run that goes on from another one. */
+function* admittedByEvent(run: RunView): Generator<WorkflowUpdate> {
+  if (run.reset === undefined) return;
+  for (const update of run.updates.values()) if (update.acceptedEventId === 0) yield update;
 }
 
 // ── Of a speculative task that is to be dropped ────────────────────────────────────────────────────────────────────────────────
 
-/** Everything that the worker says is a refusal, of updates that are here or were. */
+/** Everything that the worker says is a refusal, of updates that are here or were, and that history tells nothing of. */
 export function areRefusals(draft: Draft, run: RunView, messages: readonly UpdateMessage[]): boolean {
   const pending = pendingUpdates(draft, run.key.runId);
-  return messages.every(({ updateId, body }) => body.kind === 'rejection' && (body.hasRequest || pending.has(updateId)));
+  for (const { updateId, body } of messages) {
+    if (body.kind !== 'rejection' || run.updates.has(updateId) || !(body.hasRequest || pending.has(updateId))) return false;
+  }
+  return admittedByEvent(run).next().done === true;
 }
 
 /** Without a trace in history. */
@@ -123,16 +157,24 @@ export function refuseUpdates(draft: Draft, run: RunView, messages: readonly Upd
   const ends = new Map<string, UpdateEnd>();
   for (const { updateId, body } of messages) {
     assert(body.kind === 'rejection', 'only refusals leave no trace');
-    reject(draft, run, ends, updateId, body.failure);
+    reject(draft, run, ends, updateId, rejectedWith(draft, body.failure));
   }
-  refuseUnanswered(draft, run, ends);
+  refuseSent(draft, run, ends);
   answerUpdates(draft, run, ends);
 }
 
-/** What was with this worker, and it says nothing of: it knows no updates. */
-export function refuseUnanswered(draft: Draft, run: RunView, ends: Map<string, UpdateEnd>): void {
+/** What was with this worker, in messages or in its history, and it says nothing of: it knows no updates. */
+export function refuseUnanswered(run: RunDraft, ends: Map<string, UpdateEnd>): void {
+  refuseSent(run.draft, run.run, ends);
+  const end = rejectedWith(run.draft, unprocessed(run.draft));
+  for (const { updateId, admittedEventId } of [...admittedByEvent(run.run)]) {
+    if (admittedEventId < run.run.previousStartedEventId) rejectAdmitted(run, ends, updateId, end);
+  }
+}
+
+function refuseSent(draft: Draft, run: RunView, ends: Map<string, UpdateEnd>): void {
   for (const { updateId, sentWith } of pendingUpdates(draft, run.key.runId).values()) {
-    if (sentWith !== 0) reject(draft, run, ends, updateId, unprocessed(draft));
+    if (sentWith !== 0) reject(draft, run, ends, updateId, rejectedWith(draft, unprocessed(draft)));
   }
 }
 

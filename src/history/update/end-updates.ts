@@ -8,7 +8,9 @@ import type { UpdateWait } from './pending-update.ts';
 import { pendingUpdates, waitingForUpdates } from './updates-of-draft.ts';
 
 /** What came of an update in a workflow task. */
-export type UpdateEnd = { readonly kind: 'accepted' } | { readonly kind: 'completed' | 'rejected'; readonly outcome: Uint8Array };
+export type UpdateEnd = { readonly kind: 'accepted' } | { readonly kind: 'completed'; readonly outcome: Uint8Array } | UpdateRejection;
+
+export type UpdateRejection = { readonly kind: 'rejected'; readonly outcome: Uint8Array };
 
 /** Who waited for as much as has come of it is answered. `run` as it is then. */
 export function answerUpdates(draft: Draft, run: RunView, ends: ReadonlyMap<string, UpdateEnd>): void {
@@ -54,14 +56,14 @@ export function abortUpdates(draft: Draft, run: RunView): void {
   if (updates.size === 0 && updateWaits.size === 0) return;
   for (const updateId of pendingUpdates(draft, runId).keys()) draft.stage({ kind: 'updateEnded', runId, updateId });
   for (const wait of waitingForUpdates(draft, runId)) {
-    const isAccepted = run.updates.has(wait.updateId);
+    const isAccepted = (run.updates.get(wait.updateId)?.acceptedEventId ?? 0) !== 0;
     if (isAccepted) answer(draft, wait, replyOf(run, wait, { kind: 'completed', outcome: completedByClose(draft) }));
-    else answer(draft, wait, run.successorRunId === '' ? closed : continued);
+    else answer(draft, wait, run.successorRunId === '' ? abortedByClose : continued);
   }
 }
 
 /** Clients compare this text. */
-const closed: Rejected = reject({ reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' });
+export const abortedByClose: Rejected = reject({ reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' });
 /** Whoever asks again reaches the run that comes next. */
 const continued: Rejected = reject({
   reason: 'busy-workflow',

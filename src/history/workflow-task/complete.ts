@@ -87,7 +87,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   }
   const messageFailure = applyOtherMessages(completion);
   if (messageFailure !== undefined) return failTask(draft, run, request, messageFailure);
-  if (!isHeartbeat && isRunning(completing.run)) refuseUnanswered(draft, completing.run, completion.updateEnds);
+  if (!isHeartbeat && isRunning(completing.run)) refuseUnanswered(completing, completion.updateEnds);
   answerUpdates(draft, completing.run, completion.updateEnds);
   const hadEvents = completing.run.buffered.length > 0;
   const activityTasks = startEagerly(completion);

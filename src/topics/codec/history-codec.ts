@@ -132,6 +132,8 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, problemsReported: fact };
     case 'callbackAttempted':
       return { ...noFact, afterEvents, callbackAttempted: fact };
+    case 'updateRejected':
+      return { ...noFact, afterEvents, updateRejected: fact };
     case 'eventBuffered':
       return { ...noFact, afterEvents, eventBuffered: encodeEvent(fact.event) };
     case 'bufferFlushed':
@@ -198,6 +200,7 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.stickyCleared !== undefined) return { kind: 'stickyCleared' };
   if (wire.problemsReported !== undefined) return { kind: 'problemsReported', ...wire.problemsReported };
   if (wire.callbackAttempted !== undefined) return { kind: 'callbackAttempted', ...wire.callbackAttempted };
+  if (wire.updateRejected !== undefined) return { kind: 'updateRejected', ...wire.updateRejected };
   if (wire.eventBuffered !== undefined) return { kind: 'eventBuffered', event: decodeEvent(wire.eventBuffered) };
   if (wire.bufferFlushed !== undefined) return { kind: 'bufferFlushed' };
   if (wire.timerFiredUnbuffered !== undefined) return { kind: 'timerFiredUnbuffered', ...wire.timerFiredUnbuffered };

@@ -12,7 +12,7 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
-import { encodeOutcome } from '../../wire/generated/lean/update.ts';
+import { decodeRequest, encodeOutcome } from '../../wire/generated/lean/update.ts';
 import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -33,6 +33,8 @@ export const historyWire: HistoryWire = {
   decodeEvent,
 
   encodeFailure: (failure) => encodeWith(writeFailure, failure),
+
+  updateIdOf: (request) => decodeRequest(request, ownLimits).meta?.updateId ?? '',
 
   encodeFailedUpdate: (failure) => encodeOutcome({ success: undefined, failure: failure ?? nothing }),
 

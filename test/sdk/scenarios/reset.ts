@@ -178,11 +178,12 @@ export const resetScenarios: readonly Scenario[] = [
 type Change = {
   readonly reason?: string;
   readonly requestId?: string;
+  readonly resetReapplyType?: number;
   readonly resetReapplyExcludeTypes?: number[];
   readonly workflowExecution?: { readonly workflowId: string };
 };
 
-async function reset(stage: Stage, run: Run, finishEventId: number, change: Change = {}): Promise<Run> {
+export async function reset(stage: Stage, run: Run, finishEventId: number, change: Change = {}): Promise<Run> {
   const { workflowId, runId } = run;
   const { runId: next } = await stage.service.resetWorkflowExecution({
     namespace: stage.namespace,

@@ -304,7 +304,7 @@ export function fullRun(): Run {
         nextAttemptTimeMs: 38,
       },
     ],
-    updates: pendingOf([{ updateId: 'update', acceptedEventId: 39, completedEventId: 40 }], ({ updateId }) => updateId),
+    updates: pendingOf([{ updateId: 'update', admittedEventId: 0, acceptedEventId: 39, completedEventId: 40 }], ({ updateId }) => updateId),
     signalRequestIds: pendingOf([{ requestId: 'signal-request', eventId: 8, eventType: 26 }], ({ requestId }) => requestId),
     activities,
     attemptBytes: 32,

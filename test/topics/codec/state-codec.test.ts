@@ -586,6 +586,14 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
   });
 
+  test('a run with an update that an event has admitted', async () => {
+    const run = { ...fullRun(), reset: fullReset };
+    run.updates.set('admitted', { updateId: 'admitted', admittedEventId: 38, acceptedEventId: 0, completedEventId: 0 });
+    const { state } = stateCodec.encodeRun(run, undefined);
+    await expect(`${Buffer.from(state).toString('hex')}\n`).toMatchFileSnapshot('golden/state-v5-admitted.hex');
+    expect(canonicalText(stateCodec.decodeRun(state).run)).toBe(canonicalText(run));
+  });
+
   test('a schedule, and a workflow that one has started', () => {
     const [row = new Uint8Array(0), ...taskRows] = golden('state-v5-schedule');
     const fields = { schedule: fullSchedule, scheduledBy: fullScheduledBy };
