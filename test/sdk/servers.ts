@@ -51,10 +51,19 @@ function ourServers(): readonly ServerUnderTest[] {
   ];
 }
 
-async function startOnKafka(brokers: readonly string[]): Promise<RunningServer> {
+/** What is on a file comes through the same port as what is in memory: for the few suites that want to see it all the same. */
+export function onFile(): readonly ServerUnderTest[] {
+  const address = process.env['PERDURE_TEST_ADDRESS'];
+  if (address !== undefined && address !== '') return [];
+  return [{ name: 'Perdure on a file', missing: undefined, start: startOnFile }];
+}
+
+async function startOnFile(): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-sdk-'));
-  const [server] = await kafkaServers(folder, brokers, `sdk-${randomUUID()}`, 1);
-  const running = await started(server!);
+  return withFolder(folder, await started(await embeddedServer(join(folder, 'perdure.db'))));
+}
+
+function withFolder(folder: string, running: RunningServer): RunningServer {
   return {
     ...running,
     stop: async () => {
@@ -62,6 +71,12 @@ async function startOnKafka(brokers: readonly string[]): Promise<RunningServer> 
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function startOnKafka(brokers: readonly string[]): Promise<RunningServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-sdk-'));
+  const [server] = await kafkaServers(folder, brokers, `sdk-${randomUUID()}`, 1);
+  return withFolder(folder, await started(server!));
 }
 
 async function started(server: ServerProcess): Promise<RunningServer> {

@@ -34,6 +34,8 @@ export function describeMethods(context: HandlerContext): readonly NamedMethod[]
   ];
 }
 
+const nothing = new Uint8Array(0);
+
 async function describe(
   context: HandlerContext,
   request: DescribeWorkflowExecutionRequest,
@@ -87,8 +89,9 @@ function executionInfo(found: Description): WorkflowExecutionInfo {
     parentNamespaceId: found.parent?.namespaceId ?? '',
     parentExecution: found.parent?.execution,
     executionTimeMs: found.executionTimeMs,
-    memo: memoOf(found),
-    searchAttributes: found.searchAttributes,
+    // Empty rather than absent: the Go SDK looks into both without asking.
+    memo: memoOf(found) ?? nothing,
+    searchAttributes: found.searchAttributes ?? nothing,
     taskQueue: found.taskQueue.name,
     stateTransitionCount: found.stateTransitionCount,
     historySizeBytes: found.historySizeBytes,
