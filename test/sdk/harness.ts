@@ -229,7 +229,7 @@ function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
     const logger = new DefaultLogger('ERROR');
     const telemetryOptions = { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } };
     Runtime.install({ logger, telemetryOptions, workerHeartbeatInterval: '1s' });
-    bundled = bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)), logger });
+    bundled = bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('./bundled-workflows.ts', import.meta.url)), logger });
   }
   return bundled;
 }

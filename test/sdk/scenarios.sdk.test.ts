@@ -10,6 +10,7 @@ import { activityOperationScenarios } from './scenarios/activity-operations.ts';
 import { activityTimeoutScenarios } from './scenarios/activity-timeouts.ts';
 import { attributeScenarios } from './scenarios/attributes.ts';
 import { chainScenarios } from './scenarios/chains.ts';
+import { carriedScenarios } from './scenarios/carried.ts';
 import { childScenarios } from './scenarios/children.ts';
 import { closingScenarios } from './scenarios/closing.ts';
 import { externalScenarios } from './scenarios/externals.ts';
@@ -18,10 +19,15 @@ import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { carriedUpdateScenarios } from './scenarios/carried-updates.ts';
 import { resetScenarios } from './scenarios/reset.ts';
+import { schedulePolicyScenarios } from './scenarios/schedule-policies.ts';
 import { scheduleScenarios } from './scenarios/schedules.ts';
 import { signalScenarios } from './scenarios/signals.ts';
+import { structureScenarios } from './scenarios/structure.ts';
+import { talkingScenarios } from './scenarios/talking.ts';
 import { timerScenarios } from './scenarios/timers.ts';
 import { updateScenarios } from './scenarios/updates.ts';
+import { withStartScenarios } from './scenarios/with-start.ts';
+import { workerLifeScenarios } from './scenarios/worker-lives.ts';
 import { workerScenarios } from './scenarios/workers.ts';
 import { workflowTaskScenarios } from './scenarios/workflow-tasks.ts';
 import { serversUnderTest } from './servers.ts';
@@ -38,22 +44,28 @@ const scenarios: readonly Scenario[] = [
   ...signalScenarios,
   ...queryScenarios,
   ...updateScenarios,
+  ...talkingScenarios,
   ...closingScenarios,
   ...chainScenarios,
   ...identityScenarios,
+  ...withStartScenarios,
   ...attributeScenarios,
+  ...carriedScenarios,
   ...childScenarios,
   ...externalScenarios,
+  ...structureScenarios,
   ...workflowTaskScenarios,
+  ...workerLifeScenarios,
   ...readingScenarios,
   ...resetScenarios,
   ...carriedUpdateScenarios,
   ...scheduleScenarios,
   ...workerScenarios,
+  ...schedulePolicyScenarios,
 ];
 
-test('there are at least 40 scenarios, each with a name of its own', () => {
-  expect(scenarios.length).toBeGreaterThanOrEqual(40);
+test('there are at least 207 scenarios, each with a name of its own', () => {
+  expect(scenarios.length).toBeGreaterThanOrEqual(207);
   expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
 });
 

@@ -1,10 +1,9 @@
 import { ScheduleOverlapPolicy } from '@temporalio/client';
-import type { ScheduleDescription, ScheduleHandle, ScheduleOptions, ScheduleSpec } from '@temporalio/client';
+import type { ScheduleSpec } from '@temporalio/client';
 import { expect, vi } from 'vitest';
-import type { Run, Scenario, Stage } from '../harness.ts';
+import type { Scenario } from '../harness.ts';
+import { create, hour, hourly, running, runsOf, trigger, until, withSchedule } from '../schedule-bench.ts';
 import { countDown, failWith, finish, sleepFor, waitForCancel, waitForFinish } from '../workflows.ts';
-
-type Options = Partial<Omit<ScheduleOptions, 'action'>> & { readonly workflow: { readonly name: string }; readonly args?: unknown[] };
 
 export const scheduleScenarios: readonly Scenario[] = [
   {
@@ -163,52 +162,3 @@ export const scheduleScenarios: readonly Scenario[] = [
     },
   },
 ];
-
-const hour = 3_600_000;
-const hourly: Pick<Options, 'spec'> = { spec: { intervals: [{ every: '1 hour' }] } };
-
-function create(stage: Stage, { workflow, args = [], spec = {}, ...options }: Options): Promise<ScheduleHandle> {
-  const action = {
-    type: 'startWorkflow',
-    workflowType: workflow.name,
-    taskQueue: stage.taskQueue,
-    workflowId: `${stage.id}-wf`,
-    args,
-  } as const;
-  return stage.client.schedule.create({ ...options, scheduleId: stage.id, spec, action });
-}
-
-async function withSchedule(stage: Stage, options: Options, use: (schedule: ScheduleHandle) => Promise<void>): Promise<void> {
-  const schedule = await create(stage, options);
-  try {
-    await use(schedule);
-  } finally {
-    await schedule.delete().catch(() => {});
-  }
-}
-
-/** The SDK would ask for ALLOW_ALL: such a workflow is in nobody's way, and is not waited for. */
-function trigger(schedule: ScheduleHandle): Promise<void> {
-  return schedule.trigger(ScheduleOverlapPolicy.SKIP);
-}
-
-/** Temporal's own schedules learn of things a moment later. */
-function until(schedule: ScheduleHandle, isThere: (description: ScheduleDescription) => boolean): Promise<ScheduleDescription> {
-  return vi.waitFor(
-    async () => {
-      const description = await schedule.describe();
-      expect(isThere(description), 'it is so far').toBe(true);
-      return description;
-    },
-    { timeout: 20_000, interval: 100 },
-  );
-}
-
-function running(count: number): (description: ScheduleDescription) => boolean {
-  return ({ info: { runningActions } }) => runningActions.length === count;
-}
-
-/** In the order of their starts. */
-function runsOf(stage: Stage, { recentActions }: ScheduleDescription['info']): Promise<Run[]> {
-  return Promise.all(recentActions.map(({ action: { workflow } }) => stage.observe(workflow.workflowId, workflow.firstExecutionRunId)));
-}

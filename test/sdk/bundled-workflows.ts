@@ -1,0 +1,4 @@
+/** What the worker of the scenarios knows. */
+export * from './structured-workflows.ts';
+export * from './talking-workflows.ts';
+export * from './workflows.ts';
