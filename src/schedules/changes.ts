@@ -100,7 +100,7 @@ export type ClosedAction = {
   readonly failure: { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'timedOut' } | undefined;
 };
 
-/** The news may come before those of its start. undefined: nobody waits for it. */
+/** The news may come before those of its start, and stand for them. undefined: nobody waits for it. */
 export function actionClosed(
   known: ScheduleProgress,
   { workflow, status, failure }: ClosedAction,
@@ -108,8 +108,9 @@ export function actionClosed(
   nowMs: number,
 ): ScheduleProgress | undefined {
   const { startId } = workflow;
-  const progress = actionStarted(known, workflow, nowMs) ?? known;
-  if (!progress.running.some((one) => one.startId === startId)) return undefined;
+  const begun = actionStarted(known, workflow, nowMs);
+  const progress = begun ?? known;
+  if (!progress.running.some((one) => one.startId === startId)) return begun;
   const closed = {
     ...progress,
     running: progress.running.filter((one) => one.startId !== startId),

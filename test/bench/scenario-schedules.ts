@@ -40,7 +40,7 @@ export async function schedulesRound(target: Target, pace: Pace, schedules: numb
     const busy = await cpuShare(target, minuteSeconds * 1_000);
     const late = await latenesses(service, namespace, `${mine}-minute`, schedules);
     const residentMiB = residentMiBOf(target.pids);
-    const burstMs = await burst(service, namespace, mine, schedules);
+    const burstMs = await burst(service, namespace, mine, { schedules, createdMs });
     return [
       figure(`${schedules} schedules of a minute: action late, p99`, 'ms', percentile(late, 0.99)),
       figure('… p50', 'ms', percentile(late, 0.5)),
@@ -84,11 +84,14 @@ async function latenesses(service: Service, namespace: string, prefix: string, s
   return late;
 }
 
-/** At a second by which all of them are there. */
-async function burst(service: Service, namespace: string, mine: string, schedules: number): Promise<number> {
-  const atSeconds = Math.ceil(Date.now() / 1_000) + 10 + Math.ceil(schedules / 500);
+/** At a second by which all of them are there. `createdMs`: what as many took before, when nothing else was to do. */
+async function burst(service: Service, namespace: string, mine: string, before: { schedules: number; createdMs: number }): Promise<number> {
+  const { schedules, createdMs } = before;
+  const atSeconds = Math.ceil((Date.now() + 3 * createdMs) / 1_000) + 10;
   await inParallel(schedules, (nth) => create(service, namespace, `${mine}-burst-${nth}`, hourSeconds, atSeconds % hourSeconds));
-  await delay(atSeconds * 1_000 - Date.now());
+  const leftMs = atSeconds * 1_000 - Date.now();
+  if (leftMs < 0) throw new Error(`schedules that are due at once came ${-leftMs} ms too late: the machine has other things to do`);
+  await delay(leftMs);
   for (;;) {
     await delay(1_000);
     const late = await latenesses(service, namespace, `${mine}-burst`, schedules);

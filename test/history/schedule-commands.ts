@@ -16,7 +16,7 @@ export const aScheduleKey = { namespaceId, workflowId: keptAs('nightly'), runId:
 
 export const active: ScheduleStateFields = { paused: false, notes: '', limitedActions: false, remainingActions: 0 };
 
-type Defined = {
+export type Defined = {
   readonly intervalMs?: number;
   readonly policies?: Partial<SchedulePolicies>;
   readonly workflow?: Partial<NewWorkflowExecutionInfo>;

@@ -172,6 +172,24 @@ describe('its end', () => {
     expect(described(shard).progress).toMatchObject({ running: [], recentActions: [{ status: 5 }] });
   });
 
+  test('tells also of a start whose answer was lost: it is not asked for again when its workflow is forgotten', () => {
+    const shard = scheduled({
+      defined: { policies: { overlapPolicy: overlapPolicy.allowAll, keepOriginalWorkflowId: true } },
+      state: { ...active, paused: true },
+    });
+    shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: 0 } }));
+    const [start] = shard.transfers();
+    shard.carryInVain(start!);
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    shard.carry(shard.transfers().find(({ kind }) => kind === 'notifySchedule')!);
+    shard.ask({ kind: 'flushFinishedTasks' });
+    shard.advance(3_600_000);
+    shard.fireDueTimers();
+    shard.pumpOutbox();
+    expect(shard.expectRejected({ kind: 'describeWorkflow', key: openWorkflow('report') })).toMatchObject({ reason: 'workflow-not-found' });
+    expect(described(shard).progress).toMatchObject({ actionCount: 1, starting: [] });
+  });
+
   test('lets the one that waits begin', () => {
     const shard = scheduled({ defined: { policies: { overlapPolicy: overlapPolicy.bufferOne } } });
     act(shard);

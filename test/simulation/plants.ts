@@ -21,6 +21,7 @@ export const seedsMax = {
   'seeds in which List is set back': 250,
   'seeds of matching hosts': 400,
   'seeds of dead letters': 60,
+  'seeds of schedules': 60,
 } as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
@@ -1126,6 +1127,30 @@ export const plants: readonly Plant[] = [
     replace: 'const known = recent[recent.length - 2 - (last - sequence)];',
     caughtBy: 'scenarios',
     shows: ['I11'],
+  },
+  {
+    name: 'asks for a workflow of a schedule under another request each time',
+    file: 'src/history/schedule/schedule-outbox.ts',
+    search: 'requestId: `sched-${key.runId}-${startId}`,',
+    replace: 'requestId: `sched-${newRunId}`,',
+    caughtBy: 'seeds of schedules',
+    shows: ['I23'],
+  },
+  {
+    name: 'forgets which time of a schedule it has looked at',
+    file: 'src/schedules/step.ts',
+    search: 'draft.change({ processedToMs: next.nextMs });',
+    replace: 'if (draft.buffered.length === 0) draft.change({ processedToMs: next.nextMs });',
+    caughtBy: 'seeds of schedules',
+    shows: ['I23'],
+  },
+  {
+    name: 'tells a schedule of no workflow that has continued as new',
+    file: 'src/history/execution/close.ts',
+    search: 'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn;',
+    replace: 'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn && run.run.start.firstRunId === key.runId;',
+    caughtBy: 'seeds of schedules',
+    shows: ['I7'],
   },
 ];
 

@@ -7,14 +7,23 @@ export class Totals {
   /** Runs in which nobody was answered anything. */
   quiet = 0;
   checkpoints = 0;
+  /** Workflows that schedules have begun. */
+  actions = 0;
   readonly injected = new Map<string, number>();
   readonly reached = new Map<string, number>();
 
-  add({ answered, checkpoints, injected, reached }: SimOutcome & { readonly checkpoints?: number }): void {
+  add({
+    answered,
+    checkpoints,
+    actions,
+    injected,
+    reached,
+  }: SimOutcome & { readonly checkpoints?: number; readonly actions?: number }): void {
     this.runs += 1;
     this.answered += answered;
     if (answered === 0) this.quiet += 1;
     this.checkpoints += checkpoints ?? 0;
+    this.actions += actions ?? 0;
     for (const [kind, times] of injected) this.injected.set(kind, (this.injected.get(kind) ?? 0) + times);
     for (const moment of reached) this.reached.set(moment, (this.reached.get(moment) ?? 0) + 1);
   }

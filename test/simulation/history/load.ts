@@ -34,7 +34,7 @@ import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/hist
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
 
-const namespaceId = '00000000-0000-4000-8000-0000000000aa';
+export const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const queue = { name: 'queue', kind: 1, normalName: '' };
 const ASK_MS = 500;
 /** Few ids, so that they are used again and again. */
@@ -87,6 +87,11 @@ export class Load {
 
   get unanswered(): number {
     return this.#unanswered;
+  }
+
+  /** No faults are injected any more. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   client(): void {
@@ -327,6 +332,11 @@ export class Load {
 
   // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** As clients do. */
+  untilAnswered<Request extends HistoryRequest>(key: RunKey, request: Request, done: (answer: HistoryAnswer<Request>) => void): void {
+    this.#untilAnswered(this.#shardOf(key.workflowId), request, done);
+  }
+
   /** `given`: what is asked; or what makes it, where it is another one each time. */
   #untilAnswered<Request extends HistoryRequest>(
     shard: number,
@@ -397,6 +407,12 @@ const childEnds: readonly EventKind[] = [
   'childWorkflowExecutionTerminated',
   'startChildWorkflowExecutionFailed',
 ];
+
+/** Of a workflow that ends by itself, sooner or later. */
+export function simpleInput(random: Prng): Uint8Array {
+  const timersMs = random.pick([[], [], [200], [1_500]]);
+  return encoded({ activities: random.int(0, 1), timersMs, child: '', signals: 0, more: random.pick([0, 0, 1]), failures: 0, ticks: 0 });
+}
 
 function encoded(program: Program): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(program));

@@ -11,6 +11,7 @@ import { CALM_MS_MAX, SimRun, type SimOutcome, type SimPlan } from '../sim-run.t
 import { DeadLetters } from '../deadletters/dead-letters.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
+import { Schedules, type SchedulesPlan, schedulesPlan } from './schedules.ts';
 import {
   checkListed,
   checkMemory,
@@ -30,11 +31,13 @@ import type { JournalId } from '../../../src/actors/database.ts';
 export type HistoryPlan = SimPlan &
   Pick<Plan, 'clients'> &
   HistoryClusterOptions & {
+    /** Absent: there are none. */
+    readonly schedules?: SchedulesPlan;
     /** Rows of List are set back to what they were, and built again: so often. Absent: never. */
     readonly listSetBackMs?: number;
   };
 
-export type HistoryOutcome = SimOutcome & { readonly plan: HistoryPlan; readonly checkpoints: number };
+export type HistoryOutcome = SimOutcome & { readonly plan: HistoryPlan; readonly checkpoints: number; readonly actions: number };
 
 /** Of the checkpoints of a run so many are compared with the journal at once; later ones now and then, and the last. */
 const CHECKED_AT_FIRST = 12;
@@ -86,11 +89,24 @@ export function listPlan(seed: number): HistoryPlan {
   };
 }
 
+/** Schedules act each second, and clients ask things of them; without damaged rows, which may silence what a schedule waits for. */
+export function planWithSchedules(seed: number): HistoryPlan {
+  const random = new Prng(seed * 2 ** 20 + 10);
+  const { database, listSetBackMs: _never, ...base } = historyPlanOf(seed);
+  return {
+    ...base,
+    clients: 1,
+    faultMs: random.int(2_500, 6_000),
+    schedules: schedulesPlan(random),
+    ...(database === undefined ? {} : { database: { ...database, backups: false, damagedShare: 0 } }),
+  };
+}
+
 export async function runHistorySeed(seed: number, planOf = historyPlanOf): Promise<HistoryOutcome> {
   const restore = forbidGlobals();
   try {
     const run = new HistoryRun(planOf(seed));
-    return { ...(await run.run()), checkpoints: run.checkpoints };
+    return { ...(await run.run()), checkpoints: run.checkpoints, actions: run.actions };
   } finally {
     restore();
   }
@@ -102,6 +118,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   /** Servers whose memory of a shard was folded, and has not served yet: by name. */
   readonly #folded = new Set<string>();
   checkpoints = 0;
+  /** Workflows that schedules have begun. */
+  actions = 0;
   #flushes = 0;
   /** Runs that were deleted, and whose rows of List are gone. */
   readonly #unlisted = new Unlisted();
@@ -109,6 +127,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   readonly #setBack = new Set<number>();
   #rebuildsAsked = 0;
   readonly #letters: DeadLetters | undefined;
+  #schedules: Schedules | undefined;
 
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
@@ -126,7 +145,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   protected async story(): Promise<void> {
     this.beginFaults(() => {
       for (let client = 0; client < this.plan.clients; client++) this.#load.client();
-      const { listSetBackMs } = this.plan;
+      const { listSetBackMs, schedules } = this.plan;
+      if (schedules !== undefined) this.#schedules = new Schedules(this.#load, this.world, schedules);
       if (listSetBackMs !== undefined) this.#strikeList(listSetBackMs);
       this.#letters?.operate();
     });
@@ -250,6 +270,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     await this.until(15_000, () => false);
     for (const partition of this.cluster.partitionIds.keys()) await this.isServed(partition);
     if (this.#letters !== undefined) await this.#lettersGo(this.#letters);
+    if (this.#schedules !== undefined) await this.#schedulesEnd(this.#schedules);
     await this.#allEnds();
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
@@ -290,6 +311,14 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     this.watched(() => letters.check(true));
   }
 
+  async #schedulesEnd(schedules: Schedules): Promise<void> {
+    await this.comesTrue(
+      'I7 schedules stay',
+      () => schedules.areGone,
+      () => this.#journals.flatMap((journal) => journal.openRuns(new Set())).join('; '),
+    );
+  }
+
   #memories(): readonly HistoryMemory[] {
     return this.#journals.flatMap((_, partition) => {
       const [owner] = this.cluster.owners(partition);
@@ -320,6 +349,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
       await this.#checkRows(journalOf(shard));
     }
     this.#letters?.check(true);
+    if (this.#schedules !== undefined) this.actions = this.#schedules.check(this.#journals.flatMap(({ records }) => records));
     checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
     this.world.trace(`${runs.size} runs, ${this.#load.told.length} answers`);
