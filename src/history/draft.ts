@@ -36,7 +36,7 @@ import {
 } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
-import { isOfLaterKind, isOfSchedule, type Task } from './tasks.ts';
+import { isOfLaterForm, isOfLaterKind, type Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 import { pascalCase } from '../kernel/pascal-case.ts';
 
@@ -263,7 +263,7 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
-    if (this.runs.some(isLaterChange) || this.#hasTasks(isOfSchedule)) return recordSchemaLaterRuns;
+    if (this.runs.some(isLaterChange) || this.#hasTasks(isOfLaterForm)) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;
     if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
     if (this.#atMatching !== undefined) return recordSchemaAtMatching;

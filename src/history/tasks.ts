@@ -3,6 +3,7 @@
  * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
  */
 import type { CloseOutcome, ParentLink, RunKey } from './commands.ts';
+import type { PriorityFields } from '../kernel/priority.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 
 /** `temporal.api.enums.v1.ParentClosePolicy`: 1 TERMINATE, 2 ABANDON, 3 REQUEST_CANCEL. */
@@ -40,6 +41,8 @@ type DispatchOf<Kind extends string> = TransferOf<Kind> & {
   readonly stamp: number;
   readonly taskQueue: TaskQueue;
   readonly scheduleToStartTimeoutMs: number;
+  /** An activity's own, merged into its workflow's. Absent: nothing is said of it. */
+  readonly priority?: PriorityFields;
   readonly atMatching?: true;
 };
 
@@ -199,4 +202,9 @@ export function isLastMessage<Any extends Task>(task: Any): task is Any & { read
 
 export function isTimer(task: Task): task is TimerTask {
   return 'fireTimeMs' in task;
+}
+
+/** Programs that read records up to schema 5 would pass over what is new in it. */
+export function isOfLaterForm(task: Task): boolean {
+  return isOfSchedule(task) || ('priority' in task && task.priority !== undefined);
 }

@@ -1,6 +1,10 @@
 /** A priority that a queue could use. Starts and commands ask alike; the text is Temporal's. */
 import { utf8Bytes } from './utf8.ts';
 
+/** Of a queue: 1 goes first. 0 is not set. */
+export const priorityKeyDefault = 3;
+export const priorityKeyMax = 5;
+
 export type PriorityFields = { readonly priorityKey: number; readonly fairnessKey: string; readonly fairnessWeight: number };
 
 const fairnessKeyBytesMax = 64;

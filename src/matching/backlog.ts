@@ -1,25 +1,27 @@
 /**
  * The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone.
  *
- * Where there is a database, of a long queue a window is in memory, and what is not written. The rest are rows alone: they are *cold*.
+ * The tasks of a queue stand in lanes (lane-name.ts). Where there is a database, of a long lane a window is in memory, and what is not written. The
+ * rest are rows alone: they are *cold*.
  *
  *     tasks       │ cold                        │ newer
- *     1 2 3 … 900 │ 901 … 1,000,000: rows alone │ 1,000,001 …           ids of one queue, in the order in which they are offered
+ *     1 2 3 … 900 │ 901 … 1,000,000: rows alone │ 1,000,001 …           ids of one lane, in the order in which they are offered
  *            ◀─load                             │◀─leave── once they are written
  *
  * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look. A takeover reads the
- * first rows of each queue and the id of its last one: how many lie between is counted afterwards (cold-count.ts).
+ * first rows of each lane and the id of its last one: how many lie between is counted afterwards (cold-count.ts).
  */
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
+import { type LaneName, laneKey } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
-import type { MatchingRecord, SpilledTask } from './records.ts';
+import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
-export type StoredTask = { readonly id: number; readonly queue: StoredQueue; readonly task: MatchingTask; readonly storedAtMs: number };
+export type StoredTask = { readonly id: number; readonly lane: StoredLane; readonly task: MatchingTask; readonly storedAtMs: number };
 
 /**
- * Of one queue: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
+ * Of one lane: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
  * left memory. `sinceMs`: when one close before them was stored.
  */
 export type ColdTasks = { afterId: number; untilId: number; count: number; left: number; sinceMs: number; uncounted: IdRange | undefined };
@@ -30,6 +32,15 @@ export type IdRange = { readonly afterId: number; readonly untilId: number };
 export type StoredQueue = {
   readonly key: string;
   readonly queue: TaskQueuePartition;
+  readonly lanes: Map<string, StoredLane>;
+  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
+  readonly ids: Map<string, number>;
+};
+
+export type StoredLane = {
+  readonly key: string;
+  readonly of: StoredQueue;
+  readonly name: LaneName;
   /** By id, in rising order. */
   readonly tasks: Map<number, StoredTask>;
   /** The highest id that ever stood in `tasks`. */
@@ -37,17 +48,17 @@ export type StoredQueue = {
   /** undefined: all are in `tasks`, and what comes goes there. */
   cold: ColdTasks | undefined;
   readonly newer: Map<number, StoredTask>;
-  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
-  readonly ids: Map<string, number>;
 };
 
 /** How many of the stored tasks that may be offered are in memory. */
 export type WindowLimits = {
-  readonly windowTasksPerQueueMax: number;
+  readonly windowTasksPerLaneMax: number;
   readonly windowTasksPerHostMax: number;
   readonly windowBytesPerHostMax: number;
-  /** Of a queue, where all others fill the host's. */
-  readonly windowTasksPerQueueMin: number;
+  /** Of a lane, where all others fill the host's. */
+  readonly windowTasksPerLaneMin: number;
+  /** Of one that is not the queue's own. */
+  readonly windowTasksPerKeyedLaneMin: number;
 };
 
 /** A read of cold tasks: what was known of them when it began. */
@@ -71,6 +82,7 @@ export class Backlog {
   /** Of the last record. */
   timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
+  readonly lanes = new Map<string, StoredLane>();
   /** undefined: there is no database, and all is in memory. */
   readonly #limits: WindowLimits | undefined;
   /** Those in memory. */
@@ -90,7 +102,7 @@ export class Backlog {
   readonly #goneNewer = new Set<number>();
   #goneInCut: readonly number[] = none;
   #goneRows: readonly number[] = none;
-  readonly #uncounted = new Set<StoredQueue>();
+  readonly #uncounted = new Set<StoredLane>();
   /** Of tasks whose rows cannot be read. */
   readonly #unread = new Set<number>();
   /** undefined: there are no checkpoints. */
@@ -109,7 +121,7 @@ export class Backlog {
   }
 
   /** Of those whose counts are not known a queue that may be counted now: rows of removed tasks are gone. */
-  get toCount(): StoredQueue | undefined {
+  get toCount(): StoredLane | undefined {
     return this.#goneCold.size > 0 ? undefined : this.#uncounted.values().next().value;
   }
 
@@ -135,31 +147,28 @@ export class Backlog {
     return this.queues.get(queueKey)?.ids.get(taskIdentity(task));
   }
 
-  queueOf(id: number): StoredQueue | undefined {
-    return this.#tasks.get(id)?.queue;
-  }
-
   /** Equal for equal states, whatever way led there. `rows`: those of the table; what is cold is taken from them. */
   canonical(rows: readonly TaskOfRow[] = []): string {
-    const byQueue = Map.groupBy(rows, ({ spilled }) => taskQueuePartitionKey(spilled.queue));
-    const tasksOf = ({ key, tasks, cold, newer }: StoredQueue) => {
+    const byLane = Map.groupBy(rows, ({ spilled }) => laneKey(spilled.queue, laneOfSpilled(spilled)));
+    const tasksOf = ({ key, tasks, cold, newer }: StoredLane) => {
       const isCold = ({ spilled: { id } }: TaskOfRow): boolean =>
         cold !== undefined && id > cold.afterId && id <= cold.untilId && !this.#goneCold.has(id) && !this.#goneNewer.has(id);
-      const fromRows = (byQueue.get(key) ?? []).filter(isCold).map(({ spilled, storedAtMs }) => ({ ...spilled, storedAtMs }));
+      const fromRows = (byLane.get(key) ?? []).filter(isCold).map(({ spilled, storedAtMs }) => ({ ...spilled, storedAtMs }));
       return [...tasks.values(), ...fromRows, ...newer.values()].map(({ id, task, storedAtMs }) => ({ id, task, storedAtMs }));
     };
-    const queues = Array.from(this.queues.values(), (stored) => [stored.key, tasksOf(stored)] as const);
-    const held = queues.filter(([, tasks]) => tasks.length > 0).toSorted(([one], [other]) => (one < other ? -1 : 1));
+    const lanes = Array.from(this.lanes.values(), (stored) => [stored.key, tasksOf(stored)] as const);
+    const held = lanes.filter(([, tasks]) => tasks.length > 0).toSorted(([one], [other]) => (one < other ? -1 : 1));
     return JSON.stringify([this.lastId, this.timeMs, held]);
   }
 
-  #store({ id, queue, task }: SpilledTask, storedAtMs: number): StoredTask {
-    const storedQueue = this.#storedQueue(queue);
-    const stored: StoredTask = { id, queue: storedQueue, task, storedAtMs };
-    if (storedQueue.cold === undefined && !this.hasRoom(storedQueue.key)) this.#endWindow(storedQueue, id);
-    if (storedQueue.cold === undefined) this.#intoWindow(stored);
+  #store(spilled: SpilledTask, storedAtMs: number): StoredTask {
+    const { id, task } = spilled;
+    const lane = this.#storedLane(spilled.queue, laneOfSpilled(spilled));
+    const stored: StoredTask = { id, lane, task, storedAtMs };
+    if (lane.cold === undefined && !this.hasRoom(lane.key)) this.#endWindow(lane, id);
+    if (lane.cold === undefined) this.#intoWindow(stored);
     else {
-      storedQueue.newer.set(id, stored);
+      lane.newer.set(id, stored);
       this.#newerCount++;
     }
     this.#remember(stored);
@@ -167,21 +176,33 @@ export class Backlog {
   }
 
   #intoWindow(stored: StoredTask): void {
-    stored.queue.tasks.set(stored.id, stored);
-    stored.queue.windowUpToId = stored.id;
+    stored.lane.tasks.set(stored.id, stored);
+    stored.lane.windowUpToId = stored.id;
     this.#windowBytes += taskBytes(stored.task);
   }
 
   #remember(stored: StoredTask): void {
-    stored.queue.ids.set(taskIdentity(stored.task), stored.id);
+    stored.lane.of.ids.set(taskIdentity(stored.task), stored.id);
     this.#tasks.set(stored.id, stored);
+  }
+
+  #storedLane(queue: TaskQueuePartition, name: LaneName): StoredLane {
+    const key = laneKey(queue, name);
+    let stored = this.lanes.get(key);
+    if (stored === undefined) {
+      const of = this.#storedQueue(queue);
+      stored = { key, of, name, tasks: new Map(), windowUpToId: 0, cold: undefined, newer: new Map() };
+      this.lanes.set(key, stored);
+      of.lanes.set(key, stored);
+    }
+    return stored;
   }
 
   #storedQueue(queue: TaskQueuePartition): StoredQueue {
     const key = taskQueuePartitionKey(queue);
     let stored = this.queues.get(key);
     if (stored === undefined) {
-      stored = { key, queue, tasks: new Map(), windowUpToId: 0, cold: undefined, newer: new Map(), ids: new Map() };
+      stored = { key, queue, lanes: new Map(), ids: new Map() };
       this.queues.set(key, stored);
     }
     return stored;
@@ -196,9 +217,9 @@ export class Backlog {
       return;
     }
     // In a fold, it may have a row among those that will be cold.
-    if (stored.queue.newer.has(id)) this.#goneNewer.add(id);
+    if (stored.lane.newer.has(id)) this.#goneNewer.add(id);
     this.#forget(stored);
-    this.#settle(stored.queue);
+    this.#settle(stored.lane);
     this.notes?.taskRemoved(id);
   }
 
@@ -208,38 +229,47 @@ export class Backlog {
   }
 
   /** It is not in memory any more. */
-  #forget({ id, queue, task }: StoredTask): void {
+  #forget({ id, lane, task }: StoredTask): void {
     this.#tasks.delete(id);
-    if (queue.tasks.delete(id)) this.#windowBytes -= taskBytes(task);
-    else if (queue.newer.delete(id)) this.#newerCount--;
+    if (lane.tasks.delete(id)) this.#windowBytes -= taskBytes(task);
+    else if (lane.newer.delete(id)) this.#newerCount--;
     const identity = taskIdentity(task);
+    const { ids } = lane.of;
     // A later copy may be stored.
-    if (queue.ids.get(identity) === id) queue.ids.delete(identity);
+    if (ids.get(identity) === id) ids.delete(identity);
   }
 
-  #settle(stored: StoredQueue): void {
+  #settle(stored: StoredLane): void {
     if (stored.cold !== undefined && !hasCold(stored.cold) && stored.newer.size === 0) stored.cold = undefined;
-    if (stored.cold === undefined && stored.tasks.size === 0) this.queues.delete(stored.key);
+    if (stored.cold !== undefined || stored.tasks.size > 0) return;
+    this.lanes.delete(stored.key);
+    stored.of.lanes.delete(stored.key);
+    if (stored.of.lanes.size === 0) this.queues.delete(stored.of.key);
   }
 
   // ── What is in memory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * One more may stand in the queue's window. `ahead`: as many are about to be stored, with so many bytes. Then `evolve` finds room as well,
+   * One more may stand in the lane's window. `ahead`: as many are about to be stored, with so many bytes. Then `evolve` finds room as well,
    * whichever of those have windows: an offer out of what may become cold would be counted for ever.
    */
   hasRoom(key: string, ahead = 0, bytesAhead = 0): boolean {
-    const stored = this.queues.get(key);
-    return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(ahead, bytesAhead);
+    const stored = this.lanes.get(key);
+    return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(stored?.name, ahead, bytesAhead);
   }
 
-  #windowMax(ahead: number, bytesAhead: number): number {
+  #windowMax(name: LaneName | undefined, ahead: number, bytesAhead: number): number {
     if (this.#limits === undefined) return Infinity;
-    const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
+    const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerLaneMax } = this.#limits;
     const tasks = this.#inWindows + this.#awaited + ahead;
     const bytes = this.#windowBytes + this.#awaitedBytes + bytesAhead;
     const isFull = tasks >= windowTasksPerHostMax || bytes >= windowBytesPerHostMax;
-    return isFull ? windowTasksPerQueueMin : windowTasksPerQueueMax;
+    return isFull ? this.#windowMin(name, this.#limits) : windowTasksPerLaneMax;
+  }
+
+  #windowMin(name: LaneName | undefined, { windowTasksPerLaneMin, windowTasksPerKeyedLaneMin }: WindowLimits): number {
+    const isKeyed = name !== undefined && (name.fairnessKey !== '' || name.shared > 0);
+    return isKeyed ? Math.min(windowTasksPerKeyedLaneMin, windowTasksPerLaneMin) : windowTasksPerLaneMin;
   }
 
   get #inWindows(): number {
@@ -247,7 +277,7 @@ export class Backlog {
   }
 
   /** Before that task: what comes is not for its window. */
-  #endWindow(stored: StoredQueue, id: number): ColdTasks {
+  #endWindow(stored: StoredLane, id: number): ColdTasks {
     const last = stored.tasks.get(stored.windowUpToId);
     stored.cold = {
       afterId: id - 1,
@@ -260,21 +290,21 @@ export class Backlog {
     return stored.cold;
   }
 
-  /** How many tasks of one queue may be in its window. */
+  /** How many tasks of one lane may be in its window. */
   get windowTasksMax(): number {
-    return this.#windowMax(0, 0);
+    return this.#windowMax(undefined, 0, 0);
   }
 
-  /** Out of a row, into a window with room, behind those of its queue with lower ids. */
+  /** Out of a row, into a window with room, behind those of its lane with lower ids. */
   installTask(spilled: SpilledTask, storedAtMs: number): void {
     this.#installed(spilled.id);
     this.#store(spilled, storedAtMs);
   }
 
-  /** Of a queue whose window ends there: rows are all there is of the others, up to the last one. */
-  installCold(queue: TaskQueuePartition, { afterId, untilId }: IdRange): void {
+  /** Of a lane whose window ends there: rows are all there is of the others, up to the last one. */
+  installCold(queue: TaskQueuePartition, name: LaneName, { afterId, untilId }: IdRange): void {
     this.#installed(untilId);
-    const stored = this.#storedQueue(queue);
+    const stored = this.#storedLane(queue, name);
     const cold = this.#endWindow(stored, afterId + 1);
     cold.untilId = untilId;
     cold.uncounted = { afterId, untilId };
@@ -282,7 +312,7 @@ export class Backlog {
     this.#coldCount += coldHint(cold);
   }
 
-  /** Behind the last queue: where nothing before a cold task could be read, it is as old as the checkpoint for all that is known. */
+  /** Behind the last lane: where nothing before a cold task could be read, it is as old as the checkpoint for all that is known. */
   installCounters(lastId: number, timeMs: number): void {
     assert(lastId >= this.lastId, `the last stored task was ${lastId}, and there is a row of task ${this.lastId}`);
     this.lastId = lastId;
@@ -295,7 +325,7 @@ export class Backlog {
   }
 
   /** Up to `upToId` there are as many as that. Answers how many more are known of. */
-  counted(stored: StoredQueue, { afterId, untilId }: IdRange, count: number): number {
+  counted(stored: StoredLane, { afterId, untilId }: IdRange, count: number): number {
     const { cold } = stored;
     // A read of rows was faster: the rest is counted anew.
     if (cold?.uncounted?.afterId !== afterId) return 0;
@@ -307,7 +337,7 @@ export class Backlog {
     return more;
   }
 
-  #countedUpTo(stored: StoredQueue, cold: ColdTasks, afterId: number): void {
+  #countedUpTo(stored: StoredLane, cold: ColdTasks, afterId: number): void {
     const { uncounted } = cold;
     if (uncounted === undefined || afterId <= uncounted.afterId) return;
     cold.uncounted = afterId < uncounted.untilId ? { afterId, untilId: uncounted.untilId } : undefined;
@@ -315,7 +345,7 @@ export class Backlog {
   }
 
   /** No read of its rows is under way. Where they were counted and there are none, nothing is waited for. */
-  settleCounted(stored: StoredQueue): void {
+  settleCounted(stored: StoredLane): void {
     const { cold } = stored;
     if (cold === undefined || coldHint(cold) > 0) return;
     cold.afterId = cold.untilId;
@@ -323,9 +353,9 @@ export class Backlog {
   }
 
   /** Rows have them: some leave memory, `budget` at most. A window's worth stays, unless there are cold ones before. Answers how many left. */
-  shed(stored: StoredQueue, writtenUpToId: number, budget: number): number {
+  shed(stored: StoredLane, writtenUpToId: number, budget: number): number {
     const { cold, newer } = stored;
-    if (cold === undefined || (!hasCold(cold) && newer.size <= this.windowTasksMax)) return 0;
+    if (cold === undefined || (!hasCold(cold) && newer.size <= this.#windowMax(stored.name, 0, 0))) return 0;
     let left = 0;
     for (const task of newer.values()) {
       if (left >= budget || task.id > writtenUpToId) break;
@@ -340,10 +370,10 @@ export class Backlog {
   }
 
   /** Where nothing is cold, the oldest of the newer ones come into the window. `waiting`: as many of it are not given out yet. */
-  takeNewer(stored: StoredQueue, waiting: number): void {
+  takeNewer(stored: StoredLane, waiting: number): void {
     const { cold, newer } = stored;
     assert(cold !== undefined && !hasCold(cold), 'what is cold comes first');
-    let room = Math.max(1, this.windowTasksMax - waiting);
+    let room = Math.max(1, this.#windowMax(stored.name, 0, 0) - waiting);
     for (const task of newer.values()) {
       if (room-- <= 0) break;
       newer.delete(task.id);
@@ -358,10 +388,10 @@ export class Backlog {
    * Those that the next read of rows brings; it ends with `installRead` or `notRead`. What is given out and not journaled as such is not counted:
    * it would hold the others up.
    */
-  nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead {
+  nextColdRead({ name, cold }: StoredLane, waiting: number): ColdRead {
     assert(cold !== undefined && hasCold(cold), 'what is cold is read');
     const { afterId, untilId, count, left } = cold;
-    const max = Math.max(1, this.windowTasksMax - waiting);
+    const max = Math.max(1, this.#windowMax(name, 0, 0) - waiting);
     const inWindows = this.#inWindows;
     const bytesMax = inWindows === 0 ? 0 : (max * this.#windowBytes) / inWindows;
     this.#awaited += max;
@@ -389,7 +419,7 @@ export class Backlog {
    * What that read has found, in order. Answers how many of those that were thought to be cold do not come into memory: a fold removed them, or
    * their rows cannot be read, and stay as they are. Less than none: of those that nobody had counted some have come.
    */
-  installRead(stored: StoredQueue, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
+  installRead(stored: StoredLane, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
     this.#notAwaited(read);
@@ -403,7 +433,7 @@ export class Backlog {
       if (!isUncounted(cold, id)) cold.count--;
       if (this.#goneCold.delete(id) || isUnread(row)) continue;
       cold.sinceMs = row.storedAtMs;
-      const task: StoredTask = { id, queue: stored, task: row.spilled.task, storedAtMs: row.storedAtMs };
+      const task: StoredTask = { id, lane: stored, task: row.spilled.task, storedAtMs: row.storedAtMs };
       this.#intoWindow(task);
       this.#remember(task);
       loaded++;

@@ -121,15 +121,20 @@ export type ForwardedTaskAnswered = {
   readonly outcome: 'taken' | 'noMatch' | 'unavailable';
 };
 
-/** From the shell, to each `loadStoredTasks` effect: what the table holds there, in order. No reply. */
+/** From the shell, to each `loadStoredTasks` effect: what the table holds there, in order. `key`: of the lane. No reply. */
 export type StoredTasksLoaded = {
   readonly kind: 'storedTasksLoaded';
   readonly queue: TaskQueuePartition;
+  readonly key: string;
   readonly rows: readonly TaskRow[];
 };
 
 /** Instead: not now. It is asked for again. No reply. */
-export type StoredTasksNotLoaded = { readonly kind: 'storedTasksNotLoaded'; readonly queue: TaskQueuePartition };
+export type StoredTasksNotLoaded = {
+  readonly kind: 'storedTasksNotLoaded';
+  readonly queue: TaskQueuePartition;
+  readonly key: string;
+};
 
 /** From the shell, to each `countStoredTasks` effect: how many of them have ids above `afterTaskId`, up to `upToTaskId`. No reply. */
 export type StoredTasksCounted = {

@@ -44,7 +44,7 @@ export type ForwardTask = {
 };
 
 /**
- * Read stored tasks of this queue from the table, from behind `afterTaskId`, `max` at most; hand them back as `storedTasksLoaded`, or
+ * Read stored tasks of this lane of the queue from the table, from behind `afterTaskId`, `max` at most; hand them back as `storedTasksLoaded`, or
  * `storedTasksNotLoaded`, in any case. Where there are fewer than `rowsMin` up to `untilTaskId`, the table is not what was written there.
  */
 export type LoadStoredTasks = {
@@ -58,7 +58,7 @@ export type LoadStoredTasks = {
 };
 
 /**
- * Count stored tasks of this queue in the table, the first `max` within a range of ids; hand the number back as `storedTasksCounted`, however long
+ * Count stored tasks of this lane of the queue in the table, the first `max` within a range of ids; hand the number back as `storedTasksCounted`, however long
  * that takes.
  */
 export type CountStoredTasks = {

@@ -3,6 +3,7 @@
  * stored, and the first stored ones are held there as well.
  */
 import { armQueue, type HostParts } from './host-parts.ts';
+import type { Lane, Level } from './lane.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
 import type { Windows } from './windows.ts';
 
@@ -65,28 +66,40 @@ export class Forwarding<T> {
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    if (this.#windows.first(queue) !== undefined || queue.rest > 0) return false;
+    if (this.#windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
     if (this.#tasks.size >= this.#parts.limits.forwardedAddsMax) return false;
     this.#forwardTask(offer, 0);
     return true;
   }
 
-  /** The first few stored tasks wait at the parent, for polls that come to other partitions only. An expired one is dropped there. */
+  /**
+   * The first few stored tasks of each priority wait at the parent, for polls that come to other partitions only, and one of each fairness key. An
+   * expired one is dropped there.
+   */
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
-    while (queue.offeredTasks < this.#parts.limits.offeredTasksMax) {
-      const offer = this.#windows.first(queue);
-      if (offer === undefined) return;
-      queue.offers.remove(offer);
-      queue.offeredTasks++;
-      this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
+    for (const level of queue.lanes.levels) {
+      while (level.offeredTasks < this.#parts.limits.offeredTasksMax) {
+        const lane = this.#windows.firstLane(queue, level);
+        if (lane === undefined) break;
+        this.#offerFirst(queue, level, lane);
+      }
+      for (const lane of level.unseen) this.#offerFirst(queue, level, lane);
     }
+  }
+
+  #offerFirst(queue: LoadedQueue, level: Level<Offer>, lane: Lane<Offer>): void {
+    const offer = lane.offers.first;
+    if (offer === undefined) return;
+    queue.lanes.remove(offer, lane, true);
+    level.atParent(lane);
+    this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
   }
 
   taskAnswered(correlation: number): Offer | undefined {
     const offer = this.#tasks.get(correlation);
     this.#tasks.delete(correlation);
-    if (offer !== undefined && offer.storedId > 0) offer.queue.offeredTasks--;
+    if (offer?.lane !== undefined && offer.storedId > 0) offer.lane.level.backFromParent(offer.lane);
     return offer;
   }
 

@@ -9,13 +9,26 @@ export const matchingLimits = {
   /** Likewise where there is a database, and most of them are rows alone. */
   tableTasksPerQueueMax: 5_000_000,
   /**
-   * Stored tasks that may be offered and are in memory, with a database: of one queue, of a whole host, also in bytes (what clients name a workflow
-   * may take 4 KB of a task), and of one queue where others fill the host's. Those that came since and are not written come on top.
+   * Stored tasks that may be offered and are in memory, with a database: of one lane of a queue, of a whole host, also in bytes (what clients name a
+   * workflow may take 4 KB of a task), and of one lane where others fill the host's: the queue's own, and one of a priority or fairness key. Those
+   * that came since and are not written come on top.
    */
-  windowTasksPerQueueMax: 1_000,
+  windowTasksPerLaneMax: 1_000,
   windowTasksPerHostMax: 20_000,
   windowBytesPerHostMax: 16 * 1024 * 1024,
-  windowTasksPerQueueMin: 10,
+  windowTasksPerLaneMin: 10,
+  windowTasksPerKeyedLaneMin: 2,
+  /**
+   * Lanes for one fairness key each: of a queue, and of a host's queues those that store tasks. Keys beyond share a lane with others, eight of a
+   * level. A lane takes 0.5 KB, and as long as its tasks wait a few of them are in memory.
+   */
+  keyedLanesPerQueueMax: 1_000,
+  keyedLanesPerHostMax: 10_000,
+  sharedLanesPerLevel: 8,
+  /** Lanes of a level that hold nothing, and are remembered because they are ahead of the others. */
+  idleLanesMax: 200,
+  /** Reads of rows that are under way for one queue. */
+  coldReadsPerQueueMax: 8,
   /** Stored tasks of one queue that are offered, given out or resting. While it has so many, no more rows are read. */
   heldTasksPerQueueMax: 20_000,
   /** Tasks that leave memory in one turn, once they are written: a few milliseconds of work. */
@@ -62,7 +75,10 @@ export const matchingLimits = {
    * although a poll waits at another partition, and a record costs more than a hop.
    */
   forwardedPollsMax: 10,
-  /** Stored tasks that a child partition offers at its parent at the same time. */
+  /**
+   * Stored tasks of one priority that a child partition offers at its parent at the same time. Of each fairness key there may be one at any time: so
+   * one that may not go out there holds up no other.
+   */
   offeredTasksMax: 8,
   /** Tasks under way to the parent, whose add is not answered yet; more are stored at once. */
   forwardedAddsMax: 1_000,

@@ -12,12 +12,13 @@
  *              ⇅                                     resting: its shard is not served; no poll waits for it, it is offered again later
  *           resting
  */
-import type { ColdRead } from './backlog.ts';
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { Due } from './deadline-heap.ts';
 import type { MatchingLimits } from './limits.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
+import { type Lane, Lanes } from './lane.ts';
 import type { PollerDescription } from './replies.ts';
+import { fairnessWeightOf } from './fairness.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -33,25 +34,18 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
 
   /** Polls and offers that wait here. Both wait together only while the rate limit, the parent or thousands of expired offers part them. */
   readonly waitingPolls = new LinkedList<Poll>();
-  readonly offers = new LinkedList<Offer>();
+  readonly lanes: Lanes<Offer>;
   readonly waitingQueries = new LinkedList<WaitingQuery>();
   /** All open polls by poll request id. */
   readonly polls = new Map<string, Poll>();
-  /** Stored tasks that are no offers yet, in memory or not, and the last one that is (windows.ts). */
-  rest = 0;
-  offeredUpToId = 0;
-  /** The read of rows that is under way; how often in a row it has failed. */
-  coldRead: ColdRead | undefined = undefined;
-  coldReadFailures = 0;
+  /** Reads of rows that are under way. */
+  coldReads = 0;
   /** Queries not answered yet, taken by a poll or not. */
   openQueries = 0;
   /** Offers not done yet, wherever they are. */
   openOffers = 0;
-  /** Those of them that the journal holds, and the rest of what it holds. */
-  storedTasks = 0;
-  /** Polls, and stored offers, that are at the parent. */
+  /** Polls that are at the parent. */
   forwardedPolls = 0;
-  offeredTasks = 0;
 
   lastUseMs = 0;
   lastPollMs = -Infinity;
@@ -81,16 +75,21 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     this.queue = queue;
     this.parent = queue.kind === 'sticky' ? undefined : parentPartition(queue);
     this.sticky = queue.kind === 'sticky';
+    this.lanes = new Lanes<Offer>(queue, fairnessWeightOf);
   }
 
-  /** A rate limit holds for the whole queue, so the root alone matches then. */
+  /**
+   * A rate limit holds for the whole queue, and so do priorities and fair shares: the root alone matches then. While the parent is left alone
+   * what has no limit is matched here, in the order of this partition.
+   */
   get matchesAtParent(): boolean {
-    return this.parent !== undefined && this.bucket !== undefined;
+    if (this.parent === undefined) return false;
+    return this.bucket !== undefined || (this.lanes.special > 0 && this.forwardDueMs === 0);
   }
 
   /** Nothing here needs this queue to be in memory, except the memory of its pollers. */
   get idle(): boolean {
-    const hasStored = this.rest > 0 || this.coldRead !== undefined;
+    const hasStored = this.lanes.rest > 0 || this.coldReads > 0;
     return this.polls.size === 0 && this.openOffers === 0 && !hasStored && this.openQueries === 0 && this.forwardedPolls === 0;
   }
 
@@ -191,8 +190,10 @@ export class Offer implements Due, Linked<Offer> {
   readonly node = 'offer';
   readonly queue: LoadedQueue;
   readonly task: MatchingTask;
+  /** Where it waits, or did; undefined: it has never waited. */
+  lane: Lane<Offer> | undefined = undefined;
   /**
-   * Place in the queue: of a stored one its id; of others the last id that was given when they came, and behind it a number that rises. So
+   * Place in its lane: of a stored one its id; of others the last id that was given when they came, and behind it a number that rises. So
    * there is a place for those that are stored and not in memory.
    */
   order: number;
@@ -250,8 +251,4 @@ export class WaitingQuery implements Due, Linked<WaitingQuery> {
     this.command = command;
     this.askId = askId;
   }
-}
-
-export function isLaterOffer(other: Offer, offer: Offer): boolean {
-  return other.order > offer.order || (other.order === offer.order && other.arrival > offer.arrival);
 }

@@ -102,7 +102,7 @@ export class MatchingCore<T> {
     const rateLimit = new RateLimit(parts);
     const windows = new Windows(parts, backlog, removals);
     const forwarding = new Forwarding(parts, windows, options.firstCorrelation);
-    const starts = new Starts(parts, options.firstCorrelation);
+    const starts = new Starts(parts, rateLimit, options.firstCorrelation);
     const offers = new Offers(parts, { backlog, removals, windows, rateLimit, forwarding, starts });
     const queries = new Queries(parts);
     const polls = new Polls(parts, { rateLimit, forwarding, starts, offers, queries });
@@ -114,8 +114,8 @@ export class MatchingCore<T> {
     this.#offers = offers;
     this.#queries = queries;
     this.#polls = polls;
-    this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
-    this.#coldCount = new ColdCount(parts, backlog);
+    this.#startAnswers = new StartAnswers(parts, { rateLimit, starts, offers, polls });
+    this.#coldCount = new ColdCount(parts, backlog, windows);
     this.#queues = new QueueTable(parts, { backlog, removals, windows, offers, forwarding });
   }
 
@@ -313,21 +313,21 @@ export class MatchingCore<T> {
     this.#decision.reply(askId, this.#queues.describe(command.queue));
   }
 
-  #storedTasksLoaded({ queue: partition, rows }: StoredTasksLoaded): void {
+  #storedTasksLoaded({ queue: partition, key, rows }: StoredTasksLoaded): void {
     const queue = this.#queues.find(partition);
     if (queue === undefined) return;
-    const read = rows.map((row) => readRow({ ...row, queue: queue.key }, this.#rowsWire));
+    const read = rows.map((row) => readRow({ ...row, queue: key }, this.#rowsWire));
     const unread = read.filter(isUnread);
     if (unread.length > 0) this.#decision.act({ kind: 'tasksUnread', unread });
-    this.#windows.loaded(queue, read);
+    this.#windows.loaded(queue, key, read);
     this.#coldCount.goOn();
     this.#offers.startWaiting(queue);
     this.#forwarding.offerBacklog(queue);
   }
 
-  #storedTasksNotLoaded({ queue: partition }: StoredTasksNotLoaded): void {
+  #storedTasksNotLoaded({ queue: partition, key }: StoredTasksNotLoaded): void {
     const queue = this.#queues.find(partition);
-    if (queue !== undefined) this.#windows.notLoaded(queue);
+    if (queue !== undefined) this.#windows.notLoaded(queue, key);
     this.#coldCount.goOn();
   }
 

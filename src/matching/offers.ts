@@ -12,7 +12,9 @@ import { backOffMs } from '../kernel/back-off.ts';
 import type { Backlog } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
-import { isLaterOffer, type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
+import { laneFor } from './lane-choice.ts';
+import type { Lane } from './lane.ts';
+import { type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
@@ -103,12 +105,12 @@ export class Offers<T> {
       const offer = this.#windows.first(queue);
       if (offer === undefined) return undefined;
       if (this.#isExpired(offer)) {
-        queue.offers.remove(offer);
+        this.#leave(offer, false);
         this.finish(offer);
         continue;
       }
       if (!this.#rateLimit.takeToken(queue)) return undefined;
-      queue.offers.remove(offer);
+      this.#leave(offer, true);
       this.#parts.deadlines.remove(offer);
       return offer;
     }
@@ -152,14 +154,29 @@ export class Offers<T> {
   }
 
   #wait(offer: Offer): void {
-    offer.queue.offers.insert(offer, isLaterOffer);
+    offer.queue.lanes.insert(offer, this.#laneOf(offer));
     offer.state = 'waiting';
+  }
+
+  /** It does not wait any more. `taken`: it was its lane's turn. */
+  #leave(offer: Offer, taken: boolean): void {
+    offer.queue.lanes.remove(offer, this.#laneOf(offer), taken);
+  }
+
+  /** It stays in its lane from the first time that it waits to its end. */
+  #laneOf(offer: Offer): Lane<Offer> {
+    if (offer.lane === undefined) {
+      const { queue, task } = offer;
+      offer.lane = queue.lanes.lane(laneFor(queue, task, this.#backlog, this.#parts.limits));
+      offer.lane.openOffers++;
+    }
+    return offer.lane;
   }
 
   #holdForChild(offer: Offer): void {
     const { decision, deadlines, limits } = this.#parts;
     const { queue } = offer;
-    const hasRoom = queue.openOffers - (queue.storedTasks - queue.rest) < limits.memoryTasksPerQueueMax;
+    const hasRoom = queue.openOffers - (queue.lanes.stored - queue.lanes.rest) < limits.memoryTasksPerQueueMax;
     if (offer.holdUntilMs <= decision.nowMs || !hasRoom) return this.#end(offer, noMatch);
     this.#wait(offer);
     deadlines.set(offer, offer.holdUntilMs);
@@ -183,32 +200,35 @@ export class Offers<T> {
       return false;
     }
     const storedMax = this.#backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
-    if (queue.storedTasks >= storedMax) {
+    if (queue.lanes.stored >= storedMax) {
       this.#end(offer, backlogFull(storedMax));
       return false;
     }
     const id = this.#lastId + 1;
     this.#lastStoredId = id;
-    queue.storedTasks++;
-    const isOffer = this.#windows.admit(queue);
-    if (isOffer) this.#takeStoredPlace(offer, id);
-    decision.spill({ id, queue: queue.queue, task: offer.task });
+    const lane = this.#laneOf(offer);
+    lane.stored++;
+    queue.lanes.stored++;
+    const isOffer = this.#windows.admit(queue, lane);
+    if (isOffer) this.#takeStoredPlace(offer, lane, id);
+    decision.spill({ id, queue: queue.queue, task: offer.task, shared: lane.name.shared });
     if (isOffer) this.#answerAdd(offer, stored);
     else this.#end(offer, stored);
     return isOffer;
   }
 
   /** Behind all that are stored already; before others that came since the last of these. */
-  #takeStoredPlace(offer: Offer, id: number): void {
+  #takeStoredPlace(offer: Offer, lane: Lane<Offer>, id: number): void {
     offer.storedId = id;
     offer.order = id;
     offer.arrival = 0;
-    offer.queue.offeredUpToId = id;
+    lane.offeredUpToId = id;
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
     const offer = this.#forwarding.taskAnswered(correlation);
     if (offer === undefined) return;
+    if (outcome !== 'taken') offer.lane?.level.giveBack(offer.lane, offer.task);
     if (outcome === 'taken') {
       this.finish(offer);
       return this.#forwarding.offerBacklog(offer.queue);
@@ -239,7 +259,7 @@ export class Offers<T> {
     const isHeld = offer.state !== 'resting';
     if (offer.isLent && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
       // It has been here long enough: the child has it again, or has given this answer up and sends another copy.
-      if (isHeld) offer.queue.offers.remove(offer);
+      if (isHeld) this.#leave(offer, false);
       return this.#end(offer, noMatch);
     }
     // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
@@ -256,7 +276,8 @@ export class Offers<T> {
   /** Started, obsolete or expired: nobody needs to care for it again. */
   finish(offer: Offer): void {
     if (offer.storedId > 0) {
-      offer.queue.storedTasks--;
+      this.#laneOf(offer).stored--;
+      offer.queue.lanes.stored--;
       this.#removals.add(offer.storedId, this.#parts.decision.nowMs);
     }
     this.#end(offer, done);
@@ -264,18 +285,23 @@ export class Offers<T> {
 
   /** All that wait in a sticky queue, where nothing is stored: history offers them on the normal queue. */
   sendStickyAway(queue: LoadedQueue): void {
-    let offer = queue.offers.shift();
-    while (offer !== undefined) {
+    for (let offer = this.#windows.first(queue); offer !== undefined; offer = this.#windows.first(queue)) {
+      this.#leave(offer, false);
       this.#end(offer, stickyUnavailable);
-      offer = queue.offers.shift();
     }
   }
 
   #end(offer: Offer, reply: MatchingReply<T>): void {
     offer.state = 'done';
     offer.queue.openOffers--;
+    if (offer.lane !== undefined) this.#leaveLane(offer.lane);
     this.#parts.deadlines.remove(offer);
     this.#answerAdd(offer, reply);
+  }
+
+  #leaveLane(lane: Lane<Offer>): void {
+    lane.openOffers--;
+    this.#windows.settle(lane);
   }
 
   #answerAdd(offer: Offer, reply: MatchingReply<T>): void {

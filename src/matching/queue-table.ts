@@ -9,7 +9,7 @@
  * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import { type Backlog, coldHint, hasCold, type StoredQueue } from './backlog.ts';
+import { type Backlog, coldHint, hasCold, type StoredLane, type StoredQueue } from './backlog.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
@@ -26,6 +26,8 @@ type Collaborators<T> = {
   readonly offers: Offers<T>;
   readonly forwarding: Forwarding<T>;
 };
+
+type Oldest = { readonly id: number; readonly storedAtMs: number };
 
 export class QueueTable<T> {
   readonly #parts: HostParts<T>;
@@ -73,12 +75,11 @@ export class QueueTable<T> {
     const loaded = this.#byKey.get(key);
     const queue = loaded ?? new LoadedQueue(key, partition, this.#parts.limits);
     const stored = this.#backlog.queues.get(key);
-    const coldTasks = stored?.cold === undefined ? 0 : coldHint(stored.cold);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
-      backlogCountHint: loaded?.storedTasks ?? (stored === undefined ? 0 : stored.tasks.size + coldTasks + stored.newer.size),
+      backlogCountHint: loaded?.lanes.stored ?? (stored === undefined ? 0 : storedIn(stored)),
       backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
       readLevel: this.#backlog.lastId,
@@ -86,8 +87,17 @@ export class QueueTable<T> {
     };
   }
 
+  #oldest({ lanes }: StoredQueue): Oldest | undefined {
+    let oldest: Oldest | undefined;
+    for (const lane of lanes.values()) {
+      const first = this.#oldestIn(lane);
+      if (first !== undefined && (oldest === undefined || first.id < oldest.id)) oldest = first;
+    }
+    return oldest;
+  }
+
   /** Where it is not in memory: what is known of those close to it. */
-  #oldest({ tasks, cold, newer }: StoredQueue): { readonly id: number; readonly storedAtMs: number } | undefined {
+  #oldestIn({ tasks, cold, newer }: StoredLane): Oldest | undefined {
     for (const task of tasks.values()) if (!this.#removals.has(task.id)) return task;
     if (cold !== undefined && hasCold(cold)) return { id: cold.afterId + 1, storedAtMs: cold.sinceMs };
     return newer.values().next().value;
@@ -110,7 +120,7 @@ export class QueueTable<T> {
     while (room > 0 && this.#storedQueues !== undefined) {
       const next = this.#storedQueues.next();
       if (next.done === true) this.#storedQueues = undefined;
-      else room -= 1 + (this.load(next.value.queue)?.offeredTasks ?? 0);
+      else room -= 1 + (this.load(next.value.queue)?.openOffers ?? 0);
     }
   }
 
@@ -161,6 +171,7 @@ export class QueueTable<T> {
     }
     if (queue.restDueMs !== 0 && queue.restDueMs <= decision.nowMs) {
       queue.restDueMs = 0;
+      this.#windows.lookAgain(queue);
       this.#offers.startWaiting(queue);
       this.#forwarding.offerBacklog(queue);
     }
@@ -214,4 +225,10 @@ export class QueueTable<T> {
     this.#byUse.remove(queue);
     this.#byUse.push(queue);
   }
+}
+
+function storedIn({ lanes }: StoredQueue): number {
+  let count = 0;
+  for (const { tasks, cold, newer } of lanes.values()) count += tasks.size + newer.size + (cold === undefined ? 0 : coldHint(cold));
+  return count;
 }

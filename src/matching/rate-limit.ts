@@ -1,6 +1,6 @@
 /** The rate limit of a whole queue: one bucket, at its root partition; while there is one, child partitions match nothing themselves. */
 import { armQueue, type HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { LoadedQueue, Offer } from './loaded-queue.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export class RateLimit<T> {
@@ -29,5 +29,11 @@ export class RateLimit<T> {
     queue.pairingDueMs = nextMs === Infinity ? 0 : nextMs;
     armQueue(this.#parts, queue);
     return false;
+  }
+
+  /** The task has reached nobody: whoever gets it takes a token and a turn of its own. */
+  giveBack({ queue, lane, task }: Offer): void {
+    queue.bucket?.giveBack();
+    lane?.level.giveBack(lane, task);
   }
 }

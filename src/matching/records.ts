@@ -1,9 +1,18 @@
 /** The journal of a matching host: which tasks wait for a poll, and which no longer do. */
+import { fairnessKeyOf, type LaneName, levelOf, plainLane } from './lane-name.ts';
 import type { MatchingTask } from './tasks.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 
-/** `id` is unique on its host and rises: the order in which tasks of a queue are offered. */
-export type SpilledTask = { readonly id: number; readonly queue: TaskQueuePartition; readonly task: MatchingTask };
+/**
+ * `id` is unique on its host and rises: the order in which tasks of a lane are offered. `shared`: the lane is not that of its fairness key alone, but
+ * one for several keys; 0 = it is.
+ */
+export type SpilledTask = { readonly id: number; readonly queue: TaskQueuePartition; readonly task: MatchingTask; readonly shared: number };
+
+export function laneOfSpilled({ task, shared }: SpilledTask): LaneName {
+  if (task.priority === undefined) return plainLane;
+  return { level: levelOf(task), fairnessKey: shared === 0 ? fairnessKeyOf(task) : '', shared };
+}
 
 export type MatchingRecord = {
   readonly kind: 'backlogChanged';

@@ -14,16 +14,26 @@ import type { Offer, Poll } from './loaded-queue.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Offers } from './offers.ts';
 import type { Polls } from './polls.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { Starts } from './starts.ts';
+
+type Collaborators<T> = {
+  readonly rateLimit: RateLimit<T>;
+  readonly starts: Starts<T>;
+  readonly offers: Offers<T>;
+  readonly polls: Polls<T>;
+};
 
 export class StartAnswers<T> {
   readonly #parts: HostParts<T>;
+  readonly #rateLimit: RateLimit<T>;
   readonly #starts: Starts<T>;
   readonly #offers: Offers<T>;
   readonly #polls: Polls<T>;
 
-  constructor(parts: HostParts<T>, starts: Starts<T>, offers: Offers<T>, polls: Polls<T>) {
+  constructor(parts: HostParts<T>, { rateLimit, starts, offers, polls }: Collaborators<T>) {
     this.#parts = parts;
+    this.#rateLimit = rateLimit;
     this.#starts = starts;
     this.#offers = offers;
     this.#polls = polls;
@@ -47,7 +57,7 @@ export class StartAnswers<T> {
         return this.#started(offer, poll, outcome.task);
       case 'obsolete':
         this.#starts.part(offer, poll);
-        offer.queue.bucket?.giveBack();
+        this.#rateLimit.giveBack(offer);
         this.#offers.finish(offer);
         if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
         return;
@@ -69,7 +79,7 @@ export class StartAnswers<T> {
     const { pollRequestId } = poll.command;
     this.#starts.part(offer, poll);
     this.#offers.finish(offer);
-    const backlogCountHint = offer.queue.storedTasks;
+    const backlogCountHint = offer.queue.lanes.stored;
     this.#polls.answer(poll, { kind: 'task', task, origin: offer.task, pollRequestId, backlogCountHint });
   }
 
@@ -78,7 +88,7 @@ export class StartAnswers<T> {
     if (offer.retries > 0) this.#starts.withdraw(offer, poll);
     else {
       this.#starts.part(offer, poll);
-      offer.queue.bucket?.giveBack();
+      this.#rateLimit.giveBack(offer);
     }
     this.#offers.rest(offer);
     if (poll.state !== 'gone') this.#polls.findOtherWork(poll);

@@ -1,16 +1,19 @@
 /** The starts that history is asked for: one offer and the poll that holds it, until history's answer parts them. */
 import type { HostParts } from './host-parts.ts';
 import type { Offer, Poll } from './loaded-queue.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { MatchingTask } from './tasks.ts';
 
 export class Starts<T> {
   readonly #parts: HostParts<T>;
+  readonly #rateLimit: RateLimit<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #offers = new Map<number, Offer>();
   #lastCorrelation: number;
 
-  constructor(parts: HostParts<T>, firstCorrelation: number) {
+  constructor(parts: HostParts<T>, rateLimit: RateLimit<T>, firstCorrelation: number) {
     this.#parts = parts;
+    this.#rateLimit = rateLimit;
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -49,7 +52,7 @@ export class Starts<T> {
   withdraw(offer: Offer, poll: Poll): void {
     this.takeBack(offer.task, poll);
     this.part(offer, poll);
-    offer.queue.bucket?.giveBack();
+    this.#rateLimit.giveBack(offer);
   }
 
   /** Has history withdraw the start that it recorded, or may have recorded. Workflow tasks are left to their timeout. */

@@ -1,4 +1,5 @@
 /** What waits for a worker, and what commands and answers say of it. */
+import type { PriorityFields } from '../kernel/priority.ts';
 
 /** A run, as history names it. */
 export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
@@ -12,6 +13,8 @@ export type MatchingTask = {
   /** Schedule-to-start: offered to nobody afterwards; 0 = never expires. */
   readonly expiryTimeMs: number;
   readonly taskId: number;
+  /** undefined: as all are that say nothing. */
+  readonly priority: PriorityFields | undefined;
 };
 
 /** Equal for two copies of one task. */
@@ -20,8 +23,9 @@ export function taskIdentity(task: MatchingTask): string {
 }
 
 /** Of a stored task in memory, roughly: its objects, and its names twice, the second time in its identity. Two bytes a character. */
-export function taskBytes({ key }: MatchingTask): number {
-  return 300 + 4 * key.workflowId.length;
+export function taskBytes({ key, priority }: MatchingTask): number {
+  const priorityBytes = priority === undefined ? 0 : 80 + 2 * priority.fairnessKey.length;
+  return 300 + 4 * key.workflowId.length + priorityBytes;
 }
 
 /** What the answer to a query-only poll says about the workflow, besides the query. */

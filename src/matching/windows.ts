@@ -1,5 +1,5 @@
 /**
- * Which of the stored tasks of a queue are offers, and which are in memory at all. Half a second passes until 200,000 tasks are offers, and
+ * Which of the stored tasks of a lane are offers, and which are in memory at all. Half a second passes until 200,000 tasks are offers, and
  * 1,000,000 of them take a gigabyte: so they become offers some at a time, when the next one is needed, and where there is a database
  * memory holds a window of them.
  *
@@ -10,11 +10,12 @@
  * asked for again.
  */
 import { backOffMs } from '../kernel/back-off.ts';
-import { type Backlog, coldHint, hasCold, type StoredQueue, type TaskOfRow } from './backlog.ts';
+import { type Backlog, coldHint, hasCold, type StoredLane, type StoredQueue, type TaskOfRow } from './backlog.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { MatchingTask } from './tasks.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
-import { isLaterOffer, type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
+import { isLaterOffer, type Lane, type Level } from './lane.ts';
+import { type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
 import type { Removals } from './removals.ts';
 
 export class Windows<T> {
@@ -24,7 +25,7 @@ export class Windows<T> {
   /** Rows have all up to it. */
   #writtenUpToId = 0;
   /** Queues from which something may leave memory; undefined: nothing may. */
-  #shedding: Iterator<StoredQueue> | undefined = undefined;
+  #shedding: Iterator<StoredLane> | undefined = undefined;
 
   constructor(parts: HostParts<T>, backlog: Backlog, removals: Removals) {
     this.#parts = parts;
@@ -35,111 +36,174 @@ export class Windows<T> {
   // ── Offers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** All that the journal holds for a queue that comes into memory. */
-  addStored(queue: LoadedQueue, { tasks, cold, newer }: StoredQueue): void {
-    let removed = 0;
-    // The queue was in memory before, and those were finished then: their removal is journaled soon.
-    for (const id of this.#removals) if (tasks.has(id)) removed++;
-    queue.rest = tasks.size - removed + (cold === undefined ? 0 : coldHint(cold)) + newer.size;
-    queue.storedTasks += queue.rest;
+  addStored(queue: LoadedQueue, { lanes }: StoredQueue): void {
+    for (const { name, tasks, cold, newer } of lanes.values()) {
+      let removed = 0;
+      // The queue was in memory before, and those were finished then: their removal is journaled soon.
+      for (const id of this.#removals) if (tasks.has(id)) removed++;
+      const rest = tasks.size - removed + (cold === undefined ? 0 : coldHint(cold)) + newer.size;
+      if (rest > 0) this.changeRest(queue.lanes.lane(name), rest);
+    }
+  }
+
+  /** So many stored tasks more of that lane, which are no offers; or fewer. */
+  changeRest(lane: Lane<Offer>, count: number): void {
+    lane.addRest(count);
+    lane.of.stored += count;
+    lane.stored += count;
+    if (count < 0) this.settle(lane);
+  }
+
+  settle(lane: Lane<Offer>): void {
+    if (!lane.isInUse) lane.of.settle(lane, this.#parts.limits.idleLanesMax);
   }
 
   /** A new one, stored with the record of this command. True: it is an offer at once; else it is looked at when there is room. */
-  admit(queue: LoadedQueue): boolean {
+  admit(queue: LoadedQueue, lane: Lane<Offer>): boolean {
     const { decision, limits } = this.#parts;
-    const isFull = queue.offers.size >= limits.windowTasksPerQueueMax;
-    if (queue.rest === 0 && !isFull && this.#backlog.hasRoom(queue.key, decision.spilled.length, decision.spilledBytes)) return true;
-    queue.rest++;
+    const isFull = lane.offers.size >= limits.windowTasksPerLaneMax;
+    if (lane.rest === 0 && !isFull && this.#backlog.hasRoom(lane.key, decision.spilled.length, decision.spilledBytes)) return true;
+    lane.addRest(1);
     // It is in no list yet, and nothing else may happen here for long.
-    if (this.#isLow(queue) && queue.restDueMs === 0) this.#lookAgain(queue, decision.nowMs);
+    if (this.#isLow(lane) && queue.restDueMs === 0) this.#lookAgain(queue, decision.nowMs);
     return false;
   }
 
+  /** What came to nothing before is tried once more. */
+  lookAgain({ lanes }: LoadedQueue): void {
+    for (const lane of lanes.values()) {
+      if (lane.rest > 0 && lane.offers.size === 0 && lane.coldRead === undefined) lane.level.starved.add(lane);
+    }
+  }
+
   #lookAgain(queue: LoadedQueue, dueMs: number): void {
-    queue.restDueMs = dueMs;
+    queue.restDueMs = queue.restDueMs === 0 ? dueMs : Math.min(queue.restDueMs, dueMs);
     armQueue(this.#parts, queue);
   }
 
-  /** The offer whose turn it is; it stays in the list. undefined: there is none in memory. */
+  /** The offer whose turn it is, of the first level that has one; it stays in its list. undefined: there is none in memory. */
   first(queue: LoadedQueue): Offer | undefined {
-    if (queue.rest > 0) {
-      if (this.#isRestBefore(queue)) this.#makeOffers(queue);
-      if (this.#isLow(queue) && this.#refill(queue) && this.#isRestBefore(queue)) this.#makeOffers(queue);
+    for (const level of queue.lanes.levels) {
+      const lane = this.firstLane(queue, level);
+      if (lane !== undefined) return lane.offers.first;
     }
-    return queue.offers.first;
+    return undefined;
   }
 
-  #isLow(queue: LoadedQueue): boolean {
-    return queue.rest > 0 && (queue.offers.size <= this.#parts.limits.windowTasksPerQueueMax / 4 || this.#isRestBefore(queue));
+  firstLane(queue: LoadedQueue, level: Level<Offer>): Lane<Offer> | undefined {
+    if (level.starved.size > 0) this.#feed(queue, level);
+    const lane = level.first();
+    if (lane === undefined || lane.rest === 0) return lane;
+    this.#fill(queue, lane);
+    return level.first();
   }
 
-  #isRestBefore({ offers, offeredUpToId }: LoadedQueue): boolean {
+  /** Lanes that have nothing to offer get offers, or ask for their rows: some of them now, the others when the next offer is needed. */
+  #feed(queue: LoadedQueue, level: Level<Offer>): void {
+    let budget = this.#parts.limits.storedTasksPerTurnMax;
+    for (const lane of level.starved) {
+      if (budget <= 0 && level.first() !== undefined) return;
+      this.#fill(queue, lane);
+      // It has offers, or comes back when its rows do, or when its queue is looked at again.
+      if (lane.offers.size > 0 || lane.coldRead !== undefined || !this.#hasManyReads(queue)) level.starved.delete(lane);
+      budget -= 1 + lane.offers.size;
+    }
+  }
+
+  #fill(queue: LoadedQueue, lane: Lane<Offer>): void {
+    if (this.#isRestBefore(lane)) this.#makeOffers(queue, lane);
+    if (this.#isLow(lane) && this.#refill(queue, lane) && this.#isRestBefore(lane)) this.#makeOffers(queue, lane);
+  }
+
+  #isLow(lane: Lane<Offer>): boolean {
+    return lane.rest > 0 && (lane.offers.size <= this.#parts.limits.windowTasksPerLaneMax / 4 || this.#isRestBefore(lane));
+  }
+
+  #isRestBefore({ offers, offeredUpToId }: Lane<Offer>): boolean {
     return offers.first === undefined || offers.first.order > offeredUpToId;
   }
 
-  #makeOffers(queue: LoadedQueue): void {
-    const stored = this.#backlog.queues.get(queue.key);
+  #makeOffers(queue: LoadedQueue, lane: Lane<Offer>): void {
+    const stored = this.#backlog.lanes.get(lane.key);
     let left = this.#parts.limits.storedTasksPerTurnMax;
-    let later = queue.offers.first;
+    let later = lane.offers.first;
     for (const { id, task, storedAtMs } of stored?.tasks.values() ?? []) {
-      if (id <= queue.offeredUpToId || this.#removals.has(id)) continue;
+      if (id <= lane.offeredUpToId || this.#removals.has(id)) continue;
       if (left-- === 0) return;
       const offer = storedOffer(queue, id, task, storedAtMs);
       while (later !== undefined && !isLaterOffer(later, offer)) later = later.next;
-      queue.offers.insertBefore(offer, later);
-      queue.offeredUpToId = id;
+      offer.lane = lane;
+      queue.lanes.insertBefore(offer, lane, later);
+      lane.offeredUpToId = id;
       queue.openOffers++;
-      queue.rest--;
+      lane.openOffers++;
+      lane.addRest(-1);
     }
-    if (stored !== undefined) queue.offeredUpToId = Math.max(queue.offeredUpToId, stored.windowUpToId);
+    if (stored !== undefined) lane.offeredUpToId = Math.max(lane.offeredUpToId, stored.windowUpToId);
     const isComing = stored?.cold !== undefined || this.#parts.decision.spilled.length > 0;
-    if (!isComing) this.#forgetRest(queue, queue.rest);
-  }
-
-  /** As many are not there. */
-  #forgetRest(queue: LoadedQueue, count: number): void {
-    queue.rest -= count;
-    queue.storedTasks -= count;
+    if (!isComing) this.changeRest(lane, -lane.rest);
   }
 
   // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** All of the window are offers. True: there are more in it now; else those that are cold are asked for. */
-  #refill(queue: LoadedQueue): boolean {
-    const stored = this.#backlog.queues.get(queue.key);
-    if (stored?.cold === undefined || stored.windowUpToId > queue.offeredUpToId) return false;
+  #refill(queue: LoadedQueue, lane: Lane<Offer>): boolean {
+    const stored = this.#backlog.lanes.get(lane.key);
+    if (stored?.cold === undefined || stored.windowUpToId > lane.offeredUpToId) return false;
     if (!hasCold(stored.cold)) {
-      this.#backlog.takeNewer(stored, queue.offers.size);
+      this.#backlog.takeNewer(stored, lane.offers.size);
       return true;
     }
     const { decision, limits } = this.#parts;
-    if (queue.coldRead !== undefined || queue.restDueMs > decision.nowMs) return false;
+    if (lane.coldRead !== undefined || this.#hasManyReads(queue)) return false;
+    if (lane.notBeforeMs > decision.nowMs) return this.#notYet(queue, lane.notBeforeMs);
     // Those of a shard that is not served rest in memory, and a whole backlog would follow them there.
-    if (queue.storedTasks - queue.rest >= limits.heldTasksPerQueueMax) {
-      this.#lookAgain(queue, decision.nowMs + limits.coldReadRetryFirstMs);
-      return false;
+    if (lane.of.stored - lane.of.rest >= limits.heldTasksPerQueueMax) {
+      return this.#notYet(queue, decision.nowMs + limits.coldReadRetryFirstMs);
     }
-    const read = this.#backlog.nextColdRead(stored, queue.offers.size);
-    queue.coldRead = read;
+    const read = this.#backlog.nextColdRead(stored, lane.offers.size);
+    lane.coldRead = read;
+    queue.coldReads++;
     const { afterId: afterTaskId, untilId: untilTaskId, max } = read;
     const rowsMin = this.#backlog.surelyCold(read);
-    decision.act({ kind: 'loadStoredTasks', queue: queue.queue, key: queue.key, afterTaskId, untilTaskId, max, rowsMin });
+    decision.act({ kind: 'loadStoredTasks', queue: queue.queue, key: lane.key, afterTaskId, untilTaskId, max, rowsMin });
     return false;
   }
 
-  loaded(queue: LoadedQueue, rows: readonly (TaskOfRow | UnreadTask)[]): void {
-    const stored = this.#backlog.queues.get(queue.key);
-    const read = queue.coldRead;
-    if (stored === undefined || read === undefined) return;
-    queue.coldRead = undefined;
-    queue.coldReadFailures = 0;
-    this.#forgetRest(queue, this.#backlog.installRead(stored, read, rows));
+  #hasManyReads({ coldReads }: LoadedQueue): boolean {
+    return coldReads >= this.#parts.limits.coldReadsPerQueueMax;
   }
 
-  notLoaded(queue: LoadedQueue): void {
+  #notYet(queue: LoadedQueue, dueMs: number): false {
+    this.#lookAgain(queue, dueMs);
+    return false;
+  }
+
+  loaded(queue: LoadedQueue, key: string, rows: readonly (TaskOfRow | UnreadTask)[]): void {
+    const lane = queue.lanes.find(key);
+    const stored = this.#backlog.lanes.get(key);
+    const read = lane?.coldRead;
+    if (lane === undefined || stored === undefined || read === undefined) return;
+    this.#readEnds(queue, lane);
+    lane.coldReadFailures = 0;
+    this.changeRest(lane, -this.#backlog.installRead(stored, read, rows));
+    this.settle(lane);
+  }
+
+  notLoaded(queue: LoadedQueue, key: string): void {
     const { decision, limits } = this.#parts;
-    if (queue.coldRead !== undefined) this.#backlog.notRead(queue.coldRead);
-    queue.coldRead = undefined;
-    this.#lookAgain(queue, decision.nowMs + backOffMs(++queue.coldReadFailures, limits.coldReadRetryFirstMs, limits.coldReadRetryMaxMs));
+    const lane = queue.lanes.find(key);
+    if (lane?.coldRead === undefined) return;
+    this.#backlog.notRead(lane.coldRead);
+    this.#readEnds(queue, lane);
+    lane.notBeforeMs = decision.nowMs + backOffMs(++lane.coldReadFailures, limits.coldReadRetryFirstMs, limits.coldReadRetryMaxMs);
+    this.#lookAgain(queue, lane.notBeforeMs);
+  }
+
+  #readEnds(queue: LoadedQueue, lane: Lane<Offer>): void {
+    lane.coldRead = undefined;
+    queue.coldReads--;
+    if (lane.rest > 0 && lane.offers.size === 0) lane.level.starved.add(lane);
   }
 
   // ── What leaves memory ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,7 +211,7 @@ export class Windows<T> {
   /** Rows have all up to that id. */
   written(upToId: number): void {
     this.#writtenUpToId = upToId;
-    this.#shedding = this.#backlog.queues.values();
+    this.#shedding = this.#backlog.lanes.values();
   }
 
   get hasToShed(): boolean {
@@ -165,7 +229,7 @@ export class Windows<T> {
       }
       const left = this.#backlog.shed(next.value, this.#writtenUpToId, budget);
       // There may be more of it; what was written since is looked at again.
-      if (left >= budget) this.#shedding = this.#backlog.queues.values();
+      if (left >= budget) this.#shedding = this.#backlog.lanes.values();
       budget -= left + 1;
     }
   }

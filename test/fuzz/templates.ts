@@ -72,7 +72,13 @@ const start: Template = (prng, world) => ({
   ...maybe(prng, 0.2, () => ({ workflowTaskTimeout: duration(prng.pick([1_000, 10_000])) })),
   ...maybe(prng, 0.1, () => ({ workflowStartDelay: duration(prng.pick([1, 500])) })),
   ...maybe(prng, 0.1, () => ({ userMetadata: { summary: payload('s'), details: payload('d') } })),
-  ...maybe(prng, 0.1, () => ({ priority: { priorityKey: prng.int(0, 5) } })),
+  ...maybe(prng, 0.1, () => ({
+    priority: {
+      priorityKey: prng.int(0, 7),
+      fairnessKey: prng.pick(['', 'a', 'b/é', 'x'.repeat(64)]),
+      fairnessWeight: prng.pick([0, 0.001, 3, 1e30]),
+    },
+  })),
 });
 
 /** Every kind of command, with attributes that are fine. */

@@ -54,7 +54,15 @@ export const startedActivityTask: StartedActivityTask = {
 
 /** As matching answers a poll. */
 export function taskReply(task: StartedTask, backlogCountHint = 0): TaskReply<StartedTask> {
-  const origin = { key, historyShard: 1, scheduledEventId: task.scheduledEventId, stamp: 1, expiryTimeMs: 0, taskId: 1 };
+  const origin = {
+    key,
+    historyShard: 1,
+    scheduledEventId: task.scheduledEventId,
+    stamp: 1,
+    expiryTimeMs: 0,
+    taskId: 1,
+    priority: undefined,
+  };
   return { kind: 'task', task, origin, pollRequestId: 'poll', backlogCountHint };
 }
 

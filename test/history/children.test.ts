@@ -627,7 +627,7 @@ describe('continue as new', () => {
     const shard = new ShardUnderTest();
     const first = shard.start({
       retentionMs: 9000,
-      start: { executionTimeoutMs: 600_000, runTimeoutMs: 60_000, priority: bytes('p'), links: [bytes('link')] },
+      start: { executionTimeoutMs: 600_000, runTimeoutMs: 60_000, priority: Uint8Array.of(8, 2), links: [bytes('link')] },
     });
     shard.advance(5000);
     shard.complete(shard.pollWorkflowTask(), [
@@ -656,7 +656,7 @@ describe('continue as new', () => {
       input: bytes('next input'),
       header: bytes('header'),
       lastCompletionResult: bytes('last'),
-      priority: bytes('p'),
+      priority: Uint8Array.of(8, 2),
       workflowExecutionTimeoutMs: 600_000,
       // Of the whole chain: it does not start anew.
       workflowExecutionExpirationTimeMs: shard.nowMs - 5000 + 600_000,

@@ -53,6 +53,16 @@ export function chains(): ShardUnderTest {
   return shard;
 }
 
+/** Tasks of a workflow with a priority, and of an activity that sets a part of its own. */
+export function priorities(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  const encoded = historyWire.encodePriority.bind(historyWire);
+  shard.start({ start: { priority: encoded({ priorityKey: 4, fairnessKey: 'tenant', fairnessWeight: 0.5 }) } });
+  const own = encoded({ priorityKey: 2, fairnessKey: '', fairnessWeight: 0 });
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ priority: own })]);
+  return shard;
+}
+
 /** Every fact and every task at least once. */
 export function everything(): ShardUnderTest {
   const shard = new ShardUnderTest({ retentionMsDefault: 1_000_000 });

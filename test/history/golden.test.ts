@@ -16,7 +16,7 @@ import { laterTasks, type scheduleTasks } from '../topics/codec/full-state.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { overlapPolicy } from '../../src/schedules/schedule.ts';
-import { asideAndBack, chains, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
+import { asideAndBack, chains, deletions, everything, everyOtherEvent, priorities, problems } from './golden-programs.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { createSchedule, patchSchedule } from './schedule-commands.ts';
 import {
@@ -352,6 +352,23 @@ function schedules(): ShardUnderTest {
   shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: cancelOther } }, 'trigger'));
   return shard;
 }
+
+test('schema 6 is still read, and means what it meant: tasks with priorities', async () => {
+  const { records, core } = priorities();
+  const values = records.map((record) => `${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
+  await expect(values).toMatchFileSnapshot('golden/history-journal-v6-priorities.hex');
+  const read = new HistoryCore({ wire: historyWire });
+  for (const [i, value] of recordsOf('golden/history-journal-v6-priorities').entries()) {
+    read.evolve(historyCodec.decode(value, records[i]!.schema));
+  }
+  expect(read.canonicalState()).toBe(core.canonicalState());
+  expect(
+    records.map(({ schema }) => schema),
+    'a record without such a task is read by earlier programs',
+  ).toEqual([6, 1, 6]);
+  const activity = [...read.pendingTransferTasks()].find(({ kind }) => kind === 'activityTask');
+  expect(activity).toMatchObject({ priority: { priorityKey: 2, fairnessKey: 'tenant', fairnessWeight: 0.5 } });
+});
 
 test('schema 6 is still read, and means what it meant: runs with a retry policy and a cron schedule', () => {
   const { records, core } = chains();

@@ -1,6 +1,7 @@
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
 import { mergedPriority } from '../../src/history/priority.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { scheduleActivity, ShardUnderTest, startChild } from './shard-under-test.ts';
 
 const { Priority } = proto.temporal.api.common.v1;
@@ -25,6 +26,19 @@ test('an activity task and a child have the merged priority', () => {
   expect(decoded(child.start.priority)).toEqual(merged);
   // Events show what each was given.
   expect(shard.lastEvent('activityTaskScheduled').attributes.priority).toEqual(own);
+});
+
+test('what goes to matching has the merged priority, in records and in rows, and nothing where nothing is said', () => {
+  const shard = new ShardUnderTest();
+  shard.start({ start: { priority: ofWorkflow } });
+  expect(shard.pendingTask('workflowTask').priority).toEqual({ priorityKey: 2, fairnessKey: 'fair', fairnessWeight: 1.5 });
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ priority: own })]);
+  const task = shard.pendingTask('activityTask');
+  expect(task.priority).toEqual(merged);
+  expect(stateCodec.decodeTask(stateCodec.encodeTask(task))).toEqual(task);
+  const plain = new ShardUnderTest();
+  plain.start();
+  expect('priority' in plain.pendingTask('workflowTask')).toBe(false);
 });
 
 function encoded(priority: { readonly priorityKey: number; readonly fairnessKey?: string; readonly fairnessWeight?: number }): Uint8Array {

@@ -181,7 +181,13 @@ test('no more requests than the limit attach themselves to one run', () => {
 test('the first event carries the start as it was asked for', () => {
   const shard = new ShardUnderTest();
   const runId = shard.start({
-    start: { memo: undefined, header: bytes('header'), userMetadata: bytes('summary'), links: [bytes('link')], priority: bytes('p') },
+    start: {
+      memo: undefined,
+      header: bytes('header'),
+      userMetadata: bytes('summary'),
+      links: [bytes('link')],
+      priority: Uint8Array.of(8, 2),
+    },
   });
   expect(shard.lastEvent('workflowExecutionStarted')).toMatchObject({
     eventId: 1,
@@ -192,7 +198,7 @@ test('the first event carries the start as it was asked for', () => {
       taskQueue: { name: 'queue', kind: 1 },
       input: bytes('input'),
       header: bytes('header'),
-      priority: bytes('p'),
+      priority: Uint8Array.of(8, 2),
       workflowTaskTimeoutMs: 10_000,
       firstExecutionRunId: runId,
       originalExecutionRunId: runId,

@@ -38,6 +38,7 @@ export function task(name: string, over: Partial<MatchingTask> = {}): MatchingTa
     stamp: 1,
     expiryTimeMs: 0,
     taskId: 1,
+    priority: undefined,
     ...over,
   };
 }

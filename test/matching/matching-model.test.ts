@@ -23,9 +23,9 @@ const worlds: readonly WorldOptions[] = [
 function windows(tasks: number | undefined): Partial<MatchingLimits> {
   if (tasks === undefined) return {};
   return {
-    windowTasksPerQueueMax: tasks,
+    windowTasksPerLaneMax: tasks,
     windowTasksPerHostMax: tasks * 2,
-    windowTasksPerQueueMin: 1,
+    windowTasksPerLaneMin: 1,
     shedTasksPerTurnMax: 3,
     storedTasksPerTurnMax: tasks,
   };

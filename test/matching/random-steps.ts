@@ -1,9 +1,11 @@
 /** Steps of a random world: everything that can happen to polls, tasks and hosts, and to the checkpoints of those hosts. */
 import fc from 'fast-check';
+import type { PriorityFields } from '../../src/kernel/priority.ts';
 import type { StartFault, World, WriteFault } from './world.ts';
 
 export type Step =
-  | { readonly kind: 'add' | 'commit' | 'restart' | 'offerAgain' | 'cut' | 'checkpoint'; readonly partition: number }
+  | { readonly kind: 'add'; readonly partition: number; readonly priority: PriorityFields | undefined }
+  | { readonly kind: 'commit' | 'restart' | 'offerAgain' | 'cut' | 'checkpoint'; readonly partition: number }
   | { readonly kind: 'poll'; readonly partition: number; readonly waitMs: number; readonly rate: number | undefined }
   | { readonly kind: 'cancel' | 'deliver' | 'advance'; readonly number: number }
   | { readonly kind: 'fault'; readonly fault: StartFault }
@@ -22,10 +24,15 @@ const leftOut = fc.oneof(
   ]),
 );
 
+const priority = fc.option(
+  fc.record({ priorityKey: fc.nat(6), fairnessKey: fc.constantFrom('', 'a', 'b', 'c', 'd'), fairnessWeight: fc.constantFrom(0, 0.5, 3) }),
+  { nil: undefined },
+);
+
 export function steps({ partitions, crashes, checkpoints }: StepsOptions): fc.Arbitrary<readonly Step[]> {
   const partition = fc.nat(partitions - 1);
   const step: fc.WeightedArbitrary<Step>[] = [
-    { weight: 6, arbitrary: fc.record({ kind: fc.constant('add' as const), partition }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('add' as const), partition, priority }) },
     {
       weight: 6,
       arbitrary: fc.record({
@@ -68,7 +75,7 @@ function checkpointSteps(partition: fc.Arbitrary<number>): readonly fc.WeightedA
 export function take(world: World, step: Step): void {
   switch (step.kind) {
     case 'add':
-      return world.addTask(step.partition);
+      return world.addTask(step.partition, step.priority);
     case 'poll':
       return world.poll(step.partition, step.waitMs, step.rate);
     case 'cancel':

@@ -61,7 +61,7 @@ class WithTable {
       this.host.effects = this.host.effects.filter((effect) => effect.kind !== 'loadStoredTasks');
       for (const { queue, key, afterTaskId, max } of loads) {
         const rows = this.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId).slice(0, max);
-        this.host.ask({ kind: 'storedTasksLoaded', queue, rows });
+        this.host.ask({ kind: 'storedTasksLoaded', queue, key, rows });
       }
     }
   }
@@ -69,9 +69,9 @@ class WithTable {
 
 test('of many long backlogs, no more comes into memory because the database is slow to answer', () => {
   const of = new WithTable(30, 60, {
-    windowTasksPerQueueMax: 50,
+    windowTasksPerLaneMax: 50,
     windowTasksPerHostMax: 100,
-    windowTasksPerQueueMin: 2,
+    windowTasksPerLaneMin: 2,
     removalsFlushMs: 0,
   });
   expect(of.inMemory).toBeLessThanOrEqual(100 + 30 * 2);
@@ -89,9 +89,9 @@ test('of many long backlogs, no more comes into memory because the database is s
 
 test('tasks of a shard that is not served rest in memory, and so many that no more of a backlog is read', () => {
   const of = new WithTable(1, 300, {
-    windowTasksPerQueueMax: 10,
+    windowTasksPerLaneMax: 10,
     windowTasksPerHostMax: 40,
-    windowTasksPerQueueMin: 4,
+    windowTasksPerLaneMin: 4,
     heldTasksPerQueueMax: 40,
   });
   let most = 0;
@@ -113,7 +113,7 @@ test('tasks of a shard that is not served rest in memory, and so many that no mo
 });
 
 test('tasks of workflows with long names fill the windows of a host with fewer of them', () => {
-  const limits = { windowTasksPerQueueMax: 50, windowTasksPerQueueMin: 2, windowBytesPerHostMax: 400_000, removalsFlushMs: 0 };
+  const limits = { windowTasksPerLaneMax: 50, windowTasksPerLaneMin: 2, windowBytesPerHostMax: 400_000, removalsFlushMs: 0 };
   const short = new WithTable(10, 60, limits);
   expect(short.inMemory).toBe(10 * 50);
   const long = new WithTable(10, 60, limits, 'x'.repeat(1_000));
@@ -140,8 +140,8 @@ test('on little memory windows have their share of bytes as of tasks', () => {
 
 test('tasks with long names that are stored together are in the window when they are offers', () => {
   const of = new WithTable(1, 5, {
-    windowTasksPerQueueMax: 50,
-    windowTasksPerQueueMin: 1,
+    windowTasksPerLaneMax: 50,
+    windowTasksPerLaneMin: 1,
     windowBytesPerHostMax: 10_000,
     removalsFlushMs: 0,
   });
@@ -173,7 +173,7 @@ test('tasks with long names that are stored together are in the window when they
 });
 
 test('history offers again what it is not sure of: a copy is stored of what is a row alone, no other beside it, and each task is started once', () => {
-  const of = new WithTable(1, 60, { windowTasksPerQueueMax: 10, windowTasksPerHostMax: 10, removalsFlushMs: 0 });
+  const of = new WithTable(1, 60, { windowTasksPerLaneMax: 10, windowTasksPerHostMax: 10, removalsFlushMs: 0 });
   const offerAll = (): void => {
     for (let nth = 0; nth < 60; nth++) of.host.ask(add(task(`t0-${nth}`), { queue: named(0) }));
   };

@@ -8,6 +8,7 @@
  * model of history is the gate: it starts a task once, for one poll request, and offers it again after a withdrawal or a lost add.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { PriorityFields } from '../../src/kernel/priority.ts';
 import type { ForwardedPollOutcome, MatchingCommand } from '../../src/matching/commands.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { MatchingEffect } from '../../src/matching/effects.ts';
@@ -25,6 +26,7 @@ type Effect = MatchingEffect<Started>;
 
 type HistoryTask = {
   readonly name: string;
+  readonly priority: PriorityFields | undefined;
   stamp: number;
   startedBy: string;
   /** Nobody has taken it over from history yet. */
@@ -84,9 +86,9 @@ export class World {
     return [...this.tasks.values()].filter((each) => each.deliveredTo.length === 0);
   }
 
-  addTask(partition: number): void {
+  addTask(partition: number, priority: PriorityFields | undefined): void {
     const name = `t${this.tasks.size}`;
-    this.tasks.set(name, { name, stamp: 1, startedBy: '', offering: true, deliveredTo: [] });
+    this.tasks.set(name, { name, priority, stamp: 1, startedBy: '', offering: true, deliveredTo: [] });
     this.#offer(name, partition);
   }
 
@@ -253,8 +255,8 @@ export class World {
 
   #offer(name: string, partition: number): void {
     const offered = this.#task(name);
-    const { stamp } = offered;
-    this.#ask(partition, add(matchingTask(name, stamp), { queue: queueAt(partition) }), (reply) => {
+    const { stamp, priority } = offered;
+    this.#ask(partition, add(matchingTask(name, stamp, priority), { queue: queueAt(partition) }), (reply) => {
       if ((reply.kind === 'done' || reply.kind === 'stored') && offered.stamp === stamp) offered.offering = false;
     });
   }
@@ -364,11 +366,11 @@ export class World {
         this.#send(`${partition}>table`, () => {
           const { queue, key, afterTaskId, untilTaskId, max, rowsMin } = effect;
           const rows = host.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId).slice(0, max);
-          if (this.readFaults > 0) return this.#send(`table>${partition}`, () => tell(this.#readFails(queue)));
+          if (this.readFaults > 0) return this.#send(`table>${partition}`, () => tell(this.#readFails(queue, key)));
           const isLastPage = rows.length < max || rows.at(-1)!.taskId >= untilTaskId;
           if (this.#host(partition) === host && isLastPage)
             ok(rows.length >= rowsMin, `${rows.length} rows, at least ${rowsMin} are there`);
-          this.#send(`table>${partition}`, () => tell({ kind: 'storedTasksLoaded', queue, rows }));
+          this.#send(`table>${partition}`, () => tell({ kind: 'storedTasksLoaded', queue, key, rows }));
         });
         return;
       case 'countStoredTasks':
@@ -385,9 +387,9 @@ export class World {
     }
   }
 
-  #readFails(queue: TaskQueuePartition): MatchingCommand<Started> {
+  #readFails(queue: TaskQueuePartition, key: string): MatchingCommand<Started> {
     this.readFaults -= 1;
-    return { kind: 'storedTasksNotLoaded', queue };
+    return { kind: 'storedTasksNotLoaded', queue, key };
   }
 
   /** How the next starts end. */
@@ -432,8 +434,8 @@ export class World {
   }
 }
 
-function matchingTask(name: string, stamp: number): MatchingTask {
-  return task(name, { stamp });
+function matchingTask(name: string, stamp: number, priority: PriorityFields | undefined): MatchingTask {
+  return task(name, { stamp, priority });
 }
 
 function queueAt(partition: number): TaskQueuePartition {

@@ -15,6 +15,7 @@ import { childScenarios } from './scenarios/children.ts';
 import { closingScenarios } from './scenarios/closing.ts';
 import { externalScenarios } from './scenarios/externals.ts';
 import { identityScenarios } from './scenarios/identity.ts';
+import { priorityScenarios } from './scenarios/priorities.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { carriedUpdateScenarios } from './scenarios/carried-updates.ts';
@@ -56,6 +57,7 @@ const scenarios: readonly Scenario[] = [
   ...structureScenarios,
   ...workflowTaskScenarios,
   ...workerLifeScenarios,
+  ...priorityScenarios,
   ...readingScenarios,
   ...resetScenarios,
   ...carriedUpdateScenarios,

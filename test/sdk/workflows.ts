@@ -1,3 +1,4 @@
+import type { Priority } from '@temporalio/common';
 import * as wf from '@temporalio/workflow';
 
 /** The workflows of the scenarios. What varies (an activity, its options) is an argument, so that it stands in the scenario itself. */
@@ -335,4 +336,19 @@ export async function refuseAll(): Promise<void> {
   let done = false;
   wf.setHandler(finish, () => void (done = true));
   await wf.condition(() => done);
+}
+
+export type NotedCall = { readonly note: string; readonly priority?: Priority };
+
+/** All at once, on a queue of their own. */
+export async function noteAll(taskQueue: string, calls: readonly NotedCall[]): Promise<void> {
+  await Promise.all(
+    calls.map(async ({ note, priority }) => {
+      await wf.proxyActivities({ taskQueue, startToCloseTimeout: '10s', ...(priority && { priority }) })['noted']?.(note);
+    }),
+  );
+}
+
+export async function noteInChild(taskQueue: string, workflowId: string, calls: readonly NotedCall[]): Promise<void> {
+  await wf.executeChild(noteAll, { workflowId, args: [taskQueue, calls] });
 }

@@ -92,7 +92,7 @@ const kinds: Readonly<
   },
   'a matching host': {
     run: (deaths) => {
-      const windows = { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1, heldTasksPerQueueMax: 12 };
+      const windows = { windowTasksPerLaneMax: 2, windowTasksPerHostMax: 4, windowTasksPerLaneMin: 1, heldTasksPerQueueMax: 12 };
       const load = { workers: 1, matchingPartitions: 1, queueNames: 2, queuePartitions: 1, expiringShare: 0.1, historyFaultShare: 0.05 };
       return runMatchingSeed(seed, (): MatchingPlan => ({ ...steady, ...load, seed, limits: windows, deaths }));
     },

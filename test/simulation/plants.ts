@@ -975,8 +975,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'says that a task is stored that is an offer in memory alone',
     file: OFFERS,
-    search: 'decision.spill({ id, queue: queue.queue, task: offer.task });',
-    replace: 'if (!isOffer || id % 3 !== 0) decision.spill({ id, queue: queue.queue, task: offer.task });',
+    search: 'decision.spill({ id, queue: queue.queue, task: offer.task, shared: lane.name.shared });',
+    replace: 'if (!isOffer || id % 3 !== 0) decision.spill({ id, queue: queue.queue, task: offer.task, shared: lane.name.shared });',
     caughtBy: 'seeds of matching hosts',
     shows: ['I7'],
   },

@@ -59,11 +59,11 @@ export class SpeculativeTasks {
 
   #offer(offered: Offered, { name, kind, normalName }: TaskQueue): void {
     const { clock, router, layout, shard } = this.#options;
-    const { key, scheduledEventId, stamp, expiryTimeMs } = offered;
+    const { key, scheduledEventId, stamp, expiryTimeMs, priority } = offered;
     const isSticky = kind === taskQueueKind.sticky;
     // Polls of all its partitions come to the root while they wait.
     const queue = { namespaceId: key.namespaceId, name, taskType: 'workflow', partition: 0, kind: isSticky ? 'sticky' : 'normal' } as const;
-    const task = { key, historyShard: shard, scheduledEventId, stamp, expiryTimeMs, taskId: 0 };
+    const task = { key, historyShard: shard, scheduledEventId, stamp, expiryTimeMs, taskId: 0, priority };
     const answeredByMs = clock.monoMs() + Math.max(0, expiryTimeMs - clock.wallMs()) + ANSWER_TIMEOUT_MS;
     router.askMatching(
       matchingPartitionOf(queue, layout.matchingPartitions),

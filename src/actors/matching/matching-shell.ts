@@ -175,9 +175,11 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
 
   /** Never rejects. */
   async #loadStoredTasks(load: LoadStoredTasks): Promise<void> {
-    const { queue } = load;
+    const { queue, key } = load;
     const rows = await this.#options.coldTasks?.read(load);
-    this.#tenure.submit(rows === undefined ? { kind: 'storedTasksNotLoaded', queue } : { kind: 'storedTasksLoaded', queue, rows });
+    this.#tenure.submit(
+      rows === undefined ? { kind: 'storedTasksNotLoaded', queue, key } : { kind: 'storedTasksLoaded', queue, key, rows },
+    );
   }
 
   /** As often as it takes: nothing but a number that people see waits for it. Never rejects. */

@@ -11,7 +11,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { StartActivityTask, WithdrawActivityStart } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { attributesOf } from './activity-options.ts';
-import { mergedPriority } from '../priority.ts';
+import { dispatchPriority, mergedPriority } from '../priority.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply, StartedActivityTask } from '../replies.ts';
 import { type Activity, isRunning, type RunView } from '../state.ts';
@@ -21,7 +21,7 @@ const activityTaskNotFound = reject({ reason: 'task-not-found', message: 'Activi
 /** Puts this attempt into its queue and arms its first timeout. */
 export function dispatchActivity(run: RunDraft, scheduledEventId: number): void {
   const activity = pendingActivity(run, scheduledEventId);
-  const { taskQueue, scheduleToStartTimeoutMs } = attributesOf(activity);
+  const { taskQueue, scheduleToStartTimeoutMs, priority } = attributesOf(activity);
   run.addTask({
     kind: 'activityTask',
     taskId: run.draft.nextTaskId(),
@@ -31,6 +31,7 @@ export function dispatchActivity(run: RunDraft, scheduledEventId: number): void 
     stamp: activity.stamp,
     taskQueue: taskQueue ?? run.run.start.taskQueue,
     scheduleToStartTimeoutMs,
+    ...dispatchPriority(run.draft.wire, mergedPriority(run.run.start.priority, priority)),
   });
   armActivityTimer(run, scheduledEventId);
 }

@@ -1,4 +1,5 @@
 /** What the shell does for a speculative workflow task, which no journal tells it of. */
+import type { PriorityFields } from '../../kernel/priority.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
 
 type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
@@ -13,6 +14,7 @@ export type SpeculativeEffect =
       readonly scheduledTimeMs: number;
       readonly taskQueue: TaskQueue;
       readonly expiryTimeMs: number;
+      readonly priority?: PriorityFields;
     }
   /** It is with a worker. */
   | {

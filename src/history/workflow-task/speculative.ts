@@ -11,6 +11,7 @@
  */
 import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
+import { dispatchPriority } from '../priority.ts';
 import { taskQueueKind } from '../generated/enums.ts';
 import { isInFirstBackoff, isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { areRefusals, refuseUpdates } from '../update/answer-updates.ts';
@@ -33,7 +34,9 @@ export function offerSpeculative(draft: Draft, run: RunView): void {
   const { speculativeScheduleToStartMs } = draft.limits;
   const waitMs = isSticky ? stickyScheduleToStart(run.sticky?.scheduleToStartTimeoutMs ?? 0, draft.limits) : speculativeScheduleToStartMs;
   const expiryTimeMs = draft.nowMs + waitMs;
-  draft.effects.push({ kind: 'speculativeOffered', key: run.key, scheduledEventId, stamp, scheduledTimeMs, taskQueue, expiryTimeMs });
+  const priority = dispatchPriority(draft.wire, run.start.priority);
+  const { key } = run;
+  draft.effects.push({ kind: 'speculativeOffered', key, scheduledEventId, stamp, scheduledTimeMs, taskQueue, expiryTimeMs, ...priority });
 }
 
 /** Back to the worker that has just completed another one. undefined: a task is pending already. */

@@ -15,6 +15,7 @@
 import { backOffMs } from '../../kernel/back-off.ts';
 import { assert } from '../../kernel/assert.ts';
 import { flushBuffer } from '../execution/buffer.ts';
+import { dispatchPriority } from '../priority.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { HistoryLimits } from '../limits.ts';
@@ -71,6 +72,7 @@ export function dispatchWorkflowTask(run: RunDraft): void {
     stamp,
     taskQueue,
     scheduleToStartTimeoutMs,
+    ...dispatchPriority(run.draft.wire, run.run.start.priority),
   });
   if (scheduleToStartTimeoutMs > 0) armWorkflowTaskTimeout(run, scheduleToStartTimeoutMs, 'scheduleToStart');
 }

@@ -1,8 +1,8 @@
 /** The port through which a checkpoint turns stored tasks into the bytes of database rows, and back. */
 import type { SpilledTask } from '../records.ts';
 
-/** Of the bytes below. v1: first form. What a later version has written is not read. */
-export const backlogSchema = 1;
+/** Of the bytes below. v1: first form. v2: rows of lanes, and priorities. What a later version has written is not read. */
+export const backlogSchema = 2;
 
 export type TaskState = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 

@@ -138,9 +138,9 @@ class Cut {
 
   *#encode(): Generator<undefined, BacklogCheckpoint> {
     const tasks: TaskRow[] = [];
-    for (const { id, queue, task, storedAtMs } of this.#changes.stored.values()) {
-      const spilled = { id, queue: queue.queue, task };
-      tasks.push({ taskId: id, queue: queue.key, task: this.#wire.encodeTask({ spilled, storedAtMs }) });
+    for (const { id, lane, task, storedAtMs } of this.#changes.stored.values()) {
+      const spilled = { id, queue: lane.of.queue, task, shared: lane.name.shared };
+      tasks.push({ taskId: id, queue: lane.key, task: this.#wire.encodeTask({ spilled, storedAtMs }) });
       yield;
     }
     const goneTasks = yield* collected(this.#changes.removed);

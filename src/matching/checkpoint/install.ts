@@ -1,18 +1,18 @@
 /**
- * A backlog out of the rows that checkpoints have written: of each queue its first ones, as many as its window takes. A page of queues is a moment's
+ * A backlog out of the rows that checkpoints have written: of each lane its first ones, as many as its window takes. A page of lanes is a moment's
  * work, and what is not served yet may wait between two of them.
  *
- *     rows of a queue   1 2 3 … 1,000 │ 1,001 …………………………… 1,000,000
+ *     rows of a lane    1 2 3 … 1,000 │ 1,001 …………………………… 1,000,000
  *                       tasks: read   │ cold: nobody looks ─────┘ but for the last id
  */
 import { assert } from '../../kernel/assert.ts';
 import type { Backlog } from '../backlog.ts';
-import { taskQueuePartitionOf } from '../task-queue.ts';
+import { laneOf } from '../lane-name.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
 import type { BacklogCounters, QueueRows } from './rows.ts';
 
-/** The first rows of a queue, and that there are others, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
+/** The first rows of a lane, and that there are others, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
 export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: QueueRows, wire: BacklogWire): readonly UnreadTask[] {
   const unread: UnreadTask[] = [];
   let upToId = 0;
@@ -27,8 +27,8 @@ export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: Que
     } else backlog.installTask(read.spilled, read.storedAtMs);
   }
   if (upToId === lastTaskId) return unread;
-  const partition = taskQueuePartitionOf(queue);
-  if (partition !== undefined) backlog.installCold(partition, { afterId: upToId, untilId: lastTaskId });
+  const named = laneOf(queue);
+  if (named !== undefined) backlog.installCold(named.queue, named.lane, { afterId: upToId, untilId: lastTaskId });
   else unread.push({ taskId: lastTaskId, queue, error: new Error(`${queue} names no task queue`) });
   return unread;
 }

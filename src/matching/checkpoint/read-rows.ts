@@ -3,7 +3,8 @@
  * its queue nor, at a takeover, the other queues of its host.
  */
 import { assert } from '../../kernel/assert.ts';
-import { taskQueuePartitionKey } from '../task-queue.ts';
+import { laneKey } from '../lane-name.ts';
+import { laneOfSpilled } from '../records.ts';
 import type { BacklogWire, TaskState } from './backlog-wire.ts';
 import type { TaskRow } from './rows.ts';
 
@@ -15,7 +16,7 @@ export function readRow({ taskId, queue, task }: TaskRow, wire: BacklogWire): Ta
     const state = wire.decodeTask(task);
     const { spilled } = state;
     assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
-    const key = taskQueuePartitionKey(spilled.queue);
+    const key = laneKey(spilled.queue, laneOfSpilled(spilled));
     assert(key === queue, `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${key}`);
     return state;
   } catch (error) {

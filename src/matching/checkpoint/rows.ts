@@ -3,12 +3,12 @@
 export type TaskRow = {
   /** The stored task's id. */
   readonly taskId: number;
-  /** The key of its task-queue partition. */
+  /** The key of its lane (`matching/lane-name.ts`). */
   readonly queue: string;
   readonly task: Uint8Array;
 };
 
-/** Of one queue: its first rows, by task id, and the id of its last one. */
+/** Of one lane: its first rows, by task id, and the id of its last one. */
 export type QueueRows = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly TaskRow[] };
 
 /** What changed between two cuts. What is named among the gone may never have been written, and stands among the rows never. */

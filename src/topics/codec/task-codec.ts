@@ -23,9 +23,9 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
     case 'workflowTask':
     case 'activityTask': {
       const kind = task.kind === 'workflowTask' ? transferKind.WORKFLOW_TASK : transferKind.ACTIVITY_TASK;
-      const { scheduledEventId: eventId, stamp, scheduleToStartTimeoutMs } = task;
+      const { scheduledEventId: eventId, stamp, scheduleToStartTimeoutMs, priority } = task;
       const taskQueue = isSameQueue(task.taskQueue, taskQueueIn(record, runId, eventId)) ? undefined : task.taskQueue;
-      return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
+      return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs, priority };
     }
     case 'startChild':
       return {
@@ -82,7 +82,7 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
 }
 
 export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord): TransferTask {
-  const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs } = wire;
+  const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs, priority } = wire;
   const key = keyOf(wire.runId, record);
   const common = { taskId, version, key, ...senderFromWire(key, wire) };
   switch (wire.kind) {
@@ -91,7 +91,7 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
       const kind = wire.kind === transferKind.WORKFLOW_TASK ? 'workflowTask' : 'activityTask';
       const taskQueue = wire.taskQueue ?? taskQueueIn(record, key.runId, eventId);
       if (taskQueue === undefined) throw new LogError('corrupt', `${kind} ${taskId} names no task queue`);
-      return { ...common, kind, scheduledEventId: eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
+      return { ...common, kind, scheduledEventId: eventId, stamp, taskQueue, scheduleToStartTimeoutMs, ...(priority && { priority }) };
     }
     case transferKind.NOTIFY_PARENT:
       return { ...common, kind: 'notifyParent' };

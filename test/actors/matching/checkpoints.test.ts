@@ -50,7 +50,7 @@ test('whatever happens to the server and its database, a restart is what was bef
       fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
       fc.constantFrom(1, 3, 20),
       fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000, journalRetentionBytes: 5_000 }),
-      fc.constantFrom({}, { windows: { windowTasksPerQueueMax: 3, windowTasksPerHostMax: 5, windowTasksPerQueueMin: 1 } }),
+      fc.constantFrom({}, { windows: { windowTasksPerLaneMax: 3, windowTasksPerHostMax: 5, windowTasksPerLaneMin: 1 } }),
       async (steps, recordsMax, trim, small) => {
         const host = new CheckpointedHost({ limits: { recordsMax, finishMsMax: 200 }, ...trim, ...small });
         await host.start();
@@ -183,7 +183,7 @@ test('a backlog of several pages comes back whole, though another restores betwe
   expect(host.started.size).toBe(1_200);
 });
 
-const windows = { windowTasksPerQueueMax: 40, windowTasksPerHostMax: 60, windowTasksPerQueueMin: 5, shedTasksPerTurnMax: 30 };
+const windows = { windowTasksPerLaneMax: 40, windowTasksPerHostMax: 60, windowTasksPerLaneMin: 5, shedTasksPerTurnMax: 30 };
 
 async function withLongBacklog(count: number): Promise<CheckpointedHost> {
   const host = new CheckpointedHost({ windows });
@@ -220,11 +220,11 @@ test('a takeover reads the first tasks of each queue, however many are stored be
   await host.trim();
   host.rowsRead = 0;
   await host.takeOver();
-  expect(host.rowsRead).toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerQueueMax));
-  expect(host.inMemory).toBeLessThanOrEqual(windows.windowTasksPerHostMax + QUEUES * windows.windowTasksPerQueueMin);
+  expect(host.rowsRead).toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerLaneMax));
+  expect(host.inMemory).toBeLessThanOrEqual(windows.windowTasksPerHostMax + QUEUES * windows.windowTasksPerLaneMin);
   host.checkMemory();
   await host.pass(1_000);
-  expect(host.rowsRead, 'they are counted, not read').toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerQueueMax));
+  expect(host.rowsRead, 'they are counted, not read').toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerLaneMax));
   expect(host.matching.counts().storedTasks).toBe(3_000);
   for (let queue = 0; queue < QUEUES; queue++) expect(await host.describe(queue)).toMatchObject({ backlogCountHint: 1_000 });
   await host.checkNothingLost();
@@ -242,8 +242,8 @@ test('what a fold removes of tasks that are rows alone is not counted', async ()
   await host.pass(5_000);
   host.onRead = () => {};
   const left = 400 - host.started.size;
-  expect(host.started.size, 'more than a window').toBeGreaterThan(windows.windowTasksPerQueueMax);
-  expect(left).toBeGreaterThan(windows.windowTasksPerQueueMax);
+  expect(host.started.size, 'more than a window').toBeGreaterThan(windows.windowTasksPerLaneMax);
+  expect(left).toBeGreaterThan(windows.windowTasksPerLaneMax);
   await host.takeOver();
   host.checkMemory();
   await host.add('task-400');
@@ -285,7 +285,7 @@ test('while rows cannot be counted the queue goes on, and they are counted later
   expect(refused, 'it is tried again').toBeGreaterThan(1);
   for (let nth = 0; nth < 4; nth++) await host.work();
   const started = host.started.size;
-  expect(started, 'more than a window').toBeGreaterThan(windows.windowTasksPerQueueMax);
+  expect(started, 'more than a window').toBeGreaterThan(windows.windowTasksPerLaneMax);
   expect(host.matching.counts().storedTasks).toBeGreaterThan(0);
   host.onRead = () => {};
   await host.pass(60_000);
@@ -359,7 +359,7 @@ test.each<[string, (host: CheckpointedHost) => void, string]>([
     'rows of a newer version',
     ({ tables }) => {
       const journal = tables.journal({ kind: 'matching', partition: 0 });
-      if (journal.position !== undefined) journal.position = { ...journal.position, schema: 2 };
+      if (journal.position !== undefined) journal.position = { ...journal.position, schema: 3 };
     },
     'start that version',
   ],

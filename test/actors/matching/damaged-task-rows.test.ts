@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CheckpointedHost } from './checkpointed-host.ts';
 
 test('of a long backlog a damaged row stops none behind it, and comes back when it is put back', async () => {
-  const host = new CheckpointedHost({ windows: { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1 } });
+  const host = new CheckpointedHost({ windows: { windowTasksPerLaneMax: 2, windowTasksPerHostMax: 4, windowTasksPerLaneMin: 1 } });
   await host.start();
   for (let count = 0; count < 12; count++) await host.add(`task-${count}`);
   await host.checkpointed();
@@ -29,7 +29,7 @@ test('of a long backlog a damaged row stops none behind it, and comes back when 
 });
 
 test('a takeover that finds nothing but damaged rows at the head of a queue gives out those behind them', async () => {
-  const host = new CheckpointedHost({ windows: { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1 } });
+  const host = new CheckpointedHost({ windows: { windowTasksPerLaneMax: 2, windowTasksPerHostMax: 4, windowTasksPerLaneMin: 1 } });
   await host.start();
   for (let count = 0; count < 12; count++) await host.add(`task-${count}`);
   await host.checkpointed();

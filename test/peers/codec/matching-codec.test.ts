@@ -33,6 +33,7 @@ const task: fc.Arbitrary<MatchingTask> = record({
   stamp: count,
   expiryTimeMs: count,
   taskId: count,
+  priority: orNone(record({ priorityKey: count, fairnessKey: text, fairnessWeight: anyNumber })),
 });
 
 const workflow: fc.Arbitrary<QueriedWorkflow> = record({

@@ -64,7 +64,7 @@ export class HistoryModel {
   /** What a host is given of it. */
   matchingTask({ name, stamp, expiryTimeMs }: HistoryTask): MatchingTask {
     const key = { namespaceId: 'ns', workflowId: name, runId: `run-${name}` };
-    return { key, historyShard: 1, scheduledEventId: 5, stamp, expiryTimeMs, taskId: 1 };
+    return { key, historyShard: 1, scheduledEventId: 5, stamp, expiryTimeMs, taskId: 1, priority: undefined };
   }
 
   /** Of its present attempt. */

@@ -55,9 +55,9 @@ export function matchingPlanOf(seed: number): MatchingPlan {
 /** So small that most of a backlog is rows alone. */
 function tinyWindows(tasks: number): MatchingPlan['limits'] {
   return {
-    windowTasksPerQueueMax: tasks,
+    windowTasksPerLaneMax: tasks,
     windowTasksPerHostMax: tasks * 2,
-    windowTasksPerQueueMin: 1,
+    windowTasksPerLaneMin: 1,
     // More than are offered at the parent.
     heldTasksPerQueueMax: 12,
     shedTasksPerTurnMax: 3,

@@ -5,6 +5,7 @@ import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: 'binary', maxLength: 20 });
+const priorities = fc.record({ priorityKey: fc.nat(100), fairnessKey: text, fairnessWeight: fc.double({ min: 0, noNaN: true }) });
 const records: fc.Arbitrary<MatchingRecord> = fc.record({
   kind: fc.constant('backlogChanged' as const),
   timeMs: count,
@@ -22,12 +23,15 @@ const records: fc.Arbitrary<MatchingRecord> = fc.record({
         stamp: count,
         expiryTimeMs: count,
         taskId: count,
+        priority: fc.option(priorities, { nil: undefined }),
+        shared: fc.nat(20),
         id: count,
       })
-      .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, ...task }) => ({
+      .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, shared, ...task }) => ({
         id,
         queue: { namespaceId, name, taskType, partition, kind: 'normal' as const },
         task: { key: { namespaceId, workflowId, runId }, ...task },
+        shared,
       })),
     { maxLength: 3 },
   ),
@@ -58,7 +62,9 @@ const stored: MatchingRecord = {
         stamp: 1,
         expiryTimeMs: 9,
         taskId: 77,
+        priority: undefined,
       },
+      shared: 0,
     },
   ],
   removed: [1, 2],
@@ -78,7 +84,7 @@ test('a record that only removes says so', () => {
 
 test('what it cannot read stops the partition', () => {
   const { value } = matchingCodec.encode(stored);
-  expect(() => matchingCodec.decode(value, 2)).toThrow('schema 1, found 2');
+  expect(() => matchingCodec.decode(value, 3)).toThrow('schema 1 to 2, found 3');
   expect(() => matchingCodec.decode(value.subarray(0, value.length - 20), 1)).toThrow();
   expect(() => matchingCodec.decode(new Uint8Array([0x12, 0x02, 0x08, 0x05]), 1)).toThrow('stored task 5 has no queue');
 });

@@ -11,6 +11,7 @@ const corrupt = expect.objectContaining({ name: 'DatabaseError', code: 'corrupt'
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: 'binary', maxLength: 20 });
+const priorities = fc.record({ priorityKey: fc.nat(100), fairnessKey: text, fairnessWeight: fc.double({ min: 0, noNaN: true }) });
 const tasks: fc.Arbitrary<TaskState> = fc
   .record({
     namespaceId: text,
@@ -24,14 +25,17 @@ const tasks: fc.Arbitrary<TaskState> = fc
     stamp: count,
     expiryTimeMs: count,
     taskId: count,
+    priority: fc.option(priorities, { nil: undefined }),
+    shared: fc.nat(20),
     id: count,
     storedAtMs: count,
   })
-  .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, storedAtMs, ...task }) => ({
+  .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, shared, storedAtMs, ...task }) => ({
     spilled: {
       id,
       queue: { namespaceId, name, taskType, partition, kind: 'normal' as const },
       task: { key: { namespaceId, workflowId, runId }, ...task },
+      shared,
     },
     storedAtMs,
   }));
@@ -67,7 +71,9 @@ const full: TaskState = {
       stamp: 6,
       expiryTimeMs: 1_700_000_060_000,
       taskId: 77,
+      priority: undefined,
     },
+    shared: 0,
   },
   storedAtMs: 1_700_000_000_000,
 };

@@ -55,6 +55,7 @@ export class TaskDispatch {
           stamp: task.stamp,
           expiryTimeMs: task.scheduleToStartTimeoutMs === 0 ? 0 : clock.wallMs() + task.scheduleToStartTimeoutMs,
           taskId: task.taskId,
+          priority: task.priority,
         },
         forwardedFrom: undefined,
         holdUntilMs: 0,
