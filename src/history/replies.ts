@@ -151,6 +151,9 @@ export type UpdateReply = {
 /** Of a start that an update came with: nothing has happened. */
 export type StartRefused = { readonly kind: 'startRefused'; readonly rejection: Rejection };
 
+/** Of an update that came with a start, and waited for its outcome. `begun`: that start has made the run. */
+export type UpdateRefused = { readonly kind: 'updateRefused'; readonly rejection: Rejection; readonly begun: boolean };
+
 export type HistoryPosition = {
   readonly kind: 'historyPosition';
   readonly key: RunKey;
@@ -335,6 +338,7 @@ export type HistoryReply =
   | QueryReply
   | UpdateReply
   | StartRefused
+  | UpdateRefused
   | HistoryPosition
   | HistoryPage
   | Description
@@ -377,7 +381,7 @@ export type HistoryReplyTo = {
   readonly queryWorkflow: QueryReply;
   readonly updateWorkflow: UpdateReply;
   readonly pollUpdate: UpdateReply;
-  readonly startAndUpdate: UpdateReply | StartRefused;
+  readonly startAndUpdate: UpdateReply | StartRefused | UpdateRefused;
   readonly describeWorkflow: Description;
   readonly describeMutableState: MutableState;
   readonly getHistoryPosition: HistoryPosition;

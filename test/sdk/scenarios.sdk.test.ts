@@ -19,6 +19,7 @@ import { priorityScenarios } from './scenarios/priorities.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { carriedUpdateScenarios } from './scenarios/carried-updates.ts';
+import { closingUpdateScenarios } from './scenarios/closing-updates.ts';
 import { resetScenarios } from './scenarios/reset.ts';
 import { schedulePolicyScenarios } from './scenarios/schedule-policies.ts';
 import { scheduleScenarios } from './scenarios/schedules.ts';
@@ -61,6 +62,7 @@ const scenarios: readonly Scenario[] = [
   ...readingScenarios,
   ...resetScenarios,
   ...carriedUpdateScenarios,
+  ...closingUpdateScenarios,
   ...scheduleScenarios,
   ...workerScenarios,
   ...schedulePolicyScenarios,

@@ -103,7 +103,7 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   queryWorkflow: { queryAnswered: true, queryRejected: true },
   updateWorkflow: { updateStage: true },
   pollUpdate: { updateStage: true },
-  startAndUpdate: { updateStage: true, startRefused: true },
+  startAndUpdate: { updateStage: true, startRefused: true, updateRefused: true },
   describeWorkflow: { description: true },
   describeMutableState: { mutableState: true },
   getHistoryPosition: { historyPosition: true },

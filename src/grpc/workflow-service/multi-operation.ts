@@ -4,7 +4,7 @@
  * Whatever goes wrong is told for each operation: the one that failed has its own error, the other one was aborted for it.
  */
 import type { StartWorkflow } from '../../history/commands.ts';
-import type { UpdateReply } from '../../history/replies.ts';
+import type { UpdateRefused, UpdateReply } from '../../history/replies.ts';
 import { encodeMultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
 import {
   decodeExecuteMultiOperationRequest,
@@ -47,13 +47,13 @@ async function startAndUpdate(
     return updateAttributes(context, updateWorkflow);
   });
   const { key } = start;
-  const ask = async (): Promise<UpdateReply> =>
+  const ask = async (): Promise<UpdateReply | UpdateRefused> =>
     await untilStage(context, call, key, update.updateId, async (deadlineMs) => {
       const reply = await context.waitHistory(call, key, { kind: 'startAndUpdate', key, start, update }, deadlineMs);
       if (reply !== 'ended' && reply.kind === 'startRefused') throw failed('start', historyRejection(reply.rejection));
       return reply;
     });
-  const reply = await ask().catch((error: unknown) => {
+  const reply = await once(ask).catch((error: unknown) => {
     throw failed('update', error);
   });
   const updated = await updateResponse(context, call, key, update.updateId, reply);
@@ -63,6 +63,24 @@ async function startAndUpdate(
       { startWorkflow: undefined, updateWorkflow: updated },
     ],
   };
+}
+
+/**
+ * A workflow that was found open may close before a worker accepts the update. Another one can be started then: once here, and after that by the
+ * caller, who is told that he may ask again.
+ */
+async function once(ask: () => Promise<UpdateReply | UpdateRefused>): Promise<UpdateReply> {
+  const first = await ask();
+  if (first.kind === 'updateStage') return first;
+  const second = wasFoundClosing(first) ? await ask() : first;
+  if (second.kind === 'updateStage') return second;
+  const error = historyRejection(second.rejection);
+  if (second.begun) throw failed('update', error, begun);
+  throw failed('update', wasFoundClosing(second) ? new StatusError(statusCode.aborted, error.message) : error);
+}
+
+function wasFoundClosing({ rejection, begun: isBegun }: UpdateRefused): boolean {
+  return !isBegun && rejection.reason === 'workflow-closed';
 }
 
 /** Its wait was over before its update was accepted: the run is there, and whoever asks again finds it. */
@@ -115,12 +133,15 @@ const aborted = {
   details: [{ typeUrl: `${detailTypes}temporal.api.failure.v1.MultiOperationExecutionAborted`, value: new Uint8Array(0) }],
 };
 
+/** The start has made a run, whatever became of the update. */
+const begun = { code: statusCode.ok, message: '', details: [] };
+
 /** What is no refusal (a server that stops, a bug of ours) is passed on as it is: callers ask again. */
-function failed(operation: 'start' | 'update', error: unknown): unknown {
+function failed(operation: 'start' | 'update', error: unknown, other: typeof aborted | typeof begun = aborted): unknown {
   if (!(error instanceof StatusError) || error.details[0]?.type === failureType) return error;
   const details = error.details.map(({ type, value }) => ({ typeUrl: `${detailTypes}${type}`, value }));
   const own = { code: error.code, message: error.message, details };
-  const statuses = operation === 'start' ? [own, aborted] : [aborted, own];
+  const statuses = operation === 'start' ? [own, other] : [other, own];
   return new StatusError(error.code, 'Update-with-Start could not be executed.', {
     details: [{ type: failureType, value: encodeMultiOperationExecutionFailure({ statuses }) }],
     cause: error,

@@ -43,7 +43,7 @@ export function pollUpdate(draft: Draft, { key, updateId, waitStage }: PollUpdat
 /** Neither happens without the other: a start that finds its update refused has made no run. */
 export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
   const current = findRun(draft.shard, { ...start.key, runId: '' });
-  if (current !== undefined && isKnown(draft, current, update.updateId)) {
+  if (current !== undefined && isKnown(draft, current, update.updateId) && !isLost(current, update.updateId)) {
     return answerOrWait(draft, current, { ...update, started: foundRun(current) });
   }
   const { noRoom } = room;
@@ -55,6 +55,11 @@ export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAn
   const reply = admit(draft, run, update, started);
   if (reply?.kind === 'rejected') draft.discard();
   return reply;
+}
+
+/** Its run has closed before it was completed: another run may begin, with another update of the same id. */
+function isLost(run: RunView, updateId: string): boolean {
+  return !isRunning(run) && run.updates.get(updateId)?.completedEventId === 0;
 }
 
 function foundRun(run: RunView): StartReply {

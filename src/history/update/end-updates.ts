@@ -2,7 +2,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { Draft } from '../draft.ts';
 import { reject } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
+import type { Rejected, UpdateReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
 import type { UpdateWait } from './pending-update.ts';
 import { pendingUpdates, waitingForUpdates } from './updates-of-draft.ts';
@@ -22,15 +22,16 @@ export function answerUpdates(draft: Draft, run: RunView, ends: ReadonlyMap<stri
   }
 }
 
-function replyOf(run: RunView, { started }: UpdateWait, end: UpdateEnd): HistoryReply {
+function replyOf(run: RunView, { started }: UpdateWait, end: UpdateEnd): UpdateReply {
   const reply = { kind: 'updateStage', runId: run.key.runId, completedEventId: 0, started } as const;
   if (end.kind === 'accepted') return { ...reply, stage: 'accepted', outcome: undefined };
   return { ...reply, stage: 'completed', outcome: end.outcome };
 }
 
-function answer(draft: Draft, { askId }: UpdateWait, reply: HistoryReply): void {
+function answer(draft: Draft, { askId, started }: UpdateWait, reply: UpdateReply | Rejected): void {
   draft.stage({ kind: 'waitEnded', askId });
-  draft.effects.push({ kind: 'reply', askId, reply });
+  if (reply.kind !== 'rejected' || started === undefined) draft.effects.push({ kind: 'reply', askId, reply });
+  else draft.effects.push({ kind: 'reply', askId, reply: { kind: 'updateRefused', rejection: reply.rejection, begun: started.started } });
 }
 
 /** The server refused what the worker did: the updates that were with it have failed, the others go with the next task. */

@@ -29,8 +29,8 @@ export type PollUpdate = {
 export type UpdateRequest = UpdateWorkflow | PollUpdate;
 
 /**
- * A start and an update of the run that it makes or finds, in one step. Reply: UpdateReply with `started`, perhaps much later, or StartRefused;
- * rejected: as an update.
+ * A start and an update of the run that it makes or finds, in one step. Reply: UpdateReply with `started`, perhaps much later, or StartRefused,
+ * or, once it has waited, UpdateRefused; rejected: as an update.
  */
 export type StartAndUpdateOf<Start> = {
   readonly kind: 'startAndUpdate';

@@ -339,6 +339,14 @@ const answerCodecs: KindCodecs<Answer> = {
     write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
     read: (r) => ({ kind: 'startRefused', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
   },
+  updateRefused: {
+    field: 25,
+    write: (w, { rejection, begun }) => wire.writeUpdateRefused(w, { rejection: rejectionToWire(rejection), begun }),
+    read: (r) => {
+      const { rejection, begun } = wire.readUpdateRefused(r);
+      return { kind: 'updateRefused', rejection: rejectionFromWire(rejection), begun };
+    },
+  },
   historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
   historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),

@@ -493,6 +493,29 @@ describe('with a start', () => {
     expect(shard.ask(startAndUpdate(shard))).toMatchObject({ stage: 'completed', started: { started: false } });
   });
 
+  test('its run closes before a worker accepts it: whose run that was is told as well', () => {
+    const shard = new ShardUnderTest();
+    const aborted = { reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' };
+    shard.ask(startAndUpdate(shard));
+    shard.ask(startAndUpdate(shard, 2, 'u2'));
+    const asks = [shard.lastAskId - 1, shard.lastAskId];
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    expect(answerTo(shard, asks[0]!)).toEqual({ kind: 'updateRefused', rejection: aborted, begun: true });
+    expect(answerTo(shard, asks[1]!)).toEqual({ kind: 'updateRefused', rejection: aborted, begun: false });
+    // The same asked again begins another run.
+    expect(shard.ask(startAndUpdate(shard, 2, 'u2'))).toBeUndefined();
+    expect(shard.pollWorkflowTask().updates).toMatchObject([{ updateId: 'u2' }]);
+  });
+
+  test('an id that a closed run has accepted, and not completed, is free', () => {
+    const shard = new ShardUnderTest();
+    shard.ask(startAndUpdate(shard));
+    answer(shard, shard.pollWorkflowTask(), [acceptance()]);
+    shard.expectDone(terminateWorkflow());
+    expect(shard.ask(startAndUpdate(shard))).toBeUndefined();
+    expect(shard.runIds()).toHaveLength(2);
+  });
+
   test('an update that is refused starts nothing', () => {
     const shard = new ShardUnderTest({ updateBytesPerNamespaceMax: 10 });
     expect(shard.expectRejected(startAndUpdate(shard)).reason).toBe('too-many-updates');

@@ -608,6 +608,7 @@ const answers: ByKind<Answer> = {
     started: orNone(started),
   }),
   startRefused: record({ kind: fc.constant('startRefused' as const), rejection }),
+  updateRefused: record({ kind: fc.constant('updateRefused' as const), rejection, begun: flag }),
   historyPosition: record({
     kind: fc.constant('historyPosition' as const),
     key: runKey,
@@ -741,6 +742,7 @@ test('golden: the numbers of asks and answers', () => {
       "taskList": 18,
       "tooLarge": 104,
       "unavailable": 101,
+      "updateRefused": 25,
       "updateStage": 19,
       "workflowReset": 22,
       "workflowTask": 6,

@@ -1,0 +1,119 @@
+/** An update with start whose workflow closes before a worker accepts the update. With whole servers: updates.test.ts and the SDK scenarios. */
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HistoryReply } from '../../src/history/replies.ts';
+import { decodeMultiOperationExecutionFailure, decodeStatus } from '../../src/wire/generated/lean/error_details.ts';
+import {
+  decodeExecuteMultiOperationResponse,
+  encodeExecuteMultiOperationRequest,
+  decodeExecuteMultiOperationRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import proto from '@temporalio/proto';
+import { type Bench, openBench } from './frontend-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+/** What the shard answers, one after the other. */
+let answers: HistoryReply[];
+beforeEach(() => {
+  answers = [];
+  bench.stub.historyCommands.length = 0;
+  bench.stub.answers.history = () => answers.shift()!;
+});
+
+const message = 'workflow update was aborted by closing workflow';
+const closing = (begun: boolean): HistoryReply => ({ kind: 'updateRefused', rejection: { reason: 'workflow-closed', message }, begun });
+const accepted: HistoryReply = {
+  kind: 'updateStage',
+  runId: 'next',
+  stage: 'accepted',
+  outcome: undefined,
+  completedEventId: 0,
+  started: { kind: 'started', runId: 'next', firstExecutionRunId: 'next', started: true, status: 1 },
+};
+
+const { ExecuteMultiOperationRequest } = proto.temporal.api.workflowservice.v1;
+const startWorkflow = {
+  namespace: 'default',
+  workflowId: 'w',
+  workflowType: { name: 'Order' },
+  taskQueue: { name: 'q' },
+  requestId: 'r',
+  workflowIdConflictPolicy: 2,
+};
+const updateWorkflow = {
+  namespace: 'default',
+  workflowExecution: { workflowId: 'w' },
+  request: { meta: { updateId: 'u' }, input: { name: 'add' } },
+};
+const request = encodeExecuteMultiOperationRequest(
+  decodeExecuteMultiOperationRequest(
+    ExecuteMultiOperationRequest.encode({ namespace: 'default', operations: [{ startWorkflow }, { updateWorkflow }] }).finish(),
+  ),
+);
+
+async function refusal(): Promise<{ readonly code: number; readonly statuses: readonly (readonly [number, string])[] }> {
+  const error = await bench.client.call('ExecuteMultiOperation', request).then(
+    () => undefined,
+    (thrown: unknown) => thrown as { readonly code: number; readonly metadata: { get(name: string): readonly (string | Buffer)[] } },
+  );
+  if (error === undefined) throw new Error('it was answered');
+  const [status] = error.metadata.get('grpc-status-details-bin');
+  const [detail] = decodeStatus(status as Buffer).details;
+  const { statuses } = decodeMultiOperationExecutionFailure(detail?.value ?? Buffer.alloc(0));
+  return { code: error.code, statuses: statuses.map(({ code, message: text }) => [code, text]) };
+}
+
+describe('a workflow that was found open, and closes', () => {
+  test('the server asks once more, and another one is started', async () => {
+    answers = [closing(false), accepted];
+    const { responses } = decodeExecuteMultiOperationResponse(await bench.client.call('ExecuteMultiOperation', request));
+    expect(responses[0]?.startWorkflow).toMatchObject({ runId: 'next', started: true });
+    expect(bench.stub.historyCommands.map(({ kind }) => kind)).toEqual(['startAndUpdate', 'startAndUpdate']);
+  });
+
+  test('twice: the caller may ask again', async () => {
+    answers = [closing(false), closing(false), accepted];
+    expect(await refusal()).toEqual({
+      code: codes.ABORTED,
+      statuses: [
+        [codes.ABORTED, 'Operation was aborted.'],
+        [codes.ABORTED, message],
+      ],
+    });
+    expect(bench.stub.historyCommands).toHaveLength(2);
+  });
+
+  test('and the second time it was started for this: no more than that', async () => {
+    answers = [closing(false), closing(true), accepted];
+    expect(await refusal()).toEqual({
+      code: codes.NOT_FOUND,
+      statuses: [
+        [codes.OK, ''],
+        [codes.NOT_FOUND, message],
+      ],
+    });
+  });
+});
+
+test('a workflow that was started for this, and closes: another one would be a second start', async () => {
+  answers = [closing(true), accepted];
+  expect((await refusal()).code).toBe(codes.NOT_FOUND);
+  expect(bench.stub.historyCommands).toHaveLength(1);
+});
+
+test('other refusals are passed on as they are', async () => {
+  const text = 'Unable to perform workflow execution update due to unexpected workflow task failure.';
+  answers = [{ kind: 'updateRefused', rejection: { reason: 'workflow-not-ready', message: text }, begun: false }];
+  expect(await refusal()).toMatchObject({
+    code: codes.FAILED_PRECONDITION,
+    statuses: [
+      [codes.ABORTED, 'Operation was aborted.'],
+      [9, text],
+    ],
+  });
+});
