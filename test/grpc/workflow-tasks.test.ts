@@ -487,7 +487,7 @@ test('a query answer over the limit becomes a failed query', async () => {
   };
   await bench.client.call('RespondQueryTaskCompleted', encodeRespondQueryTaskCompletedRequest(request));
   expect(bench.stub.matchingRequests.at(-1)).toMatchObject({
-    result: { answered: false, errorMessage: 'Query result exceeds size limit.' },
+    result: { answered: false, errorMessage: 'Blob data size exceeds limit.' },
   });
 });
 

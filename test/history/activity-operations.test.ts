@@ -204,6 +204,16 @@ describe('reset', () => {
     expect(heartbeat(shard, first)).toMatchObject({ activityReset: false });
   });
 
+  test('the failure of a first attempt that runs counts: it was the first before, too', () => {
+    const shard = scheduled();
+    const first = shard.pollActivityTask();
+    reset(shard);
+    expect(heartbeat(shard, first)).toMatchObject({ activityReset: true });
+    fail(shard, first);
+    shard.fireNextTimer();
+    expect(shard.pollActivityTask()).toMatchObject({ attempt: 2 });
+  });
+
   test.each([true, false])('one that is paused stays so if that is asked: %s', (keepPaused) => {
     const shard = scheduled();
     fail(shard, shard.pollActivityTask());

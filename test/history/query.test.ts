@@ -3,7 +3,7 @@ import type { QueryWorkflow } from '../../src/history/commands.ts';
 import type { DirectQuery, QueryDispatchOutcome, QueryResult } from '../../src/history/query/query-commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
-import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow } from './shard-under-test.ts';
+import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow, updateWorkflow } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
 
@@ -315,6 +315,18 @@ describe('refused', () => {
     shard.start({ start: { startDelayMs: 60_000 } });
     expect(ask(shard).reply).toMatchObject({ rejection: { message: 'Workflow task is not scheduled yet.' } });
     expect(ask(shard, { deadlineMs: shard.nowMs + 70_000 }).reply).toBeUndefined();
+  });
+
+  test('not in a start delay that an update cuts short: the query goes with its task', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ start: { startDelayMs: 60_000 } });
+    expect(shard.ask(updateWorkflow())).toBeUndefined();
+    expect(ask(shard).reply).toBeUndefined();
+    const offered = shard.effects.findLast(({ kind }) => kind === 'speculativeOffered');
+    if (offered?.kind !== 'speculativeOffered') throw new Error('no task was offered');
+    const { scheduledEventId, stamp, taskQueue } = offered;
+    const task = shard.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId: 'p', identity: 'w', taskQueue });
+    expect(task).toMatchObject({ kind: 'workflowTask', queries: new Map([['q1', expect.anything()]]) });
   });
 
   test('a workflow whose tasks keep failing', () => {

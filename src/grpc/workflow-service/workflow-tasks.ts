@@ -201,7 +201,7 @@ function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits, c
   checkOpaque(result.failure, 'failure');
   if ((result.answer?.length ?? 0) > blobBytesMax) {
     call.notes.oversized = 'query result';
-    return { answered: false, answer: undefined, errorMessage: 'Query result exceeds size limit.', failure: undefined };
+    return { answered: false, answer: undefined, errorMessage: 'Blob data size exceeds limit.', failure: undefined };
   }
   if ((result.failure?.length ?? 0) > blobBytesMax) return { ...result, failure: undefined };
   return result;

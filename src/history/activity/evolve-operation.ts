@@ -48,9 +48,9 @@ function reset(activity: Activity, fact: Extract<Fact, { readonly kind: 'activit
   return operated(first, { resetRequested: true, heartbeatReset: fact.resetHeartbeat || operations?.heartbeatReset === true });
 }
 
-/** An attempt that runs keeps its number, by which its worker answers. */
+/** An attempt that runs keeps its number, by which its worker answers. The first one is what it would be: its failure counts, as on Temporal. */
 function fromFirstAttempt(activity: Activity): Activity {
-  if (activity.startedTimeMs !== 0) return operated(activity, { attemptsReset: true });
+  if (activity.startedTimeMs !== 0) return activity.attempt === 1 ? activity : operated(activity, { attemptsReset: true });
   return { ...activity, attempt: 1, lastFailure: undefined };
 }
 

@@ -26,7 +26,9 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   if (!isRunning(run) && !hasCompleted) {
     return reject({ reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' });
   }
-  if (isRunning(run) && run.workflowTask === undefined && !hasCompleted && run.start.executionTimeMs - draft.nowMs > command.remainingMs) {
+  // An update makes its own task, whatever the start waits for.
+  const hasTask = run.workflowTask !== undefined || draft.volatile.speculative.has(run.key.runId);
+  if (isRunning(run) && !hasTask && !hasCompleted && run.start.executionTimeMs - draft.nowMs > command.remainingMs) {
     return reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
   }
   if (run.workflowTaskAttempt >= failingAttempts) {

@@ -13,7 +13,7 @@ import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { dispatchPriority } from '../priority.ts';
 import { taskQueueKind } from '../generated/enums.ts';
-import { isInFirstBackoff, isRunning, type RunView, type WorkflowTask } from '../state.ts';
+import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { areRefusals, refuseUpdates } from '../update/answer-updates.ts';
 import { scheduledWorkflowTask } from './scheduled-task.ts';
 import {
@@ -25,7 +25,10 @@ import {
   stickyScheduleToStart,
 } from './workflow-task.ts';
 
-/** To a worker that polls, unless a task is pending already, whatever its kind: updates ride on that. */
+/**
+ * To a worker that polls, unless a task is pending already, whatever its kind: updates ride on that. A workflow that waits for its first task
+ * (start delay, cron, retry) has it earlier then.
+ */
 export function offerSpeculative(draft: Draft, run: RunView): void {
   const offered = schedule(draft, run);
   if (offered === undefined) return;
@@ -46,7 +49,7 @@ export function startSpeculativeInline(draft: Draft, run: RunView, requestId: st
 }
 
 function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
-  if (!isRunning(run) || run.workflowTask !== undefined || isInFirstBackoff(run)) return undefined;
+  if (!isRunning(run) || run.workflowTask !== undefined) return undefined;
   if (speculativeTask(draft, run.key.runId) !== undefined || awaitsItsParent(run)) return undefined;
   const scheduled = scheduledWorkflowTask({
     kind: 'speculative',
@@ -101,6 +104,8 @@ export function startSpeculative(
 export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): void {
   const { taskQueue, startToCloseTimeoutMs, attempt, scheduledTimeMs, startedTimeMs } = speculative;
   run.draft.stage({ kind: 'speculativeEnded', runId: run.run.key.runId });
+  // The first task is this one: there is none to wait for.
+  run.finishTask(run.run.backoffTaskId);
   const scheduledEventId = run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
   if (speculative.startedEventId === 0) {
     dispatchWorkflowTask(run);
