@@ -16,6 +16,7 @@ import { SlotPurge } from './actors/cluster/slot-purge.ts';
 import { COMMAND_BYTES_MAX, CommandBudget } from './actors/partition/command-budget.ts';
 import { ProcessVisibility } from './actors/history/visibility/process-visibility.ts';
 import { HotState } from './actors/history/durable/hot-state.ts';
+import { batchRunner } from './actors/history/side-tasks/batch-steps.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
 import type { CheckpointOptions } from './actors/checkpoint/partition-checkpoints.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
@@ -25,6 +26,7 @@ import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer/transfer-shard.ts';
 import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
+import { batchSettings } from './config/batch-settings.ts';
 import { adminSettings } from './config/admin-settings.ts';
 import { encodeLetterTask } from './topics/codec/redrive-codec.ts';
 import { decodeTaskOf } from './topics/codec/task-info-codec.ts';
@@ -165,6 +167,12 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const callbacks = callbacksOf(dynamicConfig, metrics?.of('history'));
   const capture = taskCapture({ cluster, dynamicConfig, prefix, node, metrics, devFaults: options.devFaults ?? [] });
   const archival = archivalOf({ options: options.archival, cluster, router, historyShards: layout.historyShards, capture });
+  const batchSteps = batchRunner({
+    router,
+    historyShards: layout.historyShards,
+    operations: () => frontend?.batchOperations(),
+    clock: systemClock,
+  });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -178,7 +186,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       visibility,
       capture,
       isArchiving: archival.isArchiving,
-      sideRunners: archival.runners,
+      sideRunners: { ...archival.runners, batchStep: batchSteps },
       callbacks: callbacks.ofShards,
       ...(checkpoints === undefined
         ? {}
@@ -268,6 +276,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
         whyNoQueue: (category, sourceCluster) => deadLetters?.whyNoQueue(category, sourceCluster),
+        batchSettings: (namespace) => dynamicConfig.values(batchSettings, { namespace }),
         adminSettings: () => dynamicConfig.values(adminSettings),
         taskToAdd: (category, info) => {
           const task = decodeTaskOf(category, info);

@@ -26,6 +26,34 @@ export const leanModules: LeanModules = {
       FieldMask: '1',
     },
   },
+  batch: {
+    'temporal.api.batch.v1': {
+      BatchOperationInfo: '1-5',
+      BatchOperationTermination: '1-2',
+      BatchOperationSignal: '1-4',
+      BatchOperationCancellation: '1',
+      BatchOperationDeletion: '1',
+      BatchOperationReset: '1-5',
+      BatchOperationUpdateWorkflowExecutionOptions: '1-3',
+      BatchOperationUnpauseActivities: '1-6',
+      BatchOperationResetActivities: '1-8',
+      BatchOperationUpdateActivityOptions: '1-6',
+    },
+    'temporal.api.common.v1': {
+      Execution: '1-3',
+      ResetOptions: '1-4 10-12',
+    },
+    'temporal.api.workflowservice.v1': {
+      StartBatchOperationRequest: '1-6 10-22',
+      StartBatchOperationResponse: '',
+      StopBatchOperationRequest: '1-4',
+      StopBatchOperationResponse: '',
+      DescribeBatchOperationRequest: '1-2',
+      DescribeBatchOperationResponse: '1-12',
+      ListBatchOperationsRequest: '1-3',
+      ListBatchOperationsResponse: '1-2',
+    },
+  },
   callback: {
     'temporal.api.common.v1': {
       Callback: { written: '2 100', leftOut: '3' },

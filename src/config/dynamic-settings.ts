@@ -1,6 +1,7 @@
 /** Every key of the dynamic configuration that this server uses. */
 import { adminSettings } from './admin-settings.ts';
 import { archivalSettings } from './archival-settings.ts';
+import { batchSettings } from './batch-settings.ts';
 import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from './dead-letter-settings.ts';
 import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
@@ -20,6 +21,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   adminSettings,
   workerSettings,
   workerHeartbeatSettings,
+  batchSettings,
 ].flatMap((group) => Object.values<Setting<unknown>>(group));
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { BatchOperations } from '../actors/batch-operations.ts';
 import { adminService, adminServiceName } from './admin-service/admin-service.ts';
 import type { Host } from './admin-service/host.ts';
 import { deadLetterService, deadLetterServiceName } from './deadletter-service/deadletter-service.ts';
@@ -31,6 +32,8 @@ export type FrontendOptions = {
 export type Frontend = {
   readonly port: number;
   setServing(serving: boolean): void;
+  /** What shards have done to workflows for batch jobs. */
+  batchOperations(): Promise<BatchOperations>;
   /** A namespace was deleted: calls that wait in it end as if nothing had come. Cheap where there are none. */
   endWaitsOfDeleted(): void;
   /** Long polls of histories end at once, polls of task queues when their hosts end them, calls have `graceMs`; then the port is closed. Idempotent. */
@@ -54,16 +57,14 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const id = randomUUID();
   let { port } = options;
   const host = (): Host => ({ name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
+  const workflows = workflowService(context);
+  let batches: Promise<BatchOperations> | undefined;
+  const loadBatches = async (): Promise<BatchOperations> =>
+    new (await import('./batch/edge-batch-operations.ts')).EdgeBatchOperations(context, workflows);
   const server = await startGrpcServer({
     host: options.host,
     port: options.port,
-    services: [
-      workflowService(context),
-      operatorService(context),
-      adminService(context, host),
-      deadLetterService(context),
-      healthService(health),
-    ],
+    services: [workflows, operatorService(context), adminService(context, host), deadLetterService(context), healthService(health)],
     declared: declaredMethods,
     interceptors: [
       ...(ports.metrics === undefined ? [] : [serviceMetrics(ports.metrics, declaredMethods)]),
@@ -82,6 +83,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   port = server.port;
   return {
     port,
+    batchOperations: () => (batches ??= loadBatches()),
     setServing: (serving) => health.setAdmitting(serving),
     endWaitsOfDeleted: () => context.endWaitsOfDeleted(),
     stop: async (graceMs) => {

@@ -67,6 +67,8 @@ export interface FrontendPorts {
     /** By the name of a namespace: its workers are told to send them, and they are kept. */
     readonly isEnabled: (namespace: string) => boolean;
   };
+  /** Batch operations of a namespace, as of now. */
+  readonly batchSettings: (namespace: string) => BatchSettings;
   /** As of now. */
   readonly adminSettings: () => { readonly listsHistoryTasks: boolean };
   /** A history task as Temporal stores it, as shards are asked to add it. Throws Undecodable. */
@@ -96,6 +98,15 @@ export type JobsAsker = {
 
 /** What holds for jobs over dead letters where a request says nothing. */
 export type JobSettings = Pick<LetterSettings, 'mergeRps' | 'mergeConcurrency' | 'mergeTaskTimeoutMs' | 'requiresReason'>;
+
+export type BatchSettings = {
+  readonly perSecondMax: number;
+  readonly concurrencyMax: number;
+  /** That run at a time. */
+  readonly jobsMax: number;
+  /** Of a list. */
+  readonly executionsMax: number;
+};
 
 export type StateReport = {
   readonly memory: MemoryReport;

@@ -79,11 +79,15 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     }
     case 'createSchedule':
     case 'updateSchedule':
+    case 'startBatch':
       return overheadBytes + command.definition.length + size(command.memo) + size(command.searchAttributes);
     case 'patchSchedule':
       return overheadBytes + command.patch.backfills.length * 100;
     case 'deleteSchedule':
     case 'describeSchedule':
+    case 'stopBatch':
+    case 'describeBatch':
+    case 'batchStepped':
     case 'pollUpdate':
     case 'endSpeculative':
     case 'deleteWorkflow':
@@ -135,6 +139,8 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'recordChildClosed':
     case 'recordActionClosed':
     case 'deleteSchedule':
+    case 'batchStepped':
+    case 'stopBatch':
     case 'terminateWorkflow':
     case 'deleteWorkflow':
     case 'confirmLetter':

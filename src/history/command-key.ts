@@ -34,6 +34,10 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'patchSchedule':
     case 'deleteSchedule':
     case 'describeSchedule':
+    case 'startBatch':
+    case 'stopBatch':
+    case 'describeBatch':
+    case 'batchStepped':
     case 'recordActionClosed':
     case 'queryWorkflow':
     case 'describeWorkflow':

@@ -7,6 +7,7 @@
  */
 import type { ActivityOperationRequest } from './activity/activity-commands.ts';
 import type { ArchivalCommand } from './archival/archival-commands.ts';
+import type { BatchRequest, BatchStepped, StartBatch } from './batch/batch-commands.ts';
 import type { OnConflict, OwnCallbackCommand, StartCallbacks } from './callback/callback-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
@@ -459,6 +460,7 @@ export type DecidedRequest =
   | ActivityOperationRequest
   | ResetWorkflow
   | ScheduleRequest
+  | BatchRequest
   | DescribeWorkflow
   | DescribeMutableState
   | GetHistoryPosition
@@ -481,12 +483,12 @@ export type OwnHistoryCommand =
   | HandOverCommand
   | RetireRuns
   | PutAside
-  | (RowCommand | OwnCallbackCommand | EndSpeculative);
+  | (RowCommand | OwnCallbackCommand | EndSpeculative | BatchStepped);
 
 /** What the core decides. */
 export type HistoryCommand =
-  | Exclude<DecidedRequest, Start | ResetWorkflow | CreateSchedule>
-  | ((Start | ResetWorkflow | CreateSchedule) & RoomForRuns)
+  | Exclude<DecidedRequest, Start | ResetWorkflow | CreateSchedule | StartBatch>
+  | ((Start | ResetWorkflow | CreateSchedule | StartBatch) & RoomForRuns)
   | ResolvedCompletion
   | TimedQuery
   | OwnHistoryCommand;

@@ -1,5 +1,6 @@
 /** Which decision a command asks for. */
 import { archived } from './archival/archive.ts';
+import { batchStepped, describeBatch, startBatch, stopBatch } from './batch/batch-decisions.ts';
 import { letterChecked } from './execution/end-of-run.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { callbackAnswered, runCallback } from './callback/attempt.ts';
@@ -24,7 +25,7 @@ import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow } from './query/query.ts';
 import type { HistoryReply } from './replies.ts';
 import { resetWorkflow } from './reset/reset-workflow.ts';
-import { refusedForSchedule } from './schedule/not-a-workflow.ts';
+import { refusedAsNoWorkflow } from './execution/not-a-workflow.ts';
 import {
   createSchedule,
   deleteSchedule,
@@ -47,7 +48,7 @@ import { startWorkflowTask } from './workflow-task/start-workflow-task.ts';
 
 /** undefined: the answer comes later. */
 export function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
-  const refused = refusedForSchedule(command);
+  const refused = refusedAsNoWorkflow(command);
   if (refused !== undefined) return refused;
   switch (command.kind) {
     case 'startWorkflow':
@@ -112,6 +113,14 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return deleteSchedule(draft, command);
     case 'describeSchedule':
       return describeSchedule(draft, command);
+    case 'startBatch':
+      return startBatch(draft, command);
+    case 'stopBatch':
+      return stopBatch(draft, command);
+    case 'describeBatch':
+      return describeBatch(draft, command);
+    case 'batchStepped':
+      return batchStepped(draft, command);
     case 'recordActionClosed':
       return recordActionClosed(draft, command);
     case 'resetWorkflow':

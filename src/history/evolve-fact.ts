@@ -1,6 +1,7 @@
 /** What a fact does to its run: the part of the state that history does not show. */
 import { unreachable } from '../kernel/assert.ts';
 import { evolveActivityFact } from './activity/evolve-activity.ts';
+import { evolveBatch } from './batch/evolve-batch.ts';
 import { attempted } from './callback/callback.ts';
 import { evolveEvent } from './evolve-event.ts';
 import type { HistoryEvent } from './events.ts';
@@ -66,6 +67,8 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
     case 'scheduleChanged':
       return evolveSchedule(run, fact, wire);
+    case 'batchChanged':
+      return evolveBatch(run, fact);
     case 'scheduledBy':
       run.scheduledBy = fact.by;
       return;

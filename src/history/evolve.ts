@@ -198,6 +198,9 @@ export function rememberTask(run: Run, task: Task): void {
     case 'scheduleWake':
       if (run.schedule !== undefined) run.schedule = { ...run.schedule, wakeTaskId: task.taskId };
       return;
+    case 'batchStep':
+      if (run.batch !== undefined) run.batch = { ...run.batch, stepTaskId: task.taskId };
+      return;
     case 'notifyParent':
     case 'closeChild':
     case 'startAction':

@@ -4,7 +4,7 @@
  */
 import type { RunView } from './state.ts';
 
-export function isLaterRun({ updates, startedWith, reset, resetRunId, schedule, scheduledBy }: RunView): boolean {
-  const isOfSchedule = schedule !== undefined || scheduledBy !== undefined;
-  return isOfSchedule || updates.size > 0 || startedWith !== undefined || reset !== undefined || resetRunId !== '';
+export function isLaterRun({ updates, startedWith, reset, resetRunId, schedule, scheduledBy, batch }: RunView): boolean {
+  const isOfLaterArchetype = schedule !== undefined || scheduledBy !== undefined || batch !== undefined;
+  return isOfLaterArchetype || updates.size > 0 || startedWith !== undefined || reset !== undefined || resetRunId !== '';
 }

@@ -11,6 +11,7 @@ import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
+import type { BatchProgress } from '../batches/batch.ts';
 import type { ScheduleProgress } from '../schedules/schedule.ts';
 import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { BaseRun } from './state.ts';
@@ -176,6 +177,8 @@ export type Fact =
       /** When its next step is due; undefined: never, as it is. */
       readonly wakeTimeMs: number | undefined;
     }
+  /** The run carries a batch job, which is so far now. `definition` undefined: as it was. */
+  | { readonly kind: 'batchChanged'; readonly definition: Uint8Array | undefined; readonly progress: BatchProgress }
   /** A schedule has started the run's chain, and waits for its end. */
   | { readonly kind: 'scheduledBy'; readonly by: ScheduledBy }
   /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
@@ -198,6 +201,7 @@ export function isLaterFact({ kind }: Fact): boolean {
     case 'runResetTo':
     case 'scheduleChanged':
     case 'scheduledBy':
+    case 'batchChanged':
       return true;
     default:
       return false;

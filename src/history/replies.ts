@@ -4,6 +4,7 @@ import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEvent } from './events.ts';
+import type { BatchDescription } from './batch/batch-commands.ts';
 import type { ScheduleChanged, ScheduleDescription } from './schedule/schedule-commands.ts';
 import type { ScheduleWire } from './schedule/schedule-wire.ts';
 import type { TaskList } from './shard-tasks/shard-task-commands.ts';
@@ -330,6 +331,7 @@ export type HistoryReply =
   | ChildFound
   | ScheduleChanged
   | ScheduleDescription
+  | BatchDescription
   | CompletedWorkflowTask
   | StartedActivityTask
   | HeartbeatReply
@@ -377,6 +379,9 @@ export type HistoryReplyTo = {
   readonly patchSchedule: ScheduleChanged;
   readonly deleteSchedule: Done;
   readonly describeSchedule: ScheduleDescription;
+  readonly startBatch: Done;
+  readonly stopBatch: Done;
+  readonly describeBatch: BatchDescription;
   readonly recordActionClosed: Done;
   readonly queryWorkflow: QueryReply;
   readonly updateWorkflow: UpdateReply;

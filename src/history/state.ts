@@ -19,6 +19,7 @@ import type {
   WorkflowExecutionStartedAttributes,
 } from './generated/public-api.ts';
 import { Pending, type PendingView } from './pending.ts';
+import type { Batch } from './batch/batch-state.ts';
 import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
 import type { TimerView } from './timer/timer-queue.ts';
@@ -81,10 +82,10 @@ export function childStartKey(parent: { readonly runId: string; readonly initiat
 }
 
 /**
- * What an execution is; the record that begins a run says so. Batch jobs join here: on the same journals and by the
- * same rules of commit, but begun, closed and described in their own way. Whoever treats them differently chooses exhaustively by it.
+ * What an execution is; the record that begins a run says so. All are on the same journals and follow the
+ * same rules of commit, but are begun, closed and described in their own way. Whoever treats them differently chooses exhaustively by it.
  */
-export type Archetype = 'workflow' | 'schedule';
+export type Archetype = 'workflow' | 'schedule' | 'batch';
 
 /** What the first event fixes for the life of a run. */
 export type RunStart = {
@@ -283,6 +284,8 @@ export type Run = {
   schedule: Schedule | undefined;
   /** The schedule that has started its chain; undefined: none has. */
   scheduledBy: ScheduledBy | undefined;
+  /** Of a batch job's run. */
+  batch: Batch | undefined;
   /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
@@ -351,6 +354,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     resetRunId: '',
     schedule: undefined,
     scheduledBy: undefined,
+    batch: undefined,
     callbacks: noCallbacks,
     signalRequestIds: new Pending(),
     updates: new Pending(),

@@ -114,7 +114,9 @@ export type TimerTask =
   /** The pause after a failed attempt at a completion callback is over. `stamp`: the next attempt's. */
   | (TimerOf<'callbackBackoff'> & { readonly callbackId: string; readonly stamp: number })
   /** A schedule has something to do, or is to go. */
-  | TimerOf<'scheduleWake'>;
+  | TimerOf<'scheduleWake'>
+  /** A batch job goes on: a step of it runs beside the shard. */
+  | TimerOf<'batchStep'>;
 
 export type InvokeCallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
 export type CallbackBackoffTask = Extract<TimerTask, { readonly kind: 'callbackBackoff' }>;
@@ -139,10 +141,10 @@ export type PendingTask = PendingTransfer | TimerTask;
 export type SideTask = Extract<TransferTask, { readonly kind: 'invokeCallback' | 'upsertVisibility' }>;
 
 /** Of timers, likewise. */
-export type BesideTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'letterCheck' }>;
+export type BesideTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'letterCheck' | 'batchStep' }>;
 
 export function runsBeside(task: TimerTask): task is BesideTimer {
-  return task.kind === 'archiveExecution' || task.kind === 'letterCheck';
+  return task.kind === 'archiveExecution' || task.kind === 'letterCheck' || task.kind === 'batchStep';
 }
 
 /** An attempt at a completion callback, or the pause before the next. */
@@ -183,12 +185,13 @@ export function isOfLaterKind(task: Task): boolean {
 }
 
 /** Nor those that read records up to schema 5, and state up to schema 4. */
-export function isOfSchedule(task: Task): boolean {
+function isOfLaterRun(task: Task): boolean {
   switch (task.kind) {
     case 'startAction':
     case 'endAction':
     case 'notifySchedule':
     case 'scheduleWake':
+    case 'batchStep':
       return true;
     default:
       return false;
@@ -206,5 +209,5 @@ export function isTimer(task: Task): task is TimerTask {
 
 /** Programs that read records up to schema 5 would pass over what is new in it. */
 export function isOfLaterForm(task: Task): boolean {
-  return isOfSchedule(task) || ('priority' in task && task.priority !== undefined);
+  return isOfLaterRun(task) || ('priority' in task && task.priority !== undefined);
 }

@@ -267,6 +267,20 @@ const schedulePatch = (prng: Prng): Plain => ({
   ...maybe(prng, 0.3, () => ({ unpause: 'u' })),
 });
 
+const jobId = (prng: Prng): string => `j${prng.int(0, 99)}`;
+const batchOperation = (prng: Prng): Plain =>
+  prng.pick<Plain>([
+    { terminationOperation: { details: payloads(prng), identity: 'fuzz' } },
+    { signalOperation: { signal: 's', input: payloads(prng), identity: 'fuzz' } },
+    { cancellationOperation: { identity: 'fuzz' } },
+    { deletionOperation: {} },
+    { resetOperation: { resetType: prng.int(0, 3), resetReapplyType: prng.int(0, 3) } },
+    { resetOperation: { options: prng.pick<Plain>([{ firstWorkflowTask: {} }, { lastWorkflowTask: {} }, { workflowTaskId: 4 }]) } },
+    { unpauseActivitiesOperation: { matchAll: true, resetAttempts: prng.chance(0.5), jitter: duration(prng.int(0, 50)) } },
+    { resetActivitiesOperation: { type: 't', keepPaused: prng.chance(0.5) } },
+    { updateActivityOptionsOperation: { matchAll: true, restoreOriginal: true } },
+  ]);
+
 const completion: Template = (prng, world) => ({
   namespace,
   taskToken: world.usedToken(),
@@ -323,6 +337,22 @@ export const templates: Readonly<Record<string, Template>> = {
       ],
     };
   },
+  StartBatchOperation: (prng, world) => ({
+    namespace,
+    jobId: jobId(prng),
+    reason: 'fuzz',
+    maxOperationsPerSecond: prng.pick([0, 0.5, 1_000, -1]),
+    ...batchOperation(prng),
+    ...prng.pick<Plain>([
+      { visibilityQuery: `WorkflowId = '${world.workflowId()}'` },
+      { visibilityQuery: 'FuzzInt > 6' },
+      { executions: [world.execution(), world.execution()] },
+      { targetExecutions: [{ type: 1, businessId: world.workflowId() }] },
+    ]),
+  }),
+  StopBatchOperation: (prng) => ({ namespace, jobId: jobId(prng), reason: 'r', identity: 'fuzz' }),
+  DescribeBatchOperation: (prng) => ({ namespace, jobId: jobId(prng) }),
+  ListBatchOperations: (prng) => ({ namespace, pageSize: prng.int(-1, 5) }),
   CreateSchedule: (prng, world) => ({
     namespace,
     scheduleId: scheduleId(prng),

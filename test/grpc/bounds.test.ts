@@ -139,7 +139,7 @@ const plainSchedule = {
   action: { start_workflow: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' } } },
 };
 /** What comes in lists: one of each. */
-const lists: ReadonlySet<string> = new Set(['structured_calendar', 'second', 'backfill_request', 'worker_heartbeat']);
+const lists: ReadonlySet<string> = new Set(['structured_calendar', 'second', 'backfill_request', 'worker_heartbeat', 'target_executions']);
 
 /** A valid request of each method whose numbers are tried. The path to a command's attributes chooses the command. */
 const valid: Readonly<Record<string, Record<string, unknown>>> = {
@@ -174,10 +174,22 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
       paths: ['schedule_to_close_timeout', 'schedule_to_start_timeout', 'start_to_close_timeout', 'heartbeat_timeout'],
     },
   },
+  StartBatchOperation: { job_id: 'j', reason: 'r' },
   CreateSchedule: { schedule_id: 's', request_id: 'r', schedule: plainSchedule },
   ListScheduleMatchingTimes: { schedule_id: 's', start_time: { seconds: 1 }, end_time: { seconds: 2 } },
   RespondQueryTaskCompleted: { completed_type: 1 },
   RespondActivityTaskFailed: { failure: { message: 'm', application_failure_info: { type: 't' } } },
+};
+
+/** What a batch job is to do, by what of it is tried. */
+const batches: Readonly<Record<string, Record<string, unknown>>> = {
+  reset_type: { visibility_query: 'StartTime IS NOT NULL', reset_operation: {} },
+  reset_reapply_type: { visibility_query: 'StartTime IS NOT NULL', reset_operation: { reset_type: 1 } },
+  options: { visibility_query: 'StartTime IS NOT NULL', reset_operation: { options: { first_workflow_task: {} } } },
+  unpause_activities_operation: { visibility_query: 'StartTime IS NOT NULL', unpause_activities_operation: { match_all: true } },
+  reset_activities_operation: { visibility_query: 'StartTime IS NOT NULL', reset_activities_operation: { match_all: true } },
+  target_executions: { target_executions: [{ business_id: 'wf' }], termination_operation: {} },
+  max_operations_per_second: { visibility_query: 'StartTime IS NOT NULL', termination_operation: {} },
 };
 
 const commands: Readonly<Record<string, readonly [type: number, attributes: Record<string, unknown>]>> = {
@@ -228,6 +240,7 @@ const forTheShard: ReadonlySet<HistoryCommand['kind']> = new Set([
   'failWorkflowTask',
   'failActivityTask',
   'createSchedule',
+  'startBatch',
 ]);
 
 beforeAll(async () => {
@@ -262,6 +275,7 @@ function placesOf(name: string): readonly Place[] {
 function requestWith({ method, path, field }: Place, value: unknown): Uint8Array {
   const type = requestType(method);
   const request: Record<string, unknown> = structuredClone(valid[method] ?? {});
+  if (method === 'StartBatchOperation') Object.assign(request, structuredClone(batches[path[1] ?? ''] ?? batches[path[0] ?? '']));
   if (type.fields['namespace'] !== undefined) request['namespace'] = method === 'RegisterNamespace' ? 'new' : 'ns';
   if (type.fields['task_token'] !== undefined) request['task_token'] = taskToken(method);
   const command = path[0] === 'commands' ? commands[path[1] ?? ''] : undefined;

@@ -125,6 +125,7 @@ export class StubServer {
         registry: new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 20 })),
         isEnabled: () => true,
       },
+      batchSettings: () => ({ perSecondMax: 50, concurrencyMax: 5, jobsMax: 1, executionsMax: 1_000 }),
       adminSettings: () => ({ listsHistoryTasks: true }),
       taskToAdd: () => {
         throw new Error('the stub adds no tasks');

@@ -24,6 +24,7 @@ import {
   startChild,
   updateWorkflow,
 } from './shard-under-test.ts';
+import { aJobKey, startBatch } from './batch-commands.ts';
 import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
 import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
 
@@ -255,6 +256,21 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     request: (shard) => {
       shard.request(createSchedule());
       return { kind: 'describeSchedule', key: aScheduleKey };
+    },
+    second: 'same',
+  },
+  startBatch: { request: () => startBatch(), second: refused('already-started') },
+  stopBatch: {
+    request: (shard) => {
+      shard.request(startBatch());
+      return { kind: 'stopBatch', key: aJobKey, reason: 'enough', identity: 'operator' };
+    },
+    second: refused('workflow-closed'),
+  },
+  describeBatch: {
+    request: (shard) => {
+      shard.request(startBatch());
+      return { kind: 'describeBatch', key: aJobKey };
     },
     second: 'same',
   },

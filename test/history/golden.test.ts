@@ -12,12 +12,15 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { Fact, HistoryRecord } from '../../src/history/record.ts';
 import { recordSchema } from '../../src/history/record.ts';
 import { isTimer, type Task } from '../../src/history/tasks.ts';
-import { laterTasks, type scheduleTasks } from '../topics/codec/full-state.ts';
+import { type batchTasks, laterTasks, type scheduleTasks } from '../topics/codec/full-state.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { overlapPolicy } from '../../src/schedules/schedule.ts';
 import { asideAndBack, chains, deletions, everything, everyOtherEvent, priorities, problems } from './golden-programs.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
+import { jobKeptAs } from '../../src/batches/job-id.ts';
+import { aJobKey, startBatch } from './batch-commands.ts';
+import { stepOf } from './batch-step.ts';
 import { createSchedule, patchSchedule } from './schedule-commands.ts';
 import {
   bytes,
@@ -106,7 +109,7 @@ test('neither the golden files nor their programs leave anything out', () => {
     readonly [
       Kind in Exclude<
         Fact['kind'],
-        'callbackAttempted' | 'updateRejected' | 'scheduleChanged' | 'scheduledBy' | (LaterFact | ResetFact)['kind']
+        'callbackAttempted' | 'updateRejected' | 'scheduleChanged' | 'scheduledBy' | 'batchChanged' | (LaterFact | ResetFact)['kind']
       >
     ]: true;
   } = {
@@ -131,7 +134,9 @@ test('neither the golden files nor their programs leave anything out', () => {
     runTakenBack: true,
     runForgotten: true,
   };
-  const tasks: { readonly [Kind in Exclude<Task['kind'], (typeof laterTasks | typeof scheduleTasks)[number]['kind']>]: true } = {
+  const tasks: {
+    readonly [Kind in Exclude<Task['kind'], (typeof laterTasks | typeof scheduleTasks | typeof batchTasks)[number]['kind']>]: true;
+  } = {
     workflowTask: true,
     activityTask: true,
     startChild: true,
@@ -369,6 +374,36 @@ test('schema 6 is still read, and means what it meant: tasks with priorities', a
   const activity = [...read.pendingTransferTasks()].find(({ kind }) => kind === 'activityTask');
   expect(activity).toMatchObject({ priority: { priorityKey: 2, fairnessKey: 'tenant', fairnessWeight: 0.5 } });
 });
+
+test('schema 6 is still read, and means what it meant: batch jobs', () => {
+  const { records, core } = batches();
+  const values = recordsOf('golden/history-journal-v6-batches');
+  expect(records.map((record) => historyCodec.encode(record).value)).toEqual(values);
+  const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
+  expect(facts).toContain('batchChanged' satisfies Fact['kind']);
+  const read = new HistoryCore({ wire: historyWire });
+  for (const [i, value] of values.entries()) read.evolve(historyCodec.decode(value, records[i]!.schema));
+  expect(read.canonicalState()).toBe(core.canonicalState());
+});
+
+/** One is completed, one has failed, one is stopped, and one goes on. */
+function batches(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  shard.ask(startBatch());
+  for (let step = 0; step < 4; step++) shard.fireNextTimer();
+  for (const [index, id] of ['failed', 'stopped', 'open'].entries()) {
+    const key = { ...aJobKey, workflowId: jobKeptAs(id) };
+    shard.ask(startBatch({ key, newRunId: `00000000-0000-4000-8000-00000000000${index}`, total: 2, retentionMs: 0 }));
+    const job = shard.ask({ kind: 'describeBatch', key });
+    const due = shard.nextTimer();
+    if (job?.kind !== 'batchDescription' || due === undefined) throw new Error('the job is due');
+    const next =
+      id === 'failed' ? ({ kind: 'failed', message: 'no such attribute' } as const) : ({ kind: 'goesOn', pauseMs: 500 } as const);
+    shard.ask({ kind: 'batchStepped', key: job.key, taskId: due.taskId, step: stepOf(job.progress, { next }) });
+    if (id === 'stopped') shard.ask({ kind: 'stopBatch', key, reason: 'enough', identity: 'operator' });
+  }
+  return shard;
+}
 
 test('schema 6 is still read, and means what it meant: runs with a retry policy and a cron schedule', () => {
   const { records, core } = chains();

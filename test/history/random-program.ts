@@ -10,6 +10,7 @@ import type { UpdateMessage } from '../../src/history/update/update-commands.ts'
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { aJobKey, startBatch } from './batch-commands.ts';
 import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
 import {
   activityRef,
@@ -183,6 +184,13 @@ export const programStep = fc.oneof(
       repeat: fc.boolean(),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('batch' as const),
+      how: fc.constantFrom('start' as const, 'start' as const, 'start' as const, 'stop' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -200,7 +208,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset', 'scheduled', 'act'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset', 'scheduled', 'act', 'batch'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -368,6 +376,10 @@ export class Program {
         return this.#schedule(step);
       case 'act':
         return this.#act(step);
+      case 'batch':
+        if (step.how === 'start') shard.ask(startBatch({ newRunId: shard.newRunId() }));
+        else shard.ask({ kind: 'stopBatch', key: aJobKey, reason: 'random', identity: 'client' });
+        return;
       case 'update':
         return this.#update(step);
       case 'endSpeculative': {

@@ -16,6 +16,7 @@ import type { Description } from '../../src/history/replies.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { timersOf } from '../../src/history/timer/timers-of.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { aJobKey } from './batch-commands.ts';
 import { aScheduleKey } from './schedule-commands.ts';
 import { fewerKinds, Program, programStep } from './random-program.ts';
 import { namespaceId, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
@@ -229,6 +230,7 @@ function checkNobodySleeps(shard: ShardUnderTest): void {
 /** All that is open is ended, all that waits has its time: nothing of it is left, in state or beside it. */
 function checkNothingStays(shard: ShardUnderTest): void {
   shard.ask({ kind: 'deleteSchedule', key: aScheduleKey });
+  shard.ask({ kind: 'stopBatch', key: aJobKey, reason: 'the end', identity: '' });
   for (let round = 0; round < 4; round++) {
     for (const runId of shard.runIds())
       shard.ask(terminateWorkflow({ key: { namespaceId, workflowId: workflowIdOf(shard.events(runId)), runId } }));

@@ -44,11 +44,12 @@ import type {
   StartedWorkflowTask,
 } from '../../src/history/replies.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import { isDispatch, isSide, type TransferTask } from '../../src/history/tasks.ts';
+import { isDispatch, isSide, type TimerTask, type TransferTask } from '../../src/history/tasks.ts';
 import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { encodeRequest, type Request as UpdateRequest } from '../../src/wire/generated/lean/update.ts';
+import { stepOf } from './batch-step.ts';
 import { completion } from './completion.ts';
 
 export const namespaceId = 'ns-id';
@@ -378,9 +379,19 @@ export class ShardUnderTest {
     for (let fired = 0; fired < 1000; fired++) {
       const next = this.nextTimer();
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
-      this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId() });
+      const task = this.core.timerTask(next.taskId);
+      if (task?.kind === 'batchStep') this.#takeBatchStep(task);
+      else this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId() });
     }
     throw new Error('timers fire without end');
+  }
+
+  /** As a job over a few workflows would have it taken beside the shard. */
+  #takeBatchStep({ key, taskId }: TimerTask): void {
+    const job = this.ask({ kind: 'describeBatch', key });
+    if (job?.kind !== 'batchDescription') throw new Error(`a step is due of ${job?.kind}`);
+    const next = job.progress.steps < 3 ? ({ kind: 'goesOn', pauseMs: 1_000 } as const) : ({ kind: 'completed' } as const);
+    this.ask({ kind: 'batchStepped', key, taskId, step: stepOf(job.progress, { next }) });
   }
 
   nextTimer(): NextTimer | undefined {

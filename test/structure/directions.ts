@@ -38,6 +38,7 @@ const actorPorts = [
     'release-turns',
     'callback-deliveries',
     'archiver',
+    'batch-operations',
   ].map((file) => `src/actors/${file}.ts`),
   'src/kernel/',
 ];
@@ -66,13 +67,19 @@ export const directions: readonly Direction[] = [
     reason: 'the kernel is the leaf on which every part stands',
     wayOut: 'move the code to the folder that needs it, or the import out of it',
   },
-  { from: 'src/history/', may: ['src/history/', 'src/schedules/', 'src/kernel/'], ...core },
+  { from: 'src/history/', may: ['src/history/', 'src/schedules/', 'src/batches/', 'src/kernel/'], ...core },
   { from: 'src/matching/', may: ['src/matching/', 'src/kernel/'], ...core },
   {
     from: 'src/schedules/',
     may: ['src/schedules/', 'src/kernel/'],
     reason: 'when a schedule is due and what it does next is the same whoever keeps it',
     wayOut: 'hand the value in; what is written of a schedule belongs into src/history/schedule',
+  },
+  {
+    from: 'src/batches/',
+    may: ['src/batches/', 'src/kernel/'],
+    reason: 'how a batch job gets on is the same whoever keeps it',
+    wayOut: 'hand the value in; what is written of a job belongs into src/history/batch',
   },
   { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
   {
@@ -134,6 +141,7 @@ export const directions: readonly Direction[] = [
       'src/actors/checkpoint/',
       ...underShells,
       'src/history/',
+      'src/batches/',
       'src/visibility/',
       ...vocabularyOfMatching,
       ...vocabularyOfDeadLetters,
@@ -164,7 +172,7 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/',
     may: [...actorPorts, 'node:crypto'],
-    mayTypes: ['src/visibility/', 'src/filter/', 'src/deadletters/'],
+    mayTypes: ['src/batches/', 'src/visibility/', 'src/filter/', 'src/deadletters/'],
     reason: 'actors own their ports and know no adapter; the ports know no room',
     wayOut: 'declare a port in src/actors and let src/composition.ts plug the adapter in, or move the file into a room',
   },
@@ -248,7 +256,7 @@ export const directions: readonly Direction[] = [
     from: 'src/grpc/',
     may: [
       ...['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
-      ...['src/deadletters/filter/', 'src/schedules/', 'src/workers/'],
+      ...['src/deadletters/filter/', 'src/schedules/', 'src/batches/', 'src/workers/'],
     ],
     mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',

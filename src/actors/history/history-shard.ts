@@ -170,7 +170,7 @@ async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<bool
 
 type BeginsRun = Extract<HistoryRequest, { readonly kind: (typeof beginsRun)[number] }>;
 
-const beginsRun = ['startWorkflow', 'signalWithStartWorkflow', 'startAndUpdate', 'resetWorkflow', 'createSchedule'] as const;
+const beginsRun = ['startWorkflow', 'signalWithStartWorkflow', 'startAndUpdate', 'resetWorkflow', 'createSchedule', 'startBatch'] as const;
 
 function mayBeginRun(request: HistoryRequest): request is BeginsRun {
   return beginsRun.some((kind) => kind === request.kind);

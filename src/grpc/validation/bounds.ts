@@ -2,6 +2,7 @@ import {
   ArchivalState,
   CommandType,
   DescribeTaskQueueMode,
+  ExecutionType,
   HistoryEventFilterType,
   IndexedValueType,
   NamespaceState,
@@ -10,6 +11,7 @@ import {
   ReplicationState,
   ResetReapplyExcludeType,
   ResetReapplyType,
+  ResetType,
   ScheduleOverlapPolicy,
   TaskQueueKind,
   TaskQueueType,
@@ -55,6 +57,7 @@ const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is 
 const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
 const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
 const overlapPolicy = known(ScheduleOverlapPolicy, 'ScheduleOverlapPolicy');
+const resetTypes = new Set<number>(Object.values(ResetType));
 const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
 const executionStatuses = new Set<number>(Object.values(WorkflowExecutionStatus));
 const retention: Bound = {
@@ -87,6 +90,28 @@ export const bounds = {
   'Message.event_id': anything('the order of messages is that of the commands that place them'),
   'Message.command_index': anything('likewise'),
   'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
+  'StartBatchOperationRequest.max_operations_per_second': anything("0 or less, NaN, or more than the server's: the server's"),
+  'Execution.type': {
+    by: 'edge',
+    problem: (value) =>
+      value === ExecutionType.WORKFLOW ? undefined : `target_executions has type ${value}, but the operation requires Workflow`,
+    note: '',
+  },
+  'BatchOperationReset.reset_type': {
+    by: 'edge',
+    problem: (value) => {
+      if (value === ResetType.UNSPECIFIED) return 'unknown batch reset type Unspecified';
+      return resetTypes.has(value) ? undefined : `unknown batch reset type ${value}`;
+    },
+    note: '',
+  },
+  'BatchOperationReset.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
+  'ResetOptions.workflow_task_id': anything('a workflow that has no workflow task that ends there: its operation fails'),
+  'ResetOptions.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
+  'ResetOptions.reset_reapply_exclude_types': known(ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
+  'BatchOperationUnpauseActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'BatchOperationResetActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'ListBatchOperationsRequest.page_size': pageSize,
   'SchedulePolicies.overlap_policy': overlapPolicy,
   'SchedulePolicies.catchup_window': anything('less than 10 s: 10 s; not there: a year'),
   'ScheduleState.remaining_actions': notNegative('edge', 'RemainingActions cannot be negative.'),

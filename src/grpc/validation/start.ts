@@ -1,4 +1,5 @@
 import type { IdPolicies, StartAttributes } from '../../history/commands.ts';
+import { isBatchJobs } from '../../batches/job-id.ts';
 import { isSchedules } from '../../schedules/schedule-id.ts';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/generated/lean/enums.ts';
 import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
@@ -72,6 +73,7 @@ export function startAttributes(
   if (isTooLong(request.workflowId, limits)) {
     throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/${limits.idBytesMax})`);
   }
+  if (isBatchJobs(request)) throw invalidArgument(`WorkflowId ${request.workflowId} is a batch job's.`);
   if (isSchedules(request)) throw invalidArgument(`WorkflowId ${request.workflowId} is a schedule's.`);
   const retryPolicy = checkedRetryPolicy(request.retryPolicy);
   checkBound('StartWorkflowExecutionRequest.workflow_start_delay', request.workflowStartDelayMs);

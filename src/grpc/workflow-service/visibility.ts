@@ -29,6 +29,7 @@ import {
   type ListArchivedWorkflowExecutionsRequest,
   type ListWorkflowExecutionsResponse,
 } from '../../wire/generated/lean/visibility_service.ts';
+import { decodeListBatchOperationsRequest, encodeListBatchOperationsResponse } from '../../wire/generated/lean/batch.ts';
 import {
   decodeCountSchedulesRequest,
   decodeListSchedulesRequest,
@@ -37,6 +38,7 @@ import {
   type ListSchedulesRequest,
   type ListSchedulesResponse,
 } from '../../wire/generated/lean/schedule.ts';
+import { batchesQuery, batchInfo } from '../batch/listed-batches.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -85,6 +87,10 @@ export function visibilityMethods(context: HandlerContext): readonly NamedMethod
     unary('CountSchedules', decodeCountSchedulesRequest, encodeCountSchedulesResponse, (request, call) =>
       lists.count(call, request, 'schedules'),
     ),
+    unary('ListBatchOperations', decodeListBatchOperationsRequest, encodeListBatchOperationsResponse, async (request, call) => {
+      const { executions, nextPageToken } = await lists.page(call, { ...request, query: batchesQuery });
+      return { operationInfo: executions.map(batchInfo), nextPageToken };
+    }),
     unary('GetSearchAttributes', decodeGetSearchAttributesRequest, encodeGetSearchAttributesResponse, () => searchAttributes(context)),
   ];
 }

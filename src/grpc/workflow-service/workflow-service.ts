@@ -29,6 +29,7 @@ const visibilityMethodNames = [
   'GetSearchAttributes',
   'ListSchedules',
   'CountSchedules',
+  'ListBatchOperations',
 ];
 
 const scheduleMethodNames = [
@@ -41,6 +42,7 @@ const scheduleMethodNames = [
 ];
 
 const workerMethodNames = ['RecordWorkerHeartbeat', 'ListWorkers', 'CountWorkers', 'DescribeWorker'];
+const batchMethodNames = ['StartBatchOperation', 'StopBatchOperation', 'DescribeBatchOperation'];
 
 /** Methods that are not listed here answer UNIMPLEMENTED in the transport's one wording. */
 export function workflowService(context: HandlerContext): Service {
@@ -64,6 +66,7 @@ export function workflowService(context: HandlerContext): Service {
       ...taskQueueMethods(context),
       ...loadedWhenCalled(workerMethodNames, async () => (await import('./workers.ts')).workerMethods(context)),
       ...loadedWhenCalled(scheduleMethodNames, async () => (await import('./schedules.ts')).scheduleMethods(context)),
+      ...loadedWhenCalled(batchMethodNames, async () => (await import('./batches.ts')).batchMethods(context)),
       ...loadedWhenCalled(visibilityMethodNames, async () => (await import('./visibility.ts')).visibilityMethods(context)),
     ]),
   };

@@ -2,7 +2,7 @@
  * The end of a run, whoever ends it: `decideClose` says whether it ends for good or another run goes on in its place. What it had pending
  * ends silently; children follow their parent close policy; a parent is told, unless another run goes on.
  */
-import { addEndOfRun } from './end-of-run.ts';
+import { addEndOfRun, addRetention } from './end-of-run.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { invokeCallbacks } from '../callback/attempt.ts';
@@ -43,6 +43,7 @@ export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): vo
   const { archetype } = run.run.start;
   switch (archetype) {
     case 'workflow':
+    case 'batch':
       return closeWorkflow(run, ending, meta);
     case 'schedule':
       // Nothing ends a schedule but its deletion.
@@ -136,6 +137,8 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
   const handedOn = goesOn || (next !== undefined && next.callbacks.length > 0);
   if (run.run.callbacks.length > 0 && !handedOn) invokeCallbacks(run);
+  // Of what a job has done its workflows tell.
+  else if (run.run.batch !== undefined) addRetention(run);
   else addEndOfRun(run);
   if (next === undefined) return;
   assert(next.key.runId !== '', 'the next run has an id');
@@ -175,6 +178,7 @@ function finishPendingTasks(run: RunDraft): void {
   finishWorkflowTaskTasks(run);
   run.finishTask(state.timeoutTaskId);
   run.finishTask(state.backoffTaskId);
+  if (state.batch !== undefined) run.finishTask(state.batch.stepTaskId);
   if (state.activities.size > 0) {
     for (const activity of state.activities.values()) {
       run.finishTask(activity.dispatchTaskId);

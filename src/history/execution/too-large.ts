@@ -39,6 +39,10 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'patchSchedule':
     case 'deleteSchedule':
     case 'describeSchedule':
+    case 'startBatch':
+    case 'stopBatch':
+    case 'describeBatch':
+    case 'batchStepped':
     case 'recordActionClosed':
     case 'queryWorkflow':
     case 'finishQueryDispatch':
@@ -100,7 +104,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
 function endRun(draft: Draft, command: HistoryCommand): boolean {
   const key = commandKey(command, draft.shard);
   const run = key === undefined ? undefined : findRun(draft.shard, key);
-  if (run === undefined || !isRunning(run) || run.schedule !== undefined) return false;
+  if (run === undefined || !isRunning(run) || run.start.archetype !== 'workflow') return false;
   terminateByServer(draft.open(run), reason);
   return true;
 }

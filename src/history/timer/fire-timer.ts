@@ -50,6 +50,7 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
       return fireScheduleWake(draft, task);
     case 'archiveExecution':
     case 'letterCheck':
+    case 'batchStep':
       // They run beside the shard.
       return;
     default:

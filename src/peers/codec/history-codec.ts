@@ -132,6 +132,9 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
   deleteSchedule: plain(41, 'deleteSchedule', wire.writeOfRun, wire.readOfRun),
   describeSchedule: plain(42, 'describeSchedule', wire.writeOfRun, wire.readOfRun),
+  startBatch: plain(44, 'startBatch', wire.writeStartBatch, wire.readStartBatch),
+  stopBatch: plain(45, 'stopBatch', wire.writeStopBatch, wire.readStopBatch),
+  describeBatch: plain(46, 'describeBatch', wire.writeOfRun, wire.readOfRun),
   recordActionClosed: {
     field: 43,
     write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeToWire(request.close) }),
@@ -360,6 +363,7 @@ const answerCodecs: KindCodecs<Answer> = {
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
   scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
   scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
+  batchDescription: plain(25, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
   workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };

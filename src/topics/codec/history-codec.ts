@@ -166,6 +166,8 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, runResetTo: fact };
     case 'scheduleChanged':
       return { ...noFact, afterEvents, scheduleChanged: fact };
+    case 'batchChanged':
+      return { ...noFact, afterEvents, batchChanged: fact };
     case 'scheduledBy':
       return { ...noFact, afterEvents, scheduledBy: fact.by };
     case 'runPutAside':
@@ -217,6 +219,7 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.runReset !== undefined) return { kind: 'runReset', ...wire.runReset };
   if (wire.runResetTo !== undefined) return { kind: 'runResetTo', ...wire.runResetTo };
   if (wire.scheduleChanged !== undefined) return { kind: 'scheduleChanged', ...wire.scheduleChanged };
+  if (wire.batchChanged !== undefined) return { kind: 'batchChanged', ...wire.batchChanged };
   if (wire.scheduledBy !== undefined) return { kind: 'scheduledBy', by: wire.scheduledBy };
   if (wire.runPutAside !== undefined) return { kind: 'runPutAside', ...wire.runPutAside };
   if (wire.runTakenBack !== undefined) return { kind: 'runTakenBack' };

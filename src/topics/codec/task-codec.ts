@@ -199,6 +199,8 @@ export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerT
       return { ...common, kind: timerKind.LETTER_CHECK };
     case 'scheduleWake':
       return { ...common, kind: timerKind.SCHEDULE_WAKE };
+    case 'batchStep':
+      return { ...common, kind: timerKind.BATCH_STEP };
     case 'callbackBackoff':
       return { ...common, kind: timerKind.CALLBACK_BACKOFF, callbackId: task.callbackId, stamp: task.stamp };
     default:
@@ -235,6 +237,8 @@ export function fromWireTimer(wire: journal.TimerTask, record: TaskRecord): Time
       return { ...common, kind: 'letterCheck' };
     case timerKind.SCHEDULE_WAKE:
       return { ...common, kind: 'scheduleWake' };
+    case timerKind.BATCH_STEP:
+      return { ...common, kind: 'batchStep' };
     case timerKind.CALLBACK_BACKOFF:
       return { ...common, kind: 'callbackBackoff', callbackId: wire.callbackId, stamp };
     default:

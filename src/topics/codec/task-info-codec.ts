@@ -153,6 +153,7 @@ function timerInfo(task: Exclude<TimerTask, { readonly kind: 'archiveExecution' 
     case 'retention':
     case 'letterCheck':
     case 'scheduleWake':
+    case 'batchStep':
       return common;
     case 'callbackBackoff':
       return { ...common, stamp: task.stamp };

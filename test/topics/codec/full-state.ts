@@ -201,6 +201,18 @@ export const fullSchedule: Run['schedule'] = {
 };
 export const fullScheduledBy: Run['scheduledBy'] = { schedule: { ...key, workflowId: 'schedule' }, startId: 22 };
 
+export const fullBatch: Run['batch'] = {
+  definition: bytes('definition'),
+  progress: {
+    steps: 1,
+    total: 2,
+    completed: 3,
+    failed: 4,
+    position: { listed: 5, after: { sortMs: timeMs + 6, startTimeMs: timeMs + 7, runId: 'last-run' } },
+  },
+  stepTaskId: 8,
+};
+
 export function fullRun(): Run {
   const activities: Run['activities'] = new Pending();
   const activityIds: Run['activityIds'] = new Pending();
@@ -291,6 +303,7 @@ export function fullRun(): Run {
     resetRunId: '',
     schedule: undefined,
     scheduledBy: undefined,
+    batch: undefined,
     callbacks: [
       {
         callbackId: '0-1-0',
@@ -390,6 +403,9 @@ export const scheduleTasks = [
   { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'completed', result: bytes('result') } },
   { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'terminated' }, sender },
 ] as const satisfies readonly PendingTask[];
+
+/** Likewise. */
+export const batchTasks = [{ kind: 'batchStep', ...timerTask }] as const satisfies readonly PendingTask[];
 
 /** Every kind of state schema 1, and each form that a kind has. */
 export const fullTasks: readonly PendingTask[] = [

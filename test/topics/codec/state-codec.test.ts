@@ -31,6 +31,7 @@ import {
   fullActivity,
   fullOperations,
   fullReset,
+  fullBatch,
   fullSchedule,
   fullScheduledBy,
   fullRun,
@@ -40,6 +41,7 @@ import {
   largeEvents,
   lastMessages,
   laterTasks,
+  batchTasks,
   scheduleTasks,
   pendingOf,
 } from './full-state.ts';
@@ -426,7 +428,9 @@ const decodeTask = (bytes: Uint8Array) => stateCodec.decodeTask(bytes);
 const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
   ['run', stateCodec.encodeRun(fullRun(), aside).state, decodeRun],
-  ...[...fullTasks, ...laterTasks, ...scheduleTasks].map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
+  ...[...fullTasks, ...laterTasks, ...scheduleTasks, ...batchTasks].map(
+    (task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const,
+  ),
   ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41, runsBehind: [] }), decodeCounters],
   ['counters with tasks', stateCodec.encodeCounters(handedOver), decodeCounters],
   ['counters with letters', stateCodec.encodeCounters(executedAgain), decodeCounters],
@@ -484,8 +488,8 @@ describe('bytes that cannot be what was written', () => {
     ['a run without a key', () => stateCodec.decodeRun(resealed(new Uint8Array(0))), 'Run.key is missing'],
     [
       'an archetype',
-      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, start: { ...message.start, archetype: 3 } }))),
-      'unknown archetype 3',
+      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, start: { ...message.start, archetype: 4 } }))),
+      'unknown archetype 4',
     ],
     [
       'a kind of workflow task',
@@ -605,6 +609,16 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(scheduleTasks.map((task) => stateCodec.encodeTask(task))).toEqual(taskRows);
   });
 
+  test('a batch job', () => {
+    const [row = new Uint8Array(0), ...taskRows] = golden('state-v5-batch');
+    expect(defaultsIn({ batch: fullBatch }, 'run')).toEqual([]);
+    const run = { ...fullRun(), batch: fullBatch };
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
+    expect(taskRows.map(decodeTask)).toEqual(batchTasks);
+    expect(batchTasks.map((task) => stateCodec.encodeTask(task))).toEqual(taskRows);
+  });
+
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
     expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
@@ -627,12 +641,15 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const later = ['run.activities.12.operations', 'run.activities.5.operations'];
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
+      'run.batch',
       ...['run.buffered.0.eventId', 'run.callbacks', 'run.reset', 'run.resetRunId', 'run.schedule', 'run.scheduledBy'],
       ...['run.startedWith', 'run.updates'],
     ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);
-    const kinds: { readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks | typeof scheduleTasks)[number]['kind']>]: true } = {
+    const kinds: {
+      readonly [Kind in Exclude<PendingTask['kind'], (typeof laterTasks | typeof scheduleTasks | typeof batchTasks)[number]['kind']>]: true;
+    } = {
       workflowTask: true,
       activityTask: true,
       startChild: true,

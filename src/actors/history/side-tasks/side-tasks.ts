@@ -24,24 +24,28 @@ export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
-type AnySideTask = ArchiveTask | LetterCheckTask;
+type AnySideTask = ArchiveTask | LetterCheckTask | BatchStepTask;
 
 /** Of a process, for one kind of task. */
 export type SideRunner<Task extends AnySideTask> = {
   readonly room: SideRoom;
   readonly placeOf: (task: Task) => SidePlace;
   readonly attemptMsMax: number;
-  /** What it throws is a failure. */
-  readonly attempt: (task: Task) => Promise<SideAnswer>;
+  /** The command of an attempt is given also when its task is over meanwhile; absent: nothing is. */
+  readonly answersWhenOver?: true;
+  /** What it throws is a failure. `isWanted`, now: the shard is ours, and the task pending. */
+  readonly attempt: (task: Task, isWanted: () => boolean) => Promise<SideAnswer>;
 };
 
 export type ArchiveTask = Extract<TimerTask, { readonly kind: 'archiveExecution' }>;
 export type LetterCheckTask = Extract<TimerTask, { readonly kind: 'letterCheck' }>;
+export type BatchStepTask = Extract<TimerTask, { readonly kind: 'batchStep' }>;
 
 /** Absent: such tasks fail, as those that this server cannot run. */
 export type SideRunners = {
   readonly archiveExecution?: SideRunner<ArchiveTask>;
   readonly letterCheck?: SideRunner<LetterCheckTask>;
+  readonly batchStep?: SideRunner<BatchStepTask>;
 };
 
 export type SideTasksOptions = {
@@ -64,7 +68,7 @@ export class SideTasks {
     this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
   }
 
-  /** `answered`: in the same tenure, and of a task that is pending still; else never. */
+  /** `answered`: in the same tenure, and of a task that is pending still, unless its runner says otherwise; else never. */
   run(task: AnySideTask, answered: (answer: SideAnswer) => void): void {
     const { runners } = this.#options;
     switch (task.kind) {
@@ -72,6 +76,8 @@ export class SideTasks {
         return this.#enter(task, runners.archiveExecution, answered);
       case 'letterCheck':
         return this.#enter(task, runners.letterCheck, answered);
+      case 'batchStep':
+        return this.#enter(task, runners.batchStep, answered);
       default:
         return unreachable(task);
     }
@@ -85,14 +91,15 @@ export class SideTasks {
       if (!this.#isWanted(task)) return;
       let isAnswered = false;
       const answer = (of: SideAnswer): void => {
-        if (!isAnswered && this.#isWanted(task)) answered(of);
+        const isHeard = this.#isWanted(task) || (runner.answersWhenOver === true && of.kind === 'done' && this.#options.tenure.active);
+        if (!isAnswered && isHeard) answered(of);
         isAnswered = true;
       };
       const timer = this.#options.clock.after(runner.attemptMsMax, () => {
         this.#tellHanging(task, place);
         answer(tooLong(runner.attemptMsMax));
       });
-      answer(await attemptOf(task, runner));
+      answer(await attemptOf(task, runner, () => this.#isWanted(task)));
       timer.cancel();
     });
   }
@@ -117,9 +124,13 @@ function tooLong(attemptMsMax: number): SideAnswer {
   return { kind: 'failed', failure: { kind: 'failed', by: 'dependency', error } };
 }
 
-async function attemptOf<Task extends AnySideTask>(task: Task, { attempt }: SideRunner<Task>): Promise<SideAnswer> {
+async function attemptOf<Task extends AnySideTask>(
+  task: Task,
+  { attempt }: SideRunner<Task>,
+  isWanted: () => boolean,
+): Promise<SideAnswer> {
   try {
-    return await attempt(task);
+    return await attempt(task, isWanted);
   } catch (error) {
     return { kind: 'failed', failure: thrownByTask(error) };
   }

@@ -1,6 +1,7 @@
 /** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
 import { LogError } from '../../../actors/log.ts';
 import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
+import type { Batch } from '../../../history/batch/batch-state.ts';
 import type { Callback } from '../../../history/callback/callback.ts';
 import type { ShownOfRun } from '../../../history/execution/summary.ts';
 import type { Schedule, ScheduledBy } from '../../../history/schedule/schedule-state.ts';
@@ -68,6 +69,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     resetRunId: run.resetRunId,
     schedule: run.schedule,
     scheduledBy: run.scheduledBy,
+    batch: run.batch,
     callbacks: run.callbacks,
     eventsLeftOut: nothing,
   };
@@ -110,6 +112,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     resetRunId: message.resetRunId,
     schedule: message.schedule && asCore<Schedule>(message.schedule),
     scheduledBy: message.scheduledBy && asCore<ScheduledBy>(message.scheduledBy),
+    batch: message.batch && asCore<Batch>(message.batch),
     callbacks: message.callbacks.length === 0 ? noCallbacks : message.callbacks.map(asCore<Callback>),
     signalRequestIds: pendingOf<string, RequestIdEntry>(message.signalRequestIds, ({ requestId }) => requestId),
     updates: pendingOf<string, WorkflowUpdate>(message.updates, ({ updateId }) => updateId),
@@ -137,7 +140,11 @@ export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
 
 // ── Start ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const archetypes: NumberOf<Archetype> = { workflow: state.Archetype.WORKFLOW, schedule: state.Archetype.SCHEDULE };
+const archetypes: NumberOf<Archetype> = {
+  workflow: state.Archetype.WORKFLOW,
+  schedule: state.Archetype.SCHEDULE,
+  batch: state.Archetype.BATCH,
+};
 
 function startToMessage({ key, start }: RunView): state.RunStart {
   const isRoot = start.root.runId === key.runId && start.root.workflowId === key.workflowId;

@@ -39,7 +39,7 @@ async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World
     },
   };
   const queueNumberOf = (category: Category) => (isFolded && category in queues ? numbers[category] : undefined);
-  const answer = await letterCheckRunner({ router, queueNumberOf, clock: systemClock }).attempt(task);
+  const answer = await letterCheckRunner({ router, queueNumberOf, clock: systemClock }).attempt(task, () => true);
   if (answer.kind !== 'done' || answer.command.kind !== 'letterChecked') return expect.unreachable();
   expect(answer.command.taskId).toBe(task.taskId);
   return answer.command.isOpen;

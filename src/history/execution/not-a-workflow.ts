@@ -1,15 +1,16 @@
-/** What is asked of workflows is not for schedules, whose runs are kept beside theirs under ids that no workflow has. */
+/** What is asked of workflows is not for schedules and batch jobs, whose runs are kept beside theirs under ids that no workflow has. */
+import { isBatchJobs } from '../../batches/job-id.ts';
 import { isSchedules } from '../../schedules/schedule-id.ts';
 import type { HistoryCommand } from '../commands.ts';
 import { reject, workflowNotFound } from '../reject.ts';
 import type { Rejected } from '../replies.ts';
 
 /** undefined: the command is decided as it is. */
-export function refusedForSchedule(command: HistoryCommand): Rejected | undefined {
+export function refusedAsNoWorkflow(command: HistoryCommand): Rejected | undefined {
   switch (command.kind) {
     // The edge refuses the id; a parent that asks for such a child gets none.
     case 'startWorkflow':
-      return isSchedules(command.key) ? reservedId(command.key.workflowId) : undefined;
+      return isNoWorkflows(command.key) ? reservedId(command.key.workflowId) : undefined;
     case 'signalWithStartWorkflow':
     case 'updateWorkflow':
     case 'pollUpdate':
@@ -26,13 +27,19 @@ export function refusedForSchedule(command: HistoryCommand): Rejected | undefine
     case 'unpauseActivity':
     case 'resetActivity':
     case 'updateActivityOptions':
-      return isSchedules(command.key) ? workflowNotFound(command.key) : undefined;
+      return isNoWorkflows(command.key) ? workflowNotFound(command.key) : undefined;
     default:
       return undefined;
   }
 }
 
+type Named = { readonly workflowId: string };
+
+function isNoWorkflows(key: Named): boolean {
+  return isSchedules(key) || isBatchJobs(key);
+}
+
 function reservedId(workflowId: string): Rejected {
-  const message = `the workflow id ${workflowId} is a schedule's`;
+  const message = `the workflow id ${workflowId} is a ${isSchedules({ workflowId }) ? 'schedule' : 'batch job'}'s`;
   return reject({ reason: 'already-started', message, startRequestId: '', runId: '', firstExecutionRunId: '' });
 }

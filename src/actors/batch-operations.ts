@@ -1,0 +1,51 @@
+/** What batch jobs do to workflows, as the shards that keep the jobs see it. The edge does it: by the very calls that clients make. */
+import type { BatchPosition } from '../batches/batch.ts';
+
+export type BatchTarget = { readonly workflowId: string; readonly runId: string };
+
+/** `after`: where a step that ends with this one goes on. */
+export type PlacedTarget = { readonly target: BatchTarget; readonly position: BatchPosition };
+
+export type BatchPage = { readonly targets: readonly PlacedTarget[]; readonly isLast: boolean };
+
+export type BatchJob = {
+  readonly namespaceId: string;
+  readonly namespace: string;
+  /** Of the job's own run: what it asks is known again by that. */
+  readonly runId: string;
+  /** temporal.api.workflowservice.v1.StartBatchOperationRequest */
+  readonly definition: Uint8Array;
+};
+
+export type BatchOutcome =
+  /** Also where the workflow is closed or gone: there is nothing left to do. */
+  | 'done'
+  /** No attempt will ever succeed. */
+  | 'failed'
+  | 'again';
+
+/** One job, opened for a step. What is asked for may throw BatchTrouble. */
+export interface BatchWork {
+  readonly perSecondMax: number;
+  readonly concurrencyMax: number;
+  /** How many it is about. */
+  count(): Promise<number>;
+  page(behind: BatchPosition, max: number): Promise<BatchPage>;
+  /** Never rejects. */
+  perform(target: BatchTarget): Promise<BatchOutcome>;
+}
+
+export interface BatchOperations {
+  open(job: BatchJob): BatchWork;
+}
+
+export class BatchTrouble extends Error {
+  override readonly name = 'BatchTrouble';
+  /** False: the job has failed, its query can be asked no more. */
+  readonly passes: boolean;
+
+  constructor(message: string, passes: boolean) {
+    super(message);
+    this.passes = passes;
+  }
+}

@@ -1,0 +1,15 @@
+/** Where a batch job is kept: under an id that no workflow has, so that a job and a workflow may share theirs. */
+
+const prefix = 'temporal-sys-batcher:';
+
+export function jobKeptAs(jobId: string): string {
+  return `${prefix}${jobId}`;
+}
+
+export function jobIdOf({ workflowId }: { readonly workflowId: string }): string {
+  return workflowId.slice(prefix.length);
+}
+
+export function isBatchJobs({ workflowId }: { readonly workflowId: string }): boolean {
+  return workflowId.startsWith(prefix);
+}

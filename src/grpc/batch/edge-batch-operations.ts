@@ -1,0 +1,185 @@
+/**
+ * Batch jobs at the edge: pages of their queries, and their operations, each as the call that a client would make, with all its checks.
+ *
+ *     BatchSteps (src/actors/history/side-tasks) ─▶ page ─▶ rows of List, in its order, behind the last one
+ *                                                ─▶ perform ─▶ operationRequest ─▶ the method of WorkflowService ─▶ the workflow's shard
+ */
+import {
+  type BatchJob,
+  type BatchOperations,
+  type BatchOutcome,
+  type BatchPage,
+  type BatchTarget,
+  BatchTrouble,
+  type BatchWork,
+} from '../../actors/batch-operations.ts';
+import type { BatchPosition } from '../../batches/batch.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
+import { assert } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { OPEN_SORT_MS } from '../../visibility/row.ts';
+import { decodeStartBatchOperationRequest, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { statusCode, type StatusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import type { Call, Service } from '../transport/call.ts';
+import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
+import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
+import { batchQuery } from './batch-query.ts';
+import { operationRequest, type Prepared } from './batch-requests.ts';
+import { resetPoint, resetTarget } from './reset-point.ts';
+
+const operationMsMax = 30_000;
+
+export class EdgeBatchOperations implements BatchOperations {
+  readonly #context: HandlerContext;
+  readonly #service: Service;
+  readonly #queries: VisibilityQueries;
+
+  constructor(context: HandlerContext, service: Service) {
+    this.#context = context;
+    this.#service = service;
+    this.#queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
+  }
+
+  open(job: BatchJob): BatchWork {
+    const namespace = this.#context.ports.cluster.namespaceById(job.namespaceId);
+    if (namespace === undefined || namespace.state === 'deleted')
+      throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, true);
+    return new EdgeBatchWork({ context: this.#context, service: this.#service, queries: this.#queries, namespace, job });
+  }
+}
+
+type Parts = {
+  readonly context: HandlerContext;
+  readonly service: Service;
+  readonly queries: VisibilityQueries;
+  readonly namespace: Namespace;
+  readonly job: BatchJob;
+};
+
+class EdgeBatchWork implements BatchWork {
+  readonly perSecondMax: number;
+  readonly concurrencyMax: number;
+  readonly #parts: Parts;
+  readonly #request: StartBatchOperationRequest;
+  readonly #prepared: Prepared;
+
+  constructor(parts: Parts) {
+    const { context, namespace, job } = parts;
+    this.#parts = parts;
+    this.#request = decodeStartBatchOperationRequest(job.definition, ownLimits);
+    const operation = operationOf(this.#request);
+    assert(operation !== undefined, 'a job has an operation');
+    this.#prepared = { operation, namespace: namespace.name, runId: job.runId, reason: this.#request.reason };
+    const { perSecondMax, concurrencyMax } = context.ports.batchSettings(namespace.name);
+    const asked = this.#request.maxOperationsPerSecond;
+    this.perSecondMax = asked > 0 ? Math.min(asked, perSecondMax) : perSecondMax;
+    this.concurrencyMax = concurrencyMax;
+  }
+
+  async count(): Promise<number> {
+    const listed = executionsOf(this.#request);
+    if (listed.length > 0) return listed.length;
+    const { queries, namespace, context } = this.#parts;
+    const condition = this.#condition();
+    const counts = await this.#asked(() =>
+      queries.run(this.#call('count'), namespace.id, (asked) =>
+        context.ports.visibility.count({ namespaceId: namespace.id, condition, byStatus: false, asked }),
+      ),
+    );
+    return counts.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  async page(behind: BatchPosition, max: number): Promise<BatchPage> {
+    const listed = executionsOf(this.#request);
+    if (listed.length > 0) {
+      const targets = listed.slice(behind.listed, behind.listed + max).map(({ businessId: workflowId, runId }, index) => ({
+        target: { workflowId, runId },
+        position: { listed: behind.listed + index + 1, after: undefined },
+      }));
+      return { targets, isLast: behind.listed + max >= listed.length };
+    }
+    const { queries, namespace, context } = this.#parts;
+    const query = { namespaceId: namespace.id, condition: this.#condition(), after: behind.after, max };
+    const { rows } = await this.#asked(() =>
+      queries.run(this.#call('list'), namespace.id, (asked) => context.ports.visibility.list({ ...query, asked })),
+    );
+    const targets = rows.map(({ workflowId, runId, startTimeMs, closeTimeMs: sortMs = OPEN_SORT_MS }) => ({
+      target: { workflowId, runId },
+      position: { listed: 0, after: { sortMs, startTimeMs, runId } },
+    }));
+    return { targets, isLast: rows.length < max };
+  }
+
+  async perform(target: BatchTarget): Promise<BatchOutcome> {
+    const { context, service, job } = this.#parts;
+    try {
+      const { operation } = this.#prepared;
+      const call = this.#call(operation.kind);
+      const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
+      const key = { namespaceId: job.namespaceId, ...target };
+      const resetTo = resetsTo === undefined ? 0 : await resetPoint(context, call, key, resetsTo);
+      const { method, bytes } = operationRequest(this.#prepared, target, resetTo);
+      const found = service.methods.get(method);
+      assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
+      await found.handle(bytes, call);
+      return 'done';
+    } catch (error) {
+      if (error instanceof StatusError) return outcomeOf(error.code);
+      const { workflowId, runId } = target;
+      const fields = { namespaceId: job.namespaceId, workflowId, runId, error: error instanceof Error ? error : String(error) };
+      context.ports.logger.error('an operation of a batch job has failed by a bug', fields);
+      return 'failed';
+    }
+  }
+
+  #condition() {
+    const { namespace } = this.#parts;
+    const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#prepared.operation));
+    // An attribute was removed since the start.
+    if (query.kind === 'invalid') throw new BatchTrouble(`invalid visibility query: ${query.message}`, false);
+    return query.condition;
+  }
+
+  async #asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof StatusError) throw new BatchTrouble(errorText(error), error.code !== statusCode.invalidArgument);
+      throw error;
+    }
+  }
+
+  /** Nobody waits at its other end. */
+  #call(method: string): Call {
+    return {
+      path: `/perdure.batch/${method}`,
+      service: 'perdure.batch',
+      method,
+      peer: '',
+      deadlineMs: this.#parts.context.monoMs() + operationMsMax,
+      cancelled: false,
+      notes: { namespace: '', oversized: '', waitsForEvents: false },
+      header: () => '',
+      onCancel: () => {},
+    };
+  }
+}
+
+/** What another attempt may mend is tried again; a workflow that is closed or gone wants nothing done. */
+function outcomeOf(code: StatusCode): BatchOutcome {
+  switch (code) {
+    case statusCode.notFound:
+      return 'done';
+    case statusCode.unavailable:
+    case statusCode.resourceExhausted:
+    case statusCode.deadlineExceeded:
+    case statusCode.aborted:
+    case statusCode.cancelled:
+      return 'again';
+    default:
+      return 'failed';
+  }
+}

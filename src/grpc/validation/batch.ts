@@ -1,0 +1,102 @@
+/** What a batch job may be, in Temporal's order and words. */
+import type { BatchOperation } from '../batch/batch-definition.ts';
+import { operationOf } from '../batch/batch-definition.ts';
+import { resetTarget } from '../batch/reset-point.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type {
+  BatchOperationReset,
+  BatchOperationResetActivities,
+  BatchOperationUnpauseActivities,
+  BatchOperationUpdateActivityOptions,
+  StartBatchOperationRequest,
+} from '../../wire/generated/lean/batch.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { checkBound } from './bounds.ts';
+
+const requestType = '*workflowservice.StartBatchOperationRequest_';
+
+export function checkedOperation(request: StartBatchOperationRequest): BatchOperation {
+  checkNotOfActivities(request);
+  const operation = operationOf(request);
+  const { visibilityQuery, executions, targetExecutions, reason, jobId } = request;
+  const selectors = [visibilityQuery, executions, targetExecutions].filter(({ length }) => length > 0).length;
+  if (operation === undefined || reason === '' || selectors === 0) {
+    throw invalidArgument(
+      'must provide required parameters: BatchType,Reason,Namespace, AND one of (Query OR Executions OR TargetExecutions)',
+    );
+  }
+  if (jobId === '') throw invalidArgument('JobId is not set on request.');
+  if (selectors > 1) throw invalidArgument('visibility query, executions, and target executions are mutually exclusive');
+  for (const { type } of targetExecutions) checkBound('Execution.type', type);
+  checkBound('StartBatchOperationRequest.max_operations_per_second', request.maxOperationsPerSecond);
+  checkOperation(operation);
+  return operation;
+}
+
+/** Those that stand alone, which this server does not have. */
+function checkNotOfActivities(request: StartBatchOperationRequest): void {
+  const { cancelActivitiesOperation, terminateActivitiesOperation, deleteActivitiesOperation } = request;
+  const name =
+    (terminateActivitiesOperation && 'TerminateActivitiesOperation') ??
+    (deleteActivitiesOperation && 'DeleteActivitiesOperation') ??
+    (cancelActivitiesOperation && 'CancelActivitiesOperation');
+  if (name !== undefined) throw invalidArgument(`The operation type ${requestType}${name} is not supported for this namespace`);
+}
+
+function checkOperation(operation: BatchOperation): void {
+  switch (operation.kind) {
+    case 'terminate':
+    case 'cancel':
+    case 'delete':
+      return;
+    case 'signal':
+      if (operation.of.signal === '') throw invalidArgument('must provide signal name');
+      return;
+    case 'reset':
+      return checkReset(operation.of);
+    case 'update_options':
+      throw notBuilt('update_workflow_options_operation of StartBatchOperation');
+    case 'unpause_activities':
+      checkBound('BatchOperationUnpauseActivities.jitter', operation.of.jitterMs);
+      return checkActivities(operation.of, 'activity filter must be set');
+    case 'reset_activities':
+      checkBound('BatchOperationResetActivities.jitter', operation.of.jitterMs);
+      return checkActivities(operation.of, 'must provide ActivityType or MatchAll');
+    case 'update_activity_options':
+      return checkActivityOptions(operation.of);
+    default:
+      return unreachable(operation);
+  }
+}
+
+function checkReset(reset: BatchOperationReset): void {
+  const { options, resetType, postResetOperations } = reset;
+  if (postResetOperations.length > 0) throw notBuilt('post_reset_operations of BatchOperationReset');
+  if (options === undefined) {
+    checkBound('BatchOperationReset.reset_type', resetType);
+    checkBound('BatchOperationReset.reset_reapply_type', reset.resetReapplyType);
+    return;
+  }
+  if (options.buildId !== undefined) throw notBuilt('build_id of ResetOptions');
+  if (resetTarget(reset) === undefined) throw invalidArgument('batch reset missing target');
+  if (options.workflowTaskId !== undefined) checkBound('ResetOptions.workflow_task_id', options.workflowTaskId);
+  checkBound('ResetOptions.reset_reapply_type', options.resetReapplyType);
+  for (const type of options.resetReapplyExcludeTypes) checkBound('ResetOptions.reset_reapply_exclude_types', type);
+}
+
+type OfActivities = BatchOperationUnpauseActivities | BatchOperationResetActivities | BatchOperationUpdateActivityOptions;
+
+const neither = 'Either activity type must be set, or match all should be set to true';
+
+function checkActivities({ type, matchAll }: OfActivities, unset: string): void {
+  if (type === undefined && matchAll === undefined) throw invalidArgument(unset);
+  if (type === '' || matchAll === false) throw invalidArgument(neither);
+}
+
+function checkActivityOptions(operation: BatchOperationUpdateActivityOptions): void {
+  const { activityOptions, restoreOriginal } = operation;
+  if (activityOptions !== undefined && restoreOriginal) throw invalidArgument('cannot set both activity options and restore original');
+  if (activityOptions === undefined && !restoreOriginal)
+    throw invalidArgument('Either activity type must be set, or restore original should be set to true');
+  checkActivities(operation, neither);
+}

@@ -1,0 +1,158 @@
+/**
+ * What is asked of batch jobs, and how they get on.
+ *
+ *     startBatch ─▶ batchStep, due at once ─▶ a step beside the shard (src/actors/history/side-tasks/batch-steps.ts) ─▶ batchStepped ─┐
+ *                        ▲                                                                                                            │
+ *                        └──────────────── the next one, after a pause ───────────────────────────────────────────────────────────────┤
+ *     stopBatch ─▶ terminated                                                                             completed, failed ◀─────────┘
+ *
+ * A job that has ended is kept as closed workflows are, and found for as long.
+ */
+import { jobIdOf } from '../../batches/job-id.ts';
+import { type AfterStep, newBatch, stepped } from '../../batches/batch.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type { RoomForRuns, RunKey } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { beginRun } from '../execution/begin-run.ts';
+import { decideClose } from '../execution/close.ts';
+import { taskQueueKind } from '../generated/enums.ts';
+import { endRunLetter } from '../redrive/redrive.ts';
+import { findRun, isRejected, reject, workflowClosed, workflowNotFound } from '../reject.ts';
+import type { HistoryReply, Rejected } from '../replies.ts';
+import { isRunning, type RunView, type ShardView } from '../state.ts';
+import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from './batch-commands.ts';
+import type { Batch } from './batch-state.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+export function startBatch(draft: Draft, command: StartBatch & RoomForRuns): HistoryReply {
+  const earlier = findRun(draft.shard, { ...command.key, runId: '' });
+  if (earlier !== undefined) {
+    return reject({
+      reason: 'already-started',
+      message: alreadyThere(earlier),
+      startRequestId: '',
+      runId: earlier.key.runId,
+      firstExecutionRunId: earlier.start.firstRunId,
+    });
+  }
+  if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });
+  const run = begin(draft, command);
+  run.addFact({ kind: 'batchChanged', definition: command.definition, progress: newBatch(command.total) });
+  goOn(run, 0);
+  return done;
+}
+
+/** As Temporal says it, whose jobs are workflows. */
+function alreadyThere(run: RunView): string {
+  const ids = `WorkflowId: ${jobIdOf(run.key)}, RunId: ${run.key.runId}.`;
+  if (isRunning(run)) return `Workflow execution is already running. ${ids}`;
+  return `Workflow execution already finished. ${ids} Workflow Id reuse policy: reject duplicate workflow Id.`;
+}
+
+/** As Temporal names it; no worker ever hears of it. */
+const batchWorkflowType = 'temporal-sys-batch-workflow-protobuf';
+
+function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchAttributes, retentionMs }: StartBatch): RunDraft {
+  return beginRun(draft, {
+    key: { ...key, runId: newRunId },
+    namespace,
+    requestId: '',
+    retentionMs,
+    workflowType: batchWorkflowType,
+    taskQueue: { name: '', kind: taskQueueKind.normal, normalName: '' },
+    input: undefined,
+    header: undefined,
+    memo,
+    searchAttributes,
+    priority: undefined,
+    identity,
+    executionTimeoutMs: 0,
+    runTimeoutMs: 0,
+    taskTimeoutMs: 0,
+    executionExpirationMs: 0,
+    backoffMs: 0,
+    retryPolicy: undefined,
+    cronSchedule: '',
+    attempt: 1,
+    firstRunId: newRunId,
+    continuedRunId: '',
+    initiator: 0,
+    lastCompletionResult: undefined,
+    continuedFailure: undefined,
+    parent: undefined,
+    root: undefined,
+    callbacks: [],
+    scheduledBy: undefined,
+    meta: {},
+  });
+}
+
+export function stopBatch(draft: Draft, { key, reason, identity }: StopBatch): HistoryReply {
+  const found = findBatch(draft.shard, key);
+  if (isRejected(found)) return found;
+  if (!isRunning(found)) return workflowClosed;
+  decideClose(draft.open(found), { kind: 'terminated', reason, details: undefined, identity, links: [] });
+  return done;
+}
+
+export function describeBatch(draft: Draft, { key }: DescribeBatch): HistoryReply {
+  const found = findBatch(draft.shard, key);
+  if (isRejected(found)) return found;
+  const { namespace, batch, status, start, closeTimeMs } = found;
+  const { definition, progress } = batch;
+  const times = { startTimeMs: start.startTimeMs, closeTimeMs: isRunning(found) ? 0 : closeTimeMs };
+  return { kind: 'batchDescription', key: found.key, namespace, definition, progress, status, ...times };
+}
+
+/** A job that was stopped in the middle of a step has what that step did counted, and does no other. */
+export function batchStepped(draft: Draft, { key, taskId, step }: BatchStepped): HistoryReply {
+  const found = findBatch(draft.shard, key);
+  if (isRejected(found) || found.batch.stepTaskId !== taskId) return done;
+  const progress = stepped(found.batch.progress, step);
+  if (progress === undefined) return done;
+  const run = draft.open(found);
+  const isOpen = isRunning(found);
+  run.addFact({ kind: 'batchChanged', definition: undefined, progress });
+  if (isOpen) {
+    run.finishTask(taskId);
+    follow(run, step.next);
+  }
+  endRunLetter(draft, taskId);
+  return done;
+}
+
+function follow(run: RunDraft, next: AfterStep): void {
+  const { draft } = run;
+  switch (next.kind) {
+    case 'goesOn':
+      return goOn(run, next.pauseMs);
+    case 'completed':
+      return decideClose(run, { kind: 'completed', result: undefined, completedEventId: 0, newRunId: '' });
+    case 'failed': {
+      const { message } = next;
+      const facts = { kind: 'application', type: 'BatchOperationFailed', nonRetryable: true, nextRetryDelayMs: 0, message } as const;
+      const info = { kind: 'application', type: facts.type, nonRetryable: true } as const;
+      const bytes = draft.wire.encodeFailure({ message, cause: undefined, info });
+      return decideClose(run, { kind: 'failed', failure: { facts, bytes }, completedEventId: 0, newRunId: '' });
+    }
+    default:
+      return unreachable(next);
+  }
+}
+
+function goOn(run: RunDraft, pauseMs: number): void {
+  const { draft } = run;
+  run.addTask({ kind: 'batchStep', taskId: draft.nextTaskId(), fireTimeMs: draft.nowMs + pauseMs, key: run.run.key });
+}
+
+type BatchRun = RunView & { readonly batch: Batch };
+
+function findBatch(shard: ShardView, key: RunKey): BatchRun | Rejected {
+  const run = findRun(shard, key);
+  return run !== undefined && isBatch(run) ? run : workflowNotFound({ ...key, workflowId: jobIdOf(key) });
+}
+
+function isBatch(run: RunView): run is BatchRun {
+  return run.batch !== undefined;
+}

@@ -1,0 +1,253 @@
+/** Batch jobs at the edge, in front of a shard: what is taken and shown, what is refused without a trace, and what is done to workflows for them. */
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { BatchJob, BatchTrouble } from '../../src/actors/batch-operations.ts';
+import { newBatch } from '../../src/batches/batch.ts';
+import type { HistoryRequest } from '../../src/history/commands.ts';
+import { emptyStartBatchOperationRequest, encodeStartBatchOperationRequest } from '../../src/wire/generated/lean/batch.ts';
+import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
+import { ShardUnderTest } from '../history/shard-under-test.ts';
+import { visibilityRow as aRow } from '../contract/database/samples.ts';
+import { type Bench, openBench } from './frontend-bench.ts';
+
+type Plain = Readonly<Record<string, unknown>>;
+
+let bench: Bench;
+let shard: ShardUnderTest;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+beforeEach(() => {
+  shard = new ShardUnderTest();
+  bench.stub.rows = [];
+  bench.stub.historyCommands.length = 0;
+  bench.stub.answers.history = (command) => shard.ask(command as HistoryRequest & { kind: 'describeBatch' }) ?? 'never';
+});
+
+const wire = 'temporal.api.workflowservice.v1.';
+
+function encoded(method: string, fields: Plain): Uint8Array {
+  return encodeMessage(messageType(`${wire}${method}Request`), { namespace: 'default', ...fields });
+}
+
+async function call(method: string, fields: Plain): Promise<Plain> {
+  const type = messageType(`${wire}${method}Response`);
+  const answer = await bench.client.call(method, encoded(method, fields));
+  return type.toObject(type.decode(answer), { longs: Number, enums: String, bytes: Array }) as Plain;
+}
+
+async function refusal(fields: Plain, method = 'StartBatchOperation') {
+  const { code, details } = await bench.client.refusal(method, encoded(method, fields));
+  expect(bench.stub.historyCommands.filter(({ kind }) => kind === 'startBatch')).toEqual([]);
+  return [code, details];
+}
+
+const job = { jobId: 'job', reason: 'cleaning up', visibilityQuery: `WorkflowType = 'Report'`, terminationOperation: { identity: 'me' } };
+const without = { ...job, terminationOperation: undefined };
+
+describe('a job', () => {
+  test('is described by what it was asked, and how far it is', async () => {
+    expect(await call('StartBatchOperation', job)).toEqual({});
+    shard.fireDueTimers();
+    expect(await call('DescribeBatchOperation', { jobId: 'job' })).toMatchObject({
+      ...{ jobId: 'job', operationType: 'BATCH_OPERATION_TYPE_TERMINATE_WORKFLOW', state: 'BATCH_OPERATION_STATE_RUNNING' },
+      ...{ totalOperationCount: 4, identity: 'me', reason: 'cleaning up', query: job.visibilityQuery },
+    });
+    for (let step = 0; step < 3; step++) shard.fireNextTimer();
+    const done = await call('DescribeBatchOperation', { jobId: 'job' });
+    expect(done).toMatchObject({ state: 'BATCH_OPERATION_STATE_COMPLETED', completeOperationCount: 3, failureOperationCount: 3 });
+    expect(done['closeTime']).toBeDefined();
+  });
+
+  test('over a list knows at once how many there are', async () => {
+    const executions = [{ workflowId: 'w1' }, { workflowId: 'w2', runId: '00000000-0000-4000-8000-000000000001' }];
+    await call('StartBatchOperation', { ...job, visibilityQuery: '', executions });
+    expect(await call('DescribeBatchOperation', { jobId: 'job' })).toMatchObject({
+      totalOperationCount: 2,
+      executions: executions.map(({ workflowId: businessId, ...rest }) => ({ type: 'EXECUTION_TYPE_WORKFLOW', businessId, ...rest })),
+    });
+  });
+
+  test('that is stopped has failed, as Temporal says', async () => {
+    await call('StartBatchOperation', job);
+    expect(await call('StopBatchOperation', { jobId: 'job', reason: 'enough', identity: 'me' })).toEqual({});
+    expect(await call('DescribeBatchOperation', { jobId: 'job' })).toMatchObject({ state: 'BATCH_OPERATION_STATE_FAILED' });
+    const again = encoded('StopBatchOperation', { jobId: 'job', reason: 'enough' });
+    expect(await bench.client.refusal('StopBatchOperation', again)).toMatchObject({ code: codes.NOT_FOUND });
+  });
+
+  test('is listed by its id and type', async () => {
+    await call('StartBatchOperation', job);
+    const started = bench.stub.historyCommands.find((command) => command.kind === 'startBatch');
+    if (started?.kind !== 'startBatch') return expect.unreachable();
+    const { memo, key } = started;
+    const slots = new Map([['TemporalNamespaceDivision', 'TemporalBatcher']]);
+    bench.stub.rows = [aRow({ namespaceId: 'default-id', workflowId: key.workflowId, status: 1, memo, slots })];
+    expect(await call('ListBatchOperations', {})).toMatchObject({
+      operationInfo: [{ jobId: 'job', state: 'BATCH_OPERATION_STATE_RUNNING', operationType: 'BATCH_OPERATION_TYPE_TERMINATE_WORKFLOW' }],
+    });
+    expect(await call('ListWorkflowExecutions', {})).toEqual({});
+    // While it runs there may be no other.
+    bench.stub.historyCommands.length = 0;
+    expect(await refusal({ ...job, jobId: 'other' })).toEqual([codes.RESOURCE_EXHAUSTED, 'Max concurrent batch operations is reached']);
+  });
+});
+
+describe('what is no job', () => {
+  const required = 'must provide required parameters: BatchType,Reason,Namespace, AND one of (Query OR Executions OR TargetExecutions)';
+  test.each<[string, Plain, string]>([
+    ['nothing to do', without, required],
+    ['no reason', { ...job, reason: '' }, required],
+    ['nobody to do it to', { ...job, visibilityQuery: '' }, required],
+    ['no id', { ...job, jobId: '' }, 'JobId is not set on request.'],
+    [
+      'a query and a list',
+      { ...job, executions: [{ workflowId: 'w' }] },
+      'visibility query, executions, and target executions are mutually exclusive',
+    ],
+    ['no name of a signal', { ...without, signalOperation: {} }, 'must provide signal name'],
+    ['no workflow task', { ...without, resetOperation: {} }, 'unknown batch reset type Unspecified'],
+    ['options without one', { ...without, resetOperation: { options: {} } }, 'batch reset missing target'],
+    ['no activities', { ...without, unpauseActivitiesOperation: {} }, 'activity filter must be set'],
+    ['no activities to reset', { ...without, resetActivitiesOperation: {} }, 'must provide ActivityType or MatchAll'],
+    [
+      'an empty type of activity',
+      { ...without, resetActivitiesOperation: { type: '' } },
+      'Either activity type must be set, or match all should be set to true',
+    ],
+    [
+      'no options of activities',
+      { ...without, updateActivityOptionsOperation: { matchAll: true } },
+      'Either activity type must be set, or restore original should be set to true',
+    ],
+    ['a query that is none', { ...job, visibilityQuery: 'WorkflowType =' }, 'invalid visibility query: syntax error at position 42'],
+    ['a query by what nobody knows', { ...job, visibilityQuery: `Nope = 'x'` }, 'invalid visibility query: invalid search attribute: Nope'],
+    [
+      'activities that stand alone',
+      { ...without, cancelActivitiesOperation: {} },
+      'The operation type *workflowservice.StartBatchOperationRequest_CancelActivitiesOperation is not supported for this namespace',
+    ],
+    [
+      'a list that is too long',
+      { ...job, visibilityQuery: '', executions: Array.from({ length: 1_001 }, () => ({ workflowId: 'w' })) },
+      'a batch operation takes at most 1000 executions, and 1001 are listed',
+    ],
+    [
+      'executions that are no workflows',
+      { ...job, visibilityQuery: '', targetExecutions: [{ type: 2, businessId: 'a' }] },
+      'target_executions has type 2, but the operation requires Workflow',
+    ],
+  ])('%s', async (_, fields, message) => {
+    expect(await refusal(fields)).toEqual([codes.INVALID_ARGUMENT, message]);
+  });
+
+  test.each<[string, Plain, string]>([
+    ['a build id', { ...without, resetOperation: { options: { buildId: 'b' } } }, 'build_id of ResetOptions'],
+    [
+      'options of workflows',
+      { ...without, updateWorkflowOptionsOperation: {} },
+      'update_workflow_options_operation of StartBatchOperation',
+    ],
+  ])('not yet: %s', async (_, fields, what) => {
+    expect(await refusal(fields)).toEqual([codes.UNIMPLEMENTED, `${what} is not supported by this server yet`]);
+  });
+
+  test('nobody knows of it', async () => {
+    for (const method of ['DescribeBatchOperation', 'StopBatchOperation']) {
+      expect(await refusal({ jobId: 'none', reason: 'r' }, method)).toEqual([codes.NOT_FOUND, 'workflow not found for ID: none']);
+    }
+  });
+
+  test('a workflow cannot have the id that a job is kept under', async () => {
+    const start = { workflowId: 'temporal-sys-batcher:x', workflowType: { name: 't' }, taskQueue: { name: 'q' }, requestId: 'r' };
+    expect(await refusal(start, 'StartWorkflowExecution')).toEqual([
+      codes.INVALID_ARGUMENT,
+      `WorkflowId temporal-sys-batcher:x is a batch job's.`,
+    ]);
+  });
+});
+
+describe('what is done for a job', () => {
+  const nowhere = newBatch(0).position;
+
+  async function opened(change: Partial<Parameters<typeof encodeStartBatchOperationRequest>[0]>) {
+    const definition = encodeStartBatchOperationRequest({ ...emptyStartBatchOperationRequest(), reason: 'cleaning up', ...change });
+    const about: BatchJob = { namespaceId: 'default-id', namespace: 'default', runId: 'job-run', definition };
+    return (await bench.frontend.batchOperations()).open(about);
+  }
+
+  const terminates = { terminationOperation: { details: undefined, identity: 'me' } };
+  const target = { workflowId: 'w', runId: '00000000-0000-4000-8000-000000000001' };
+
+  test('its query is read by pages, in the order of List, and of open workflows alone', async () => {
+    bench.stub.rows = [1, 2, 3, 2, 1].map((status, index) =>
+      aRow({
+        namespaceId: 'default-id',
+        workflowType: 'Report',
+        workflowId: `w${index}`,
+        runId: `run-${index}`,
+        startTimeMs: index,
+        status,
+      }),
+    );
+    const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` });
+    expect(await work.count()).toBe(2);
+    const first = await work.page(nowhere, 1);
+    expect([first.targets.map((one) => one.target.workflowId), first.isLast]).toEqual([['w4'], false]);
+    const second = await work.page(first.targets[0]?.position ?? nowhere, 5);
+    expect([second.targets.map((one) => one.target.workflowId), second.isLast]).toEqual([['w0'], true]);
+    const deletes = await opened({ deletionOperation: { identity: '' }, visibilityQuery: `WorkflowType = 'Report'` });
+    expect(await deletes.count()).toBe(5);
+  });
+
+  test('its rate is what it asks for, and no more than the server lets it', async () => {
+    for (const [asked, expected] of [
+      [0, 50],
+      [7.5, 7.5],
+      [1_000, 50],
+      [NaN, 50],
+      [-1, 50],
+    ] as const) {
+      const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'`, maxOperationsPerSecond: asked });
+      expect([asked, work.perSecondMax]).toEqual([asked, expected]);
+    }
+  });
+
+  test('a query that has become invalid ends it', async () => {
+    const work = await opened({ ...terminates, visibilityQuery: `Nope = 'x'` });
+    await expect(work.count()).rejects.toMatchObject({ passes: false } satisfies Partial<BatchTrouble>);
+  });
+
+  test('each operation is the request of a client, with an id that is the same when it is sent again', async () => {
+    bench.stub.answers.history = () => ({ kind: 'signaled', runId: target.runId });
+    const signals = await opened({
+      signalOperation: { signal: 'go', input: undefined, header: undefined, identity: 'me' },
+      executions: [target],
+    });
+    expect([await signals.perform(target), await signals.perform(target)]).toEqual(['done', 'done']);
+    const sent = bench.stub.historyCommands.map((command) => (command.kind === 'signalWorkflow' ? command.signal : undefined));
+    expect(sent[0]).toMatchObject({ signalName: 'go', identity: 'me' });
+    expect(sent[0]?.requestId).toHaveLength(36);
+    expect(sent[1]?.requestId).toBe(sent[0]?.requestId);
+    await signals.perform({ ...target, workflowId: 'another' });
+    const last = bench.stub.historyCommands.at(-1);
+    expect(last?.kind === 'signalWorkflow' && last.signal.requestId).not.toBe(sent[0]?.requestId);
+  });
+
+  test.each([
+    ['workflow-closed', 'done'],
+    ['workflow-not-found', 'done'],
+    ['busy-workflow', 'again'],
+    ['invalid-argument', 'failed'],
+    ['failed-precondition', 'failed'],
+  ] as const)('a refusal by %s: %s', async (reason, outcome) => {
+    bench.stub.answers.history = () => ({ kind: 'rejected', rejection: { reason, message: 'm' } });
+    expect(await (await opened({ ...terminates, executions: [target] })).perform(target)).toBe(outcome);
+  });
+
+  test('a shard that is not served is asked again', async () => {
+    bench.stub.answers.history = () => ({ kind: 'unavailable', message: 'moving' });
+    expect(await (await opened({ ...terminates, executions: [target] })).perform(target)).toBe('again');
+  });
+});
