@@ -84,6 +84,18 @@ describe('what is shown of a schedule', () => {
     expect(Object.keys((searchAttributes as { indexedFields: object }).indexedFields)).toEqual(['CustomKeyword']);
   });
 
+  test('the types of the search attributes that its workflows get: whoever set them may not have known', async () => {
+    const payload = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('"x"') };
+    await create({ action: { startWorkflow: { ...workflow, searchAttributes: { indexedFields: { CustomKeyword: payload } } } } });
+    expect(await call('DescribeSchedule', {})).toMatchObject({
+      schedule: {
+        action: {
+          startWorkflow: { searchAttributes: { indexedFields: { CustomKeyword: { metadata: { type: [...Buffer.from('Keyword')] } } } } },
+        },
+      },
+    });
+  });
+
   test('times that match, behind the first up to the last', async () => {
     await create();
     const startTime = { seconds: 1_700_002_800 };

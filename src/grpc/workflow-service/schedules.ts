@@ -40,9 +40,9 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { Turns } from '../turns.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkLength, checkMemo } from '../validation/lengths.ts';
+import { checkLength, checkMemo, type EdgeLimits } from '../validation/lengths.ts';
 import { checkedPatch, checkedSchedule, checkWorkflowIdLength } from '../validation/schedule.ts';
-import { checkSearchAttributes, withTypes } from '../validation/search-attributes.ts';
+import { checkSearchAttributes, withTypes, type DefinedAttributes } from '../validation/search-attributes.ts';
 import { withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** Schedules, but for their lists (visibility.ts). */
@@ -142,14 +142,26 @@ async function patch(context: HandlerContext, request: PatchScheduleRequest, cal
 
 async function describe(context: HandlerContext, request: DescribeScheduleRequest, call: Call): Promise<DescribeScheduleResponse> {
   const { key, schedule, progress, memo, searchAttributes } = await described(context, request, call);
+  const namespace = await context.namespace(call, request.namespace);
   const { paused, notes, limitedActions, remainingActions } = progress;
   return {
-    schedule: { ...schedule, state: { paused, notes, limitedActions, remainingActions } },
+    schedule: {
+      ...schedule,
+      action: withTypedAttributes(schedule.action, namespace, context.limits),
+      state: { paused, notes, limitedActions, remainingActions },
+    },
     info: infoOf(progress, timesOf(schedule, seedOf(key.namespaceId, request.scheduleId), progress)),
     memo: withoutListInfo(memo),
     searchAttributes: withoutScheduleAttributes(searchAttributes),
     conflictToken: tokenOf(progress.conflictToken),
   };
+}
+
+/** It is kept as it was sent; what it starts gets the types in the same way. */
+function withTypedAttributes(action: Schedule['action'], attributes: DefinedAttributes, limits: EdgeLimits): Schedule['action'] {
+  if (action?.startWorkflow === undefined) return action;
+  const { searchAttributes, ...workflow } = action.startWorkflow;
+  return { ...action, startWorkflow: { ...workflow, searchAttributes: withTypes(searchAttributes, attributes, limits) } };
 }
 
 type Described = ScheduleDescription & { readonly schedule: Schedule };
