@@ -4,68 +4,34 @@
  *
  *     node test/differential/cli.ts --start /path/to/temporal
  *     node test/differential/cli.ts --start /path/to/temporal --show      prints what ours answered as well
+ *     node test/differential/cli.ts --start /path/to/temporal --only schedules,batches
  */
 import { execFile } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../bench/server-process.ts';
+import { commandGroups } from './cli-commands.ts';
+import { CliWorker } from './cli-worker.ts';
 
-const { values } = parseArgs({ options: { start: { type: 'string' }, show: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { start: { type: 'string' }, show: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+});
 if (values.start === undefined) throw new Error('give --start with the path of a temporal binary');
 const cli: string = values.start;
 
 const perdure = 'bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error';
 const theirs = `${cli} server start-dev --headless --port {port} --log-level never`;
 
-const start = 'workflow start --task-queue q --type';
-const failed = `ExecutionStatus = 'Terminated'`;
-
 const ATTEMPTS_MAX = 20;
 
-/** One after the other; `~` in front: what was done before may be shown later. */
-const commands: readonly (readonly string[])[] = [
-  'operator search-attribute list'.split(' '),
-  ...['Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'].map((type) =>
-    `operator search-attribute create --name Cli${type} --type ${type}`.split(' '),
-  ),
-  'operator search-attribute create --name CliKeyword --type Keyword'.split(' '),
-  'operator search-attribute create --name CliKeyword --type Int'.split(' '),
-  'operator search-attribute create --name WorkflowId --type Keyword'.split(' '),
-  'operator search-attribute list -o json'.split(' '),
-  `${start} Order --workflow-id order-1 --search-attribute CliKeyword="red" --search-attribute CliInt=5 --memo note="first"`.split(' '),
-  `${start} Order --workflow-id order-2 --search-attribute CliKeyword="blue" --search-attribute CliBool=true`.split(' '),
-  `${start} Refund --workflow-id refund-1 --search-attribute CliKeywordList=["a","b"] --search-attribute CliDouble=1.5`.split(' '),
-  `${start} Order --workflow-id order-1 -o json`.split(' '),
-  'workflow terminate --workflow-id order-2 --reason done'.split(' '),
-  '~ workflow list'.split(' '),
-  ['~', 'workflow', 'list', '--query', `WorkflowType = 'Order'`],
-  ['~', 'workflow', 'list', '--query', `CliKeyword = 'red' OR CliInt > 7`, '-o', 'json'],
-  ['workflow', 'list', '--query', failed, '--fields', 'long'],
-  ['workflow', 'list', '--query', failed, '-o', 'jsonl'],
-  ['workflow', 'list', '--limit', '1'],
-  ['workflow', 'list', '--query', `Nothing = 'x'`],
-  ['workflow', 'list', '--query', `CliInt = 'x'`],
-  ['workflow', 'list', '--query', `WorkflowId = `],
-  ['workflow', 'list', '--query', `WorkflowId = 'a' ORDER BY StartTime`],
-  ['workflow', 'list', '--archived'],
-  'workflow count'.split(' '),
-  ['workflow', 'count', '--query', failed],
-  ['workflow', 'count', '--query', 'GROUP BY ExecutionStatus'],
-  ['workflow', 'count', '--query', 'GROUP BY ExecutionStatus', '-o', 'json'],
-  ['workflow', 'count', '--query', 'GROUP BY WorkflowType'],
-  'workflow delete --yes --workflow-id order-2'.split(' '),
-  'workflow delete --yes --workflow-id nobody'.split(' '),
-  'workflow delete --yes --workflow-id refund-1'.split(' '),
-  '~ workflow list'.split(' '),
-  '~ workflow count'.split(' '),
-  'operator search-attribute remove --name CliText --yes'.split(' '),
-  'operator search-attribute remove --name CliText --yes'.split(' '),
-  'operator search-attribute remove --name Never --yes'.split(' '),
-  'operator search-attribute remove --name WorkflowId --yes'.split(' '),
-  'operator search-attribute list'.split(' '),
-];
+/** Explained in docs/differences.md, or the servers' own. */
+const leftOut =
+  /^(taskId|mostRecentWorkerVersionStamp|workerVersion|binaryChecksum|sdkMetadata|autoResetPoints|BuildIds|historySizeBytes|stateTransitionCount|durationMillis|executionDuration|taskToken|conflictToken|capabilities|workflowTaskCompletionSizeLimitError)$/;
 
+const only = values.only === '' ? Object.keys(commandGroups) : values.only.split(',');
+const commands = only.flatMap((group) => commandGroups[group] ?? []);
 const servers = [await ServerProcess.start(perdure), await ServerProcess.start(theirs)] as const;
+const workers = await Promise.all(servers.map(({ address }) => CliWorker.start(address)));
 let differing = 0;
 try {
   for (const command of commands) {
@@ -76,6 +42,7 @@ try {
     console.log(`\n$ temporal ${command.join(' ')}\n--- ours\n${ours}\n--- theirs\n${other}`);
   }
 } finally {
+  await Promise.all(workers.map((worker) => worker.stop()));
   await Promise.all(servers.map((server) => server.stop()));
 }
 console.log(`${differing} of ${commands.length} outputs differ`);
@@ -105,18 +72,46 @@ function once(address: string, command: readonly string[]): Promise<string> {
   });
 }
 
+/** Of JSON the values alone: what is empty, zero or in `leftOut` says nothing. */
 function masked(text: string, address: string): string {
-  return (
-    text
-      .replaceAll(address, '<address>')
-      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<run>')
-      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-      .replaceAll(/\b(\d+ (seconds?|minutes?) ago|now)\b/g, '<ago>')
-      .replaceAll(/time=\S+/g, 'time=<time>')
-      // Counted in each server's own events; the time between two of its own.
-      .replaceAll(/("historySizeBytes": ?)"\d+"/g, '$1"<size>"')
-      .replaceAll(/("executionDuration": ?)"[\d.]+s"/g, '$1"<time>"')
-      .replaceAll(/ +$/gm, '')
-      .replaceAll(/ {2,}/g, '  ')
-  );
+  const [first = '', ...rest] = text.split('\n');
+  const body = rest.join('\n');
+  const json = plainJson(body);
+  return maskedText(`${first}\n${json ?? body}`, address);
+}
+
+function plainJson(text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return JSON.stringify(meaningful(value), null, 1);
+}
+
+function meaningful(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(meaningful);
+  if (typeof value !== 'object' || value === null) return value === '0s' || value === null ? undefined : value;
+  const entries = Object.entries(value)
+    .filter(([name]) => !leftOut.test(name))
+    .map(([name, item]) => [name, meaningful(item)] as const)
+    .filter(([, item]) => item !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function maskedText(text: string, address: string): string {
+  return text
+    .replaceAll(address, '<address>')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/\b(\d+ (seconds?|minutes?) ago|now|\d+ (milli|micro)?seconds?( from now)?)\b/g, '<ago>')
+    .replaceAll(/time=\S+/g, 'time=<time>')
+    .replaceAll(/^( *(?:StateTransitionCount|HistorySize|RunTime) +)\S+/gm, '$1<size>')
+    .replaceAll(/^ *SearchAttributes +map\[BuildIds:.*\n/gm, '')
+    .replaceAll(/^ *(taskId|workerVersion\S*|binaryChecksum|sdkMetadata\S*|historySizeBytes): .*\n/gm, '')
+    .replaceAll(/^ *\S+: 0s\n/gm, '')
+    .replaceAll(/ +$/gm, '')
+    .replaceAll(/ {2,}/g, '  ');
 }

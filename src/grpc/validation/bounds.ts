@@ -213,6 +213,8 @@ export const bounds = {
   'ResetWorkflowExecutionRequest.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
   'ResetWorkflowExecutionRequest.reset_reapply_exclude_types': known(ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
   'ResetActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'UnpauseActivityExecutionRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
+  'ResetActivityExecutionRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
 
   'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: the default of the core, which also has a largest'),
   'WorkflowQueryResult.result_type': anything('all but ANSWERED count as FAILED'),

@@ -41,7 +41,7 @@ export function activityOperationMethods(context: HandlerContext): readonly Name
   ];
 }
 
-async function pause(context: HandlerContext, request: PauseActivityRequest, call: Call): Promise<Record<string, never>> {
+export async function pause(context: HandlerContext, request: PauseActivityRequest, call: Call): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, request, call);
   const { identity, reason, requestId } = request;
   checkLength(reason, 'Reason', context.limits);
@@ -51,7 +51,7 @@ async function pause(context: HandlerContext, request: PauseActivityRequest, cal
   return {};
 }
 
-async function unpause(context: HandlerContext, request: UnpauseActivityRequest, call: Call): Promise<Record<string, never>> {
+export async function unpause(context: HandlerContext, request: UnpauseActivityRequest, call: Call): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.unpauseAll }, call);
   const { resetAttempts, resetHeartbeat, jitterMs } = request;
   checkBound('UnpauseActivityRequest.jitter', jitterMs);
@@ -60,7 +60,7 @@ async function unpause(context: HandlerContext, request: UnpauseActivityRequest,
   return {};
 }
 
-async function reset(context: HandlerContext, request: ResetActivityRequest, call: Call): Promise<Record<string, never>> {
+export async function reset(context: HandlerContext, request: ResetActivityRequest, call: Call): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs } = request;
   checkBound('ResetActivityRequest.jitter', jitterMs);
@@ -69,7 +69,7 @@ async function reset(context: HandlerContext, request: ResetActivityRequest, cal
   return {};
 }
 
-async function updateOptions(
+export async function updateOptions(
   context: HandlerContext,
   request: UpdateActivityOptionsRequest,
   call: Call,

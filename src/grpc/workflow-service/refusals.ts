@@ -10,8 +10,7 @@ const { unimplemented, permissionDenied } = statusCode;
 const deadDeployments = 'Deployments are deprecated and no longer supported, use Worker Deployments instead';
 const versionSets = 'Worker versioning v0.1 (Version Set-based, deprecated) is disabled on this namespace.';
 const versioningRules = 'Worker versioning v0.2 (Rules-based, deprecated) is disabled on this namespace.';
-const standaloneActivity = 'Standalone activity is disabled';
-const activityCommands = 'Standalone activity operator commands are disabled';
+export const standaloneActivity = 'Standalone activity is disabled';
 const nexusOperation = 'Standalone Nexus operation is disabled';
 
 type Refusal = readonly [code: typeof unimplemented | typeof permissionDenied, text: string, names: readonly string[]];
@@ -41,11 +40,6 @@ const refusals: readonly Refusal[] = [
       'TerminateActivityExecution',
       'DeleteActivityExecution',
     ],
-  ],
-  [
-    unimplemented,
-    activityCommands,
-    ['PauseActivityExecution', 'UnpauseActivityExecution', 'ResetActivityExecution', 'UpdateActivityExecutionOptions'],
   ],
   [
     unimplemented,

@@ -1,6 +1,7 @@
 import type { HandlerContext } from '../handler-context.ts';
 import { loadedWhenCalled } from '../method.ts';
 import type { Service } from '../transport/call.ts';
+import { activityExecutionOperationMethods } from './activity-execution-operations.ts';
 import { activityOperationMethods } from './activity-operations.ts';
 import { activityTaskMethods } from './activity-tasks.ts';
 import { describeMethods } from './describe.ts';
@@ -63,6 +64,7 @@ export function workflowService(context: HandlerContext): Service {
       ...workflowTaskMethods(context),
       ...activityTaskMethods(context),
       ...activityOperationMethods(context),
+      ...activityExecutionOperationMethods(context),
       ...taskQueueMethods(context),
       ...loadedWhenCalled(workerMethodNames, async () => (await import('./workers.ts')).workerMethods(context)),
       ...loadedWhenCalled(scheduleMethodNames, async () => (await import('./schedules.ts')).scheduleMethods(context)),

@@ -240,7 +240,7 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     executionTimeoutMs,
     runTimeoutMs,
     taskTimeoutMs: effectiveTaskTimeout(start.taskTimeoutMs, runTimeoutMs, draft.limits),
-    executionExpirationMs: executionTimeoutMs === 0 ? 0 : draft.nowMs + startDelayMs + executionTimeoutMs,
+    executionExpirationMs: executionTimeoutMs === 0 ? 0 : draft.nowMs + executionTimeoutMs,
     // Never both.
     backoffMs: startDelayMs + (cronBackoffMs(start.cronSchedule, draft.nowMs, draft.nowMs) ?? 0),
     retryPolicy: start.retryPolicy,

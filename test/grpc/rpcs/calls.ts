@@ -17,6 +17,12 @@ const ofActivityTask: Call = async (world) => ({ namespace, taskToken: (await wo
 const ofCancelledActivity: Call = async (world) => ({ namespace, taskToken: (await world.cancelledActivity()).taskToken, identity });
 const byId: Call = async (world) => ({ namespace, ...(await world.activityTask()).execution, activityId: 'a', identity });
 const ofActivity: Call = async (world) => ({ namespace, execution: (await world.scheduledActivity()).execution, id: 'a', identity });
+const ofActivityExecution: Call = async (world) => ({
+  namespace,
+  ...(await world.scheduledActivity()).execution,
+  activityId: 'a',
+  identity,
+});
 const list: Call = async (world) => {
   const { workflowId } = await world.started();
   return { namespace, query: `WorkflowId = '${workflowId}'` };
@@ -172,6 +178,18 @@ export const calls: Readonly<Record<string, Call>> = {
     await world.call('PauseWorkflowExecution', paused);
     return paused;
   },
+  PauseActivityExecution: ofActivityExecution,
+  UnpauseActivityExecution: async (world) => {
+    const activity = await ofActivityExecution(world);
+    await world.call('PauseActivityExecution', activity);
+    return activity;
+  },
+  ResetActivityExecution: ofActivityExecution,
+  UpdateActivityExecutionOptions: async (world) => ({
+    ...(await ofActivityExecution(world)),
+    activityOptions: { heartbeatTimeout: seconds(20) },
+    updateMask: { paths: ['heartbeat_timeout'] },
+  }),
   AddSearchAttributes: () => ({ namespace, searchAttributes: { RpcInt: 3 } }),
   RemoveSearchAttributes: () => ({ namespace, searchAttributes: ['RpcInt'] }),
   ListSearchAttributes: () => ({ namespace }),
