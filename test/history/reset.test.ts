@@ -506,3 +506,15 @@ test('a run that handed its callbacks on is retired all the same', () => {
   expect(shard.ask({ kind: 'describeWorkflow', key: base })).toMatchObject({ kind: 'rejected' });
   expect(shard.describe().callbacks).toHaveLength(1);
 });
+
+test('a reset that is asked again is the one that was, also when its run has continued as new since', () => {
+  const shard = new ShardUnderTest();
+  const base = shard.start();
+  shard.complete(shard.pollWorkflowTask());
+  const again = { key: { ...key, runId: base }, requestId: 'the-reset' };
+  const runId = shard.reset(4, again);
+  shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+  const { key: continued } = shard.describe();
+  expect(shard.reset(4, again)).toBe(runId);
+  expect(shard.describe()).toMatchObject({ key: continued, status: 1 });
+});

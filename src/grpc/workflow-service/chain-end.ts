@@ -32,6 +32,8 @@ export async function endOfChain(context: HandlerContext, call: Call, first: Run
   // The end of a run that was reset names none; where another chain is the newest, there is no better way than from run to run.
   let key = newest?.firstRunId === first.runId ? newest.key : first;
   for (;;) {
+    // A chain on a schedule may have a great many runs.
+    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
     const last = await positionNow(context, call, key).catch(unlessNotFound);
     if (last?.closed !== true) return undefined;
     const [bytes] = (await storedEvents(context, call, key, last.lastEventId, last.lastEventId, 1).catch(unlessNotFound)) ?? [];

@@ -37,7 +37,10 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   const base = findRun(draft.shard, key);
   if (base === undefined) return workflowNotFound(key);
   const current = findRun(draft.shard, { ...key, runId: '' });
-  if (current?.reset?.requestId === command.requestId) return { kind: 'workflowReset', runId: current.key.runId };
+  // What has become of the other by now is its own affair.
+  const resetTo = base.resetRunId === '' ? undefined : findRun(draft.shard, { ...key, runId: base.resetRunId });
+  const made = [current, resetTo].find((run) => run?.reset?.requestId === command.requestId);
+  if (made !== undefined) return { kind: 'workflowReset', runId: made.key.runId };
   if (noRoom !== undefined) return reject({ reason: 'no-room', message: noRoom });
   const last = findRun(draft.shard, { ...key, runId: readTo.runId });
   if (last === undefined || last.nextEventId - 1 !== readTo.lastEventId) return { kind: 'workflowReset', runId: '' };

@@ -7,7 +7,7 @@
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
  *     delete                                    its run, if that can be read
- *     reset, start and end of a child           the run, and the current one
+ *     reset, start and end of a child           the run, and the current one; of a reset, the run that the last one made, too
  *     any other                                 its run, or the current one
  */
 import { commandKey } from '../command-key.ts';
@@ -68,10 +68,11 @@ function childLacks(shard: ShardView, key: RunKey, parent: ParentLink): Lacks {
   return runId === undefined ? startLacks(shard, key) : runLacks(shard, { ...key, runId });
 }
 
-/** The base run, the run that the reading ended with, and the current one, which makes way. */
+/** The base run, the one that went on from it before, the run that the reading ended with, and the current one, which makes way. */
 function resetLacks(shard: ShardView, { key, readTo }: ResetWorkflow): Lacks {
-  const last = { ...key, runId: readTo.runId };
-  return runLacks(shard, key) ?? runLacks(shard, last) ?? runLacks(shard, { ...key, runId: '' });
+  const lacking = runLacks(shard, key) ?? runLacks(shard, { ...key, runId: readTo.runId }) ?? runLacks(shard, { ...key, runId: '' });
+  const resetRunId = shard.runs.get(key.runId)?.resetRunId ?? '';
+  return lacking ?? (resetRunId === '' ? undefined : runLacks(shard, { ...key, runId: resetRunId }));
 }
 
 /** The parent, and the current run, which may go on with what the parent began. */
