@@ -32,6 +32,7 @@ import { encodeLetterTask } from './topics/codec/redrive-codec.ts';
 import { decodeTaskOf } from './topics/codec/task-info-codec.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
 import { limitSettings } from './config/limits.ts';
+import { namespaceLimits, namespaceLimitSettings } from './config/namespace-limit-settings.ts';
 import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyTheyDoNotFit, type Memory } from './config/memory.ts';
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
@@ -286,6 +287,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         letterSettings: () => dynamicConfig.values(letterSettings),
         callbacks: callbacks.ofFrontend,
         workers: workersOf(dynamicConfig, share),
+        limitsOfNamespace: (namespace) => namespaceLimits(dynamicConfig.values(namespaceLimitSettings, { namespace })),
         tokenKey: () => identity.tokenKey,
         condition: census,
         rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),

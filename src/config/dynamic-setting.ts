@@ -60,6 +60,16 @@ export function wholeNumber<Unset extends number | undefined>(
   return { ...usual, key, ...about, expected, defaultText: about.default === undefined ? 'unset' : String(about.default), read };
 }
 
+export function decimalNumber(
+  key: string,
+  { min, max, ...about }: About<number> & { readonly min: number; readonly max: number },
+): Setting<number> {
+  const expected = `a number from ${min} to ${max}`;
+  const fits = (value: unknown): value is number => typeof value === 'number' && value >= min && value <= max;
+  const read = (value: unknown): ReadValue<number> => (fits(value) ? { value } : notAs(expected, value));
+  return { ...usual, key, ...about, expected, defaultText: String(about.default), read };
+}
+
 /** Empty by default. */
 export function textSetting<Value>(key: string, about: About<Value>, readText: (text: string) => ReadValue<Value>): Setting<Value> {
   const expected = 'a text';

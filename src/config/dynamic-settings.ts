@@ -7,6 +7,7 @@ import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from './callback-settings.ts';
 import { limitSettings } from './limits.ts';
+import { namespaceLimitSettings } from './namespace-limit-settings.ts';
 import { workerHeartbeatSettings, workerSettings } from './worker-settings.ts';
 
 export const dynamicSettings: readonly Setting<unknown>[] = [
@@ -19,6 +20,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   callbackRequestSettings,
   callbackRetrySettings,
   adminSettings,
+  namespaceLimitSettings,
   workerSettings,
   workerHeartbeatSettings,
   batchSettings,

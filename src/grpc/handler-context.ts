@@ -11,6 +11,8 @@ import { namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { statusCode } from './errors/status-code.ts';
 import { invalidArgument, StatusError } from './errors/status-error.ts';
+import { isLimited } from './limits/call-classes.ts';
+import { NamespaceLimits } from './limits/namespace-limits.ts';
 import { OpenWaits } from './open-waits.ts';
 import type { FrontendPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
@@ -31,11 +33,13 @@ export class HandlerContext {
   /** Ends one open wait: for a history, and for a task. */
   readonly #waiting = new OpenWaits();
   readonly #polls = new OpenWaits();
+  readonly #namespaceLimits: NamespaceLimits;
   #draining = false;
 
   constructor(ports: FrontendPorts) {
     this.ports = ports;
     this.limits = ports.limits;
+    this.#namespaceLimits = new NamespaceLimits(ports.limitsOfNamespace, () => ports.clock.monoMs());
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
   }
 
@@ -139,7 +143,7 @@ export class HandlerContext {
   /** At once when this process knows the namespace; otherwise it first makes sure that it knows everything. A deleted one is refused. */
   namespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceByName(name);
-    if (known !== undefined && known.state !== 'deleted') return noted(call, known);
+    if (known !== undefined && known.state !== 'deleted') return this.#noted(call, known);
     return this.anyNamespace(call, name).then(notDeleted);
   }
 
@@ -152,7 +156,7 @@ export class HandlerContext {
 
   namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceById(id);
-    if (known !== undefined && known.state !== 'deleted') return noted(call, known);
+    if (known !== undefined && known.state !== 'deleted') return this.#noted(call, known);
     return this.anyNamespaceById(call, id).then(notDeleted);
   }
 
@@ -235,7 +239,14 @@ export class HandlerContext {
     if (lookUp() === undefined) await this.cluster(call, { kind: 'syncCluster' }, wanted);
     const found = lookUp();
     if (found === undefined) throw namespaceNotFound(wanted);
-    return noted(call, found);
+    return this.#noted(call, found);
+  }
+
+  /** The first namespace that a call says is the one whose call it is. Throws RESOURCE_EXHAUSTED: it has had its calls of this second. */
+  #noted(call: Call, namespace: Namespace): Namespace {
+    if (call.notes.namespace === '' && isLimited(call.service)) this.#namespaceLimits.admit(namespace, call.method);
+    call.notes.namespace = namespace.name;
+    return namespace;
   }
 
   #isDeleted(namespaceId: string): boolean {
@@ -250,12 +261,16 @@ export class HandlerContext {
     ask: (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number,
   ): Promise<Reply | 'ended'> {
     // It may have been deleted since this call was let in.
-    if (this.#draining || this.#isDeleted(namespaceId)) return Promise.resolve('ended');
+    const namespace = this.ports.cluster.namespaceById(namespaceId);
+    if (this.#draining || namespace?.state === 'deleted') return Promise.resolve('ended');
     return new Promise((resolve, reject) => {
+      const endWait = namespace === undefined ? () => {} : this.#namespaceLimits.beginWait(namespace);
       let settled = false;
       const settle = (): void => {
+        if (settled) return;
         settled = true;
         open.delete(end);
+        endWait();
       };
       const askId = ask(
         (reply) => {
@@ -285,11 +300,6 @@ export class HandlerContext {
 
 function notDeleted(namespace: Namespace): Namespace {
   if (namespace.state === 'deleted') throw namespaceInvalidState(namespace, ['registered', 'deprecated']);
-  return namespace;
-}
-
-function noted(call: Call, namespace: Namespace): Namespace {
-  call.notes.namespace = namespace.name;
   return namespace;
 }
 

@@ -19,6 +19,7 @@ import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { WorkerRegistry } from '../workers/worker-registry.ts';
+import type { LimitsOfNamespace } from './limits/namespace-limits.ts';
 import type { CallbackLimits } from './validation/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 
@@ -61,6 +62,8 @@ export interface FrontendPorts {
     readonly limitsOf: (namespace: string) => CallbackLimits;
     readonly isBlocked: (namespaceId: string, callback: Uint8Array) => boolean;
   };
+  /** By the name of a namespace: what it may ask of this process. As of now. */
+  readonly limitsOfNamespace: (namespace: string) => LimitsOfNamespace;
   /** Those that send heartbeats. */
   readonly workers: {
     readonly registry: WorkerRegistry;

@@ -121,6 +121,10 @@ export class StubServer {
         limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
         isBlocked: () => false,
       },
+      limitsOfNamespace: () => ({
+        rates: { execution: { perSecond: 0, burst: 1 }, visibility: { perSecond: 0, burst: 1 } },
+        waitingMax: 1_200,
+      }),
       workers: {
         registry: new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 20 })),
         isEnabled: () => true,

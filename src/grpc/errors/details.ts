@@ -98,6 +98,7 @@ const queryFailureBytesMax = 8 * 1024;
 /** Values of `ResourceExhaustedCause` and `ResourceExhaustedScope`, with the names that clients find in the trailers. */
 export type ExhaustedCause = { readonly value: number; readonly name: string };
 export const exhaustedCause = {
+  rpsLimit: { value: 1, name: 'RpsLimit' },
   concurrentLimit: { value: 2, name: 'ConcurrentLimit' },
   systemOverloaded: { value: 3, name: 'SystemOverloaded' },
   persistenceLimit: { value: 4, name: 'PersistenceLimit' },

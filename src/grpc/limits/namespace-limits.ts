@@ -1,0 +1,79 @@
+/**
+ * What a namespace may ask of this process: calls a second, and calls that wait at a time. Looked at when a call says its namespace, before
+ * anything is asked of an actor; so what is refused was not begun.
+ */
+import type { Namespace } from '../../cluster/cluster-state.ts';
+import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import { classOf, priorityOf, type CallClass } from './call-classes.ts';
+import { Rate, type RateLimit } from './rate.ts';
+
+export type LimitsOfNamespace = {
+  readonly rates: Readonly<Record<CallClass, RateLimit>>;
+  /** Polls, queries, updates and waits for events. */
+  readonly waitingMax: number;
+};
+
+/** What operators set is looked at so often. */
+const limitsAgeMs = 1_000;
+/** Then those that are used no more are dropped. */
+const usersMax = 20_000;
+
+type User = {
+  readonly rates: Readonly<Record<CallClass, Rate>>;
+  limits: LimitsOfNamespace;
+  limitsAtMs: number;
+  waiting: number;
+};
+
+export class NamespaceLimits {
+  readonly #limitsOf: (namespace: string) => LimitsOfNamespace;
+  readonly #nowMs: () => number;
+  readonly #users = new Map<string, User>();
+
+  /** `nowMs`: of a clock that never jumps. */
+  constructor(limitsOf: (namespace: string) => LimitsOfNamespace, nowMs: () => number) {
+    this.#limitsOf = limitsOf;
+    this.#nowMs = nowMs;
+  }
+
+  /** A call comes in. Throws RESOURCE_EXHAUSTED. */
+  admit(namespace: Namespace, method: string): void {
+    const nowMs = this.#nowMs();
+    const user = this.#user(namespace, nowMs);
+    const callClass = classOf(method);
+    if (user.rates[callClass].take(user.limits.rates[callClass], priorityOf(method), nowMs)) return;
+    throw resourceExhausted('namespace rate limit exceeded', exhaustedCause.rpsLimit, exhaustedScope.namespace);
+  }
+
+  /** A call begins to wait; what comes back ends that. Throws RESOURCE_EXHAUSTED. */
+  beginWait(namespace: Namespace): () => void {
+    const user = this.#user(namespace, this.#nowMs());
+    if (user.waiting >= user.limits.waitingMax) {
+      throw resourceExhausted('namespace concurrent poller limit exceeded', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
+    }
+    user.waiting += 1;
+    return () => {
+      user.waiting -= 1;
+    };
+  }
+
+  #user({ id, name }: Namespace, nowMs: number): User {
+    const known = this.#users.get(id);
+    if (known === undefined) {
+      if (this.#users.size >= usersMax) this.#dropIdle();
+      const limits = this.#limitsOf(name);
+      const user = { rates: { execution: new Rate(), visibility: new Rate() }, limits, limitsAtMs: nowMs, waiting: 0 };
+      this.#users.set(id, user);
+      return user;
+    }
+    if (nowMs - known.limitsAtMs >= limitsAgeMs) {
+      known.limits = this.#limitsOf(name);
+      known.limitsAtMs = nowMs;
+    }
+    return known;
+  }
+
+  #dropIdle(): void {
+    for (const [id, { waiting }] of this.#users) if (waiting === 0) this.#users.delete(id);
+  }
+}

@@ -1,0 +1,173 @@
+/** What a namespace may ask at a time and a second, from the socket. The clock is the test's. */
+import { status as codes, type ServiceError } from '@grpc/grpc-js';
+import proto from '@temporalio/proto';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { Rate } from '../../src/grpc/limits/rate.ts';
+import type { LimitsOfNamespace } from '../../src/grpc/limits/namespace-limits.ts';
+import { firstDetail } from './details.ts';
+import { openBench, type Bench } from './frontend-bench.ts';
+
+const { workflowservice } = proto.temporal.api;
+const unlimited = { perSecond: 0, burst: 1 };
+
+class LimitedBench {
+  readonly bench: Bench;
+  readonly time: { nowMs: number };
+  limits: LimitsOfNamespace;
+
+  constructor(bench: Bench, time: { nowMs: number }, limits: LimitsOfNamespace) {
+    this.bench = bench;
+    this.time = time;
+    this.limits = limits;
+  }
+
+  static async open(limits: Partial<LimitsOfNamespace['rates']>, waitingMax = 1_200): Promise<LimitedBench> {
+    // Deadlines of calls count by the real one.
+    const time = { nowMs: performance.now() };
+    const given = { rates: { execution: unlimited, visibility: unlimited, ...limits }, waitingMax };
+    const opened: LimitedBench = new LimitedBench(
+      await openBench({
+        clock: { wallMs: Date.now, monoMs: () => time.nowMs },
+        limitsOfNamespace: (name) =>
+          name === 'default' ? opened.limits : { rates: { execution: unlimited, visibility: unlimited }, waitingMax: 1_200 },
+      }),
+      time,
+      given,
+    );
+    onTestFinished(() => opened.bench.close());
+    return opened;
+  }
+
+  describe(namespace = 'default'): Promise<string> {
+    return this.code(
+      'DescribeTaskQueue',
+      workflowservice.v1.DescribeTaskQueueRequest.encode({ namespace, taskQueue: { name: 'q' } }).finish(),
+    );
+  }
+
+  list(): Promise<string> {
+    return this.code('ListWorkflowExecutions', workflowservice.v1.ListWorkflowExecutionsRequest.encode({ namespace: 'default' }).finish());
+  }
+
+  signal(): Promise<string> {
+    const request = { namespace: 'default', workflowExecution: { workflowId: 'w' }, signalName: 's' };
+    return this.code('SignalWorkflowExecution', workflowservice.v1.SignalWorkflowExecutionRequest.encode(request).finish());
+  }
+
+  poll(namespace = 'default'): { readonly answer: Promise<Uint8Array>; readonly cancel: () => void } {
+    const request = workflowservice.v1.PollWorkflowTaskQueueRequest.encode({ namespace, taskQueue: { name: 'q' } }).finish();
+    return this.bench.client.start('PollWorkflowTaskQueue', request, { timeoutMs: 60_000 });
+  }
+
+  async code(method: string, request: Uint8Array): Promise<string> {
+    const outcome = await this.bench.client.call(method, request).then(
+      () => 'OK',
+      (error: ServiceError) => error.details,
+    );
+    return outcome;
+  }
+}
+
+const rateExceeded = 'namespace rate limit exceeded';
+/** What the stub answers to whoever gets through. */
+const unknownWorkflow = 'workflow not found for ID: w';
+
+test('a namespace that has had its calls of a second is refused, says why, and goes on a moment later', async () => {
+  const limited = await LimitedBench.open({ execution: { perSecond: 10, burst: 2 } });
+  expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, unknownWorkflow]);
+  const request = { namespace: 'default', workflowExecution: { workflowId: 'w' }, signalName: 's' };
+  const refusal = await limited.bench.client.refusal(
+    'SignalWorkflowExecution',
+    workflowservice.v1.SignalWorkflowExecutionRequest.encode(request).finish(),
+  );
+  expect(refusal).toMatchObject({ code: codes.RESOURCE_EXHAUSTED, details: rateExceeded });
+  expect(refusal.metadata.getMap()).toMatchObject({
+    'x-resource-exhausted-cause': 'RpsLimit',
+    'x-resource-exhausted-scope': 'Namespace',
+  });
+  expect(firstDetail(refusal)).toEqual({
+    type: 'ResourceExhaustedFailure',
+    fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT', scope: 'RESOURCE_EXHAUSTED_SCOPE_NAMESPACE' },
+  });
+  // Nothing was asked of anybody.
+  expect(limited.bench.stub.historyCommands).toHaveLength(2);
+  limited.time.nowMs += 100;
+  expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, rateExceeded]);
+});
+
+test('other namespaces, and lists, have rates of their own', async () => {
+  const limited = await LimitedBench.open({ execution: { perSecond: 1, burst: 1 }, visibility: { perSecond: 1, burst: 1 } });
+  expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, rateExceeded]);
+  expect([await limited.list(), await limited.list()]).toEqual(['OK', rateExceeded]);
+  expect(await limited.describe('other')).not.toBe(rateExceeded);
+});
+
+test('what matters more comes through when the rest is refused', async () => {
+  const limited = await LimitedBench.open({ execution: { perSecond: 1, burst: 2 } });
+  await limited.describe();
+  await limited.describe();
+  expect(await limited.describe()).toBe(rateExceeded);
+  expect([await limited.signal(), await limited.signal(), await limited.signal()]).toEqual([
+    unknownWorkflow,
+    unknownWorkflow,
+    rateExceeded,
+  ]);
+});
+
+test('a limit that is set or lifted holds within a second', async () => {
+  const limited = await LimitedBench.open({});
+  expect(await limited.signal()).toBe(unknownWorkflow);
+  limited.limits = { ...limited.limits, rates: { execution: { perSecond: 1, burst: 1 }, visibility: unlimited } };
+  limited.time.nowMs += 1_000;
+  expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, rateExceeded]);
+  limited.limits = { ...limited.limits, rates: { execution: unlimited, visibility: unlimited } };
+  limited.time.nowMs += 1_000;
+  expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, unknownWorkflow]);
+});
+
+test('calls that wait are counted until they are answered or given up', async () => {
+  const limited = await LimitedBench.open({}, 2);
+  limited.bench.stub.answers.matching = () => 'never';
+  const waiting = [limited.poll(), limited.poll()];
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(2);
+  await expect(limited.poll().answer).rejects.toMatchObject({
+    code: codes.RESOURCE_EXHAUSTED,
+    details: 'namespace concurrent poller limit exceeded',
+  });
+  const elsewhere = limited.poll('other');
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(3);
+  const gone = waiting[0]?.answer.catch(() => 'gone');
+  waiting[0]?.cancel();
+  await gone;
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(2);
+  const another = limited.poll();
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(3);
+  for (const call of [waiting[1], elsewhere, another]) {
+    const end = call?.answer.catch(() => 'gone');
+    call?.cancel();
+    await end;
+  }
+});
+
+test('however calls come, no more are let in than the rate and its burst, and the first priority gets all of it', () => {
+  const calls = fc.array(fc.record({ afterMs: fc.integer({ min: 0, max: 400 }), priority: fc.constantFrom(1, 3, 4) }), { maxLength: 200 });
+  fc.assert(
+    fc.property(calls, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20 }), (steps, perSecond, burst) => {
+      const [rate, first] = [new Rate(), new Rate()];
+      let [nowMs, last, letIn] = [0, 0, 0];
+      for (const { afterMs, priority } of steps) {
+        nowMs += afterMs;
+        const isIn = rate.take({ perSecond, burst }, priority as 1 | 3 | 4, nowMs);
+        if (priority === 4 && isIn) last += 1;
+        if (priority === 1) {
+          expect(isIn).toBe(first.take({ perSecond, burst }, 1, nowMs));
+          if (isIn) letIn += 1;
+        }
+      }
+      const most = burst + (nowMs * perSecond) / 1_000;
+      expect(last).toBeLessThanOrEqual(most);
+      expect(letIn).toBeLessThanOrEqual(most);
+    }),
+  );
+});
