@@ -49,9 +49,6 @@ describe('DescribeNamespace', () => {
       config: { workflowExecutionRetentionTtlMs: dayMs },
       replicationConfig: { activeClusterName: 'active', clusters: [{ clusterName: 'active' }] },
     });
-    // Nothing is advertised that is not built.
-    const advertised = Object.entries(answer.namespaceInfo?.capabilities ?? {}).flatMap(([name, is]) => (is ? [name] : []));
-    expect(advertised).toEqual(['syncUpdate', 'asyncUpdate', 'reportedProblemsSearchAttribute']);
   });
 
   test.each([
