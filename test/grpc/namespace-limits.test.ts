@@ -92,7 +92,7 @@ test('a namespace that has had its calls of a second is refused, says why, and g
   });
   // Nothing was asked of anybody.
   expect(limited.bench.stub.historyCommands).toHaveLength(2);
-  limited.time.nowMs += 100;
+  limited.time.nowMs += 101;
   expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, rateExceeded]);
 });
 
@@ -119,10 +119,10 @@ test('a limit that is set or lifted holds within a second', async () => {
   const limited = await LimitedBench.open({});
   expect(await limited.signal()).toBe(unknownWorkflow);
   limited.limits = { ...limited.limits, rates: { execution: { perSecond: 1, burst: 1 }, visibility: unlimited } };
-  limited.time.nowMs += 1_000;
+  limited.time.nowMs += 1_001;
   expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, rateExceeded]);
   limited.limits = { ...limited.limits, rates: { execution: unlimited, visibility: unlimited } };
-  limited.time.nowMs += 1_000;
+  limited.time.nowMs += 1_001;
   expect([await limited.signal(), await limited.signal()]).toEqual([unknownWorkflow, unknownWorkflow]);
 });
 
