@@ -363,7 +363,7 @@ const answerCodecs: KindCodecs<Answer> = {
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
   scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
   scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
-  batchDescription: plain(25, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
+  batchDescription: plain(26, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
   workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
 };

@@ -750,7 +750,7 @@ test('golden: the numbers of asks and answers', () => {
     {
       "activityOptionsUpdated": 21,
       "activityTask": 7,
-      "batchDescription": 25,
+      "batchDescription": 26,
       "busy": 103,
       "childFound": 5,
       "dataLoss": 107,
