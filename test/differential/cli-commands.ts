@@ -237,15 +237,15 @@ const batches = [
   `${talk} --workflow-id batch-2`,
   `~ workflow count --query 'WorkflowId STARTS_WITH "batch-"'`,
   `workflow signal --query 'WorkflowId STARTS_WITH "batch-"' --name go --input '"many"' --reason r --yes`,
-  `workflow cancel --query 'WorkflowId = "batch-1"' --reason r --yes`,
-  `workflow terminate --query 'WorkflowId STARTS_WITH "batch-"' --reason r --yes`,
+  // A namespace has one batch at a time on Temporal: until the one before is done.
+  `~ workflow cancel --query 'WorkflowId = "batch-1"' --reason r --yes`,
+  `~ workflow terminate --query 'WorkflowId STARTS_WITH "batch-"' --reason r --yes`,
   `workflow terminate --query 'WorkflowId = ' --reason r --yes`,
   '~ batch list --limit 1',
   'batch describe --job-id nobody',
   'batch terminate --job-id nobody --reason r',
   `~ workflow count --query 'WorkflowId STARTS_WITH "batch-" AND ExecutionStatus = "Running"'`,
-  `workflow delete --query 'WorkflowId STARTS_WITH "batch-"' --reason r --yes`,
-  `~ workflow count --query 'WorkflowId STARTS_WITH "batch-"'`,
+  `~ workflow delete --query 'WorkflowId STARTS_WITH "batch-"' --reason r --yes`,
 ].map(said);
 
 const pauses = [
