@@ -261,6 +261,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           clusterId: identity.clusterId,
           clusterName: identity.clusterName,
           historyShards: layout.historyShards,
+          hostName: node,
           persistenceStore: options.log.kind,
           visibilityStore: options.log.kind === 'kafka' && state !== undefined ? 'postgres' : 'sqlite',
         },

@@ -307,6 +307,8 @@ export const leanModules: LeanModules = {
       TaskIdBlock: '1-2',
       TaskQueueStats: '1-5',
       PollerInfo: '1-5',
+      TaskQueuePartitionMetadata: '1-2',
+      TaskQueueVersionSelection: '1-3',
       PollerScalingDecision: '1',
     },
     'temporal.api.query.v1': {
@@ -475,6 +477,9 @@ export const leanModules: LeanModules = {
       ShutdownWorkerResponse: '',
       DescribeTaskQueueRequest: '1-11',
       DescribeTaskQueueResponse: '1-8',
+      'DescribeTaskQueueResponse.EffectiveRateLimit': '1-2',
+      ListTaskQueuePartitionsRequest: '1-2',
+      ListTaskQueuePartitionsResponse: '1-2',
     },
   },
 };

@@ -137,6 +137,8 @@ export type ServerInfo = {
   readonly version: string;
   readonly clusterId: string;
   readonly clusterName: string;
+  /** Of this process, with the port of its frontend: it has all partitions. */
+  readonly hostName: string;
   readonly historyShards: number;
   /** What holds histories: `embedded` or `kafka`. */
   readonly persistenceStore: string;

@@ -58,6 +58,8 @@ export const matchingLimits = {
   storedTasksPerTurnMax: 500,
   /** Of a queue; also what DescribeTaskQueue shows for one without a limit. */
   tasksPerSecondMax: 100_000,
+  /** How long DescribeTaskQueue says that a rate limit held something up. */
+  rateLimitedMemoryMs: 30_000,
   /** How long DescribeTaskQueue remembers a poller. */
   pollerMemoryMs: 300_000,
   /** A queue that nobody used for so long leaves memory. */

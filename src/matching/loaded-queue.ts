@@ -19,9 +19,13 @@ import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { type Lane, Lanes } from './lane.ts';
 import type { PollerDescription } from './replies.ts';
 import { fairnessWeightOf } from './fairness.ts';
+import { levelOf } from './lane-name.ts';
+import { RecentRate } from './recent-rate.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 import type { TokenBucket } from './token-bucket.ts';
+
+type LevelRates = { readonly added: RecentRate; readonly dispatched: RecentRate };
 
 type Poller = { readonly identity: string; lastAccessMs: number; rate: number | undefined };
 
@@ -47,6 +51,8 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   /** Polls that are at the parent. */
   forwardedPolls = 0;
 
+  /** When the rate limit last held a task up. */
+  limitedAtMs = -Infinity;
   lastUseMs = 0;
   lastPollMs = -Infinity;
   /** A sticky queue whose worker said that it stops; the late polls of that worker do not revive it. */
@@ -68,6 +74,8 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   linked = false;
   readonly #limits: MatchingLimits;
   readonly #pollers = new Map<string, Poller>();
+  /** By priority, of those that there were. */
+  readonly #rates = new Map<number, LevelRates>();
 
   constructor(key: string, queue: TaskQueuePartition, limits: MatchingLimits) {
     this.#limits = limits;
@@ -128,6 +136,26 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     this.lastPollMs = nowMs;
     const poller = this.#pollers.get(identity);
     if (poller !== undefined) poller.lastAccessMs = nowMs;
+  }
+
+  /** A task has come here, or has reached a worker: one that is lent is its own partition's. */
+  countTask(offer: Offer, what: keyof LevelRates, nowMs: number): void {
+    if (offer.isLent) return;
+    const level = levelOf(offer.task);
+    let rates = this.#rates.get(level);
+    if (rates === undefined) {
+      rates = { added: new RecentRate(nowMs), dispatched: new RecentRate(nowMs) };
+      this.#rates.set(level, rates);
+    }
+    rates[what].count(nowMs);
+  }
+
+  get ratedLevels(): Iterable<number> {
+    return this.#rates.keys();
+  }
+
+  rateOf(level: number, what: keyof LevelRates, nowMs: number): number {
+    return this.#rates.get(level)?.[what].perSecond(nowMs) ?? 0;
   }
 
   describePollers(nowMs: number): readonly PollerDescription[] {

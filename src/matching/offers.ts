@@ -67,6 +67,7 @@ export class Offers<T> {
     const { holdUntilMs } = command;
     queue.openOffers++;
     const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, holdUntilMs });
+    queue.countTask(offer, 'added', sinceMs);
     if (this.#isExpired(offer)) return this.finish(offer);
     if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
     if (!isLent && this.#forwarding.forwardNewTask(offer)) return;
@@ -230,6 +231,7 @@ export class Offers<T> {
     if (offer === undefined) return;
     if (outcome !== 'taken') offer.lane?.level.giveBack(offer.lane, offer.task);
     if (outcome === 'taken') {
+      offer.queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
       this.finish(offer);
       return this.#forwarding.offerBacklog(offer.queue);
     }

@@ -15,7 +15,8 @@ import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Removals } from './removals.ts';
-import type { TaskQueueDescription } from './replies.ts';
+import { priorityKeyDefault } from '../kernel/priority.ts';
+import type { LevelDescription, TaskQueueDescription } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 import type { Windows } from './windows.ts';
 
@@ -70,10 +71,11 @@ export class QueueTable<T> {
   }
 
   describe(partition: TaskQueuePartition): TaskQueueDescription {
-    const { nowMs } = this.#parts.decision;
+    const { decision, limits } = this.#parts;
+    const { nowMs } = decision;
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
-    const queue = loaded ?? new LoadedQueue(key, partition, this.#parts.limits);
+    const queue = loaded ?? new LoadedQueue(key, partition, limits);
     const stored = this.#backlog.queues.get(key);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
@@ -84,7 +86,28 @@ export class QueueTable<T> {
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
       readLevel: this.#backlog.lastId,
       ratePerSecond: queue.bucket?.rate,
+      isRateLimited: nowMs - queue.limitedAtMs < limits.rateLimitedMemoryMs,
+      levels: this.#describeLevels(queue, stored),
     };
+  }
+
+  #describeLevels(queue: LoadedQueue, stored: StoredQueue | undefined): readonly LevelDescription[] {
+    const { nowMs } = this.#parts.decision;
+    const numbers = new Set([priorityKeyDefault, ...queue.ratedLevels, ...levelsOf(queue, stored)]);
+    return [...numbers]
+      .toSorted((one, other) => one - other)
+      .map((priorityKey) => {
+        let backlogCount = 0;
+        let oldestMs = nowMs;
+        for (const lane of stored?.lanes.values() ?? []) {
+          if (lane.name.level !== priorityKey) continue;
+          backlogCount += queue.lanes.find(lane.key)?.stored ?? storedInLane(lane);
+          oldestMs = Math.min(oldestMs, this.#oldestIn(lane)?.storedAtMs ?? nowMs);
+        }
+        const addRate = queue.rateOf(priorityKey, 'added', nowMs);
+        const dispatchRate = queue.rateOf(priorityKey, 'dispatched', nowMs);
+        return { priorityKey, backlogCount, backlogAgeMs: nowMs - oldestMs, addRate, dispatchRate };
+      });
   }
 
   #oldest({ lanes }: StoredQueue): Oldest | undefined {
@@ -229,6 +252,14 @@ export class QueueTable<T> {
 
 function storedIn({ lanes }: StoredQueue): number {
   let count = 0;
-  for (const { tasks, cold, newer } of lanes.values()) count += tasks.size + newer.size + (cold === undefined ? 0 : coldHint(cold));
+  for (const lane of lanes.values()) count += storedInLane(lane);
   return count;
+}
+
+function storedInLane({ tasks, cold, newer }: StoredLane): number {
+  return tasks.size + newer.size + (cold === undefined ? 0 : coldHint(cold));
+}
+
+function* levelsOf(queue: LoadedQueue, stored: StoredQueue | undefined): Iterable<number> {
+  for (const lane of stored?.lanes.values() ?? []) if ((queue.lanes.find(lane.key)?.stored ?? 1) > 0) yield lane.name.level;
 }

@@ -25,6 +25,7 @@ export class RateLimit<T> {
     const { bucket } = queue;
     const { nowMs } = this.#parts.decision;
     if (bucket === undefined || bucket.take(nowMs)) return true;
+    queue.limitedAtMs = nowMs;
     const nextMs = bucket.nextTokenMs(nowMs);
     queue.pairingDueMs = nextMs === Infinity ? 0 : nextMs;
     armQueue(this.#parts, queue);

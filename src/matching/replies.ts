@@ -59,6 +59,16 @@ export type PollerDescription = {
   readonly ratePerSecond: number | undefined;
 };
 
+/** Of the tasks of one priority. */
+export type LevelDescription = {
+  readonly priorityKey: number;
+  readonly backlogCount: number;
+  readonly backlogAgeMs: number;
+  /** A second, lately. */
+  readonly addRate: number;
+  readonly dispatchRate: number;
+};
+
 export type TaskQueueDescription = {
   readonly kind: 'taskQueueDescription';
   /** Seen within the last minutes, newest first. */
@@ -70,6 +80,10 @@ export type TaskQueueDescription = {
   readonly ackLevel: number;
   readonly readLevel: number;
   readonly ratePerSecond: number | undefined;
+  /** The limit has held a task up lately. */
+  readonly isRateLimited: boolean;
+  /** Priorities that are in use, or were lately. */
+  readonly levels: readonly LevelDescription[];
 };
 
 export type MatchingReply<T> =

@@ -77,6 +77,7 @@ export class StartAnswers<T> {
       return this.#offers.finish(offer);
     }
     const { pollRequestId } = poll.command;
+    offer.queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
     this.#starts.part(offer, poll);
     this.#offers.finish(offer);
     const backlogCountHint = offer.queue.lanes.stored;

@@ -226,6 +226,8 @@ const description = {
   readLevel: 0,
   ackLevel: 0,
   backlogAgeMs: 0,
+  isRateLimited: false,
+  levels: [],
   ratePerSecond: undefined,
 } as const;
 

@@ -106,6 +106,7 @@ test('a real client connects and learns the capabilities', async () => {
     clusterId: 'cluster-id',
     clusterName: 'active',
     historyShardCount: 4,
+    hostName: 'here:7233',
     persistenceStore: 'embedded',
   });
   await connection.close();

@@ -4,8 +4,11 @@ import proto from '@temporalio/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Description, PendingActivityDescription } from '../../src/history/replies.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
+import { decodePriorityStats, decodeVersionInfo } from '../../src/wire/generated/api/taskqueue/description.ts';
 import {
   decodeDescribeTaskQueueResponse,
+  decodeListTaskQueuePartitionsResponse,
+  encodeListTaskQueuePartitionsRequest,
   decodeQueryWorkflowResponse,
   decodeSignalWorkflowExecutionResponse,
   emptyDescribeTaskQueueRequest,
@@ -435,7 +438,12 @@ describe('DescribeTaskQueue', () => {
         backlogAgeMs: first ? 10 : 20,
         ackLevel: 1,
         readLevel: 4,
-        ratePerSecond: undefined,
+        ratePerSecond: first ? 7 : undefined,
+        isRateLimited: first,
+        levels: [
+          { priorityKey: 3, backlogCount: 2, backlogAgeMs: first ? 10 : 15, addRate: 1.5, dispatchRate: 0.5 },
+          ...(first ? [] : [{ priorityKey: 1, backlogCount: 1, backlogAgeMs: 20, addRate: 0, dispatchRate: 2 }]),
+        ],
       };
     };
     const answer = decodeDescribeTaskQueueResponse(
@@ -446,11 +454,75 @@ describe('DescribeTaskQueue', () => {
       ['a', 2_000, 100_000],
     ]);
     expect(answer.taskQueueStatus).toMatchObject({ backlogCountHint: 6, readLevel: 4, ackLevel: 1 });
-    expect(answer.stats).toMatchObject({ approximateBacklogCount: 6, approximateBacklogAgeMs: 20 });
+    const stats = { tasksAddRate: 3, tasksDispatchRate: 3, rateLimitingActive: true };
+    expect(answer.stats).toEqual({ approximateBacklogCount: 6, approximateBacklogAgeMs: 20, ...stats });
+    expect(answer.statsByPriorityKey.map((entry) => decodePriorityStats(entry))).toEqual([
+      {
+        key: 3,
+        value: {
+          approximateBacklogCount: 4,
+          approximateBacklogAgeMs: 15,
+          tasksAddRate: 3,
+          tasksDispatchRate: 1,
+          rateLimitingActive: false,
+        },
+      },
+      {
+        key: 1,
+        value: {
+          approximateBacklogCount: 1,
+          approximateBacklogAgeMs: 20,
+          tasksAddRate: 0,
+          tasksDispatchRate: 2,
+          rateLimitingActive: false,
+        },
+      },
+    ]);
+    // 2 = a worker has set it, 3 = nobody.
+    expect(answer.effectiveRateLimit).toEqual({ requestsPerSecond: 7, rateLimitSource: 2 });
     expect(two.stub.matchingRequests).toMatchObject([
       { queue: { taskType: 'activity', partition: 0 } },
       { queue: { taskType: 'activity', partition: 1 } },
     ]);
+    const enhanced = decodeDescribeTaskQueueResponse(
+      await two.client.call(
+        'DescribeTaskQueue',
+        request({ apiMode: 1, reportStats: true, reportPollers: true, reportTaskReachability: true }),
+      ),
+    );
+    const { typesInfo, taskReachability } = decodeVersionInfo(enhanced.versionsInfo.get('') ?? new Uint8Array(0));
+    expect([[...enhanced.versionsInfo.keys()], taskReachability]).toEqual([[''], 1]);
+    expect(typesInfo.map(({ key, value }) => [key, value?.pollers.length, value?.stats?.approximateBacklogCount])).toEqual([
+      [1, 2, 6],
+      [2, 2, 6],
+    ]);
+    const bare = decodeDescribeTaskQueueResponse(
+      await two.client.call(
+        'DescribeTaskQueue',
+        request({ apiMode: 1, taskQueueTypes: [2, 3, 2], versions: { buildIds: [], unversioned: true, allActive: false } }),
+      ),
+    );
+    expect(decodeVersionInfo(bare.versionsInfo.get('')!)).toEqual({
+      typesInfo: [2, 3].map((key) => ({ key, value: { pollers: [], stats: undefined } })),
+      taskReachability: 0,
+    });
+    await two.close();
+  });
+
+  test('ListTaskQueuePartitions names the partitions of both types, and who has them', async () => {
+    const two = await openBench({ taskQueuePartitions: 2 });
+    const asked = { namespace: 'default', taskQueue: { name: 'orders', kind: 1, normalName: '' } };
+    const answer = await two.client.call('ListTaskQueuePartitions', encodeListTaskQueuePartitionsRequest(asked));
+    const partitions = ['orders', '/_sys/orders/1'].map((key) => ({ key, ownerHostName: 'here:7233' }));
+    expect(decodeListTaskQueuePartitionsResponse(answer)).toEqual({
+      activityTaskQueuePartitions: partitions,
+      workflowTaskQueuePartitions: partitions,
+    });
+    const unnamed = encodeListTaskQueuePartitionsRequest({ ...asked, taskQueue: undefined });
+    expect(await two.client.refusal('ListTaskQueuePartitions', unnamed)).toMatchObject({
+      code: codes.INVALID_ARGUMENT,
+      details: 'taskQueue is not set',
+    });
     await two.close();
   });
 
@@ -463,7 +535,22 @@ describe('DescribeTaskQueue', () => {
 
   test.each<[string, number, Partial<DescribeTaskQueueRequest>]>([
     ['taskQueue is not set', codes.INVALID_ARGUMENT, { taskQueue: undefined }],
-    ['api_mode ENHANCED is not supported by this server yet', codes.UNIMPLEMENTED, { apiMode: 1 }],
+    [
+      'Enhanced DescribeTaskQueue is not valid for a sticky queue, use api_mode=UNSPECIFIED or a normal queue.',
+      codes.INVALID_ARGUMENT,
+      { apiMode: 1, taskQueue: { name: 'orders', kind: 2, normalName: 'n' } },
+    ],
+    [
+      'versions.build_ids is not supported by this server yet',
+      codes.UNIMPLEMENTED,
+      { apiMode: 1, versions: { buildIds: ['b'], unversioned: false, allActive: false } },
+    ],
+    [
+      'versions.all_active is not supported by this server yet',
+      codes.UNIMPLEMENTED,
+      { apiMode: 1, versions: { buildIds: [], unversioned: false, allActive: true } },
+    ],
+    ['unknown TaskQueueType 9', codes.INVALID_ARGUMENT, { apiMode: 1, taskQueueTypes: [9] }],
     ['unknown TaskQueueType 9', codes.INVALID_ARGUMENT, { taskQueueType: 9 }],
   ])('%s', async (message, code, changes) => {
     const error = await bench.client.refusal('DescribeTaskQueue', request(changes));

@@ -99,6 +99,7 @@ export class StubServer {
         clusterId: 'cluster-id',
         clusterName: 'active',
         historyShards: 4,
+        hostName: 'here:7233',
         persistenceStore: 'embedded',
         visibilityStore: 'memory',
       },

@@ -251,6 +251,8 @@ describe('description and memory', () => {
       ackLevel: 0,
       readLevel: 1,
       ratePerSecond: 9,
+      isRateLimited: false,
+      levels: [{ priorityKey: 3, backlogCount: 1, backlogAgeMs: 1_000, addRate: 2, dispatchRate: 1 }],
     });
     host.advanceTo(301_001);
     const second = host.ask({ kind: 'describeTaskQueue', queue: activities });

@@ -120,6 +120,8 @@ const answers: ByKind<Answer> = {
     ackLevel: count,
     readLevel: count,
     ratePerSecond: orNone(anyNumber),
+    isRateLimited: flag,
+    levels: list(record({ priorityKey: count, backlogCount: count, backlogAgeMs: count, addRate: anyNumber, dispatchRate: anyNumber })),
   }),
 };
 
