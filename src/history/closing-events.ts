@@ -51,6 +51,8 @@ const closes = {
   workflowExecutionUpdateAdmitted: undefined,
   workflowExecutionUpdateAccepted: undefined,
   workflowExecutionUpdateCompleted: undefined,
+  workflowExecutionPaused: undefined,
+  workflowExecutionUnpaused: undefined,
 } as const satisfies { readonly [Kind in EventKind]: 'run' | 'activity' | 'child' | undefined };
 
 type Closing<What> = { [Kind in EventKind]: (typeof closes)[Kind] extends What ? Kind : never }[EventKind];

@@ -45,9 +45,13 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'recordActivityHeartbeat':
       return overheadBytes + size(command.details);
     case 'pauseActivity':
+    case 'pauseWorkflow':
+    case 'unpauseWorkflow':
       return overheadBytes + command.reason.length;
     case 'updateActivityOptions':
       return overheadBytes + anyBytes(command.change);
+    case 'updateWorkflowOptions':
+      return overheadBytes + size(command.priority);
     case 'resetWorkflow':
       return overheadBytes + command.reason.length + sizeOfAll(command.keptEvents) + sizeOfAll(command.laterEvents);
     case 'queryWorkflow':

@@ -28,6 +28,9 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'unpauseActivity':
     case 'resetActivity':
     case 'updateActivityOptions':
+    case 'pauseWorkflow':
+    case 'unpauseWorkflow':
+    case 'updateWorkflowOptions':
     case 'resetWorkflow':
     case 'createSchedule':
     case 'updateSchedule':

@@ -9,11 +9,13 @@ import type { ActivityOperationRequest } from './activity/activity-commands.ts';
 import type { ArchivalCommand } from './archival/archival-commands.ts';
 import type { BatchRequest, BatchStepped, StartBatch } from './batch/batch-commands.ts';
 import type { OnConflict, OwnCallbackCommand, StartCallbacks } from './callback/callback-commands.ts';
+import type { UpdateWorkflowOptions } from './execution/options-commands.ts';
 import type { RowCommand } from './execution/row-commands.ts';
 import type { HandOverCommand } from './hand-over/hand-over-commands.ts';
 import type { ShardTaskRequest } from './shard-tasks/shard-task-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { PauseWorkflow, UnpauseWorkflow } from './pause/pause-commands.ts';
 import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
 import type { ResetWorkflow } from './reset/reset-commands.ts';
 import type { CreateSchedule, ScheduleRequest, StartedBySchedule } from './schedule/schedule-commands.ts';
@@ -458,7 +460,7 @@ export type DecidedRequest =
   | CancelActivityTask
   | RecordActivityHeartbeat
   | ActivityOperationRequest
-  | ResetWorkflow
+  | (ResetWorkflow | PauseWorkflow | UnpauseWorkflow | UpdateWorkflowOptions)
   | ScheduleRequest
   | BatchRequest
   | DescribeWorkflow

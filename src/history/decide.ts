@@ -18,7 +18,9 @@ import { handOverTask, noteLetters } from './hand-over/hand-over.ts';
 import type { Draft } from './draft.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
+import { pauseWorkflow, unpauseWorkflow } from './pause/pause-workflow.ts';
 import { putAside } from './execution/put-aside.ts';
+import { updateWorkflowOptions } from './execution/update-options.ts';
 import { finishRow, rowRefused, writeRow } from './execution/refused-row.ts';
 import { retireRuns } from './execution/retire.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
@@ -123,6 +125,12 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return batchStepped(draft, command);
     case 'recordActionClosed':
       return recordActionClosed(draft, command);
+    case 'pauseWorkflow':
+      return pauseWorkflow(draft, command);
+    case 'unpauseWorkflow':
+      return unpauseWorkflow(draft, command);
+    case 'updateWorkflowOptions':
+      return updateWorkflowOptions(draft, command);
     case 'resetWorkflow':
       return resetWorkflow(draft, command);
     case 'queryWorkflow':

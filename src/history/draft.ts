@@ -20,7 +20,7 @@ import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generat
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
-import { isLaterRun } from './later-runs.ts';
+import { isLaterEvent, isLaterRun } from './later-runs.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
   type HistoryRecord,
@@ -330,8 +330,9 @@ export class Draft {
   }
 }
 
-function isLaterChange({ changed, run, facts }: RunDraft): boolean {
-  return changed && (isLaterRun(run) || facts.some(({ fact }) => isLaterFact(fact)));
+function isLaterChange({ changed, run, events, facts }: RunDraft): boolean {
+  if (!changed) return false;
+  return isLaterRun(run) || facts.some(({ fact }) => isLaterFact(fact)) || events.some(({ event }) => isLaterEvent(event));
 }
 
 function isKept(task: Task | undefined): task is Task {

@@ -11,6 +11,7 @@ import { evolveChild } from './child/evolve-child.ts';
 import type { HistoryEvent } from './events.ts';
 import { evolveExecution } from './execution/evolve-execution.ts';
 import { evolveExternal } from './external/evolve-external.ts';
+import { evolvePause } from './pause/evolve-pause.ts';
 import type { HistoryWire } from './replies.ts';
 import { evolveSignal } from './signal/evolve-signal.ts';
 import type { Run } from './state.ts';
@@ -61,6 +62,9 @@ export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): v
     case 'workflowExecutionUpdateAccepted':
     case 'workflowExecutionUpdateCompleted':
       return evolveUpdate(run, event, wire);
+    case 'workflowExecutionPaused':
+    case 'workflowExecutionUnpaused':
+      return evolvePause(run, event);
     case 'workflowExecutionSignaled':
       return evolveSignal(run, event);
     case 'workflowExecutionCancelRequested':

@@ -7,6 +7,7 @@ import { evolveEvent } from './evolve-event.ts';
 import type { HistoryEvent } from './events.ts';
 import { eventTypeNumber } from './generated/public-api.ts';
 import { attachRequestId, evolveProblems } from './execution/evolve-execution.ts';
+import { evolvePauseInfo } from './pause/evolve-pause.ts';
 import type { Fact } from './record.ts';
 import { beginAgain } from './reset/evolve-reset.ts';
 import type { HistoryWire } from './replies.ts';
@@ -34,12 +35,15 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return evolveWorkflowTaskFact(run, fact, nowMs);
     case 'problemsReported':
       return evolveProblems(run, fact.problems, wire);
+    case 'pauseInfoChanged':
+      return evolvePauseInfo(run, fact.entries, wire);
     case 'activityStarted':
     case 'activityStartWithdrawn':
     case 'activityHeartbeat':
     case 'activityRetried':
     case 'activityBackoffEnded':
     case 'activitiesPaused':
+    case 'activitiesWithheld':
     case 'activityUnpaused':
     case 'activityReset':
     case 'activityOptionsUpdated':

@@ -6,6 +6,7 @@ import type { ActivityOptions } from './activity/activity-operations.ts';
 import type { CallbackAttempted } from './callback/callback.ts';
 import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
+import { isLaterEvent } from './later-runs.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
@@ -139,6 +140,10 @@ export type Fact =
       readonly reason: string;
       readonly requestId: string;
     }
+  /** Their workflow is paused: they wait for its unpause. */
+  | { readonly kind: 'activitiesWithheld'; readonly scheduledEventIds: readonly number[] }
+  /** `TemporalPauseInfo` from here on; none: it is gone. */
+  | { readonly kind: 'pauseInfoChanged'; readonly entries: readonly string[] }
   | {
       readonly kind: 'activityUnpaused';
       readonly scheduledEventId: number;
@@ -189,9 +194,13 @@ export type Fact =
   | { readonly kind: 'runForgotten' };
 
 /** Programs that read records up to schema 5 do not know it. */
-export function isLaterFact({ kind }: Fact): boolean {
-  switch (kind) {
+export function isLaterFact(fact: Fact): boolean {
+  switch (fact.kind) {
+    case 'eventBuffered':
+      return isLaterEvent(fact.event);
     case 'activitiesPaused':
+    case 'activitiesWithheld':
+    case 'pauseInfoChanged':
     case 'activityUnpaused':
     case 'activityReset':
     case 'activityOptionsUpdated':

@@ -10,6 +10,7 @@ import type { ScheduleWire } from './schedule/schedule-wire.ts';
 import type { TaskList } from './shard-tasks/shard-task-commands.ts';
 import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { WorkflowPause } from './pause/workflow-pause.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
 import type { SearchAttributeWire } from '../kernel/search-attributes.ts';
 
@@ -131,6 +132,9 @@ export type WorkflowReset = { readonly kind: 'workflowReset'; readonly runId: st
 /** As they are from now on; of several activities, of the last. */
 export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ActivityOptions };
 
+/** As it is from now on. */
+export type WorkflowOptionsUpdated = { readonly kind: 'workflowOptionsUpdated'; readonly priority: Uint8Array | undefined };
+
 export type QueryReply =
   | { readonly kind: 'queryAnswered'; readonly answer: Uint8Array | undefined }
   | { readonly kind: 'queryRejected'; readonly status: number };
@@ -251,6 +255,7 @@ export type Description = {
   readonly lastResetTimeMs: number;
   /** '' = none. */
   readonly resetRunId: string;
+  readonly pause: WorkflowPause | undefined;
   readonly pendingActivities: readonly PendingActivityDescription[];
   readonly pendingChildren: readonly PendingChildDescription[];
   readonly pendingWorkflowTask:
@@ -336,6 +341,7 @@ export type HistoryReply =
   | StartedActivityTask
   | HeartbeatReply
   | ActivityOptionsUpdated
+  | WorkflowOptionsUpdated
   | WorkflowReset
   | QueryReply
   | UpdateReply
@@ -374,6 +380,9 @@ export type HistoryReplyTo = {
   readonly resetActivity: Done;
   readonly updateActivityOptions: ActivityOptionsUpdated;
   readonly resetWorkflow: WorkflowReset;
+  readonly pauseWorkflow: Done;
+  readonly unpauseWorkflow: Done;
+  readonly updateWorkflowOptions: WorkflowOptionsUpdated;
   readonly createSchedule: ScheduleChanged;
   readonly updateSchedule: ScheduleChanged;
   readonly patchSchedule: ScheduleChanged;

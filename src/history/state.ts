@@ -20,6 +20,7 @@ import type {
 } from './generated/public-api.ts';
 import { Pending, type PendingView } from './pending.ts';
 import type { Batch } from './batch/batch-state.ts';
+import type { WorkflowPause } from './pause/workflow-pause.ts';
 import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
 import type { TimerView } from './timer/timer-queue.ts';
@@ -280,6 +281,8 @@ export type Run = {
   reset: Reset | undefined;
   /** The last run that goes on from one of its events; '' = none. */
   resetRunId: string;
+  /** It stands still since then; undefined: it does not. One that was closed meanwhile keeps it. */
+  pause: WorkflowPause | undefined;
   /** Of a schedule's run. */
   schedule: Schedule | undefined;
   /** The schedule that has started its chain; undefined: none has. */
@@ -352,6 +355,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     retentionTaskId: 0,
     reset: undefined,
     resetRunId: '',
+    pause: undefined,
     schedule: undefined,
     scheduledBy: undefined,
     batch: undefined,
@@ -387,6 +391,11 @@ export function forkRun(run: RunView): Run {
 /** No worker has seen it, and none is to see it before its execution time. */
 export function isInFirstBackoff(run: Pick<RunView, 'start' | 'workflowTask' | 'previousStartedEventId'>): boolean {
   return run.start.executionTimeMs > run.start.startTimeMs && run.workflowTask === undefined && run.previousStartedEventId === 0;
+}
+
+/** As it is shown: a workflow that is paused is open like one that runs. */
+export function shownStatus(run: Pick<RunView, 'status' | 'pause'>): number {
+  return run.pause !== undefined && isRunning(run) ? status.paused : run.status;
 }
 
 export function isRunning(run: Pick<RunView, 'status'>): boolean {

@@ -189,6 +189,7 @@ const operated = (prng: Prng, world: World): Plain => ({
 });
 const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
 const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
+const paused: Template = (prng, world) => ({ namespace, ...world.execution(), identity: 'fuzz', reason: 'r', requestId: requestId(prng) });
 
 const queries = [
   "ExecutionStatus = 'Running' AND NOT (WorkflowType IN ('Fuzz', 'other'))",
@@ -434,6 +435,15 @@ export const templates: Readonly<Record<string, Template>> = {
   PauseActivity: (prng, world) => ({ ...operated(prng, world), reason: 'r', requestId: requestId(prng) }),
   UnpauseActivity: (prng, world) => ({ ...operated(prng, world), resetAttempts: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
   ResetActivity: (prng, world) => ({ ...operated(prng, world), keepPaused: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
+  PauseWorkflowExecution: paused,
+  UnpauseWorkflowExecution: paused,
+  UpdateWorkflowExecutionOptions: (prng, world) => ({
+    ...workflow(prng, world),
+    workflowExecutionOptions: {
+      priority: { priorityKey: prng.pick([0, 1, 3, 5]), fairnessKey: prng.pick(['', 'tenant']), fairnessWeight: 0.5 },
+    },
+    updateMask: { paths: prng.pick([['priority'], ['priority.priority_key'], ['priority.fairness_key', 'priority.fairness_weight'], []]) },
+  }),
   ResetWorkflowExecution: (prng, world) => ({
     ...workflow(prng, world),
     reason: 'r',

@@ -261,6 +261,7 @@ const description: Description = {
   priority: undefined,
   lastResetTimeMs: 0,
   resetRunId: '',
+  pause: { timeMs: 3_500, identity: 'operator', reason: 'look first', requestId: 'p' },
   pendingActivities: [
     {
       activityId: '5',

@@ -226,6 +226,22 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     request: () => ({ kind: 'resetActivity', key, target: allActivities, ...plainReset, jitterMs: 0, jitter: 0 }),
     second: 'same',
   },
+  pauseWorkflow: {
+    request: () => ({ kind: 'pauseWorkflow', key, identity, reason: 'why', requestId: 'one' }),
+    second: 'same',
+  },
+  // As in Temporal: only the pause is known by its request.
+  unpauseWorkflow: {
+    request: (shard) => {
+      shard.expectDone({ kind: 'pauseWorkflow', key, identity, reason: 'why', requestId: 'one' });
+      return { kind: 'unpauseWorkflow', key, identity, reason: 'why', requestId: 'two' };
+    },
+    second: refused('failed-precondition'),
+  },
+  updateWorkflowOptions: {
+    request: () => ({ kind: 'updateWorkflowOptions', key, fields: ['priority'], priority: Uint8Array.of(8, 3), identity }),
+    second: 'same',
+  },
   resetWorkflow: {
     request: (shard) => shard.resetCommand(4),
     second: 'same',

@@ -191,6 +191,23 @@ export const programStep = fc.oneof(
       how: fc.constantFrom('start' as const, 'start' as const, 'start' as const, 'stop' as const),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('pause' as const),
+      id: fc.nat(2),
+      how: fc.constantFrom('pause' as const, 'unpause' as const, 'unpause' as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('options' as const),
+      id: fc.nat(2),
+      field: fc.constantFrom('priority' as const, 'priority.priorityKey' as const, 'priority.fairnessKey' as const),
+      priority: fc.constantFrom(undefined, Uint8Array.of(8, 2), Uint8Array.of(8, 5, 18, 1, 97)),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -208,7 +225,7 @@ export function fewerKinds(programs: fc.Arbitrary<ProgramStep[]>): fc.Arbitrary<
 
 const dispensable = [
   ...['signal', 'signalWithStart', 'cancel', 'terminate', 'delete', 'failTask', 'pollActivity', 'activity', 'time', 'outbox', 'send'],
-  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset', 'scheduled', 'act', 'batch'],
+  ...['resetSticky', 'query', 'update', 'endSpeculative', 'putAside', 'operate', 'reset', 'scheduled', 'act', 'batch', 'pause', 'options'],
   ...['schedule', 'timer', 'cancelTimer', 'cancelActivity', 'child', 'signalOther', 'cancelOther', 'marker', 'upsert', 'memo'],
   ...['complete', 'fail', 'continue'],
 ];
@@ -368,6 +385,20 @@ export class Program {
         // Seldom: a program that ends here is a dull one.
         if (reply?.kind !== 'description' || step.often > 0) return;
         shard.expectDone({ kind: 'putAside', key: reply.key, failedCommand: 'fireTimer', taskId: 0, reason: 'random' });
+        return;
+      }
+      case 'pause':
+        shard.ask({
+          kind: step.how === 'pause' ? 'pauseWorkflow' : 'unpauseWorkflow',
+          key: keyOf(step.id),
+          identity: 'operator',
+          reason: 'random',
+          requestId: shard.newRequestId(),
+        });
+        return;
+      case 'options': {
+        const { field, priority } = step;
+        shard.ask({ kind: 'updateWorkflowOptions', key: keyOf(step.id), fields: [field], priority, identity: 'operator' });
         return;
       }
       case 'reset':

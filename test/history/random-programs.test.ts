@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText } from '../../src/history/canonical.ts';
 import { evolve } from '../../src/history/evolve.ts';
-import { retryState, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
+import { retryState, status, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
 import type { WorkflowExecutionStartedAttributes } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
@@ -258,8 +258,20 @@ function flushAll(shard: ShardUnderTest): void {
   }
 }
 
+/** Whatever a pause has kept back is under way again, and is looked at as everything else. */
+function unpauseAll(shard: ShardUnderTest): void {
+  for (const runId of shard.runIds()) {
+    const key = { namespaceId, workflowId: workflowIdOf(shard.events(runId)), runId };
+    const reply = shard.ask({ kind: 'describeWorkflow', key });
+    if (reply?.kind !== 'description' || reply.status !== status.paused) continue;
+    expect(reply.pendingWorkflowTask?.started ?? true, 'no workflow task waits for a worker').toBe(true);
+    shard.expectDone({ kind: 'unpauseWorkflow', key, identity: 'operator', reason: '', requestId: '' });
+  }
+}
+
 function checkAll(shard: ShardUnderTest): void {
   shard.pumpOutboxIfPossible();
+  unpauseAll(shard);
   for (const runId of shard.runIds()) {
     const events = shard.events(runId);
     checkHistory(events);

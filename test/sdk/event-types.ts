@@ -45,4 +45,6 @@ export const eventTypesInScope: readonly string[] = [
   'UpsertWorkflowSearchAttributes',
   'WorkflowPropertiesModified',
   'WorkflowExecutionOptionsUpdated',
+  'WorkflowExecutionPaused',
+  'WorkflowExecutionUnpaused',
 ];

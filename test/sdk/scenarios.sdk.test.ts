@@ -16,6 +16,7 @@ import { closingScenarios } from './scenarios/closing.ts';
 import { externalScenarios } from './scenarios/externals.ts';
 import { identityScenarios } from './scenarios/identity.ts';
 import { priorityScenarios } from './scenarios/priorities.ts';
+import { pauseScenarios } from './scenarios/pauses.ts';
 import { queryScenarios } from './scenarios/queries.ts';
 import { readingScenarios } from './scenarios/reading.ts';
 import { carriedUpdateScenarios } from './scenarios/carried-updates.ts';
@@ -31,6 +32,7 @@ import { updateScenarios } from './scenarios/updates.ts';
 import { withStartScenarios } from './scenarios/with-start.ts';
 import { workerLifeScenarios } from './scenarios/worker-lives.ts';
 import { workerScenarios } from './scenarios/workers.ts';
+import { workflowOptionScenarios } from './scenarios/workflow-options.ts';
 import { workflowTaskScenarios } from './scenarios/workflow-tasks.ts';
 import { serversUnderTest } from './servers.ts';
 import { skipAloud } from './skip-aloud.ts';
@@ -66,6 +68,8 @@ const scenarios: readonly Scenario[] = [
   ...scheduleScenarios,
   ...workerScenarios,
   ...schedulePolicyScenarios,
+  ...pauseScenarios,
+  ...workflowOptionScenarios,
 ];
 
 test('there are at least 207 scenarios, each with a name of its own', () => {

@@ -121,6 +121,7 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
     lastResetTimeMs: found.lastResetTimeMs,
     originalStartTimeMs: found.originalStartTimeMs,
     resetRunId: found.resetRunId,
+    pauseInfo: found.pause && { identity: found.pause.identity, pausedTimeMs: found.pause.timeMs, reason: found.pause.reason },
     requestIdInfos: new Map(
       [...found.requestIds].map(([id, info]): [string, RequestIdInfo] => [
         id,

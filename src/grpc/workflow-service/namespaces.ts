@@ -220,6 +220,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
         syncUpdate: true,
         asyncUpdate: true,
         workerHeartbeats: context.ports.workers.isEnabled(namespace.name),
+        workflowPause: true,
       },
       limits: {
         blobSizeLimitError: context.limits.blobBytesMax,

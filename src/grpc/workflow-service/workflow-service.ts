@@ -16,6 +16,7 @@ import { serverInfoMethods } from './server-info.ts';
 import { startMethods } from './start.ts';
 import { taskQueueMethods } from './task-queues.ts';
 import { updateMethods } from './updates.ts';
+import { workflowOperationMethods } from './workflow-operations.ts';
 import { workflowTaskMethods } from './workflow-tasks.ts';
 
 export const workflowServiceName = 'temporal.api.workflowservice.v1.WorkflowService';
@@ -55,6 +56,7 @@ export function workflowService(context: HandlerContext): Service {
       ...namespaceMethods(context),
       ...startMethods(context),
       ...lifecycleMethods(context),
+      ...workflowOperationMethods(context),
       ...resetMethods(context),
       ...describeMethods(context),
       ...queryMethods(context),

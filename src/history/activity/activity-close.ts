@@ -15,6 +15,7 @@ import { decideRetry } from './activity-retry.ts';
 import type { ActivityRef, CancelActivityTask, CompleteActivityTask, FailActivityTask, RecordActivityHeartbeat } from '../commands.ts';
 import type { FailureFacts, OpaqueFailure } from '../failure.ts';
 import type { Draft, RunDraft } from '../draft.ts';
+import { notePauseInfo } from '../pause/pause-info.ts';
 import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { type Activity, isRunning, type RunView } from '../state.ts';
@@ -57,6 +58,7 @@ export function completeActivityTask(draft: Draft, command: CompleteActivityTask
   }
   const startedEventId = writeStartedEvent(changing, scheduledEventId);
   changing.addOrBuffer('activityTaskCompleted', { result, scheduledEventId, startedEventId, identity, workerVersion: undefined });
+  noteEnd(changing, activity);
   ensureWorkflowTask(changing);
   return { kind: 'done' };
 }
@@ -96,6 +98,7 @@ export function cancelActivityTask(draft: Draft, command: CancelActivityTask): H
     identity: command.identity,
     workerVersion: undefined,
   });
+  noteEnd(changing, activity);
   ensureWorkflowTask(changing);
   return { kind: 'done' };
 }
@@ -158,6 +161,7 @@ function failOrRetry(
     retryState: decision.retryState,
     workerVersion: undefined,
   });
+  noteEnd(run, activity);
   ensureWorkflowTask(run);
 }
 
@@ -166,7 +170,8 @@ function retryActivity(run: RunDraft, activity: Activity, intervalMs: number, fa
   endTasks(run, scheduledEventId);
   run.addFact({ kind: 'activityRetried', scheduledEventId, intervalMs, failure: retained(run.draft, failure) });
   if (isPaused(activity)) return;
-  if (intervalMs === 0) endBackoff(run, scheduledEventId);
+  if (run.run.pause !== undefined) armActivityTimer(run, scheduledEventId);
+  else if (intervalMs === 0) endBackoff(run, scheduledEventId);
   else waitForBackoff(run, scheduledEventId);
 }
 
@@ -200,6 +205,11 @@ export function writeStartedEvent(run: RunDraft, scheduledEventId: number): numb
     buildIdRedirectCounter: 0,
   };
   return run.addOrBuffer('activityTaskStarted', attributes, { timeMs: activity.startedTimeMs });
+}
+
+/** No list finds the workflow by an activity that is over. */
+export function noteEnd(run: RunDraft, activity: Activity): void {
+  if (isPaused(activity)) notePauseInfo(run);
 }
 
 /** The end of a backoff. */

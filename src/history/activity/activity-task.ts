@@ -36,6 +36,12 @@ export function dispatchActivity(run: RunDraft, scheduledEventId: number): void 
   armActivityTimer(run, scheduledEventId);
 }
 
+/** While its workflow is paused it waits for the unpause (withheld-activities.ts). */
+export function offerActivity(run: RunDraft, scheduledEventId: number): void {
+  if (run.run.pause === undefined) dispatchActivity(run, scheduledEventId);
+  else armActivityTimer(run, scheduledEventId);
+}
+
 export function pendingActivity(run: RunDraft, scheduledEventId: number): Activity {
   const activity = run.run.activities.get(scheduledEventId);
   assert(activity !== undefined, `activity ${scheduledEventId} is not pending`);
@@ -75,6 +81,13 @@ export function waitForBackoff(run: RunDraft, scheduledEventId: number): void {
 export function endBackoff(run: RunDraft, scheduledEventId: number): void {
   run.addFact({ kind: 'activityBackoffEnded', scheduledEventId });
   dispatchActivity(run, scheduledEventId);
+}
+
+/** Its tasks have ended: the next attempt goes out then, under a new stamp. */
+export function reschedule(run: RunDraft, scheduledEventId: number, scheduledTimeMs: number): void {
+  run.addFact({ kind: 'activityRescheduled', scheduledEventId, scheduledTimeMs });
+  if (scheduledTimeMs <= run.draft.nowMs) endBackoff(run, scheduledEventId);
+  else waitForBackoff(run, scheduledEventId);
 }
 
 export type ActivityTimeout = 'scheduleToStart' | 'scheduleToClose' | 'startToClose' | 'heartbeat';
@@ -177,6 +190,6 @@ export function withdrawActivityStart(draft: Draft, command: WithdrawActivitySta
   if (activity.requestId !== command.pollRequestId) return { kind: 'done' };
   const changing = draft.open(run);
   changing.addFact({ kind: 'activityStartWithdrawn', scheduledEventId: command.scheduledEventId });
-  if (!isPaused(activity)) dispatchActivity(changing, command.scheduledEventId);
+  if (!isPaused(activity)) offerActivity(changing, command.scheduledEventId);
   return { kind: 'done' };
 }

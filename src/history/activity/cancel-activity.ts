@@ -1,5 +1,5 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
-import { writeStartedEvent } from './activity-close.ts';
+import { noteEnd, writeStartedEvent } from './activity-close.ts';
 import { closesActivity } from '../closing-events.ts';
 import type { HistoryEvent } from '../events.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
@@ -39,6 +39,7 @@ export function requestCancelActivityTask(
     identity: request.identity,
     workerVersion: undefined,
   });
+  noteEnd(run, activity);
   completion.closesBuffered?.add(scheduledEventId);
   completion.cancelledUnstarted = true;
   return undefined;

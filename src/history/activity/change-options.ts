@@ -4,6 +4,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import type { HistoryLimits } from '../limits.ts';
+import { changedPriority } from '../priority.ts';
 import type { HistoryWire } from '../replies.ts';
 import type { Activity, RunView } from '../state.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
@@ -69,7 +70,7 @@ function withField(
     case 'priority.fairnessKey':
     case 'priority.fairnessWeight':
       if (change.priority === undefined) return 'Priority is not provided';
-      return { ...options, priority: withPriorityField(options.priority, change.priority, field, wire) };
+      return { ...options, priority: changedPriority(options.priority, change.priority, field, wire) };
     default:
       return unreachable(field);
   }
@@ -89,23 +90,6 @@ function withRetryField(policy: RetryPolicy, change: RetryPolicy, field: RetryFi
       return { ...policy, maximumIntervalMs: change.maximumIntervalMs };
     case 'retryPolicy.maximumAttempts':
       return { ...policy, maximumAttempts: change.maximumAttempts };
-    default:
-      return unreachable(field);
-  }
-}
-
-type PriorityField = Extract<ActivityOptionField, `priority.${string}`>;
-
-function withPriorityField(own: Uint8Array | undefined, change: Uint8Array, field: PriorityField, wire: HistoryWire): Uint8Array {
-  const changed = wire.decodePriority(change);
-  const priority = own === undefined ? { priorityKey: 0, fairnessKey: '', fairnessWeight: 0 } : wire.decodePriority(own);
-  switch (field) {
-    case 'priority.priorityKey':
-      return wire.encodePriority({ ...priority, priorityKey: changed.priorityKey });
-    case 'priority.fairnessKey':
-      return wire.encodePriority({ ...priority, fairnessKey: changed.fairnessKey });
-    case 'priority.fairnessWeight':
-      return wire.encodePriority({ ...priority, fairnessWeight: changed.fairnessWeight });
     default:
       return unreachable(field);
   }

@@ -3,10 +3,10 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { HistoryEvent } from '../events.ts';
 import type { Fact } from '../record.ts';
 import type { Activity, Run } from '../state.ts';
-import { afterAttempt, afterOperation, operationBytes } from './evolve-operation.ts';
+import { afterAttempt, afterOperation, operationBytes, withheld } from './evolve-operation.ts';
 
 type ActivityEvent = Extract<HistoryEvent, { readonly type: `activityTask${string}` }>;
-type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` | 'activitiesPaused' }>;
+type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` | `activities${string}` }>;
 
 export function evolveActivity(run: Run, event: ActivityEvent): void {
   switch (event.type) {
@@ -115,6 +115,9 @@ export function evolveActivityFact(run: Run, fact: ActivityFact, nowMs: number):
       return;
     case 'activitiesPaused':
       for (const id of fact.scheduledEventIds) changeActivity(run, id, (activity) => afterOperation(activity, fact, nowMs));
+      return;
+    case 'activitiesWithheld':
+      for (const id of fact.scheduledEventIds) changeActivity(run, id, withheld);
       return;
     case 'activityUnpaused':
     case 'activityReset':

@@ -93,6 +93,11 @@ function withoutTasks(activity: Activity): Activity {
   return { ...activity, dispatchTaskId: 0, timerTaskId: 0 };
 }
 
+/** Its workflow is paused, and no worker has it. */
+export function withheld(activity: Activity): Activity {
+  return withoutTasks(withNewStamp(activity));
+}
+
 function withoutHeartbeat(activity: Activity): Activity {
   return { ...activity, heartbeatDetails: undefined, heartbeatTimeMs: 0 };
 }

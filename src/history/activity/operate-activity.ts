@@ -6,7 +6,7 @@
  *
  * While an activity is paused none of its timeouts counts, as in Temporal; at its unpause those that are over take effect.
  */
-import type { Draft, RunDraft } from '../draft.ts';
+import type { Draft } from '../draft.ts';
 import { retryIntervalMs } from '../../kernel/retry-policy.ts';
 import { findRunning, isRejected, reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
@@ -15,8 +15,10 @@ import type { RunKey } from '../commands.ts';
 import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
 import { activityType, attributesOf, optionsOf } from './activity-options.ts';
+import { notePauseInfo } from '../pause/pause-info.ts';
 import { areSame, changedOptions } from './change-options.ts';
-import { armActivityTimer, endBackoff, endTasks, isPaused, pendingActivity, waitForBackoff } from './activity-task.ts';
+import { armActivityTimer, endTasks, isPaused, pendingActivity, reschedule } from './activity-task.ts';
+import { withholdUntil } from './withheld-activities.ts';
 
 type Found = { readonly kind: 'found'; readonly run: RunView; readonly activities: readonly Activity[] };
 
@@ -40,6 +42,7 @@ export function pauseActivity(draft: Draft, command: PauseActivity): HistoryRepl
   const run = draft.open(found.run);
   for (const scheduledEventId of pausing) endTasks(run, scheduledEventId);
   run.addFact({ kind: 'activitiesPaused', scheduledEventIds: pausing, identity, reason, requestId });
+  notePauseInfo(run);
   return { kind: 'done' };
 }
 
@@ -55,6 +58,7 @@ export function unpauseActivity(draft: Draft, command: UnpauseActivity): History
     if (activity.startedTimeMs === 0) reschedule(run, scheduledEventId, jittered(draft, command, at));
     else armActivityTimer(run, scheduledEventId);
   }
+  notePauseInfo(run);
   return { kind: 'done' };
 }
 
@@ -71,6 +75,7 @@ export function resetActivity(draft: Draft, command: ResetActivity): HistoryRepl
     if (startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
     else if (!isPaused(pendingActivity(run, scheduledEventId))) reschedule(run, scheduledEventId, jittered(draft, command, at));
   }
+  notePauseInfo(run);
   return { kind: 'done' };
 }
 
@@ -95,7 +100,10 @@ export function updateActivityOptions(draft: Draft, command: UpdateActivityOptio
     run.addFact({ kind: 'activityOptionsUpdated', scheduledEventId, options });
     const updated = pendingActivity(run, scheduledEventId);
     if (updated.startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
-    else if (!isPaused(updated)) reschedule(run, scheduledEventId, timeOfNextAttempt(updated));
+    else if (!isPaused(updated)) {
+      const goesOut = run.run.pause === undefined ? reschedule : withholdUntil;
+      goesOut(run, scheduledEventId, timeOfNextAttempt(updated));
+    }
     last = optionsOf(run.run, updated);
   }
   return last === undefined ? noSuchActivity : { kind: 'activityOptionsUpdated', options: last };
@@ -141,11 +149,4 @@ function timeOfNextAttempt(activity: Activity): number {
   if (!inBackoff || attempt <= 1 || lastAttemptCompleteTimeMs === 0) return scheduledTimeMs;
   const { retryPolicy } = attributesOf(activity);
   return lastAttemptCompleteTimeMs + (retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, attempt - 1));
-}
-
-/** Its tasks have ended: the next attempt goes out then, under a new stamp. */
-function reschedule(run: RunDraft, scheduledEventId: number, scheduledTimeMs: number): void {
-  run.addFact({ kind: 'activityRescheduled', scheduledEventId, scheduledTimeMs });
-  if (scheduledTimeMs <= run.draft.nowMs) endBackoff(run, scheduledEventId);
-  else waitForBackoff(run, scheduledEventId);
 }

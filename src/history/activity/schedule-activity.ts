@@ -1,6 +1,6 @@
 /** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { dispatchActivity } from './activity-task.ts';
+import { offerActivity } from './activity-task.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
@@ -60,8 +60,8 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
     },
     commandMeta(command),
   );
-  if (a.requestEagerExecution) completion.eager.push(scheduledEventId);
-  else dispatchActivity(run, scheduledEventId);
+  if (a.requestEagerExecution && run.run.pause === undefined) completion.eager.push(scheduledEventId);
+  else offerActivity(run, scheduledEventId);
   return undefined;
 }
 

@@ -106,6 +106,7 @@ export function continueAsNewWorkflowExecution(
     header: a.header,
     memo: a.memo,
     searchAttributes: a.searchAttributes,
+    priority: old.start.priority,
     runTimeoutMs,
     taskTimeoutMs,
     retryPolicy,

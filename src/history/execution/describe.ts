@@ -12,7 +12,7 @@ import type {
   PendingActivityDescription,
   PendingChildDescription,
 } from '../replies.ts';
-import { type Activity, type AsideRun, type Child, isRunning, type RunView, type WorkflowTask } from '../state.ts';
+import { type Activity, type AsideRun, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../state.ts';
 import type { HistoryWaiter } from '../volatile.ts';
 import { encodeTail } from '../workflow-task/workflow-task.ts';
 
@@ -32,7 +32,7 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
     firstRunId: start.firstRunId,
     workflowType: start.workflowType,
     taskQueue: start.taskQueue,
-    status: run.status,
+    status: shownStatus(run),
     startTimeMs: start.startTimeMs,
     executionTimeMs: start.executionTimeMs,
     closeTimeMs: run.closeTimeMs,
@@ -57,6 +57,7 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
     priority: start.priority,
     lastResetTimeMs: run.reset?.timeMs ?? 0,
     resetRunId: run.resetRunId,
+    pause: run.pause,
     pendingActivities: [...run.activities.values()].map((activity) => describeActivity(run, activity)),
     pendingChildren: [...run.children.values()].map(describeChild),
     pendingWorkflowTask:

@@ -87,10 +87,11 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
       run.cancelRequested = true;
       return;
     case 'workflowExecutionOptionsUpdated': {
-      const { attachedRequestId: requestId, attachedCompletionCallbacks: callbacks } = event.attributes;
+      const { attachedRequestId: requestId, attachedCompletionCallbacks: callbacks, priority } = event.attributes;
       const idOf = (index: number): string => `cb-${requestId}-${index}`;
       run.callbacks = withAttached(run.callbacks, { callbacks, attachedBy: requestId, timeMs: event.eventTimeMs, idOf });
       if (requestId !== '') attachRequestId(run, requestId, event.eventId, eventTypeNumber.workflowExecutionOptionsUpdated);
+      if (priority !== undefined) run.start = { ...run.start, priority: priority.length === 0 ? undefined : priority };
       return;
     }
     case 'upsertWorkflowSearchAttributes':

@@ -27,6 +27,7 @@ export type NextRunAttributes = Pick<
   | 'header'
   | 'memo'
   | 'searchAttributes'
+  | 'priority'
   | 'runTimeoutMs'
   | 'taskTimeoutMs'
   | 'retryPolicy'
@@ -48,7 +49,6 @@ export function nextRun(draft: Draft, old: RunView, next: NextRunAttributes): Be
     namespace: old.namespace,
     requestId: runId,
     retentionMs,
-    priority: start.priority,
     identity: '',
     executionTimeoutMs: start.executionTimeoutMs,
     executionExpirationMs: start.executionExpirationMs,
@@ -145,7 +145,7 @@ export function nextOnSchedule(
 
 type Again = Pick<NextRunAttributes, 'runId' | 'attempt' | 'initiator' | 'backoffMs' | 'lastCompletionResult' | 'callbacks' | 'failure'>;
 
-/** What it has upserted meanwhile does not count. */
+/** What it has upserted meanwhile does not count, nor what operators have made of its options. */
 function startedAgain(draft: Draft, old: RunView, again: Again): Beginning {
   const { startedWith, start } = old;
   return nextRun(draft, old, {
@@ -158,6 +158,7 @@ function startedAgain(draft: Draft, old: RunView, again: Again): Beginning {
     header: startedWith?.header,
     memo: startedWith?.memo,
     searchAttributes: startedWith?.searchAttributes,
+    priority: startedWith?.priority,
     retryPolicy: startedWith?.retryPolicy,
     cronSchedule: startedWith?.cronSchedule ?? '',
   });

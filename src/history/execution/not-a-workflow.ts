@@ -18,6 +18,9 @@ export function refusedAsNoWorkflow(command: HistoryCommand): Rejected | undefin
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':
     case 'deleteWorkflow':
+    case 'pauseWorkflow':
+    case 'unpauseWorkflow':
+    case 'updateWorkflowOptions':
     case 'resetWorkflow':
     case 'resetStickyTaskQueue':
     case 'queryWorkflow':

@@ -21,7 +21,7 @@ import { withoutEmptyFields } from '../fields.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
-import { isRunning, type RequestIdEntry, type RunView } from '../state.ts';
+import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../state.ts';
 import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns): HistoryReply {
@@ -113,14 +113,20 @@ function started(run: RunView, isStarted: boolean): StartReply {
     runId: run.key.runId,
     firstExecutionRunId: run.start.firstRunId,
     started: isStarted,
-    status: run.status,
+    status: shownStatus(run),
   };
 }
 
 function startedChild(draft: Draft, key: RunKey): StartReply {
   const { runId } = key;
   const run = findRun(draft.shard, key);
-  return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: run?.status ?? status.running };
+  return {
+    kind: 'started',
+    runId,
+    firstExecutionRunId: runId,
+    started: true,
+    status: run === undefined ? status.running : shownStatus(run),
+  };
 }
 
 function alreadyStarted(run: RunView, message: string): Rejected {

@@ -2,7 +2,7 @@
 import type { RunKey } from '../commands.ts';
 import type { EventKind } from '../events.ts';
 import type { RunChange } from '../record.ts';
-import { isRunning, type RunStart, type RunView } from '../state.ts';
+import { isRunning, type RunStart, type RunView, shownStatus } from '../state.ts';
 
 /** As it was at one moment: references to what is never changed in place, so it costs next to nothing to keep. */
 export type RunSummary = {
@@ -22,16 +22,25 @@ export type RunSummary = {
 
 export type ShownOfRun = Pick<
   RunView,
-  'key' | 'start' | 'status' | 'closeTimeMs' | 'nextEventId' | 'historySizeBytes' | 'stateTransitionCount' | 'memo' | 'searchAttributes'
+  | 'key'
+  | 'start'
+  | 'status'
+  | 'pause'
+  | 'closeTimeMs'
+  | 'nextEventId'
+  | 'historySizeBytes'
+  | 'stateTransitionCount'
+  | 'memo'
+  | 'searchAttributes'
 >;
 
 /** Of a run, or of as much of it as a list shows. */
 export function summaryOf(run: ShownOfRun): RunSummary {
-  const { key, start, status, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = run;
+  const { key, start, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = run;
   return {
     key,
     start,
-    status,
+    status: shownStatus(run),
     closeTimeMs: isRunning(run) ? undefined : run.closeTimeMs,
     historyLength: nextEventId - 1,
     historySizeBytes,
@@ -44,8 +53,7 @@ export function summaryOf(run: ShownOfRun): RunSummary {
 /** What grows with every event (the length of the history) is shown of closed runs alone. */
 export function changesSummary({ events, facts }: RunChange): boolean {
   for (const { event } of events) if (shown[event.type]) return true;
-  for (const { fact } of facts) if (fact.kind === 'problemsReported' || fact.kind === 'scheduleChanged') return true;
-  return false;
+  return facts.some(({ fact: { kind } }) => kind === 'problemsReported' || kind === 'scheduleChanged' || kind === 'pauseInfoChanged');
 }
 
 /** Total: a new kind of event does not compile before somebody has said whether a list shows what it does. */
@@ -95,4 +103,7 @@ const shown: { readonly [Kind in EventKind]: boolean } = {
   workflowExecutionUpdateAdmitted: false,
   workflowExecutionUpdateAccepted: false,
   workflowExecutionUpdateCompleted: false,
+  // What is buffered comes with the fact that changes the search attribute.
+  workflowExecutionPaused: true,
+  workflowExecutionUnpaused: true,
 };

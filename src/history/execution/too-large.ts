@@ -33,6 +33,9 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'unpauseActivity':
     case 'resetActivity':
     case 'updateActivityOptions':
+    case 'pauseWorkflow':
+    case 'unpauseWorkflow':
+    case 'updateWorkflowOptions':
     case 'resetWorkflow':
     case 'createSchedule':
     case 'updateSchedule':

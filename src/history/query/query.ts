@@ -21,6 +21,7 @@ const failingAttempts = 3;
 export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply | undefined {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
+  if (run.pause !== undefined && isRunning(run)) return { kind: 'queryRejected', status: status.paused };
   if (rejectsQuery(run, command.rejectCondition)) return { kind: 'queryRejected', status: run.status };
   const hasCompleted = run.previousStartedEventId !== 0;
   if (!isRunning(run) && !hasCompleted) {

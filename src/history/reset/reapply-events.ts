@@ -50,10 +50,10 @@ function readmit(run: RunDraft, request: Uint8Array | undefined): void {
   run.add('workflowExecutionUpdateAdmitted', { request, origin: updateAdmittedEventOrigin.reapply });
 }
 
-/** Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. */
+/** Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. And new options. */
 function reattach(run: RunDraft, { type, attributes, links, workerMayIgnore }: EventOf<'workflowExecutionOptionsUpdated'>): void {
   const isFull = run.run.requestIds.length > run.draft.limits.attachedRequestIdsMax;
-  if (isFull && attributes.attachedCompletionCallbacks.length === 0) return;
+  if (isFull && attributes.attachedRequestId !== '' && attributes.attachedCompletionCallbacks.length === 0) return;
   run.add(type, attributes, { links, workerMayIgnore });
 }
 

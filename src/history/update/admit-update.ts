@@ -87,8 +87,11 @@ function admit(
   return answerOrWait(draft, run, wait);
 }
 
+const workflowPaused = reject({ reason: 'failed-precondition', message: 'Workflow is paused. Cannot update the workflow.' });
+
 function refusalOf(draft: Draft, run: RunView, request: Uint8Array): Rejected | undefined {
   if (!isRunning(run)) return workflowClosed;
+  if (run.pause !== undefined) return workflowPaused;
   if (run.workflowTaskAttempt >= failingAttempts) {
     const message = 'Unable to perform workflow execution update due to Workflow Task in failed state.';
     return reject({ reason: 'workflow-not-ready', message });

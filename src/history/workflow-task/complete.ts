@@ -51,6 +51,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   const { run, workflowTask } = found;
   const sequenceProblem = commandSequenceProblem(request.commands);
   if (sequenceProblem !== undefined) return rejectInvalid(sequenceProblem);
+  if (run.pause !== undefined && request.forceCreateNewWorkflowTask) return pausedMeanwhile;
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
     const next = nextForUpdates(draft, run, request);
@@ -92,7 +93,8 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   const hadEvents = completing.run.buffered.length > 0;
   const activityTasks = startEagerly(completion);
   flushBuffer(completing);
-  const next = isRunning(completing.run) && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
+  const goesOn = isRunning(completing.run) && completing.run.pause === undefined;
+  const next = goesOn && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
   // First the answers that came, so that the next task carries only the queries that are left. Without a next task those become direct queries.
   answerQueries(draft, completing.run, request.queryResults);
   if (!next) releaseQueries(draft, completing.run);
@@ -101,6 +103,11 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
     : nextForUpdates(draft, completing.run, request);
   return { kind: 'workflowTaskCompleted', workflowTask: inline, activityTasks, resetHistoryEventId: 0 };
 }
+
+const pausedMeanwhile = reject({
+  reason: 'failed-precondition',
+  message: 'Workflow is paused and force create new workflow task is not allowed.',
+});
 
 function commandSequenceProblem(commands: readonly WorkflowCommand[]): string | undefined {
   const closeAt = commands.findIndex((command) => closing.has(command.type));

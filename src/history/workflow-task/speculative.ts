@@ -49,7 +49,7 @@ export function startSpeculativeInline(draft: Draft, run: RunView, requestId: st
 }
 
 function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
-  if (!isRunning(run) || run.workflowTask !== undefined) return undefined;
+  if (!isRunning(run) || run.pause !== undefined || run.workflowTask !== undefined) return undefined;
   if (speculativeTask(draft, run.key.runId) !== undefined || awaitsItsParent(run)) return undefined;
   const scheduled = scheduledWorkflowTask({
     kind: 'speculative',

@@ -22,6 +22,7 @@ import type { HistoryLimits } from '../limits.ts';
 import type { StartedWorkflowTask } from '../replies.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
+import { refuseQueries } from '../query/refuse-queries.ts';
 import { takeUpdates } from '../update/send-updates.ts';
 
 export type Scheduling = {
@@ -40,8 +41,15 @@ export function ensureWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): 
   if (run.run.workflowTask === undefined) scheduleWorkflowTask(run, scheduling);
 }
 
+/** None while the workflow is paused. */
 export function scheduleWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): void {
   assert(run.run.workflowTask === undefined, 'one workflow task at a time');
+  if (run.run.pause !== undefined) {
+    // The unpause brings one. What came in meanwhile has its place all the same.
+    flushBuffer(run);
+    refuseQueries(run.draft, run.run.key.runId);
+    return;
+  }
   // Buffered events get their place before the task, which is then no mere repetition of the last one.
   const fresh = run.run.buffered.length > 0;
   if (fresh) flushBuffer(run);

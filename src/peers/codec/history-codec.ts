@@ -10,7 +10,9 @@ import type {
   SignalWithStartWorkflow,
   StartWorkflow,
 } from '../../history/commands.ts';
+import type { UpdateWorkflowOptions } from '../../history/execution/options-commands.ts';
 import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
+import type { PriorityPath } from '../../history/priority.ts';
 import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
 import type { CompletedWorkflowTask, HistoryReply, Rejection, UpdateReply } from '../../history/replies.ts';
 import type { UpdateWaitStage } from '../../history/update/pending-update.ts';
@@ -127,6 +129,9 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
   resetWorkflow: plain(37, 'resetWorkflow', wire.writeResetWorkflow, wire.readResetWorkflow),
+  pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
+  unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
+  updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },
   createSchedule: plain(38, 'createSchedule', wire.writeCreateSchedule, wire.readCreateSchedule),
   updateSchedule: plain(39, 'updateSchedule', wire.writeUpdateSchedule, wire.readUpdateSchedule),
   patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
@@ -254,6 +259,19 @@ function readUpdateActivityOptions(r: Reader): UpdateActivityOptions {
   return { ...request, kind: 'updateActivityOptions', change: change === undefined ? undefined : { ...change, fields } };
 }
 
+const priorityPaths: Words<PriorityPath> = {
+  priority: true,
+  'priority.priorityKey': true,
+  'priority.fairnessKey': true,
+  'priority.fairnessWeight': true,
+};
+
+function readUpdateWorkflowOptions(r: Reader): UpdateWorkflowOptions {
+  const { fields, ...request } = wire.readUpdateWorkflowOptions(r);
+  const paths = fields.map((field) => wordOf(priorityPaths, field, 'UpdateWorkflowOptions.fields'));
+  return { ...request, kind: 'updateWorkflowOptions', fields: paths };
+}
+
 function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {
   wire.writeQueryWorkflow(w, { key, queryId, query, rejectCondition, remainingMs: timeLeftMs(deadlineMs, nowMs) });
 }
@@ -361,6 +379,7 @@ const answerCodecs: KindCodecs<Answer> = {
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
+  workflowOptionsUpdated: plain(27, 'workflowOptionsUpdated', wire.writeWorkflowOptionsUpdated, wire.readWorkflowOptionsUpdated),
   scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
   scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
   batchDescription: plain(26, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),

@@ -160,6 +160,10 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, activityOptionsUpdated: fact };
     case 'activityRescheduled':
       return { ...noFact, afterEvents, activityRescheduled: fact };
+    case 'activitiesWithheld':
+      return { ...noFact, afterEvents, activitiesWithheld: fact };
+    case 'pauseInfoChanged':
+      return { ...noFact, afterEvents, pauseInfoChanged: fact };
     case 'runReset':
       return { ...noFact, afterEvents, runReset: fact };
     case 'runResetTo':
@@ -216,6 +220,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityReset !== undefined) return { kind: 'activityReset', ...wire.activityReset };
   if (wire.activityOptionsUpdated !== undefined) return { kind: 'activityOptionsUpdated', ...wire.activityOptionsUpdated };
   if (wire.activityRescheduled !== undefined) return { kind: 'activityRescheduled', ...wire.activityRescheduled };
+  if (wire.activitiesWithheld !== undefined) return { kind: 'activitiesWithheld', ...wire.activitiesWithheld };
+  if (wire.pauseInfoChanged !== undefined) return { kind: 'pauseInfoChanged', ...wire.pauseInfoChanged };
   if (wire.runReset !== undefined) return { kind: 'runReset', ...wire.runReset };
   if (wire.runResetTo !== undefined) return { kind: 'runResetTo', ...wire.runResetTo };
   if (wire.scheduleChanged !== undefined) return { kind: 'scheduleChanged', ...wire.scheduleChanged };

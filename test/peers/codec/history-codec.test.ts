@@ -290,6 +290,15 @@ const requests: ByKind<HistoryRequest> = {
     reason: text,
     requestId: text,
   }),
+  pauseWorkflow: record({ kind: fc.constant('pauseWorkflow' as const), key: runKey, identity: text, reason: text, requestId: text }),
+  unpauseWorkflow: record({ kind: fc.constant('unpauseWorkflow' as const), key: runKey, identity: text, reason: text, requestId: text }),
+  updateWorkflowOptions: record({
+    kind: fc.constant('updateWorkflowOptions' as const),
+    key: runKey,
+    fields: list(word('priority', 'priority.priorityKey', 'priority.fairnessKey', 'priority.fairnessWeight')),
+    priority: orNone(bytes),
+    identity: text,
+  }),
   resetWorkflow: record({
     kind: fc.constant('resetWorkflow' as const),
     key: runKey,
@@ -523,6 +532,7 @@ const descriptionFields = {
   priority: orNone(bytes),
   lastResetTimeMs: count,
   resetRunId: text,
+  pause: orNone(record({ timeMs: count, identity: text, reason: text, requestId: text })),
   pendingActivities: list(
     record({
       activityId: text,
@@ -623,6 +633,7 @@ const answers: ByKind<Answer> = {
     closeTimeMs: count,
   }),
   workflowReset: record({ kind: fc.constant('workflowReset' as const), runId: text }),
+  workflowOptionsUpdated: record({ kind: fc.constant('workflowOptionsUpdated' as const), priority: orNone(bytes) }),
   activityOptionsUpdated: record({
     kind: fc.constant('activityOptionsUpdated' as const),
     options: record({ taskQueue, ...timeouts, retryPolicy, priority: orNone(bytes) }),
@@ -718,6 +729,7 @@ test('golden: the numbers of asks and answers', () => {
       "listTasks": 27,
       "patchSchedule": 40,
       "pauseActivity": 33,
+      "pauseWorkflow": 47,
       "pollUpdate": 31,
       "queryWorkflow": 18,
       "readHistory": 21,
@@ -740,9 +752,11 @@ test('golden: the numbers of asks and answers', () => {
       "stopBatch": 45,
       "terminateWorkflow": 5,
       "unpauseActivity": 34,
+      "unpauseWorkflow": 48,
       "updateActivityOptions": 36,
       "updateSchedule": 39,
       "updateWorkflow": 30,
+      "updateWorkflowOptions": 49,
       "withdrawActivityStart": 13,
     }
   `);
@@ -778,6 +792,7 @@ test('golden: the numbers of asks and answers', () => {
       "unavailable": 101,
       "updateRefused": 25,
       "updateStage": 19,
+      "workflowOptionsUpdated": 27,
       "workflowReset": 22,
       "workflowTask": 6,
       "workflowTaskCompleted": 8,

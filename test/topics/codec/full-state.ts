@@ -301,6 +301,7 @@ export function fullRun(): Run {
     retentionTaskId: 35,
     reset: undefined,
     resetRunId: '',
+    pause: undefined,
     schedule: undefined,
     scheduledBy: undefined,
     batch: undefined,

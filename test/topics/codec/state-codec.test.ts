@@ -598,6 +598,14 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(canonicalText(stateCodec.decodeRun(state).run)).toBe(canonicalText(run));
   });
 
+  test('a workflow that is paused', () => {
+    const [row = new Uint8Array(0)] = golden('state-v5-pause');
+    const pause = { timeMs: 41, identity: 'operator', reason: 'why', requestId: 'pause-request' };
+    const run = { ...fullRun(), pause };
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
+  });
+
   test('a schedule, and a workflow that one has started', () => {
     const [row = new Uint8Array(0), ...taskRows] = golden('state-v5-schedule');
     const fields = { schedule: fullSchedule, scheduledBy: fullScheduledBy };
@@ -642,7 +650,7 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
       'run.batch',
-      ...['run.buffered.0.eventId', 'run.callbacks', 'run.reset', 'run.resetRunId', 'run.schedule', 'run.scheduledBy'],
+      ...['run.buffered.0.eventId', 'run.callbacks', 'run.pause', 'run.reset', 'run.resetRunId', 'run.schedule', 'run.scheduledBy'],
       ...['run.startedWith', 'run.updates'],
     ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));

@@ -4,6 +4,7 @@ import type { ParentLink, RunKey, StickyAttributes } from '../../../history/comm
 import type { Batch } from '../../../history/batch/batch-state.ts';
 import type { Callback } from '../../../history/callback/callback.ts';
 import type { ShownOfRun } from '../../../history/execution/summary.ts';
+import type { WorkflowPause } from '../../../history/pause/workflow-pause.ts';
 import type { Schedule, ScheduledBy } from '../../../history/schedule/schedule-state.ts';
 import { Pending } from '../../../history/pending.ts';
 import type {
@@ -67,6 +68,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     aside,
     reset: run.reset,
     resetRunId: run.resetRunId,
+    pause: run.pause,
     schedule: run.schedule,
     scheduledBy: run.scheduledBy,
     batch: run.batch,
@@ -110,6 +112,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     retentionTaskId: message.retentionTaskId,
     reset: message.reset && asCore<Reset>(message.reset),
     resetRunId: message.resetRunId,
+    pause: message.pause && asCore<WorkflowPause>(message.pause),
     schedule: message.schedule && asCore<Schedule>(message.schedule),
     scheduledBy: message.scheduledBy && asCore<ScheduledBy>(message.scheduledBy),
     batch: message.batch && asCore<Batch>(message.batch),
@@ -131,7 +134,8 @@ export function shownFromMessage(message: state.Run): ShownOfRun {
   const { status, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = message;
   const start = startFromMessage(message);
   const key = asCore<RunKey>(message.key);
-  return { key, start, status, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes };
+  const pause = message.pause && asCore<WorkflowPause>(message.pause);
+  return { key, start, status, pause, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes };
 }
 
 export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
