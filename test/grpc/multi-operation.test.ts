@@ -50,14 +50,22 @@ const updateWorkflow = {
   workflowExecution: { workflowId: 'w' },
   request: { meta: { updateId: 'u' }, input: { name: 'add' } },
 };
-const request = encodeExecuteMultiOperationRequest(
-  decodeExecuteMultiOperationRequest(
-    ExecuteMultiOperationRequest.encode({ namespace: 'default', operations: [{ startWorkflow }, { updateWorkflow }] }).finish(),
-  ),
-);
+const encoded = (workflowId: string): Uint8Array =>
+  encodeExecuteMultiOperationRequest(
+    decodeExecuteMultiOperationRequest(
+      ExecuteMultiOperationRequest.encode({
+        namespace: 'default',
+        operations: [
+          { startWorkflow: { ...startWorkflow, workflowId } },
+          { updateWorkflow: { ...updateWorkflow, workflowExecution: { workflowId } } },
+        ],
+      }).finish(),
+    ),
+  );
+const request = encoded('w');
 
-async function refusal(): Promise<{ readonly code: number; readonly statuses: readonly (readonly [number, string])[] }> {
-  const error = await bench.client.call('ExecuteMultiOperation', request).then(
+async function refusal(asked = request): Promise<{ readonly code: number; readonly statuses: readonly (readonly [number, string])[] }> {
+  const error = await bench.client.call('ExecuteMultiOperation', asked).then(
     () => undefined,
     (thrown: unknown) => thrown as { readonly code: number; readonly metadata: { get(name: string): readonly (string | Buffer)[] } },
   );
@@ -116,4 +124,15 @@ test('other refusals are passed on as they are', async () => {
       [9, text],
     ],
   });
+});
+
+test.each([
+  ['temporal-sys-scheduler:x', 'schedule'],
+  ['temporal-sys-batcher:x', 'batch job'],
+])('%s is the id of no workflow', async (workflowId, what) => {
+  expect((await refusal(encoded(workflowId))).statuses).toEqual([
+    [codes.INVALID_ARGUMENT, `WorkflowId ${workflowId} is a ${what}'s.`],
+    [codes.ABORTED, 'Operation was aborted.'],
+  ]);
+  expect(bench.stub.historyCommands).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { decodeFields } from '../../src/wire/fields.ts';
 import { decodePayload } from '../../src/wire/generated/lean/common.ts';
 import { listInfoOf } from '../../src/grpc/workflow-service/schedule-fields.ts';
 import { active, aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
+import { aJobKey, startBatch } from './batch-commands.ts';
 import {
   bytes,
   completeWorkflow,
@@ -18,6 +19,7 @@ import {
   signalAttributes,
   startChild,
   terminateWorkflow,
+  updateWorkflow,
 } from './shard-under-test.ts';
 
 const minuteMs = 60_000;
@@ -326,6 +328,14 @@ describe('what stays', () => {
   });
 });
 
+const anActivity = { key: aScheduleKey, scheduledEventId: 0, activityId: '5', attempt: 0 };
+
+function batchJob(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  shard.expectDone(startBatch());
+  return shard;
+}
+
 describe('it is no workflow', () => {
   test.each([
     terminateWorkflow({ key: aScheduleKey }),
@@ -333,9 +343,28 @@ describe('it is no workflow', () => {
     { kind: 'describeWorkflow', key: aScheduleKey },
     { kind: 'getHistoryPosition', key: aScheduleKey, waitBeyondEventId: -1, waitForClose: false },
     { kind: 'signalWorkflow', key: aScheduleKey, signal: signalAttributes(), childOf: undefined },
+    { kind: 'scheduleFirstWorkflowTask', key: aScheduleKey },
+    { kind: 'completeActivityTask', activity: anActivity, result: undefined, identity: 'worker' },
   ] as const)('$kind finds none', (command) => {
     const shard = scheduled();
     expect(shard.expectRejected(command)).toMatchObject({ reason: 'workflow-not-found' });
+  });
+
+  test.each([
+    ['a schedule', scheduled, aScheduleKey],
+    ['a batch job', batchJob, aJobKey],
+  ] as const)('an update with start finds none in %s, whatever is to become of one that is open', (what, begin, key) => {
+    const shard = begin();
+    for (const conflictPolicy of [1, 2, 3] as const) {
+      const start = shard.startCommand({ key, policies: { reusePolicy: 1, conflictPolicy } });
+      const { update } = updateWorkflow('u1');
+      expect(shard.ask({ kind: 'startAndUpdate', key, start, update })).toMatchObject({
+        kind: 'startRefused',
+        rejection: { reason: 'already-started', message: `the workflow id ${key.workflowId} is ${what}'s` },
+      });
+    }
+    expect(shard.ask({ ...updateWorkflow('u1'), key })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+    expect(shard.runIds()).toHaveLength(1);
   });
 
   test('a child cannot have its id', () => {
