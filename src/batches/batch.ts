@@ -48,9 +48,11 @@ export function newBatch(total: number): BatchProgress {
 /** undefined: that step is told of already. */
 export function stepped(progress: BatchProgress, step: BatchStep): BatchProgress | undefined {
   if (step.number !== progress.steps) return undefined;
-  const completed = progress.completed + step.completed;
   const failed = progress.failed + step.failed;
-  // The list changes meanwhile: what there was in the end is what was done.
-  const total = step.next.kind === 'completed' ? completed + failed : Math.max(step.total ?? progress.total, completed + failed);
+  const told = progress.completed + step.completed;
+  // The list changes meanwhile, and may gain some.
+  const total = Math.max(step.total ?? progress.total, told + failed);
+  // Those that it has lost are closed or gone, by themselves or by a step that was cut off before it was told of.
+  const completed = step.next.kind === 'completed' ? total - failed : told;
   return { steps: progress.steps + 1, total, completed, failed, position: step.position };
 }

@@ -41,14 +41,14 @@ test('a job is due at once, and after each step when that says', () => {
   expect(dueInMs(shard)).toBe(700);
 });
 
-test('completed, it has been through what it has done, and nothing is due but the end of its retention', () => {
+test('completed, nothing is due but the end of its retention; whoever was counted first and not met again is closed or gone, and done', () => {
   const shard = begun();
   take(shard);
   take(shard, { completed: 2, next: { kind: 'completed' } });
   expect(described(shard)).toMatchObject({
     status: status.completed,
     closeTimeMs: shard.nowMs,
-    progress: { total: 3, completed: 2, failed: 1 },
+    progress: { total: 4, completed: 3, failed: 1 },
   });
   expect(dueInMs(shard)).toBe(3_600_000);
   shard.fireNextTimer();

@@ -9,6 +9,7 @@ import { activityCompletionScenarios } from './scenarios/activity-completion.ts'
 import { activityOperationScenarios } from './scenarios/activity-operations.ts';
 import { activityTimeoutScenarios } from './scenarios/activity-timeouts.ts';
 import { attributeScenarios } from './scenarios/attributes.ts';
+import { batchScenarios } from './scenarios/batches.ts';
 import { chainScenarios } from './scenarios/chains.ts';
 import { carriedScenarios } from './scenarios/carried.ts';
 import { childScenarios } from './scenarios/children.ts';
@@ -66,6 +67,7 @@ const scenarios: readonly Scenario[] = [
   ...carriedUpdateScenarios,
   ...closingUpdateScenarios,
   ...scheduleScenarios,
+  ...batchScenarios,
   ...workerScenarios,
   ...schedulePolicyScenarios,
   ...pauseScenarios,

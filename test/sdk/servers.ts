@@ -3,7 +3,7 @@
  * the log is only an adapter.
  *
  * `PERDURE_TEST_ADDRESS=host:port` puts one server that is already running in the place of all of them; this is how the scenarios
- * themselves are proven against Temporal's own dev server.
+ * themselves are proven against Temporal's own dev server, which wants the settings below too.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,6 +12,11 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, kafkaServers } from '../support/servers.ts';
+
+/** Scenarios run beside each other, and batch jobs may by default not. */
+const settings = { 'frontend.MaxConcurrentBatchOperationPerNamespace': 20 };
+const flags = Object.entries(settings).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]);
+const dynamic = Object.entries(settings).map(([key, value]) => `${key}: [{ value: ${value} }]`);
 
 export type RunningServer = {
   readonly address: string;
@@ -38,7 +43,7 @@ function runningAt(address: string): ServerUnderTest {
 }
 
 function ourServers(): readonly ServerUnderTest[] {
-  const inMemory = { name: 'Perdure in memory', missing: undefined, start: async () => started(await embeddedServer()) };
+  const inMemory = { name: 'Perdure in memory', missing: undefined, start: async () => started(await embeddedServer(undefined, flags)) };
   const kafka = inject('kafka');
   const missing = 'missing' in kafka ? kafka.missing : undefined;
   return [
@@ -60,7 +65,7 @@ export function onFile(): readonly ServerUnderTest[] {
 
 async function startOnFile(): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-sdk-'));
-  return withFolder(folder, await started(await embeddedServer(join(folder, 'perdure.db'))));
+  return withFolder(folder, await started(await embeddedServer(join(folder, 'perdure.db'), flags)));
 }
 
 function withFolder(folder: string, running: RunningServer): RunningServer {
@@ -75,7 +80,7 @@ function withFolder(folder: string, running: RunningServer): RunningServer {
 
 async function startOnKafka(brokers: readonly string[]): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-sdk-'));
-  const [server] = await kafkaServers(folder, brokers, `sdk-${randomUUID()}`, 1);
+  const [server] = await kafkaServers(folder, brokers, `sdk-${randomUUID()}`, 1, { dynamic });
   return withFolder(folder, await started(server!));
 }
 

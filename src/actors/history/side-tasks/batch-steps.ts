@@ -123,22 +123,27 @@ class BatchSteps {
     const endMs = clock.monoMs() + stepMsMax;
     const pace = new BatchPace(clock, work.perSecondMax);
     const counts = { begun: 0, completed: 0, failed: 0 };
+    /** All before this one are over. */
+    let cut = targets.length;
     const mayBegin = (): boolean => {
       const isInTime = counts.begun === 0 || clock.monoMs() + pace.pauseMs < endMs;
       return counts.begun < targets.length && isInTime && isWanted();
     };
     const worker = async (): Promise<void> => {
       while (mayBegin()) {
-        const placed = targets[counts.begun++];
+        const nth = counts.begun++;
+        const placed = targets[nth];
         if (placed === undefined) return;
         await pace.turn();
         const outcome = await this.#performed(work, placed.target, pace, isWanted);
-        if (outcome !== 'cut') counts[outcome === 'done' ? 'completed' : 'failed']++;
+        if (outcome === 'cut') cut = Math.min(cut, nth);
+        else counts[outcome === 'done' ? 'completed' : 'failed']++;
       }
     };
     await Promise.all(Array.from({ length: Math.min(work.concurrencyMax, targets.length) }, worker));
-    const position = targets[counts.begun - 1]?.position ?? progress.position;
-    const isOver = isLast && counts.begun === targets.length;
+    const over = Math.min(counts.begun, cut);
+    const position = targets[over - 1]?.position ?? progress.position;
+    const isOver = isLast && over === targets.length;
     const next: AfterStep = isOver ? { kind: 'completed' } : { kind: 'goesOn', pauseMs: pace.pauseMs };
     return { number: progress.steps, total: undefined, completed: counts.completed, failed: counts.failed, position, next };
   }

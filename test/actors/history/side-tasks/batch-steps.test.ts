@@ -133,6 +133,12 @@ test('cut off by a stop, it tells what it did, and does no more', async () => {
   expect(stepOf(step)).toMatchObject({ completed: 6, next: { kind: 'goesOn' } });
 });
 
+test('cut off while the last ones are tried again, its job is not over, and whoever takes the next step begins with the first of them', async () => {
+  const outcomeOf = (workflowId: string): BatchOutcome => (workflowId === 'w1' ? 'again' : 'done');
+  const step = await taken({ executions: 3, wantedFor: 4, concurrencyMax: 2, outcomeOf });
+  expect(stepOf(step)).toMatchObject({ completed: 2, failed: 0, position: { listed: 1 }, next: { kind: 'goesOn' } });
+});
+
 test('a query that can be asked no more ends the job, one that cannot be asked now does not', async () => {
   const over = await taken({ trouble: new BatchTrouble('invalid visibility query: gone', false) });
   expect(stepOf(over)).toMatchObject({ completed: 0, next: { kind: 'failed', message: 'invalid visibility query: gone' } });
