@@ -6,14 +6,24 @@ import { SearchSteps, turnStepsMax } from './spec/search-steps.ts';
  * that are hard to find there are fewer.
  */
 export function futureTimes(nextTime: NextTime, progress: ScheduleProgress, max: number): readonly number[] {
+  return searchFuture(nextTime, progress, max).timesMs;
+}
+
+export type FutureTimes = {
+  readonly timesMs: readonly number[];
+  /** Why there is none, if that is not known; undefined: there are some, or there is nothing to come. */
+  readonly problem: string | undefined;
+};
+
+export function searchFuture(nextTime: NextTime, progress: ScheduleProgress, max: number): FutureTimes {
   const { limitedActions, remainingActions, processedToMs, updateTimeMs } = progress;
   const wanted = limitedActions ? Math.min(max, remainingActions) : max;
   const times: number[] = [];
-  if (wanted <= 0) return times;
+  if (wanted <= 0) return { timesMs: times, problem: undefined };
   const turn = new SearchSteps(turnStepsMax);
   for (let next = nextTime(processedToMs, turn); next !== undefined; next = nextTime(next.nextMs, turn)) {
     if (next.nextMs >= updateTimeMs) times.push(next.nextMs);
     if (times.length >= wanted || turn.areSpent) break;
   }
-  return times;
+  return { timesMs: times, problem: times.length === 0 ? turn.problem : undefined };
 }

@@ -30,7 +30,7 @@ export type SchedulePolicies = {
 
 /**
  * Of the spec: the first time that is due after `afterMs`; undefined: there is none. `nextMs` is the nominal time with its jitter. What the
- * search takes is taken from `turn`: whoever makes many ends when that is spent.
+ * search takes is taken from `turn`, which also hears that it was given up: whoever makes many ends when that is spent.
  */
 export type NextTime = (afterMs: number, turn: SearchSteps) => ScheduledTime | undefined;
 export type ScheduledTime = { readonly nominalMs: number; readonly nextMs: number };
@@ -150,6 +150,8 @@ export const scheduleLimits = {
   backfillPauseMs: 1_000,
   /** Of starts that are under way and wait for no other. */
   startingMax: 1_000,
+  /** Whose next time is not found is looked at again after that: another release of the server, or of its time zones, may find it. */
+  searchAgainMs: 24 * 3_600_000,
   /** A schedule that has nothing left to do is kept so long. */
   idleRetentionMs: 7 * 24 * 3_600_000,
 } as const;

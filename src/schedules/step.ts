@@ -94,7 +94,7 @@ class StepDraft {
   }
 }
 
-/** Answers when the next time of the spec is due; undefined: never, or not as long as nobody changes the schedule. */
+/** Answers when the next time of the spec is due, or is to be searched for again; undefined: never, or not as long as nobody changes the schedule. */
 function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, nowMs: number, turn: SearchSteps): number | undefined {
   const { processedToMs, updateTimeMs } = draft.progress;
   if (!actsBySpec(draft.progress)) {
@@ -114,7 +114,9 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
     if (nowMs - next.nextMs > policies.catchupWindowMs) draft.change({ missedCatchupWindow: draft.progress.missedCatchupWindow + 1 });
     else draft.add(startAt(next, overlapPolicy.unspecified, false));
   }
-  return next?.nextMs;
+  if (next !== undefined) return next.nextMs;
+  // It is not known whether there is one: the schedule stays, and what has become due meanwhile is found then.
+  return turn.problem === undefined ? undefined : nowMs + scheduleLimits.searchAgainMs;
 }
 
 /** They take up half of the buffer at most, and a few times in each step: one at least. */

@@ -2,6 +2,9 @@
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HistoryRequest } from '../../src/history/commands.ts';
+import type { CreateSchedule } from '../../src/history/schedule/schedule-commands.ts';
+import { decodeSchedule, encodeSchedule } from '../../src/wire/generated/lean/schedule.ts';
+import { ownLimits } from '../../src/wire/wire-limits.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
 import { firstDetail } from './details.ts';
@@ -206,6 +209,41 @@ describe('refused without a trace', () => {
     const error = await refusal(method, fields);
     expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, text]);
     expect(await call('DescribeSchedule', {})).toMatchObject({ conflictToken: token(1) });
+  });
+});
+
+describe('a schedule whose times cannot be found stays, and says why', () => {
+  async function weeksLater(): Promise<Plain> {
+    for (let weeks = 0; weeks < 3; weeks++) {
+      shard.advance(7 * 24 * 3_600_000);
+      shard.fireDueTimers();
+    }
+    return (await call('DescribeSchedule', {}))['info'] as Plain;
+  }
+
+  test('its exclusions are too many', async () => {
+    const days = { dayOfMonth: [{ start: 1, end: 31 }], month: [{ start: 1, end: 12 }], dayOfWeek: [{ end: 6 }] };
+    const everySecond = { second: [{ end: 59 }], minute: [{ end: 59 }], hour: [{ end: 23 }], ...days };
+    const halves = [0, 1].map((start) => ({ ...everySecond, second: [{ start, end: 59, step: 2 }] }));
+    await create({ spec: { structuredCalendar: [everySecond], excludeStructuredCalendar: halves } });
+    expect(await weeksLater()).toMatchObject({
+      invalidScheduleError: 'the schedule calendar specification has too many exclusions. Please modify the specification.',
+    });
+  });
+
+  test('its time zone is not known any more', async () => {
+    await create({ spec: { ...spec, timezoneName: 'Europe/London' } });
+    const created = bench.stub.historyCommands.find(({ kind }) => kind === 'createSchedule') as CreateSchedule;
+    const definition = decodeSchedule(created.definition, ownLimits);
+    const gone = encodeSchedule({ ...definition, spec: { ...definition.spec!, timezoneName: 'Europe/Gone' } });
+    shard = new ShardUnderTest();
+    shard.ask({ ...created, definition: gone });
+    expect(await weeksLater()).toMatchObject({ invalidScheduleError: 'unknown time zone Europe/Gone' });
+  });
+
+  test('one that is well says nothing', async () => {
+    await create();
+    expect((await call('DescribeSchedule', {}))['info']).not.toHaveProperty('invalidScheduleError');
   });
 });
 

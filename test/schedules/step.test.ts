@@ -257,6 +257,24 @@ describe('time', () => {
     expect(world.last?.wakeTimeMs).toBeUndefined();
     expect(world.last?.expireTimeMs).toBe(epochMs + 2 * minuteMs + scheduleLimits.idleRetentionMs);
   });
+
+  test('a spec without any time goes after a week; one whose next time is not found stays, and acts once it is', () => {
+    const without = new World(policies(overlapPolicy.allowAll), never);
+    expect(without.last?.expireTimeMs).toBe(epochMs + scheduleLimits.idleRetentionMs);
+
+    let isFound = false;
+    const world = new World(policies(overlapPolicy.skip), (afterMs, turn) => {
+      if (isFound) return everyMinute(afterMs, turn);
+      turn.giveUp('unknown time zone Mars/Olympus');
+      return undefined;
+    });
+    world.sleepUntil(epochMs + 30 * 24 * hourMs);
+    expect(world.last?.expireTimeMs).toBeUndefined();
+    isFound = true;
+    world.sleepUntil(epochMs + 32 * 24 * hourMs);
+    expect(world.started).toEqual([epochMs + minuteMs]);
+    expect(world.progress.overlapSkipped).toBe(32 * 24 * 60 - 1);
+  });
 });
 
 describe('by hand', () => {

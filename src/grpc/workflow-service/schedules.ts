@@ -1,8 +1,8 @@
 import type { ScheduleDescription } from '../../history/schedule/schedule-commands.ts';
 import { keptAs } from '../../schedules/schedule-id.ts';
-import { futureTimes } from '../../schedules/future-times.ts';
-import { scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
-import { type CompiledSpec, compileSpec } from '../../schedules/spec/compiled-spec.ts';
+import { type FutureTimes, searchFuture } from '../../schedules/future-times.ts';
+import { type NextTime, scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
+import { type CompiledSpec, compileSpec, unknownZone } from '../../schedules/spec/compiled-spec.ts';
 import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } from '../../schedules/spec/matching-times.ts';
 import { nextTime } from '../../schedules/spec/next-time.ts';
 import {
@@ -172,7 +172,7 @@ async function described(context: HandlerContext, request: NamesSchedule, call: 
   return { ...description, schedule: decodeSchedule(description.definition, ownLimits) };
 }
 
-function infoOf(progress: ScheduleProgress, futureTimesMs: readonly number[]): ScheduleInfo {
+function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): ScheduleInfo {
   return {
     actionCount: progress.actionCount,
     missedCatchupWindow: progress.missedCatchupWindow,
@@ -181,19 +181,20 @@ function infoOf(progress: ScheduleProgress, futureTimesMs: readonly number[]): S
     bufferSize: progress.buffered.length,
     runningWorkflows: progress.running.map(({ workflowId, runId }) => ({ workflowId, runId })),
     recentActions: progress.recentActions.map(actionResult),
-    futureActionTimes: futureTimesMs.map(timestamp),
+    futureActionTimes: timesMs.map(timestamp),
     createTimeMs: progress.createTimeMs,
     updateTimeMs: progress.updateTimeMs,
-    invalidScheduleError: '',
+    invalidScheduleError: problem ?? '',
     stateSizeBytes: 0,
   };
 }
 
-function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress): readonly number[] {
-  const compiled = spec && compileSpec(specFromMessage(spec), { jitterSeed });
-  return compiled === undefined
-    ? []
-    : futureTimes((afterMs, turn) => nextTime(compiled, afterMs, turn), progress, scheduleLimits.futureActionsMax);
+function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress): FutureTimes {
+  if (spec === undefined) return { timesMs: [], problem: undefined };
+  const canonical = specFromMessage(spec);
+  const compiled = compileSpec(canonical, { jitterSeed });
+  const next: NextTime = compiled === undefined ? unknownZone(canonical) : (afterMs, turn) => nextTime(compiled, afterMs, turn);
+  return searchFuture(next, progress, scheduleLimits.futureActionsMax);
 }
 
 async function listMatchingTimes(

@@ -6,7 +6,12 @@ import type { CompiledSpec } from './compiled-spec.ts';
 import { type DueTime, nextTime } from './next-time.ts';
 import { SearchSteps } from './search-steps.ts';
 
-type Known = { readonly afterMs: number; readonly time: DueTime | undefined };
+type Known = {
+  readonly afterMs: number;
+  readonly time: DueTime | undefined;
+  /** Why it is not known. */
+  readonly problem: string | undefined;
+};
 
 /** Some 20 µs. Most specs take fewer, and keep nothing. */
 const hardSteps = 100;
@@ -26,16 +31,22 @@ export class KnownTimes {
 
   next(afterMs: number, turn: SearchSteps): DueTime | undefined {
     const known = this.#known.find((one) => isAnswer(one, afterMs));
-    if (known !== undefined) return known.time;
+    if (known !== undefined) return told(known, turn);
     const steps = new SearchSteps();
     const time = nextTime(this.#spec, afterMs, steps);
-    const { taken } = steps;
+    const { taken, problem } = steps;
     turn.take(taken);
-    if (taken < this.#keptFromSteps) return time;
-    this.#known.push({ afterMs, time });
+    const found = { afterMs, time, problem };
+    if (taken < this.#keptFromSteps) return told(found, turn);
+    this.#known.push(found);
     if (this.#known.length > knownMax) this.#known.shift();
-    return time;
+    return told(found, turn);
   }
+}
+
+function told({ time, problem }: Known, turn: SearchSteps): DueTime | undefined {
+  if (problem !== undefined) turn.giveUp(problem);
+  return time;
 }
 
 /** Where nothing was found, nothing will be. A time is that of its moment alone: where clocks are set back, the search of another may find another. */

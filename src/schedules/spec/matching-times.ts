@@ -2,7 +2,7 @@
 import type { CompiledSpec } from './compiled-spec.ts';
 import { searchNext } from './next-time.ts';
 import type { Problem } from './schedule-spec.ts';
-import { SearchSteps, listStepsMax, searchStepsMax } from './search-steps.ts';
+import { SearchSteps, listStepsMax, searchStepsMax, tooManyExclusions } from './search-steps.ts';
 
 /** As in Temporal: of more there are the first. */
 export const matchingTimesMax = 1_000;
@@ -22,7 +22,7 @@ export function* searchMatching(
   while (timesMs.length < Math.min(timesMax, matchingTimesMax)) {
     const steps = new SearchSteps(searchStepsMax);
     const next = searchNext(spec, afterMs, steps);
-    if (steps.areSpent || !all.take(steps.taken)) return tooManyExclusions;
+    if (steps.areSpent || !all.take(steps.taken)) return { problem: tooManyExclusions };
     if (next === undefined || next.nextMs > endMs) break;
     timesMs.push(next.nextMs);
     afterMs = next.nextMs;
@@ -30,7 +30,3 @@ export function* searchMatching(
   }
   return { timesMs };
 }
-
-const tooManyExclusions: Problem = {
-  problem: 'the schedule calendar specification has too many exclusions. Please modify the specification.',
-};

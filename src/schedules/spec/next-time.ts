@@ -10,20 +10,21 @@ import type { CompiledCalendar, CompiledInterval, CompiledSpec } from './compile
 import { jittered } from './jitter.ts';
 import { nextInCalendar } from './next-in-calendar.ts';
 import { calendarYearMax } from './schedule-spec.ts';
-import { SearchSteps, searchStepsMax } from './search-steps.ts';
+import { SearchSteps, searchStepsMax, tooManyExclusions } from './search-steps.ts';
 import { has } from './value-set.ts';
 import { hasYear } from './year-set.ts';
 
 export type DueTime = { readonly nominalMs: number; readonly nextMs: number };
 
 /**
- * The first after that moment. Undefined: there is none, or none was found within the steps that a search may take: Temporal too takes no further
- * action of a schedule then, until its spec is changed. What it takes is taken from `turn`, also beyond its end.
+ * The first after that moment. Undefined: there is none, or none was found within the steps that a search may take, and `turn` says so: Temporal
+ * too takes no further action of a schedule then. What it takes is taken from `turn`, also beyond its end.
  */
 export function nextTime(spec: CompiledSpec, afterMs: number, turn?: SearchSteps): DueTime | undefined {
   const steps = new SearchSteps(searchStepsMax);
   const found = searchNext(spec, afterMs, steps);
   turn?.take(steps.taken);
+  if (found === undefined && steps.areSpent) turn?.giveUp(tooManyExclusions);
   return found;
 }
 

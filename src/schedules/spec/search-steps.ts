@@ -13,6 +13,7 @@ export const turnStepsMax = 10_000;
 export class SearchSteps {
   readonly #max: number;
   #taken = 0;
+  #problem: string | undefined;
 
   constructor(stepsMax = Infinity) {
     this.#max = stepsMax;
@@ -31,4 +32,17 @@ export class SearchSteps {
   get areSpent(): boolean {
     return this.#taken > this.#max;
   }
+
+  /** A search ended without an answer: there may be a time, which nobody knows. */
+  giveUp(problem: string): void {
+    this.#problem = problem;
+  }
+
+  /** Why the last search that was given up was; undefined: each has found its time, or that there is none. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
 }
+
+/** As Temporal says it. */
+export const tooManyExclusions = 'the schedule calendar specification has too many exclusions. Please modify the specification.';
