@@ -192,7 +192,7 @@ export const programStep = fc.oneof(
     }),
   },
   {
-    weight: 3,
+    weight: 2,
     arbitrary: fc.record({
       do: fc.constant('pause' as const),
       id: fc.nat(2),

@@ -78,6 +78,9 @@ class Oracle {
       readonly events: RecordedEvent[];
       readonly steps: ScheduleChanged[];
       transitions: number;
+      isPaused?: boolean;
+      /** Of what is paused. */
+      entries?: readonly string[];
       transitionsAtClose: number;
       record: HistoryRecord;
       resetTimeMs?: number;
@@ -91,6 +94,11 @@ class Oracle {
       run.events.push(...events);
       run.transitions += 1;
       if (events.some(({ event }) => event.type in closedAs)) run.transitionsAtClose = run.transitions;
+      for (const { event } of events) run.isPaused = pausedBy(event.type) ?? run.isPaused ?? false;
+      for (const { fact } of facts) {
+        if (fact.kind === 'eventBuffered') run.isPaused = pausedBy(fact.event.type) ?? run.isPaused ?? false;
+        if (fact.kind === 'pauseInfoChanged') run.entries = fact.entries;
+      }
       if (facts.some(({ fact }) => fact.kind === 'runReset')) run.resetTimeMs = record.timeMs;
       for (const { fact } of facts) if (fact.kind === 'scheduleChanged') run.steps.push(fact);
       if (facts.some(({ fact }) => fact.kind === 'runForgotten')) this.#runs.delete(runId);
@@ -126,10 +134,13 @@ class Oracle {
       merge(memo, textsOf(step.memo));
       merge(attributes, textsOf(step.searchAttributes));
     }
+    const { entries = [], isPaused = false } = run;
+    if (entries.length > 0) attributes.set('TemporalPauseInfo', JSON.stringify(entries));
     const columns = { CustomKeywordField: 'Keyword03', CustomIntField: 'Int02' };
     const slots = Object.entries(columns)
       .map(([name, column]): [string, SlotValue | undefined] => [column, shownAs[attributes.get(name) ?? '']])
       .concat(ofSchedules.map((name) => [name, shownOf(name, attributes.get(name))]))
+      .concat([['TemporalPauseInfo', entries.length > 0 ? entries : undefined]])
       .filter(([, value]) => value !== undefined);
     return {
       namespaceId,
@@ -138,7 +149,7 @@ class Oracle {
       workflowId: run.record.workflowId,
       workflowType: a.workflowType?.name,
       taskQueue: a.taskQueue?.name,
-      status: status ?? 1,
+      status: status ?? (isPaused ? 8 : 1),
       startTimeMs: resetTimeMs ?? started.eventTimeMs,
       executionTimeMs,
       closeTimeMs: status === undefined ? undefined : last.eventTimeMs,
@@ -155,6 +166,12 @@ class Oracle {
       slots: Object.fromEntries(slots),
     };
   }
+}
+
+/** undefined: it says nothing of that. */
+function pausedBy(type: string): boolean | undefined {
+  if (type === 'workflowExecutionPaused') return true;
+  return type === 'workflowExecutionUnpaused' ? false : undefined;
 }
 
 /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
