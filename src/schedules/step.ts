@@ -43,7 +43,8 @@ export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs
 
 /**
  * A change from outside, between a step by what the schedule was and one by what it is: what was due before the change is due as it was, and a
- * schedule that goes on after a pause has left the pause behind it.
+ * schedule that goes on after a pause has left the pause behind it. What is due and not looked at yet (the server was away) is missed if the
+ * change leaves no place for it: a new spec begins now, and a pause too.
  */
 export function stepAround(
   before: ScheduleProgress,
@@ -53,13 +54,35 @@ export function stepAround(
 ): ScheduleStep {
   const first = stepSchedule(before, plan, nowMs);
   const changed = change(first.progress);
-  const second = stepSchedule(changed.progress, changed.plan, nowMs);
+  const leaves = changed.progress.updateTimeMs !== first.progress.updateTimeMs || !actsBySpec(changed.progress);
+  const missed = leaves && isCatchingUp(first, nowMs) ? countDue(first.progress, plan, nowMs) : 0;
+  const missedCatchupWindow = changed.progress.missedCatchupWindow + missed;
+  const second = stepSchedule({ ...changed.progress, missedCatchupWindow }, changed.plan, nowMs);
   return {
     ...second,
     starts: [...first.starts, ...second.starts],
     cancels: union(first.cancels, second.cancels),
     terminates: union(first.terminates, second.terminates),
   };
+}
+
+function isCatchingUp({ wakeTimeMs }: ScheduleStep, nowMs: number): boolean {
+  return wakeTimeMs !== undefined && wakeTimeMs <= nowMs;
+}
+
+/** Before now, as far as a step looks; beyond that, as many more as there are at this pace. */
+function countDue({ processedToMs }: ScheduleProgress, { nextTime }: SchedulePlan, nowMs: number): number {
+  const turn = new SearchSteps(turnStepsMax);
+  let count = 0;
+  let countedToMs = processedToMs;
+  for (let next = nextTime(processedToMs, turn); next !== undefined && next.nextMs < nowMs; next = nextTime(next.nextMs, turn)) {
+    count++;
+    countedToMs = next.nextMs;
+    if (count === scheduleLimits.timesPerStepMax || turn.areSpent) {
+      return Math.floor((count * (nowMs - processedToMs)) / (countedToMs - processedToMs));
+    }
+  }
+  return count;
 }
 
 function union(some: readonly RunningWorkflow[], more: readonly RunningWorkflow[]): readonly RunningWorkflow[] {

@@ -249,6 +249,32 @@ describe('time', () => {
     expect(world.started).toEqual([epochMs + minuteMs]);
   });
 
+  test.each([
+    ['an update', (progress: ScheduleProgress, nowMs: number) => updateProgress(progress, open, nowMs)],
+    ['a pause', (progress: ScheduleProgress, nowMs: number) => patchProgress(progress, { ...nothing, pause: 'stop' }, nowMs)],
+  ])('what %s finds due after a long absence, and not looked at yet, is counted as missed', (_, change) => {
+    const seen = (minutes: number): number => {
+      const world = new World(policies(overlapPolicy.skip));
+      world.nowMs += minutes * minuteMs + 1;
+      world.change((progress) => change(progress, world.nowMs));
+      const { overlapSkipped, missedCatchupWindow } = world.progress;
+      return world.started.length + overlapSkipped + missedCatchupWindow;
+    };
+    // Some within a step; the first of the next; as many as are counted; and beyond.
+    for (const minutes of [1, 1_000, 1_001, 2_000, 3_500]) expect(seen(minutes)).toBe(minutes);
+  });
+
+  test('an update that finds nothing behind counts no time of another spec', () => {
+    const nowMs = epochMs + hourMs + 1;
+    const tomorrow: NextTime = () => ({ nominalMs: epochMs + 24 * hourMs, nextMs: epochMs + 24 * hourMs });
+    const [before, after] = [tomorrow, everyMinute].map((nextTime) => ({ policies: policies(overlapPolicy.skip), nextTime }));
+    const { progress } = stepAround(newProgress(open, epochMs), before!, nowMs, (known) => ({
+      progress: updateProgress(known, open, nowMs),
+      plan: after!,
+    }));
+    expect(progress).toMatchObject({ missedCatchupWindow: 0, buffered: [], starting: [] });
+  });
+
   test('limited actions end, and a week later the schedule', () => {
     const world = new World(policies(overlapPolicy.allowAll), everyMinute, { ...open, limitedActions: true, remainingActions: 2 });
     world.sleepUntil(epochMs + 10 * minuteMs);
