@@ -5,6 +5,7 @@ import type { BatchJob, BatchTrouble } from '../../src/actors/batch-operations.t
 import { newBatch } from '../../src/batches/batch.ts';
 import type { HistoryRequest } from '../../src/history/commands.ts';
 import { emptyStartBatchOperationRequest, encodeStartBatchOperationRequest } from '../../src/wire/generated/lean/batch.ts';
+import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
 import { visibilityRow as aRow } from '../contract/database/samples.ts';
@@ -69,6 +70,12 @@ describe('a job', () => {
     });
   });
 
+  test('may have an id as long as any other', async () => {
+    const jobId = 'é'.repeat(500);
+    await call('StartBatchOperation', { ...job, jobId });
+    expect(await call('DescribeBatchOperation', { jobId })).toMatchObject({ jobId, state: 'BATCH_OPERATION_STATE_RUNNING' });
+  });
+
   test('that is stopped has failed, as Temporal says', async () => {
     await call('StartBatchOperation', job);
     expect(await call('StopBatchOperation', { jobId: 'job', reason: 'enough', identity: 'me' })).toEqual({});
@@ -121,6 +128,29 @@ describe('what is no job', () => {
       { ...without, updateActivityOptionsOperation: { matchAll: true } },
       'Either activity type must be set, or restore original should be set to true',
     ],
+    ['no options of workflows', { ...without, updateWorkflowOptionsOperation: {} }, 'must provide UpdateOptions'],
+    [
+      'options that are not named',
+      { ...without, updateWorkflowOptionsOperation: { workflowExecutionOptions: {} } },
+      'must provide UpdateMask',
+    ],
+    [
+      'options that nobody knows',
+      { ...without, updateWorkflowOptionsOperation: { workflowExecutionOptions: {}, updateMask: { paths: ['nope'] } } },
+      'error parsing UpdateMask: proto: invalid path "nope" for message "temporal.api.workflow.v1.WorkflowExecutionOptions"',
+    ],
+    [
+      'a priority that is none',
+      {
+        ...without,
+        updateWorkflowOptionsOperation: {
+          workflowExecutionOptions: { priority: { priorityKey: -1 } },
+          updateMask: { paths: ['priority'] },
+        },
+      },
+      "priority key can't be negative",
+    ],
+    ['an id that is too long', { ...job, jobId: 'é'.repeat(501) }, 'JobId length exceeds limit.'],
     ['a query that is none', { ...job, visibilityQuery: 'WorkflowType =' }, 'invalid visibility query: syntax error at position 42'],
     ['a query by what nobody knows', { ...job, visibilityQuery: `Nope = 'x'` }, 'invalid visibility query: invalid search attribute: Nope'],
     [
@@ -145,9 +175,9 @@ describe('what is no job', () => {
   test.each<[string, Plain, string]>([
     ['a build id', { ...without, resetOperation: { options: { buildId: 'b' } } }, 'build_id of ResetOptions'],
     [
-      'options of workflows',
-      { ...without, updateWorkflowOptionsOperation: {} },
-      'update_workflow_options_operation of StartBatchOperation',
+      'another version',
+      { ...without, updateWorkflowOptionsOperation: { workflowExecutionOptions: {}, updateMask: { paths: ['versioning_override'] } } },
+      'versioning_override',
     ],
   ])('not yet: %s', async (_, fields, what) => {
     expect(await refusal(fields)).toEqual([codes.UNIMPLEMENTED, `${what} is not supported by this server yet`]);
@@ -233,6 +263,18 @@ describe('what is done for a job', () => {
     await signals.perform({ ...target, workflowId: 'another' });
     const last = bench.stub.historyCommands.at(-1);
     expect(last?.kind === 'signalWorkflow' && last.signal.requestId).not.toBe(sent[0]?.requestId);
+  });
+
+  test('options of workflows are changed as by a call', async () => {
+    bench.stub.answers.history = () => ({ kind: 'workflowOptionsUpdated', priority: undefined });
+    const priority = { priorityKey: 1, fairnessKey: 'tenant', fairnessWeight: 0 };
+    const options = { versioningOverride: undefined, priority: encodePriority(priority), timeSkippingConfig: undefined };
+    const updateWorkflowOptionsOperation = { identity: 'me', workflowExecutionOptions: options, updateMask: { paths: ['priority'] } };
+    const changes = await opened({ updateWorkflowOptionsOperation, executions: [target] });
+    expect(await changes.perform(target)).toBe('done');
+    expect(bench.stub.historyCommands).toMatchObject([
+      { kind: 'updateWorkflowOptions', key: { ...target, namespaceId: 'default-id' }, fields: ['priority'], identity: 'me' },
+    ]);
   });
 
   test.each([

@@ -14,6 +14,7 @@ import {
   encodeTerminateWorkflowExecutionRequest,
   encodeUnpauseActivityRequest,
   encodeUpdateActivityOptionsRequest,
+  encodeUpdateWorkflowExecutionOptionsRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { BatchOperation } from './batch-definition.ts';
 
@@ -65,7 +66,10 @@ export function operationRequest(job: Prepared, target: BatchTarget, resetTo: nu
       return { method: 'ResetWorkflowExecution', bytes: encodeResetWorkflowExecutionRequest(request) };
     }
     case 'update_options':
-      throw new Error('a job that updates options is refused at its start');
+      return {
+        method: 'UpdateWorkflowExecutionOptions',
+        bytes: encodeUpdateWorkflowExecutionOptionsRequest({ ...operation.of, ...workflow }),
+      };
     case 'unpause_activities': {
       const { matchAll: unpauseAll, ...request } = operation.of;
       return { method: 'UnpauseActivity', bytes: encodeUnpauseActivityRequest({ ...request, ...activities, unpauseAll }) };

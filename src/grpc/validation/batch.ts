@@ -8,10 +8,13 @@ import type {
   BatchOperationResetActivities,
   BatchOperationUnpauseActivities,
   BatchOperationUpdateActivityOptions,
+  BatchOperationUpdateWorkflowExecutionOptions,
   StartBatchOperationRequest,
 } from '../../wire/generated/lean/batch.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import { checkBound } from './bounds.ts';
+import { checkPriority } from './priority.ts';
+import { optionFields } from './workflow-options.ts';
 
 const requestType = '*workflowservice.StartBatchOperationRequest_';
 
@@ -55,7 +58,7 @@ function checkOperation(operation: BatchOperation): void {
     case 'reset':
       return checkReset(operation.of);
     case 'update_options':
-      throw notBuilt('update_workflow_options_operation of StartBatchOperation');
+      return checkOptions(operation.of);
     case 'unpause_activities':
       checkBound('BatchOperationUnpauseActivities.jitter', operation.of.jitterMs);
       return checkActivities(operation.of, 'activity filter must be set');
@@ -67,6 +70,14 @@ function checkOperation(operation: BatchOperation): void {
     default:
       return unreachable(operation);
   }
+}
+
+/** What no workflow would take is told at once to who made the mistake. */
+function checkOptions({ workflowExecutionOptions: options, updateMask }: BatchOperationUpdateWorkflowExecutionOptions): void {
+  if (options === undefined) throw invalidArgument('must provide UpdateOptions');
+  if (updateMask === undefined) throw invalidArgument('must provide UpdateMask');
+  optionFields(updateMask.paths);
+  checkPriority(options.priority);
 }
 
 function checkReset(reset: BatchOperationReset): void {

@@ -1,5 +1,6 @@
 import { jobKeptAs } from '../../batches/job-id.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
+import type { RunKey } from '../../history/commands.ts';
 import { encodeFields } from '../../wire/fields.ts';
 import {
   decodeDescribeBatchOperationRequest,
@@ -26,7 +27,6 @@ import { type NamedMethod, unary } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkedOperation } from '../validation/batch.ts';
 import { checkLength } from '../validation/lengths.ts';
-import { checkWorkflowIdLength } from '../validation/schedule.ts';
 import { VisibilityQueries } from './visibility-queries.ts';
 
 /** Jobs over many workflows, but for their lists (visibility.ts). What they do is done by src/grpc/batch. */
@@ -55,7 +55,6 @@ async function start(
   const namespace = await context.openNamespace(call, request.namespace);
   const operation = checkedOperation(request);
   const { identity } = operation.of;
-  checkLength(request.jobId, 'JobId', limits);
   checkLength(request.reason, 'Reason', limits);
   checkLength(identity, 'Identity', limits);
   const key = checkedKey(context, namespace.id, request.jobId);
@@ -104,10 +103,10 @@ async function checkQuery(
   if (query.kind === 'invalid') throw invalidArgument(`invalid visibility query: ${query.message}`);
 }
 
-function checkedKey({ limits }: HandlerContext, namespaceId: string, jobId: string) {
-  const key = { namespaceId, workflowId: jobKeptAs(jobId), runId: '' };
-  checkWorkflowIdLength(key.workflowId, limits);
-  return key;
+/** Its prefix counts for nobody. */
+function checkedKey({ limits }: HandlerContext, namespaceId: string, jobId: string): RunKey {
+  checkLength(jobId, 'JobId', limits);
+  return { namespaceId, workflowId: jobKeptAs(jobId), runId: '' };
 }
 
 /** By these names Temporal's tools know a job in a list of workflows. */

@@ -1,5 +1,4 @@
 import type { RunKey } from '../../history/commands.ts';
-import type { PriorityPath } from '../../history/priority.ts';
 import type { WorkflowExecutionOptions } from '../../wire/generated/lean/workflow.ts';
 import {
   decodePauseWorkflowExecutionRequest,
@@ -12,13 +11,14 @@ import {
   type UpdateWorkflowExecutionOptionsRequest,
   type UpdateWorkflowExecutionOptionsResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkLength, isTooLong } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
+import { optionFields } from '../validation/workflow-options.ts';
 
 /** What operators do to a workflow as a whole: it stands still, goes on, has other options. */
 export function workflowOperationMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -82,29 +82,4 @@ async function updateOptions(
 
 function workflowOptions(priority: Uint8Array | undefined): WorkflowExecutionOptions {
   return { versioningOverride: undefined, priority, timeSkippingConfig: undefined };
-}
-
-const paths: { readonly [path: string]: PriorityPath } = {
-  priority: 'priority',
-  'priority.priority_key': 'priority.priorityKey',
-  'priority.fairness_key': 'priority.fairnessKey',
-  'priority.fairness_weight': 'priority.fairnessWeight',
-};
-const notBuiltYet = ['versioning_override', 'time_skipping_config'];
-
-/** The options that a field mask names; what is not built is refused, also where nothing would be set. */
-export function optionFields(mask: readonly string[]): readonly PriorityPath[] {
-  const fields = new Set<PriorityPath>();
-  for (const path of mask) {
-    const field = Object.hasOwn(paths, path) ? paths[path] : undefined;
-    const [option = ''] = path.split('.');
-    if (field === undefined && notBuiltYet.includes(option)) throw notBuilt(option);
-    if (field === undefined) throw invalidArgument(`error parsing UpdateMask: ${unknownPath(path)}`);
-    fields.add(field);
-  }
-  return [...fields];
-}
-
-function unknownPath(path: string): string {
-  return `proto: invalid path ${JSON.stringify(path.slice(0, 100))} for message "temporal.api.workflow.v1.WorkflowExecutionOptions"`;
 }
