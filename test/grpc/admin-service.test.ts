@@ -67,7 +67,6 @@ describe('the cluster', () => {
       historyShardCount: 4,
       serverVersion: '1.32.0',
       versionInfo: { current: { version: '1.32.0' } },
-      hostName: 'here:7233',
       persistenceStore: 'embedded',
       membershipInfo: { currentHost: { identity }, reachableMembers: [identity] },
     });

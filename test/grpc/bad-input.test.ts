@@ -268,6 +268,8 @@ const callersMistake: ReadonlySet<number> = new Set([
   codes.FAILED_PRECONDITION,
   codes.UNIMPLEMENTED,
   codes.RESOURCE_EXHAUSTED,
+  // Versioning by sets and rules, which is off for good.
+  codes.PERMISSION_DENIED,
   // Queries of workflows that nobody works on.
   codes.DEADLINE_EXCEEDED,
 ]);

@@ -106,7 +106,6 @@ test('a real client connects and learns the capabilities', async () => {
     clusterId: 'cluster-id',
     clusterName: 'active',
     historyShardCount: 4,
-    hostName: 'here:7233',
     persistenceStore: 'embedded',
   });
   await connection.close();
