@@ -88,6 +88,15 @@ export function actionFailed(progress: ScheduleProgress, startId: number): Sched
   return progress.starting.some((one) => one.startId === startId) ? withoutStarting(progress, startId) : undefined;
 }
 
+/**
+ * Its start is given up for now, and may be tried again by whoever looks after dead letters: the next ones do not wait for it. undefined: it is
+ * not under way, or none waited for it.
+ */
+export function actionLeft(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
+  if (!progress.starting.some((one) => one.startId === startId && one.tracked)) return undefined;
+  return { ...progress, starting: progress.starting.map((one) => (one.startId === startId ? { ...one, tracked: false } : one)) };
+}
+
 function withoutStarting(progress: ScheduleProgress, startId: number): ScheduleProgress {
   return { ...progress, starting: progress.starting.filter((one) => one.startId !== startId) };
 }

@@ -16,6 +16,7 @@ import { failCallback, nothingLeft } from '../callback/attempt.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
 import { endLetterOf } from '../redrive/redrive.ts';
+import { goOnWithout, isOfSchedule } from '../schedule/schedule-decisions.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isDispatch, isOfCallback, isTimer, type PendingTask } from '../tasks.ts';
@@ -44,6 +45,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   if (!hasRoom(line, handedOver)) return done;
   draft.handOver(handedOver);
   keepForLetter(draft, task);
+  if (isOfSchedule(task)) goOnWithout(draft, task);
   if (isOfCallback(task)) failCallback(draft, task, failure);
   return done;
 }

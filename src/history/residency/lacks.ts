@@ -33,6 +33,7 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
       // Only stickiness is looked at, when the sticky queue has not answered.
       return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
     case 'deleteWorkflow':
+    case 'deleteSchedule':
       return shard.runToDeleteUnread(command.key) === undefined ? runLacks(shard, command.key) : undefined;
     case 'resetWorkflow':
       return resetLacks(shard, command);

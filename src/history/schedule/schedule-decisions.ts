@@ -10,6 +10,7 @@
 import {
   actionClosed,
   actionFailed,
+  actionLeft,
   actionStarted,
   type ClosedAction,
   isRepeated,
@@ -30,8 +31,8 @@ import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, isRejected, reject } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isRunning } from '../state.ts';
-import type { TimerTask, TransferTask } from '../tasks.ts';
-import { findSchedule } from './find-schedule.ts';
+import type { PendingTask, TimerTask, TransferTask } from '../tasks.ts';
+import { findSchedule, type ScheduleRun } from './find-schedule.ts';
 import type { Schedule } from './schedule-state.ts';
 import type {
   CreateSchedule,
@@ -119,7 +120,7 @@ export function updateSchedule(draft: Draft, command: UpdateSchedule): HistoryRe
     progress: withRequest(updateProgress(before, state, draft.nowMs), requestId),
     plan,
   }));
-  write(draft.open(found), plan, step, {
+  write(triedAgain(draft, found), plan, step, {
     definition,
     memo: memo && replacing(draft, found.memo, memo),
     searchAttributes: searchAttributes && replacing(draft, found.searchAttributes, searchAttributes),
@@ -148,11 +149,23 @@ export function patchSchedule(draft: Draft, { key, requestId, patch }: PatchSche
     progress: withRequest(patchProgress(before, patch, draft.nowMs), requestId),
     plan,
   }));
-  write(draft.open(found), plan, step, {});
+  write(triedAgain(draft, found), plan, step, {});
   return changed(step.progress);
 }
 
+/** One that was put aside: by what it is now its tasks may succeed. */
+function triedAgain(draft: Draft, found: ScheduleRun): RunDraft {
+  const run = draft.open(found);
+  if (draft.shard.aside.has(found.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
+  return run;
+}
+
 export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryReply {
+  const unread = draft.shard.runToDeleteUnread(key);
+  if (unread !== undefined) {
+    draft.retire(unread);
+    return done;
+  }
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
   forget(draft.open(found), found.schedule);
@@ -200,6 +213,25 @@ export function finishStartAction(run: RunDraft, { startId, target }: StartActio
       ? actionStarted(progress, { startId, workflowId: target.workflowId, runId: outcome.runId }, nowMs)
       : actionFailed(progress, startId),
   );
+}
+
+/** A task of the schedule becomes a dead letter: the schedule goes on without it, and the letter, merged, does what is left of it. */
+export function goOnWithout(draft: Draft, task: ScheduleTask): void {
+  const found = findRun(draft.shard, task.key);
+  if (found?.schedule === undefined || !isRunning(found)) return;
+  if (task.kind === 'startAction') happen(draft.open(found), (progress) => actionLeft(progress, task.startId));
+  else if (task.taskId === found.schedule.wakeTaskId) {
+    // Whatever happens to it next arms another.
+    draft.open(found).addFact({ kind: 'scheduleChanged', ...nothingChanged, progress: found.schedule.progress, wakeTimeMs: undefined });
+  }
+}
+
+const nothingChanged = { definition: undefined, last: undefined, memo: undefined, searchAttributes: undefined };
+
+type ScheduleTask = Extract<PendingTask, { readonly kind: 'startAction' | 'scheduleWake' }>;
+
+export function isOfSchedule(task: PendingTask): task is ScheduleTask {
+  return task.kind === 'startAction' || task.kind === 'scheduleWake';
 }
 
 export function recordActionClosed(draft: Draft, { key, startId, workflow, close }: RecordActionClosed): HistoryReply {

@@ -222,7 +222,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     const { core, logger } = this.#options;
     const reason = errorText(error);
     const runs = loaded.flatMap((each) => runOf(each) ?? []);
-    if (want.command.kind === 'deleteWorkflow' && runs.length > 0) {
+    if ((want.command.kind === 'deleteWorkflow' || want.command.kind === 'deleteSchedule') && runs.length > 0) {
       for (const { key, run } of runs) core.damaged.deleteUnread(key, run);
       logger.warn('a workflow is deleted whose state cannot be read: its parent and its children hear nothing of it', {
         ...core.idsOf(want.command),
@@ -234,7 +234,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
       const told = { ...core.idsOf(want.command), reason };
       logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup, or delete the workflow', told);
     }
-    const unread = runs.length > 0 ? '; DeleteWorkflowExecution removes the workflow unread' : '';
+    const unread = runs.length > 0 ? '; DeleteWorkflowExecution removes the workflow unread (DeleteSchedule a schedule)' : '';
     const wayOut = `its row has to be put back from a backup${unread}`;
     this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}; ${wayOut}` });
   }

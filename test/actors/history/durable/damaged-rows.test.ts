@@ -154,6 +154,19 @@ describe('a run whose row is damaged can be deleted unread', () => {
     await isGone(world, runId);
   });
 
+  test('a schedule by DeleteSchedule', async () => {
+    const world = await damagedWorld();
+    const runId = runIdOf(world, 'bad');
+    await takenOver(world);
+    const key = { ...world.execution('bad'), runId: '' };
+    expect(await world.ask({ kind: 'describeSchedule', key })).toMatchObject({
+      kind: 'dataLoss',
+      message: expect.stringContaining('(DeleteSchedule a schedule)'),
+    });
+    expect(await world.ask({ kind: 'deleteSchedule', key })).toEqual({ kind: 'done' });
+    await isGone(world, runId);
+  });
+
   test('whose row is gone altogether, by its id', async () => {
     const world = await damagedWorld();
     const runId = runIdOf(world, 'bad');

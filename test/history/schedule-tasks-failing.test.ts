@@ -1,0 +1,137 @@
+/** A schedule one of whose own tasks fails for good, or that is put aside: it goes on, or says how it can, and may always be deleted. */
+import { describe, expect, test } from 'vitest';
+import type { ScheduleProgress } from '../../src/schedules/schedule.ts';
+import { RedrivenShard } from './redrive/redriven-shard.ts';
+import { active, aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
+import { namespaceId } from './shard-under-test.ts';
+
+const firstId = 'report-2023-11-14T22:14:00Z';
+const secondId = 'report-2023-11-14T22:15:00Z';
+
+function scheduled(): RedrivenShard {
+  const shard = new RedrivenShard();
+  shard.ask(createSchedule());
+  return shard;
+}
+
+function progressOf(shard: RedrivenShard): ScheduleProgress {
+  const reply = shard.ask({ kind: 'describeSchedule', key: aScheduleKey });
+  if (reply?.kind !== 'scheduleDescription') throw new Error(`no schedule: ${JSON.stringify(reply)}`);
+  return reply.progress;
+}
+
+function act(shard: RedrivenShard): void {
+  shard.fireNextTimer();
+  shard.pumpOutbox();
+}
+
+function statusOf(shard: RedrivenShard, workflowId: string): number {
+  return shard.describe({ namespaceId, workflowId, runId: '' }).status;
+}
+
+describe('a start that became a dead letter', () => {
+  function withoutFirst() {
+    const shard = scheduled();
+    shard.fireNextTimer();
+    return { shard, letter: shard.madeLetter(shard.pendingTask('startAction').taskId) };
+  }
+
+  test('does not hold up the next ones', () => {
+    const { shard } = withoutFirst();
+    act(shard);
+    expect(statusOf(shard, secondId)).toBe(1);
+    expect(progressOf(shard)).toMatchObject({ overlapSkipped: 0, actionCount: 1, running: [{ workflowId: secondId }] });
+  });
+
+  test('merged, it starts its workflow late, for which nobody waits', () => {
+    const { shard, letter } = withoutFirst();
+    shard.execute(letter);
+    shard.carryBegun();
+    expect(shard.outcomes()).toEqual([{ kind: 'applied' }]);
+    expect(statusOf(shard, firstId)).toBe(1);
+    expect(progressOf(shard)).toMatchObject({ actionCount: 1, starting: [], running: [] });
+    act(shard);
+    expect(statusOf(shard, secondId)).toBe(1);
+  });
+
+  test('stays after a restart what it was', () => {
+    const { shard } = withoutFirst();
+    const before = progressOf(shard);
+    shard.takeOver();
+    expect(progressOf(shard)).toEqual(before);
+  });
+});
+
+describe('a wake that became a dead letter', () => {
+  function asleep() {
+    const shard = scheduled();
+    const { taskId } = shard.nextTimer()!;
+    return { shard, letter: shard.madeLetter(taskId) };
+  }
+
+  test.each([
+    ['an update', updateSchedule({ state: active })],
+    ['a trigger', patchSchedule({ trigger: { timeMs: 0, overlapPolicy: 0 } })],
+  ])('%s wakes the schedule again', (_, command) => {
+    const { shard } = asleep();
+    expect(shard.nextTimer()).toBeUndefined();
+    shard.ask(command);
+    expect(shard.nextTimer()).toMatchObject({ fireTimeMs: 1_700_000_040_000 });
+    act(shard);
+    expect(progressOf(shard).lastStartId).toBeGreaterThan(0);
+  });
+
+  test('merged, it is the wake again', () => {
+    const { shard, letter } = asleep();
+    shard.execute(letter);
+    act(shard);
+    expect(statusOf(shard, firstId)).toBe(1);
+    act(shard);
+    expect(progressOf(shard).overlapSkipped).toBe(1);
+  });
+
+  test('the schedule can be deleted', () => {
+    const { shard } = asleep();
+    shard.expectDone({ kind: 'deleteSchedule', key: aScheduleKey });
+    expect(shard.core.has(aScheduleKey)).toBe(false);
+  });
+});
+
+describe('put aside', () => {
+  function aside(): RedrivenShard {
+    const shard = scheduled();
+    shard.fireNextTimer();
+    const { taskId } = shard.nextTimer()!;
+    shard.expectDone({ kind: 'putAside', key: aScheduleKey, failedCommand: 'fireTimer', taskId, reason: 'planted' });
+    expect(shard.core.runsAside).toBe(1);
+    expect([shard.nextTimer(), shard.pendingTasks()]).toEqual([undefined, []]);
+    return shard;
+  }
+
+  test('it can be described, and deleted with all that waits', () => {
+    const shard = aside();
+    expect(progressOf(shard).starting).toHaveLength(1);
+    shard.expectDone({ kind: 'deleteSchedule', key: aScheduleKey });
+    expect([shard.core.has(aScheduleKey), shard.core.runsAside, shard.pendingTasks(), shard.nextTimer()]).toEqual([
+      false,
+      0,
+      [],
+      undefined,
+    ]);
+    shard.takeOver();
+    expect([shard.core.has(aScheduleKey), shard.core.runsAside]).toEqual([false, 0]);
+  });
+
+  test.each([
+    ['an update', updateSchedule({ state: active })],
+    ['a patch', patchSchedule({ unpause: 'again' })],
+  ])('%s has its tasks tried again', (_, command) => {
+    const shard = aside();
+    shard.ask(command);
+    expect(shard.core.runsAside).toBe(0);
+    shard.pumpOutbox();
+    expect(statusOf(shard, firstId)).toBe(1);
+    act(shard);
+    expect(progressOf(shard).overlapSkipped).toBe(1);
+  });
+});
