@@ -231,6 +231,18 @@ describe('what is done for a job', () => {
     expect(await deletes.count()).toBe(5);
   });
 
+  test('a page has no more bytes than one of List, and what follows is on the next', async () => {
+    const memo = new Uint8Array(1_500_000);
+    bench.stub.rows = Array.from({ length: 5 }, (_, index) =>
+      aRow({ namespaceId: 'default-id', workflowId: `w${index}`, runId: `run-${index}`, startTimeMs: index, status: 1, memo }),
+    );
+    const work = await opened({ ...terminates, visibilityQuery: `WorkflowId STARTS_WITH 'w'` });
+    const first = await work.page(nowhere, 100);
+    expect([first.targets.map((one) => one.target.workflowId), first.isLast]).toEqual([['w4', 'w3', 'w2'], false]);
+    const second = await work.page(first.targets.at(-1)?.position ?? nowhere, 100);
+    expect([second.targets.map((one) => one.target.workflowId), second.isLast]).toEqual([['w1', 'w0'], true]);
+  });
+
   test('its rate is what it asks for, and no more than the server lets it', async () => {
     for (const [asked, expected] of [
       [0, 50],

@@ -17,13 +17,14 @@ import type { BatchPosition } from '../../batches/batch.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { assert } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { OPEN_SORT_MS } from '../../visibility/row.ts';
+import { OPEN_SORT_MS, servedBytes } from '../../visibility/row.ts';
 import { decodeStartBatchOperationRequest, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { statusCode, type StatusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call, Service } from '../transport/call.ts';
+import { PAGE_BYTES_MAX } from '../workflow-service/listed-page.ts';
 import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
@@ -102,7 +103,7 @@ class EdgeBatchWork implements BatchWork {
       return { targets, isLast: behind.listed + max >= listed.length };
     }
     const { queries, namespace, context } = this.#parts;
-    const query = { namespaceId: namespace.id, condition: this.#condition(), after: behind.after, max };
+    const query = { namespaceId: namespace.id, condition: this.#condition(), after: behind.after, max, bytesMax: PAGE_BYTES_MAX };
     const { rows } = await this.#asked(() =>
       queries.run(this.#call('list'), namespace.id, (asked) => context.ports.visibility.list({ ...query, asked })),
     );
@@ -110,7 +111,9 @@ class EdgeBatchWork implements BatchWork {
       target: { workflowId, runId },
       position: { listed: 0, after: { sortMs, startTimeMs, runId } },
     }));
-    return { targets, isLast: rows.length < max };
+    // Memos come along: a page may be full before it has as many.
+    const bytes = rows.reduce((sum, row) => sum + servedBytes(row), 0);
+    return { targets, isLast: rows.length < max && bytes < PAGE_BYTES_MAX };
   }
 
   async perform(target: BatchTarget): Promise<BatchOutcome> {
