@@ -254,6 +254,9 @@ export const leanModules: LeanModules = {
       ListSearchAttributesResponse: '1-3',
       DeleteNamespaceRequest: '1-3',
       DeleteNamespaceResponse: '1',
+      ListClustersRequest: '1-2',
+      ListClustersResponse: '1 4',
+      ClusterMetadata: '1-8',
     },
   },
   schedule: {

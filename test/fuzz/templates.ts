@@ -502,6 +502,7 @@ export const templates: Readonly<Record<string, Template>> = {
   }),
   DeprecateNamespace: (prng) => ({ namespace: doomedNamespace(prng) }),
   DeleteNamespace: (prng) => ({ namespace: doomedNamespace(prng) }),
+  ListClusters: (prng) => ({ pageSize: prng.pick([0, 1, -1]) }),
   RegisterNamespace: (prng) => ({ namespace: doomedNamespace(prng), workflowExecutionRetentionPeriod: duration(86_400_000) }),
   AddSearchAttributes: (prng) => ({ namespace, searchAttributes: { [`Fuzz${prng.int(0, 20)}`]: prng.int(1, 7) } }),
   RemoveSearchAttributes: (prng) => ({ namespace, searchAttributes: [`Fuzz${prng.int(0, 20)}`] }),

@@ -62,7 +62,7 @@ function requestType(method: string): protobuf.Type {
 }
 
 function isOperators(method: string): boolean {
-  return method === 'DeleteNamespace' || (method.endsWith('SearchAttributes') && method !== 'GetSearchAttributes');
+  return ['DeleteNamespace', 'ListClusters'].includes(method) || (method.endsWith('SearchAttributes') && method !== 'GetSearchAttributes');
 }
 
 function isNumber(field: protobuf.Field): boolean {

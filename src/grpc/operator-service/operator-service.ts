@@ -1,15 +1,19 @@
 import {
   decodeAddSearchAttributesRequest,
   decodeDeleteNamespaceRequest,
+  decodeListClustersRequest,
   decodeListSearchAttributesRequest,
   decodeRemoveSearchAttributesRequest,
   encodeAddSearchAttributesResponse,
   encodeDeleteNamespaceResponse,
+  encodeListClustersResponse,
   encodeListSearchAttributesResponse,
   encodeRemoveSearchAttributesResponse,
   type AddSearchAttributesRequest,
   type DeleteNamespaceRequest,
   type DeleteNamespaceResponse,
+  type ListClustersRequest,
+  type ListClustersResponse,
   type ListSearchAttributesRequest,
   type ListSearchAttributesResponse,
   type RemoveSearchAttributesRequest,
@@ -43,6 +47,7 @@ export function operatorService(context: HandlerContext): Service {
       unary('DeleteNamespace', decodeDeleteNamespaceRequest, encodeDeleteNamespaceResponse, (request, call) =>
         deleteNamespace(context, request, call),
       ),
+      unary('ListClusters', decodeListClustersRequest, encodeListClustersResponse, (request) => listClusters(context, request)),
     ]),
   };
 }
@@ -118,4 +123,22 @@ async function namespaceOf(context: HandlerContext, call: Call, name: string): P
   if (name === '') throw invalidArgument('Namespace is not set on request.');
   await context.cluster(call, { kind: 'syncCluster' }, name);
   return context.namespace(call, name);
+}
+
+/** The one that answers: there is no replication between clusters. */
+function listClusters({ ports: { server } }: HandlerContext, { pageSize, nextPageToken }: ListClustersRequest): ListClustersResponse {
+  checkBound('ListClustersRequest.page_size', pageSize);
+  if (nextPageToken.length > 0) throw invalidArgument('Invalid NextPageToken.');
+  const { clusterName, clusterId, hostName, historyShards } = server;
+  const only = {
+    clusterName,
+    clusterId,
+    address: hostName,
+    httpAddress: '',
+    initialFailoverVersion: 1,
+    historyShardCount: historyShards,
+    isConnectionEnabled: true,
+    isReplicationEnabled: false,
+  };
+  return { clusters: [only], nextPageToken: new Uint8Array(0) };
 }

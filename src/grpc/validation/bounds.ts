@@ -112,6 +112,7 @@ export const bounds = {
   'BatchOperationUnpauseActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'BatchOperationResetActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'ListBatchOperationsRequest.page_size': pageSize,
+  'ListClustersRequest.page_size': anything('there is one cluster'),
   'SchedulePolicies.overlap_policy': overlapPolicy,
   'SchedulePolicies.catchup_window': anything('less than 10 s: 10 s; not there: a year'),
   'ScheduleState.remaining_actions': notNegative('edge', 'RemainingActions cannot be negative.'),
