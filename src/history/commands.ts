@@ -85,6 +85,8 @@ export type StartWorkflow = {
   readonly scheduled?: StartedBySchedule;
   /** Of a child: an open run that one of these runs of its parent has started makes way. Absent: none. */
   readonly replacesChildrenOf?: readonly string[];
+  /** The first workflow task is wanted with the answer, started: it is given unless it is delayed. Never of a child. Absent: false. */
+  readonly eager?: boolean;
 };
 
 /** Reply: StartReply (`started` false: an existing run was signalled). */

@@ -61,6 +61,8 @@ export type StartReply = {
   readonly started: boolean;
   /** WorkflowExecutionStatus of that run. */
   readonly status: number;
+  /** The run's first, started for who asked for it. Absent: matching has it, or will have. */
+  readonly workflowTask?: StartedWorkflowTask;
 };
 
 /**

@@ -98,7 +98,7 @@ test('a real client connects and learns the capabilities', async () => {
     upsertMemo: true,
     encodedFailureAttributes: true,
   });
-  expect(info.capabilities?.eagerWorkflowStart ?? false).toBe(false);
+  expect(info.capabilities?.eagerWorkflowStart).toBe(true);
   expect(info.capabilities?.supportsSchedules).toBe(true);
   const cluster = await connection.workflowService.getClusterInfo({});
   expect(cluster).toMatchObject({

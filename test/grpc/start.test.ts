@@ -15,6 +15,7 @@ import {
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
+import { startedWorkflowTask } from './started-tasks.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -66,7 +67,6 @@ test('a start becomes a command and an answer', async () => {
         input,
         workflowRunTimeoutMs: 5_000,
         identity: 'me',
-        requestEagerExecution: true,
         searchAttributes: searchAttributes({ CustomKeyword: 'x' }),
       }),
     ),
@@ -91,6 +91,30 @@ test('a start becomes a command and an answer', async () => {
       onConflict: undefined,
     },
   ]);
+});
+
+test('a first task that comes with the start is answered as to a poll; none is asked for unasked', async () => {
+  bench.stub.events = [1, 2, 3].map((eventId) => Buffer.from([8, eventId]));
+  bench.stub.answers.history = () => ({
+    kind: 'started',
+    runId,
+    firstExecutionRunId: runId,
+    started: true,
+    status: 1,
+    workflowTask: startedWorkflowTask,
+  });
+  const answer = await bench.client.call('StartWorkflowExecution', start({ requestEagerExecution: true }));
+  const { eagerWorkflowTask: task } = decodeStartWorkflowExecutionResponse(answer);
+  expect(task).toMatchObject({
+    workflowExecution: { workflowId: startedWorkflowTask.key.workflowId, runId: startedWorkflowTask.key.runId },
+    workflowType: { name: startedWorkflowTask.workflowType },
+    startedEventId: 3,
+    attempt: startedWorkflowTask.attempt,
+  });
+  expect(task?.taskToken.length).toBeGreaterThan(0);
+  expect(task?.history?.events).toEqual(bench.stub.events.slice(0, 3).map((event) => new Uint8Array(event)));
+  await bench.client.call('StartWorkflowExecution', start({}));
+  expect(bench.stub.historyCommands.map((command) => command.kind === 'startWorkflow' && command.eager)).toEqual([true, undefined]);
 });
 
 const retryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { ActivityOperationRequest } from '../../src/history/activity/activity-commands.ts';
-import type { OutboxMessage, RunKey, StartAttributes } from '../../src/history/commands.ts';
+import type { OutboxMessage, RunKey, StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
@@ -97,6 +97,7 @@ export const programStep = fc.oneof(
       execution: fc.constantFrom(0, 0, 0, 20_000),
       retries: retriesOf,
       cron: cronOf,
+      eager: fc.constantFrom(false, false, true),
       attributes: fc.constantFrom(undefined, ...searchAttributeTexts),
     }),
   },
@@ -260,11 +261,12 @@ export class Program {
     const { shard } = this;
     switch (step.do) {
       case 'start':
-        shard.ask(
+        this.#start(
           shard.startCommand({
             key: keyOf(step.id),
             policies: { reusePolicy: [1, 2, 3][step.reuse] as 1 | 2 | 3, conflictPolicy: [1, 2, 3][step.conflict] as 1 | 2 | 3 },
             onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },
+            eager: step.eager,
             start: {
               startDelayMs: step.cron === '' ? step.delay : 0,
               runTimeoutMs: step.run,
@@ -489,6 +491,15 @@ export class Program {
     const start = { kind: 'startWorkflowTask', scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue } as const;
     const reply = shard.ask({ ...start, key: offered.key });
     if (reply?.kind === 'workflowTask') this.#workflowTasks.push(reply);
+  }
+
+  #start(command: StartWorkflow): void {
+    const reply = this.shard.ask(command);
+    if (reply?.kind !== 'started' || reply.workflowTask === undefined) return;
+    expect(reply.workflowTask).toMatchObject({ attempt: 1, startedEventId: 3, historyLastEventId: 3 });
+    this.#workflowTasks.push(reply.workflowTask);
+    // Whoever asks again gets the same.
+    expect(this.shard.ask({ ...command, newRunId: this.shard.newRunId() })).toEqual(reply);
   }
 
   #pollWorkflow(n: number, normal: boolean): void {

@@ -29,7 +29,8 @@ export class Suite {
   readonly bundle: WorkflowBundleWithSourceMap;
   /** Event type → the scenarios whose histories had it. */
   readonly seen = new Map<string, Set<string>>();
-  readonly #native: NativeConnection;
+  /** The connection of all workers: a client on it can start workflows eagerly. */
+  readonly native: NativeConnection;
   #shared: StartedWorker | undefined;
 
   private constructor(server: RunningServer, client: Client, native: NativeConnection, bundle: WorkflowBundleWithSourceMap) {
@@ -37,7 +38,7 @@ export class Suite {
     this.client = client;
     this.taskQueue = `sdk-${randomName()}`;
     this.bundle = bundle;
-    this.#native = native;
+    this.native = native;
   }
 
   static async open(server: RunningServer): Promise<Suite> {
@@ -57,7 +58,7 @@ export class Suite {
 
   async startWorker(taskQueue: string, options: Partial<WorkerOptions> = {}): Promise<StartedWorker> {
     const worker = await Worker.create({
-      connection: this.#native,
+      connection: this.native,
       namespace: this.server.namespace,
       taskQueue,
       workflowBundle: this.bundle,
@@ -79,7 +80,7 @@ export class Suite {
 
   async close(): Promise<void> {
     await this.#shared?.stop();
-    await this.#native.close();
+    await this.native.close();
     await this.client.connection.close();
   }
 }

@@ -14,6 +14,7 @@ import { chainScenarios } from './scenarios/chains.ts';
 import { carriedScenarios } from './scenarios/carried.ts';
 import { childScenarios } from './scenarios/children.ts';
 import { closingScenarios } from './scenarios/closing.ts';
+import { eagerStartScenarios } from './scenarios/eager-starts.ts';
 import { externalScenarios } from './scenarios/externals.ts';
 import { identityScenarios } from './scenarios/identity.ts';
 import { priorityScenarios } from './scenarios/priorities.ts';
@@ -60,6 +61,7 @@ const scenarios: readonly Scenario[] = [
   ...externalScenarios,
   ...structureScenarios,
   ...workflowTaskScenarios,
+  ...eagerStartScenarios,
   ...workerLifeScenarios,
   ...priorityScenarios,
   ...readingScenarios,

@@ -131,8 +131,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   #withHistory(reply: HistoryReply): HistoryReply {
     if (reply.kind === 'workflowTask') return this.#withFirstPage(reply);
-    if (reply.kind !== 'workflowTaskCompleted' || reply.workflowTask === undefined) return reply;
-    return { ...reply, workflowTask: this.#withFirstPage(reply.workflowTask) };
+    if (reply.kind !== 'workflowTaskCompleted' && reply.kind !== 'started') return reply;
+    return reply.workflowTask === undefined ? reply : { ...reply, workflowTask: this.#withFirstPage(reply.workflowTask) };
   }
 
   #withFirstPage(task: StartedWorkflowTask): StartedWorkflowTask {

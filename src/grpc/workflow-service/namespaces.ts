@@ -216,6 +216,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
       id: namespace.id,
       capabilities: {
         ...emptyNamespaceInfoCapabilities(),
+        eagerWorkflowStart: true,
         reportedProblemsSearchAttribute: true,
         syncUpdate: true,
         asyncUpdate: true,

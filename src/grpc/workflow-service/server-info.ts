@@ -21,7 +21,7 @@ const capabilities: GetSystemInfoResponseCapabilities = {
   encodedFailureAttributes: true,
   buildIdBasedVersioning: false,
   upsertMemo: true,
-  eagerWorkflowStart: false,
+  eagerWorkflowStart: true,
   sdkMetadata: true,
   countGroupByExecutionStatus: true,
   nexus: false,

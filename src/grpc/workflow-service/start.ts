@@ -22,6 +22,7 @@ import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { checkLinks, idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
 import { signaledLink, startedLink } from './links.ts';
+import { workflowTaskAnswer } from './task-answers.ts';
 
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
 export function startMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -41,8 +42,10 @@ export function startMethods(context: HandlerContext): readonly NamedMethod[] {
 async function start(context: HandlerContext, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
   const namespace = await context.openNamespace(call, request.namespace);
   const command = startCommand(context, request, namespace);
-  // `request_eager_execution` may be denied silently, and is: the first task goes to matching like all others.
-  return startResponse(command, await context.history(call, command.key, command));
+  const reply = await context.history(call, command.key, request.requestEagerExecution ? { ...command, eager: true } : command);
+  const response = startResponse(command, reply);
+  if (reply.workflowTask === undefined) return response;
+  return { ...response, eagerWorkflowTask: await workflowTaskAnswer(context, call, reply.workflowTask, 0) };
 }
 
 /** Throws what is wrong with the request. */
@@ -70,6 +73,7 @@ export function startCommand(context: HandlerContext, request: StartWorkflowExec
   };
 }
 
+/** Without the first workflow task, which only a start that is alone may have. */
 export function startResponse({ namespace, key: { workflowId } }: StartWorkflow, reply: StartReply): StartWorkflowExecutionResponse {
   const { runId, started, status, firstExecutionRunId } = reply;
   return {

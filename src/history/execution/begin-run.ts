@@ -1,10 +1,12 @@
 /** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
+import { assert } from '../../kernel/assert.ts';
 import type { EventMeta, Draft, RunDraft } from '../draft.ts';
 import type { ParentLink, RunKey } from '../commands.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
+import type { StartedWorkflowTask } from '../replies.ts';
 import type { ScheduledBy } from '../schedule/schedule-state.ts';
-import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
+import { describeStarted, scheduleWorkflowTask, writeStarted } from '../workflow-task/workflow-task.ts';
 
 export type Beginning = {
   readonly key: RunKey;
@@ -39,6 +41,8 @@ export type Beginning = {
   /** Completion callbacks. */
   readonly callbacks: readonly Uint8Array[];
   readonly scheduledBy: ScheduledBy | undefined;
+  /** The first workflow task is started with the run (`startFirstWorkflowTask`). Absent: false. */
+  readonly eager?: boolean;
   readonly meta: EventMeta;
 };
 
@@ -84,7 +88,7 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
       parentPinnedWorkerDeploymentVersion: '',
       priority: b.priority,
       inheritedPinnedVersion: undefined,
-      eagerExecutionAccepted: false,
+      eagerExecutionAccepted: b.eager ?? false,
       inheritedAutoUpgradeInfo: undefined,
       declinedTargetVersionUpgrade: undefined,
       timeSkippingConfig: undefined,
@@ -113,6 +117,14 @@ export function beginFirstWorkflowTask(run: RunDraft): void {
     return;
   }
   run.addTask({ kind: 'firstWorkflowTask', taskId: run.draft.nextTaskId(), fireTimeMs: executionTimeMs, key: run.run.key });
+}
+
+/** In the record of the run, for whoever began it: no queue sees this task. It is not one that waits for a backoff. */
+export function startFirstWorkflowTask(run: RunDraft, requestId: string, identity: string): StartedWorkflowTask {
+  scheduleWorkflowTask(run, { dispatch: false });
+  writeStarted(run, requestId, identity);
+  assert(run.run.workflowTask !== undefined, 'started just now');
+  return describeStarted(run.draft, run.run, run.run.workflowTask);
 }
 
 /** A run never outlasts its execution. 0 = no limit. */

@@ -6,11 +6,13 @@
  *   current run closed ──▶ reuse policy: start · only after a failure · refuse
  *   none               ──▶ start
  *
+ *   Started · Scheduled [· Started, when the first task goes back with the answer (eager start)]
+ *
  * Where the server has no room for another run, whatever would begin one is refused instead: nothing is ended for it either.
  */
 import { assert } from '../../kernel/assert.ts';
 import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
-import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout, startFirstWorkflowTask } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateByServer } from './close.ts';
 import type { StartCallbacks } from '../callback/callback-commands.ts';
@@ -21,6 +23,7 @@ import { withoutEmptyFields } from '../fields.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
+import { describeStarted } from '../workflow-task/workflow-task.ts';
 import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../state.ts';
 import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
@@ -31,7 +34,7 @@ export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns
   const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
     const known = findRequest(draft, current, command.requestId);
-    if (known !== undefined) return started(known.run, known.entry.eventType === eventTypeNumber.workflowExecutionStarted);
+    if (known !== undefined) return startedBefore(draft, command, known);
     if (isRunning(current)) {
       switch (replaces(command, current) ? idConflictPolicy.terminateExisting : command.policies.conflictPolicy) {
         case idConflictPolicy.fail:
@@ -48,6 +51,10 @@ export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns
   }
   if (command.noRoom !== undefined) return noRoom(command.noRoom);
   const run = beginInstead(draft, current, command);
+  if (takesFirstTask(command)) {
+    const workflowTask = startFirstWorkflowTask(run, command.requestId, command.start.identity);
+    return { ...started(run.run, true), workflowTask };
+  }
   // A child's first task waits until its parent knows of it.
   if (command.parent === undefined) beginFirstWorkflowTask(run);
   return started(run.run, true);
@@ -92,12 +99,25 @@ function newest(key: RunKey): RunKey {
   return key.runId === '' ? key : { ...key, runId: '' };
 }
 
+/** A task that has to wait is for matching, whoever asks for it. */
+function takesFirstTask({ eager = false, parent, start }: StartWorkflow): boolean {
+  return eager && parent === undefined && start.startDelayMs === 0 && start.cronSchedule === '';
+}
+
+type FoundRequest = { readonly run: RunView; readonly entry: RequestIdEntry };
+
+/** The answer that was lost, with the task that came with it, as long as nothing has become of that. */
+function startedBefore(draft: Draft, { eager = false, requestId }: StartWorkflow, { run, entry }: FoundRequest): StartReply {
+  const reply = started(run, entry.eventType === eventTypeNumber.workflowExecutionStarted);
+  const { workflowTask } = run;
+  if (!eager || !reply.started || !isRunning(run) || draft.shard.aside.has(run.key.runId) || workflowTask === undefined) return reply;
+  // A poll has a request id of its own: what it has started is not taken from it.
+  const isItsOwn = workflowTask.attempt === 1 && workflowTask.startedEventId === 3 && workflowTask.requestId === requestId;
+  return isItsOwn ? { ...reply, workflowTask: describeStarted(draft, run, workflowTask) } : reply;
+}
+
 /** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */
-function findRequest(
-  draft: Draft,
-  current: RunView,
-  requestId: string,
-): { readonly run: RunView; readonly entry: RequestIdEntry } | undefined {
+function findRequest(draft: Draft, current: RunView, requestId: string): FoundRequest | undefined {
   const { firstRunId } = current.start;
   const first = firstRunId === current.key.runId ? current : findRun(draft.shard, { ...current.key, runId: firstRunId });
   for (const run of [current, first]) {
@@ -257,6 +277,7 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     initiator: start.cronSchedule === '' ? 0 : continueAsNewInitiator.cronSchedule,
     lastCompletionResult: scheduled?.lastCompletionResult,
     continuedFailure: scheduled?.continuedFailure,
+    eager: command.kind === 'startWorkflow' && takesFirstTask(command),
     scheduledBy: scheduled && { schedule: scheduled.schedule, startId: scheduled.startId },
     parent,
     root: parent === undefined ? undefined : { workflowId: parent.rootWorkflowId, runId: parent.rootRunId },

@@ -24,6 +24,7 @@ import type { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
+import { startReplyFromWire, startReplyToWire } from './start-reply-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';
 import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
@@ -158,19 +159,20 @@ function writeStart(w: Writer, request: StartWorkflow): void {
 }
 
 function startToWire(request: StartWorkflow): wire.StartWorkflow {
-  const { retentionMs, callbacks, replacesChildrenOf = [], scheduled } = request;
-  return { ...request, retentionMs, callbacks, replacesChildrenOf, scheduled };
+  const { retentionMs, callbacks, replacesChildrenOf = [], scheduled, eager = false } = request;
+  return { ...request, retentionMs, callbacks, replacesChildrenOf, scheduled, eager };
 }
 
 function readStart(r: Reader): StartWorkflow {
   return startFromWire(wire.readStartWorkflow(r));
 }
 
-function startFromWire({ retentionMs, policies, callbacks, replacesChildrenOf, scheduled, ...request }: wire.StartWorkflow): StartWorkflow {
+function startFromWire({ retentionMs, policies, ...given }: wire.StartWorkflow): StartWorkflow {
+  const { callbacks, replacesChildrenOf, scheduled, eager, ...request } = given;
   const replacing = replacesChildrenOf.length === 0 ? {} : { replacesChildrenOf };
   const scheduling = scheduled === undefined ? {} : { scheduled };
   const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }), ...replacing, ...scheduling };
-  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional };
+  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional, ...(eager ? { eager } : {}) };
 }
 
 function writeSignalWithStart(w: Writer, request: SignalWithStartWorkflow): void {
@@ -329,7 +331,11 @@ const answerCodecs: KindCodecs<Answer> = {
     read: (r) => ({ kind: 'rejected', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
   },
   done: bare(2, 'done'),
-  started: plain(3, 'started', wire.writeStartReply, wire.readStartReply),
+  started: {
+    field: 3,
+    write: (w, reply) => wire.writeStartReply(w, startReplyToWire(reply)),
+    read: (r) => startReplyFromWire(wire.readStartReply(r)),
+  },
   signaled: plain(4, 'signaled', wire.writeRunReply, wire.readRunReply),
   childFound: plain(5, 'childFound', wire.writeRunReply, wire.readRunReply),
   workflowTask: {
@@ -348,10 +354,11 @@ const answerCodecs: KindCodecs<Answer> = {
   queryRejected: plain(11, 'queryRejected', wire.writeQueryRejected, wire.readQueryRejected),
   updateStage: {
     field: 19,
-    write: wire.writeUpdateStage,
+    write: (w, { started, ...reply }) =>
+      wire.writeUpdateStage(w, { ...reply, started: started === undefined ? undefined : startReplyToWire(started) }),
     read: (r) => {
       const { stage, started, ...reply } = wire.readUpdateStage(r);
-      const start = started === undefined ? undefined : ({ kind: 'started', ...started } as const);
+      const start = started === undefined ? undefined : startReplyFromWire(started);
       return { ...reply, kind: 'updateStage', stage: wordOf(updateStages, stage, 'UpdateStage.stage'), started: start };
     },
   },

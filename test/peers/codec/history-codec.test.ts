@@ -94,7 +94,7 @@ const closeOutcomes: ByKind<CloseOutcome> = {
 const taskPlace = record({ fireTimeMs: count, taskId: count });
 const letterName = record({ queue: count, messageId: count, generation: count });
 
-const startWorkflow = maybeWith(
+const lazyStart = maybeWith(
   record({
     kind: fc.constant('startWorkflow' as const),
     key: runKey,
@@ -109,6 +109,7 @@ const startWorkflow = maybeWith(
   'retentionMs',
   count,
 );
+const startWorkflow = maybeWith(lazyStart, 'eager', fc.constant(true));
 
 const updateAttributes = record({ updateId: text, request: bytes, waitStage: word('accepted', 'completed') });
 
@@ -583,13 +584,17 @@ const descriptionFields = {
 
 type Answer = HistoryReply | AskFailure;
 
-const started = record({
-  kind: fc.constant('started' as const),
-  runId: text,
-  firstExecutionRunId: text,
-  started: flag,
-  status: enumValue,
-});
+const started = maybeWith(
+  record({
+    kind: fc.constant('started' as const),
+    runId: text,
+    firstExecutionRunId: text,
+    started: flag,
+    status: enumValue,
+  }),
+  'workflowTask',
+  startedWorkflowTask,
+);
 
 const answers: ByKind<Answer> = {
   ...askFailures,
