@@ -210,6 +210,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       topic: matchingTopic(prefix),
       codec: matchingCodec,
       matchingPartitions: layout.matchingPartitions,
+      taskQueuePartitions: layout.taskQueuePartitions,
       limits: windowLimitsOf(share),
       ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: matchingStateCodec } }),
       router,

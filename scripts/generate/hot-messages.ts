@@ -315,6 +315,8 @@ export const leanModules: LeanModules = {
       TaskQueuePartitionMetadata: '1-2',
       TaskQueueVersionSelection: '1-3',
       PollerScalingDecision: '1',
+      RateLimit: '1',
+      ConfigMetadata: '1-3',
     },
     'temporal.api.query.v1': {
       WorkflowQuery: '1-3',
@@ -493,6 +495,9 @@ export const leanModules: LeanModules = {
       'DescribeTaskQueueResponse.EffectiveRateLimit': '1-2',
       ListTaskQueuePartitionsRequest: '1-2',
       ListTaskQueuePartitionsResponse: '1-2',
+      UpdateTaskQueueConfigRequest: '1-8',
+      'UpdateTaskQueueConfigRequest.RateLimitUpdate': '1-2',
+      UpdateTaskQueueConfigResponse: '1',
     },
   },
 };

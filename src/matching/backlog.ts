@@ -1,5 +1,5 @@
 /**
- * The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone.
+ * The durable state of a matching host: the stored tasks of its queues and their configurations, as the fold of its journal. Changed by `evolve` alone.
  *
  * The tasks of a queue stand in lanes (lane-name.ts). Where there is a database, of a long lane a window is in memory, and what is not written. The
  * rest are rows alone: they are *cold*.
@@ -13,6 +13,7 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
+import { ConfigTable } from './config-table.ts';
 import { type LaneName, laneKey } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
@@ -83,6 +84,7 @@ export class Backlog {
   timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
   readonly lanes = new Map<string, StoredLane>();
+  readonly configs = new ConfigTable();
   /** undefined: there is no database, and all is in memory. */
   readonly #limits: WindowLimits | undefined;
   /** Those in memory. */
@@ -134,6 +136,7 @@ export class Backlog {
       this.notes?.taskStored(stored);
     }
     for (const id of record.removed) this.#remove(id);
+    for (const configured of record.configured) this.configs.set(configured);
   }
 
   /** The row of a task that comes now cannot be read: it goes when the task ends. */
@@ -158,7 +161,7 @@ export class Backlog {
     };
     const lanes = Array.from(this.lanes.values(), (stored) => [stored.key, tasksOf(stored)] as const);
     const held = lanes.filter(([, tasks]) => tasks.length > 0).toSorted(([one], [other]) => (one < other ? -1 : 1));
-    return JSON.stringify([this.lastId, this.timeMs, held]);
+    return JSON.stringify([this.lastId, this.timeMs, held, this.configs.canonical()]);
   }
 
   #store(spilled: SpilledTask, storedAtMs: number): StoredTask {

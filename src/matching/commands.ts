@@ -6,6 +6,7 @@
  */
 import type { TaskRow } from './checkpoint/rows.ts';
 import type { EmptyPoll, QueryTask, TaskReply } from './replies.ts';
+import type { FairnessWeight, RateUpdate, TaskQueueConfig } from './task-queue-config.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 import type { MatchingTask, QueriedWorkflow, QueryResult } from './tasks.ts';
 
@@ -75,6 +76,24 @@ export type AnswerQuery = {
 
 /** Reply: TaskQueueDescription, of this partition. */
 export type DescribeTaskQueue = { readonly kind: 'describeTaskQueue'; readonly queue: TaskQueuePartition };
+
+/** Goes to the root partition. Reply: TaskQueueConfigured; rejected: too-many-weights, configs-full. */
+export type UpdateTaskQueueConfig = {
+  readonly kind: 'updateTaskQueueConfig';
+  readonly queue: TaskQueuePartition;
+  readonly identity: string;
+  /** undefined: as it is. */
+  readonly queueRate: RateUpdate | undefined;
+  readonly setWeights: readonly FairnessWeight[];
+  readonly unsetWeights: readonly string[];
+};
+
+/** From the root to another partition. Reply: Done, it is in the journal there. */
+export type ConfigurePartition = {
+  readonly kind: 'configurePartition';
+  readonly queue: TaskQueuePartition;
+  readonly config: TaskQueueConfig;
+};
 
 /**
  * A worker stops: its open polls here end empty; a sticky queue is unavailable from now on. Asked once for each queue and
@@ -166,6 +185,8 @@ export type MatchingRequest =
   | DispatchQuery
   | AnswerQuery
   | DescribeTaskQueue
+  | UpdateTaskQueueConfig
+  | ConfigurePartition
   | ShutdownWorker;
 
 export type MatchingCommand<T> =

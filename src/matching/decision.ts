@@ -3,6 +3,7 @@ import type { Handled } from '../kernel/handled.ts';
 import type { MatchingEffect } from './effects.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
 import type { MatchingReply } from './replies.ts';
+import type { ConfiguredQueue } from './task-queue-config.ts';
 import { taskBytes } from './tasks.ts';
 
 export type MatchingHandled<T> = Handled<MatchingRecord, MatchingReply<T>, MatchingEffect<T>>;
@@ -14,6 +15,7 @@ export class Decision<T> {
   spilled: SpilledTask[] = [];
   /** What those take in memory. */
   spilledBytes = 0;
+  configured: ConfiguredQueue[] = [];
   /** An answer rests on what was read here: it waits for the commits before it. */
   barrier = false;
   #effects: MatchingEffect<T>[] = [];
@@ -22,6 +24,7 @@ export class Decision<T> {
     this.nowMs = nowMs;
     this.spilled = [];
     this.spilledBytes = 0;
+    this.configured = [];
     this.barrier = false;
     this.#effects = [];
   }
@@ -42,8 +45,9 @@ export class Decision<T> {
   /** The effects of a record wait for its commit; otherwise they go at once, for nothing here rests on this journal. */
   end(removed: readonly number[]): MatchingHandled<T> {
     const effects = this.#effects;
-    if (this.spilled.length > 0 || removed.length > 0) {
-      const record: MatchingRecord = { kind: 'backlogChanged', timeMs: this.nowMs, spilled: this.spilled, removed };
+    const { nowMs: timeMs, spilled, configured } = this;
+    if (spilled.length > 0 || removed.length > 0 || configured.length > 0) {
+      const record: MatchingRecord = { kind: 'backlogChanged', timeMs, spilled, removed, configured };
       return { kind: 'commit', record, reply: undefined, effects };
     }
     return effects.length === 0 ? nothing : { kind: 'wait', barrier: this.barrier, effects };

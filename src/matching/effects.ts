@@ -1,7 +1,7 @@
 /** What the shell does for a matching host, in the order given: a withdrawal must reach history before the next start. */
 import type { ReplyEffect } from '../kernel/handled.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
-import type { AddActivityTask, AddWorkflowTask, PollActivityTask, PollWorkflowTask } from './commands.ts';
+import type { AddActivityTask, AddWorkflowTask, ConfigurePartition, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { MatchingTask, RunKey } from './tasks.ts';
 import type { MatchingReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
@@ -70,6 +70,9 @@ export type CountStoredTasks = {
   readonly max: number;
 };
 
+/** Tell another partition of a queue whose root is here, until it has confirmed. A later one of the same partition takes its place. */
+export type TellPartition = { readonly kind: 'tellPartition'; readonly command: ConfigurePartition };
+
 /** Rows that were read cannot be understood: people are told, the tasks behind them go on. */
 export type TasksUnread = { readonly kind: 'tasksUnread'; readonly unread: readonly UnreadTask[] };
 
@@ -94,4 +97,5 @@ export type MatchingEffect<T> =
   | LoadStoredTasks
   | CountStoredTasks
   | TasksUnread
+  | TellPartition
   | ForwardTask;

@@ -3,9 +3,9 @@ import type { MatchingTask } from './tasks.ts';
 
 const fairnessWeightMin = 0.001;
 
-/** Of one that says nothing, or what makes no sense, 1. */
-export function fairnessWeightOf({ priority }: MatchingTask): number {
-  return effectiveWeight(priority?.fairnessWeight ?? 0);
+/** What operators say of its key (`weights`) goes before what the task says. Of one that says nothing, or what makes no sense, 1. */
+export function fairnessWeightOf({ priority }: MatchingTask, weights: ReadonlyMap<string, number>): number {
+  return effectiveWeight(weights.get(priority?.fairnessKey ?? '') ?? priority?.fairnessWeight ?? 0);
 }
 
 function effectiveWeight(weight: number): number {

@@ -58,6 +58,10 @@ export const matchingLimits = {
   storedTasksPerTurnMax: 500,
   /** Of a queue; also what DescribeTaskQueue shows for one without a limit. */
   tasksPerSecondMax: 100_000,
+  /** Fairness keys of a queue whose weights are set by UpdateTaskQueueConfig, as in Temporal. */
+  fairnessWeightsPerQueueMax: 1_000,
+  /** What operators have said of a host's queues, in memory and in each checkpoint. A namespace has its even share in any case. */
+  configBytesPerHostMax: 1_048_576,
   /** How long DescribeTaskQueue says that a rate limit held something up. */
   rateLimitedMemoryMs: 30_000,
   /** How long DescribeTaskQueue remembers a poller. */

@@ -59,6 +59,11 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   shutDown = false;
   shutDownBy = '';
   bucket: TokenBucket | undefined = undefined;
+  /** What operators say goes before what the last worker said; undefined: nothing. */
+  configuredRate: number | undefined = undefined;
+  workerRate: number | undefined = undefined;
+  /** Of fairness keys, set by operators. */
+  weights: ReadonlyMap<string, number> = new Map();
   /**
    * When polls and offers that both wait here are looked at again (a token is there), when those that are no offers yet are, and when the parent
    * may be asked again; 0 = never.
@@ -83,7 +88,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     this.queue = queue;
     this.parent = queue.kind === 'sticky' ? undefined : parentPartition(queue);
     this.sticky = queue.kind === 'sticky';
-    this.lanes = new Lanes<Offer>(queue, fairnessWeightOf);
+    this.lanes = new Lanes<Offer>(queue, (task) => fairnessWeightOf(task, this.weights));
   }
 
   /**

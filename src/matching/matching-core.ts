@@ -25,6 +25,7 @@
 import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
 import { ColdCount } from './cold-count.ts';
+import { Configs } from './configs.ts';
 import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { Changes } from './checkpoint/changes.ts';
 import { installCounters, installQueue } from './checkpoint/install.ts';
@@ -58,6 +59,7 @@ import { tooManyQueues } from './rejections.ts';
 import { Removals } from './removals.ts';
 import type { Done, StickyUnavailable } from './replies.ts';
 import { StartAnswers } from './start-answers.ts';
+import type { TaskQueuePartition } from './task-queue.ts';
 import { Starts } from './starts.ts';
 import { Windows } from './windows.ts';
 
@@ -68,6 +70,8 @@ export type MatchingCoreOptions = {
   /** Correlations count on from it: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
   readonly firstCorrelation: number;
   readonly limits?: Partial<MatchingLimits>;
+  /** Of each queue: the root tells the others what operators say. Default: there is the root alone. */
+  readonly taskQueuePartitions?: number;
   /** For rows of a database. Absent: there is none, nothing is noted for checkpoints. */
   readonly backlogWire?: BacklogWire;
 };
@@ -90,6 +94,7 @@ export class MatchingCore<T> {
   readonly #startAnswers: StartAnswers<T>;
   readonly #queues: QueueTable<T>;
   readonly #coldCount: ColdCount<T>;
+  readonly #configs: Configs<T>;
 
   constructor(options: MatchingCoreOptions) {
     const limits = { ...matchingLimits, ...options.limits };
@@ -116,7 +121,9 @@ export class MatchingCore<T> {
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, { rateLimit, starts, offers, polls });
     this.#coldCount = new ColdCount(parts, backlog, windows);
-    this.#queues = new QueueTable(parts, { backlog, removals, windows, offers, forwarding });
+    const configs = new Configs(parts, backlog, rateLimit, options.taskQueuePartitions ?? 1);
+    this.#configs = configs;
+    this.#queues = new QueueTable(parts, { backlog, configs, removals, windows, offers, forwarding });
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
@@ -258,6 +265,10 @@ export class MatchingCore<T> {
         return this.#queries.answer(command, askId);
       case 'describeTaskQueue':
         return this.#describe(command, askId);
+      case 'updateTaskQueueConfig':
+        return this.#reconfigured(command.queue, this.#configs.update(command, askId));
+      case 'configurePartition':
+        return this.#reconfigured(command.queue, this.#configs.hear(command, askId));
       case 'shutdownWorker':
         return this.#shutdownWorker(command, askId);
       case 'taskStartAnswered':
@@ -282,6 +293,7 @@ export class MatchingCore<T> {
         return this.#polls.endAll(this.#queues.values());
       case 'activate':
         this.#coldCount.goOn();
+        this.#configs.tellAll();
         return this.#queues.loadStored();
       default:
         return unreachable(command);
@@ -311,6 +323,11 @@ export class MatchingCore<T> {
   #describe(command: DescribeTaskQueue, askId: number): void {
     this.#decision.barrier = true;
     this.#decision.reply(askId, this.#queues.describe(command.queue));
+  }
+
+  #reconfigured(partition: TaskQueuePartition, isNews: boolean): void {
+    const queue = isNews ? this.#queues.find(partition) : undefined;
+    if (queue !== undefined && this.#configs.apply(queue)) this.#polls.rateChanged(queue);
   }
 
   #storedTasksLoaded({ queue: partition, key, rows }: StoredTasksLoaded): void {

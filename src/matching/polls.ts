@@ -83,7 +83,10 @@ export class Polls<T> {
   }
 
   #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
-    if (!this.#rateLimit.set(queue, wantedPerSecond)) return;
+    if (this.#rateLimit.set(queue, wantedPerSecond)) this.rateChanged(queue);
+  }
+
+  rateChanged(queue: LoadedQueue): void {
     this.#forwarding.forwardWaitingPolls(queue);
     this.#offers.startWaiting(queue);
   }

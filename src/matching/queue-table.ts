@@ -10,6 +10,7 @@
  */
 import { LinkedList } from '../kernel/linked-list.ts';
 import { type Backlog, coldHint, hasCold, type StoredLane, type StoredQueue } from './backlog.ts';
+import type { Configs } from './configs.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
@@ -22,6 +23,7 @@ import type { Windows } from './windows.ts';
 
 type Collaborators<T> = {
   readonly backlog: Backlog;
+  readonly configs: Configs<T>;
   readonly removals: Removals;
   readonly windows: Windows<T>;
   readonly offers: Offers<T>;
@@ -33,6 +35,7 @@ type Oldest = { readonly id: number; readonly storedAtMs: number };
 export class QueueTable<T> {
   readonly #parts: HostParts<T>;
   readonly #backlog: Backlog;
+  readonly #configs: Configs<T>;
   readonly #offers: Offers<T>;
   readonly #forwarding: Forwarding<T>;
   readonly #removals: Removals;
@@ -43,11 +46,12 @@ export class QueueTable<T> {
   /** What a takeover has not come to yet; undefined: nothing. */
   #storedQueues: Iterator<StoredQueue> | undefined = undefined;
 
-  constructor(parts: HostParts<T>, { backlog, removals, windows, offers, forwarding }: Collaborators<T>) {
+  constructor(parts: HostParts<T>, { backlog, configs, removals, windows, offers, forwarding }: Collaborators<T>) {
     this.#parts = parts;
     this.#removals = removals;
     this.#windows = windows;
     this.#backlog = backlog;
+    this.#configs = configs;
     this.#offers = offers;
     this.#forwarding = forwarding;
   }
@@ -75,7 +79,7 @@ export class QueueTable<T> {
     const { nowMs } = decision;
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
-    const queue = loaded ?? new LoadedQueue(key, partition, limits);
+    const queue = loaded ?? this.#newQueue(key, partition);
     const stored = this.#backlog.queues.get(key);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
@@ -88,6 +92,7 @@ export class QueueTable<T> {
       ratePerSecond: queue.bucket?.rate,
       isRateLimited: nowMs - queue.limitedAtMs < limits.rateLimitedMemoryMs,
       levels: this.#describeLevels(queue, stored),
+      config: this.#backlog.configs.get(key),
     };
   }
 
@@ -157,11 +162,17 @@ export class QueueTable<T> {
     }
     const stored = this.#backlog.queues.get(key);
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
-    const queue = new LoadedQueue(key, partition, this.#parts.limits);
+    const queue = this.#newQueue(key, partition);
     this.#add(queue);
     if (stored !== undefined) this.#windows.addStored(queue, stored);
     armQueue(this.#parts, queue);
     this.#forwarding.offerBacklog(queue);
+    return queue;
+  }
+
+  #newQueue(key: string, partition: TaskQueuePartition): LoadedQueue {
+    const queue = new LoadedQueue(key, partition, this.#parts.limits);
+    this.#configs.apply(queue);
     return queue;
   }
 

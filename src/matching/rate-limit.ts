@@ -10,12 +10,25 @@ export class RateLimit<T> {
     this.#parts = parts;
   }
 
-  /** The last worker that says a limit sets it. False: it is the one that holds. */
+  /** The last worker that says a limit sets it, unless operators have set one. False: it is the one that holds. */
   set(queue: LoadedQueue, wantedPerSecond: number): boolean {
+    queue.workerRate = wantedPerSecond;
+    return this.#apply(queue);
+  }
+
+  /** Operators have; undefined: they have not. */
+  configure(queue: LoadedQueue, wantedPerSecond: number | undefined): boolean {
+    queue.configuredRate = wantedPerSecond;
+    return this.#apply(queue);
+  }
+
+  #apply(queue: LoadedQueue): boolean {
     const { decision, limits } = this.#parts;
-    const tasksPerSecond = Math.min(wantedPerSecond, limits.tasksPerSecondMax);
+    const wantedPerSecond = queue.configuredRate ?? queue.workerRate;
+    const tasksPerSecond = wantedPerSecond === undefined ? undefined : Math.min(wantedPerSecond, limits.tasksPerSecondMax);
     if (queue.bucket?.rate === tasksPerSecond) return false;
-    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, decision.nowMs);
+    if (tasksPerSecond === undefined) queue.bucket = undefined;
+    else if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, decision.nowMs);
     else queue.bucket.setRate(tasksPerSecond, decision.nowMs);
     return true;
   }

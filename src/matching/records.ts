@@ -1,6 +1,7 @@
-/** The journal of a matching host: which tasks wait for a poll, and which no longer do. */
+/** The journal of a matching host: which tasks wait for a poll, and which no longer do; and how its queues are configured. */
 import { fairnessKeyOf, type LaneName, levelOf, plainLane } from './lane-name.ts';
 import type { MatchingTask } from './tasks.ts';
+import type { ConfiguredQueue } from './task-queue-config.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 
 /**
@@ -21,4 +22,6 @@ export type MatchingRecord = {
   readonly spilled: readonly SpilledTask[];
   /** Ids of tasks that were started or are obsolete. Journaled late, so after a crash some are offered once more and refused. */
   readonly removed: readonly number[];
+  /** What operators have said of queues. */
+  readonly configured: readonly ConfiguredQueue[];
 };

@@ -7,6 +7,13 @@ export const noPoller = rejected('no-poller', 'no poller seen for task queue rec
 export const queryExpired = rejected('query-expired', 'query timed out before a worker could process it');
 export const queryNotFound = rejected('query-not-found', 'query task not found, or already expired');
 
+/** Clients see this text of Temporal's. */
+export const tooManyWeights = rejected('too-many-weights', 'fairness weight overrides update rejected: exceeding maximum key size');
+
+export function configsFull({ configBytesPerHostMax }: MatchingLimits): MatchingRejected {
+  return rejected('configs-full', `configurations of task queues take ${configBytesPerHostMax} bytes of a matching host, its limit`);
+}
+
 export function tooManyPolls({ pollsPerQueueMax }: MatchingLimits): MatchingRejected {
   return rejected('too-many-polls', `task queue partition has ${pollsPerQueueMax} open polls, its limit`);
 }

@@ -1,4 +1,5 @@
 /** What a matching host answers. */
+import type { TaskQueueConfig } from './task-queue-config.ts';
 import type { MatchingTask, QueriedWorkflow, QueryResult } from './tasks.ts';
 
 export type MatchingRejection =
@@ -8,8 +9,13 @@ export type MatchingRejection =
   | { readonly reason: 'query-expired'; readonly message: string }
   /** NOT_FOUND */
   | { readonly reason: 'query-not-found'; readonly message: string }
+  /** INVALID_ARGUMENT */
+  | { readonly reason: 'too-many-weights'; readonly message: string }
   /** RESOURCE_EXHAUSTED */
-  | { readonly reason: 'too-many-polls' | 'too-many-queries' | 'backlog-full' | 'too-many-queues'; readonly message: string };
+  | {
+      readonly reason: 'configs-full' | 'too-many-polls' | 'too-many-queries' | 'backlog-full' | 'too-many-queues';
+      readonly message: string;
+    };
 
 export type MatchingRejected = { readonly kind: 'rejected'; readonly rejection: MatchingRejection };
 
@@ -84,7 +90,12 @@ export type TaskQueueDescription = {
   readonly isRateLimited: boolean;
   /** Priorities that are in use, or were lately. */
   readonly levels: readonly LevelDescription[];
+  /** As this partition knows it; undefined: nobody has said anything. */
+  readonly config: TaskQueueConfig | undefined;
 };
+
+/** As it is now, committed. */
+export type TaskQueueConfigured = { readonly kind: 'taskQueueConfigured'; readonly config: TaskQueueConfig };
 
 export type MatchingReply<T> =
   | MatchingRejected
@@ -96,7 +107,8 @@ export type MatchingReply<T> =
   | StickyUnavailable
   | NoMatch
   | QueryAnswer
-  | TaskQueueDescription;
+  | TaskQueueDescription
+  | TaskQueueConfigured;
 
 /** Which reply (besides MatchingRejected) each request gets. */
 export type MatchingReplyTo<T> = {
@@ -107,5 +119,7 @@ export type MatchingReplyTo<T> = {
   readonly dispatchQuery: QueryAnswer | StickyUnavailable;
   readonly answerQuery: Done;
   readonly describeTaskQueue: TaskQueueDescription;
+  readonly updateTaskQueueConfig: TaskQueueConfigured;
+  readonly configurePartition: Done;
   readonly shutdownWorker: Done;
 };

@@ -470,7 +470,21 @@ export const templates: Readonly<Record<string, Template>> = {
     namespace,
     taskQueue: taskQueue(prng, world),
     taskQueueType: prng.int(0, 2),
-    ...maybe(prng, 0.3, () => ({ includeTaskQueueStatus: true, reportStats: true })),
+    ...maybe(prng, 0.3, () => ({ includeTaskQueueStatus: true, reportStats: true, reportConfig: true })),
+    ...maybe(prng, 0.3, () => ({ apiMode: 1, taskQueueTypes: prng.pick([[], [1], [1, 2]]), reportPollers: true })),
+    ...maybe(prng, 0.2, () => ({ apiMode: 1, versions: { unversioned: true }, reportTaskReachability: true })),
+  }),
+  ListTaskQueuePartitions: (prng, world) => ({ namespace, taskQueue: taskQueue(prng, world) }),
+  UpdateTaskQueueConfig: (prng, world) => ({
+    namespace,
+    identity: 'fuzz',
+    taskQueue: world.queue(),
+    taskQueueType: 2,
+    // Fast enough for the rest of the fuzzing.
+    ...maybe(prng, 0.6, () => ({
+      updateQueueRateLimit: { reason: 'r', ...maybe(prng, 0.5, () => ({ rateLimit: { requestsPerSecond: 5_000 } })) },
+    })),
+    ...maybe(prng, 0.4, () => ({ setFairnessWeightOverrides: { [prng.pick(['a', 'b'])]: 2 }, unsetFairnessWeightOverrides: ['c'] })),
   }),
   RecordWorkerHeartbeat: (prng) => ({ namespace, identity: 'fuzz', workerHeartbeat: [workerHeartbeat(prng)] }),
   ListWorkers: (prng) => ({

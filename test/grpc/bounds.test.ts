@@ -16,6 +16,7 @@ import { refusedMethods } from '../../src/grpc/workflow-service/refusals.ts';
 import { workflowService } from '../../src/grpc/workflow-service/workflow-service.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
+import { emptyConfig } from '../../src/matching/task-queue-config.ts';
 import { emptyRejection, encodeRejection } from '../../src/wire/generated/lean/update.ts';
 import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
 import { localName } from '../wire/upstream.ts';
@@ -150,6 +151,7 @@ const valid: Readonly<Record<string, Record<string, unknown>>> = {
   SignalWithStartWorkflowExecution: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' }, signal_name: 's' },
   PollActivityTaskQueue: { task_queue: { name: 'q' } },
   DescribeTaskQueue: { task_queue: { name: 'q' } },
+  UpdateTaskQueueConfig: { task_queue: 'q', task_queue_type: 2 },
   QueryWorkflow: { execution: { workflow_id: 'wf' }, query: { query_type: 'q' } },
   UpdateWorkflowExecution: {
     workflow_execution: { workflow_id: 'wf' },
@@ -229,6 +231,7 @@ const description = {
   isRateLimited: false,
   levels: [],
   ratePerSecond: undefined,
+  config: undefined,
 } as const;
 
 let bench: Bench;
@@ -255,6 +258,7 @@ beforeAll(async () => {
   bench.stub.answers.matching = (request) => {
     if (request.kind === 'answerQuery') return { kind: 'done' };
     if (request.kind === 'describeTaskQueue') return description;
+    if (request.kind === 'updateTaskQueueConfig') return { kind: 'taskQueueConfigured', config: emptyConfig };
     return { kind: 'emptyPoll' };
   };
 });

@@ -85,7 +85,9 @@ describe('a refused call', () => {
     await bench.client.refusal('DescribeWorkflowExecution', describeNothing);
     expect(lines).toEqual([]);
     for (let count = 0; count < 3; count++) await bench.client.refusal('ListWorkerDeployments', new Uint8Array(0));
-    expect(lines).toEqual([expect.stringMatching(/^INFO {2}call refused: not built {2}operation=ListWorkerDeployments code=UNIMPLEMENTED /)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^INFO {2}call refused: not built {2}operation=ListWorkerDeployments code=UNIMPLEMENTED /),
+    ]);
   });
 });
 

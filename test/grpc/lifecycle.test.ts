@@ -445,6 +445,7 @@ describe('DescribeTaskQueue', () => {
           { priorityKey: 3, backlogCount: 2, backlogAgeMs: first ? 10 : 15, addRate: 1.5, dispatchRate: 0.5 },
           ...(first ? [] : [{ priorityKey: 1, backlogCount: 1, backlogAgeMs: 20, addRate: 0, dispatchRate: 2 }]),
         ],
+        config: undefined,
       };
     };
     const answer = decodeDescribeTaskQueueResponse(

@@ -101,7 +101,7 @@ test('after the last checkpoint nothing is kept for another', () => {
 
 test('counters of an earlier checkpoint are refused', () => {
   const table = tableOfTwo();
-  table.counters = { timeMs: 1, counters: matchingStateCodec.encodeCounters({ lastId: 1 }) };
+  table.counters = { timeMs: 1, counters: matchingStateCodec.encodeCounters({ lastId: 1, configs: [] }) };
   expect(() => table.installInto(coreWithTable(0))).toThrow('the last stored task was 1, and there is a row of task 2');
 });
 

@@ -46,6 +46,7 @@ test.each(worlds)(
         world.startFaults = [];
         world.readFaults = 0;
         world.settle();
+        world.checkConfigs();
         world.checkReplay();
         expect(world.undelivered.map((each) => each.name)).toEqual([]);
         expect(world.storedTasks).toBe(0);

@@ -10,6 +10,7 @@ export type Step =
   | { readonly kind: 'cancel' | 'deliver' | 'advance'; readonly number: number }
   | { readonly kind: 'fault'; readonly fault: StartFault }
   | { readonly kind: 'readFault' }
+  | { readonly kind: 'configure'; readonly rate: number | undefined; readonly weight: number }
   | { readonly kind: 'capture'; readonly partition: number; readonly tasksMax: number }
   | { readonly kind: 'write'; readonly partition: number; readonly fault: WriteFault | undefined };
 
@@ -20,7 +21,7 @@ const leftOut = fc.oneof(
   fc.constant<Step['kind'][]>([]),
   fc.subarray<Step['kind']>([
     ...(['add', 'poll', 'cancel', 'deliver', 'commit', 'advance', 'offerAgain', 'fault', 'restart'] as const),
-    ...(['cut', 'capture', 'checkpoint', 'write', 'readFault'] as const),
+    ...(['configure', 'cut', 'capture', 'checkpoint', 'write', 'readFault'] as const),
   ]),
 );
 
@@ -55,6 +56,14 @@ export function steps({ partitions, crashes, checkpoints }: StepsOptions): fc.Ar
       }),
     },
   ];
+  step.push({
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('configure' as const),
+      rate: fc.option(fc.constantFrom(5, 50), { nil: undefined }),
+      weight: fc.constantFrom(0.5, 3),
+    }),
+  });
   if (crashes) step.push({ weight: checkpoints ? 3 : 1, arbitrary: fc.record({ kind: fc.constant('restart' as const), partition }) });
   if (checkpoints) step.push(...checkpointSteps(partition));
   const program = fc.array(fc.oneof(...step), { maxLength: 150, size: 'max' });
@@ -99,6 +108,8 @@ export function take(world: World, step: Step): void {
       return world.offerAgain(step.partition);
     case 'fault':
       return void world.startFaults.push(step.fault);
+    case 'configure':
+      return world.configure(step.rate, step.weight);
     case 'readFault':
       return void (world.readFaults += 1);
     case 'cut':

@@ -74,11 +74,13 @@ export class World {
   readonly #forwardedPollsMax: number;
 
   readonly #windows: Partial<MatchingLimits>;
+  readonly #partitions: number;
 
   /** `windows`: how much of a backlog is in memory. */
   constructor(partitions: number, forwardedPollsMax: number, windows: Partial<MatchingLimits> = {}) {
     this.#forwardedPollsMax = forwardedPollsMax;
     this.#windows = windows;
+    this.#partitions = partitions;
     for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost([], new Table()));
   }
 
@@ -103,6 +105,30 @@ export class World {
     this.polls.push(worker);
     const command = poll(requestId, { queue: queueAt(partition), deadlineMs: this.now + waitMs, maxTasksPerSecond });
     worker.askId = this.#ask(partition, command, (reply) => this.#polled(worker, reply));
+  }
+
+  /** An operator, at the root. */
+  configure(perSecond: number | undefined, weight: number): void {
+    const weights = { setWeights: [{ key: 'a', weight }], unsetWeights: ['b'] };
+    const change = { identity: 'ops', queueRate: { perSecond, reason: '' }, ...weights };
+    this.#ask(0, { kind: 'updateTaskQueueConfig', queue: queueAt(0), ...change }, () => undefined);
+  }
+
+  /** Each partition knows the rate that the root has, whatever was lost on the way. */
+  checkConfigs(): void {
+    this.#drainMessages();
+    const rates = this.hosts.map((_, partition) => {
+      let rate: number | undefined;
+      this.#ask(partition, { kind: 'describeTaskQueue', queue: queueAt(partition) }, (reply) => {
+        if (reply.kind === 'taskQueueDescription') rate = reply.config?.queueRate?.perSecond;
+      });
+      this.commit(partition, Infinity);
+      return rate;
+    });
+    deepEqual(
+      rates,
+      Array.from(rates, () => rates[0]),
+    );
   }
 
   cancelPoll(index: number): void {
@@ -231,6 +257,7 @@ export class World {
     // The real shell gives each memory correlations of its own as well.
     const core = new MatchingCore<Started>({
       firstCorrelation: ++this.#asks * 1_000_000,
+      taskQueuePartitions: this.#partitions,
       // A new owner's backlog comes into memory one task at a time, with everything else in between.
       limits: { forwardedPollsMax: this.#forwardedPollsMax, storedTasksPerTurnMax: 1, ...this.#windows },
       backlogWire: matchingStateCodec,
@@ -359,6 +386,15 @@ export class World {
           this.#ask(parent, effect.command, (reply) => {
             const outcome = reply.kind === 'done' ? 'taken' : reply.kind === 'noMatch' ? 'noMatch' : 'unavailable';
             this.#send(`${parent}>${partition}`, () => tell({ kind: 'forwardedTaskAnswered', correlation: effect.correlation, outcome }));
+          });
+        });
+        return;
+      case 'tellPartition':
+        this.#send(`${partition}>${effect.command.queue.partition}`, () => {
+          const other = effect.command.queue.partition;
+          this.#ask(other, effect.command, (reply) => {
+            // Until it is confirmed, as the real shell does.
+            if (reply.kind !== 'done' && this.#host(partition) === host) this.#act(partition, effect);
           });
         });
         return;

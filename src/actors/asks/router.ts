@@ -130,6 +130,8 @@ const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {
   dispatchQuery: { queryAnswer: true, stickyUnavailable: true },
   answerQuery: { done: true },
   describeTaskQueue: { taskQueueDescription: true },
+  updateTaskQueueConfig: { taskQueueConfigured: true },
+  configurePartition: { done: true },
   shutdownWorker: { done: true },
 };
 

@@ -8,6 +8,7 @@ import { REMOVAL_BYTES } from '../../matching/checkpoint/changes.ts';
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
+import { configBytes } from '../../matching/task-queue-config.ts';
 import { taskBytes } from '../../matching/tasks.ts';
 import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
@@ -21,8 +22,9 @@ export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire
 const TOLD_MAX = 10;
 
 /** Of what a record brings to a checkpoint, roughly. */
-export function recordBytes({ spilled, removed }: MatchingRecord): number {
-  return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), removed.length * REMOVAL_BYTES);
+export function recordBytes({ spilled, removed, configured }: MatchingRecord): number {
+  const others = removed.length * REMOVAL_BYTES + configured.reduce((bytes, config) => bytes + configBytes(config), 0);
+  return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), others);
 }
 
 type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' | 'abandonCheckpoints' | 'unwrittenBytes'>;

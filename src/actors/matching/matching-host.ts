@@ -32,6 +32,8 @@ export type MatchingHostOptions = ActorOptions<HostReply, MatchingRecord> & {
   readonly partition: number;
   /** Partitions of the matching topic. */
   readonly matchingPartitions: number;
+  /** Of each task queue. */
+  readonly taskQueuePartitions: number;
   readonly router: Asker;
   /** The backlog is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: MatchingCheckpointOptions;
@@ -56,6 +58,7 @@ export class MatchingHost {
       create: (tenure) => {
         const core = new MatchingCore<StartedTask>({
           firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY,
+          taskQueuePartitions: options.taskQueuePartitions,
           ...(options.limits === undefined ? {} : { limits: options.limits }),
           ...(checkpoints === undefined ? {} : { backlogWire: checkpoints.stateWire }),
         });

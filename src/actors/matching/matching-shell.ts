@@ -43,6 +43,7 @@ import { failedOnceMore, FAILURES_MAX, firstTry, isRefusedForGood, nextTry } fro
 import { WallAlarm } from '../wall-alarm.ts';
 import type { ColdTasks } from './cold-tasks.ts';
 import { tellUnread } from './matching-checkpoints.ts';
+import { PartitionNews } from './partition-news.ts';
 
 export type HostCommand = MatchingCommand<StartedTask>;
 export type HostReply = MatchingReply<StartedTask>;
@@ -79,11 +80,13 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
   /** Forwarded polls that wait at the parent: correlation -> ask. */
   readonly #forwardedPolls = new Map<number, number>();
   readonly #alarm: WallAlarm;
+  readonly #partitionNews: PartitionNews;
 
   constructor(options: MatchingShellOptions) {
     this.#options = options;
     this.#core = options.core;
     this.#tenure = options.tenure;
+    this.#partitionNews = new PartitionNews(options);
     this.#alarm = new WallAlarm(
       options.clock,
       () => options.clock.wallMs(),
@@ -134,6 +137,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
         return this.#cancelForwardedPoll(effect.correlation);
       case 'forwardTask':
         return this.#forwardTask(effect);
+      case 'tellPartition':
+        return this.#partitionNews.tell(effect.command);
       case 'loadStoredTasks':
         return void this.#loadStoredTasks(effect);
       case 'countStoredTasks':

@@ -64,6 +64,9 @@ export function matchingRejection(rejection: MatchingRejection): StatusError {
       return deadlineExceeded(rejection.message);
     case 'query-not-found':
       return notFound(rejection.message);
+    case 'too-many-weights':
+      return invalidArgument(rejection.message);
+    case 'configs-full':
     case 'too-many-polls':
     case 'too-many-queries':
     case 'backlog-full':

@@ -55,6 +55,7 @@ const startDelay = notNegative('edge', 'An invalid WorkflowStartDelaySeconds is 
 const executionTimeout = notNegative('edge', 'An invalid WorkflowExecutionTimeoutSeconds is set on request. cause: negative duration');
 const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration');
 const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
+const queueType = known(TaskQueueType, 'TaskQueueType');
 const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
 const overlapPolicy = known(ScheduleOverlapPolicy, 'ScheduleOverlapPolicy');
 const resetTypes = new Set<number>(Object.values(ResetType));
@@ -244,6 +245,21 @@ export const bounds = {
   'DescribeTaskQueueRequest.task_queue_type': known(TaskQueueType, 'TaskQueueType'),
   'DescribeTaskQueueRequest.api_mode': anything(`all but ${DescribeTaskQueueMode.ENHANCED}: the plain form, as in Temporal`),
   'DescribeTaskQueueRequest.task_queue_types': known(TaskQueueType, 'TaskQueueType'),
+  'UpdateTaskQueueConfigRequest.task_queue_type': {
+    by: 'edge',
+    problem: (value) => (value === TaskQueueType.UNSPECIFIED ? 'Task queue type is not set.' : queueType.problem(value)),
+    note: '',
+  },
+  'RateLimit.requests_per_second': {
+    by: 'edge',
+    problem: (value) => (value >= 0 ? undefined : 'RequestsPerSecond for UpdateQueueRateLimit rate limit must be non-negative.'),
+    note: '0: no task leaves the queue; over 100,000: 100,000',
+  },
+  'UpdateTaskQueueConfigRequest.set_fairness_weight_overrides': {
+    by: 'core',
+    problem: (value) => (value > 0 ? undefined : 'must be greater than zero'),
+    note: 'the text names the key as well; infinite: as it is; less than 0.001: 0.001',
+  },
   'ShutdownWorkerRequest.task_queue_types': anything('unknown ones name no queue'),
   'ListWorkersRequest.page_size': anything('0 or less: as many as fit into an answer; too large: 1,000'),
   'WorkerHeartbeat.status': anything('unknown ones are listed by their number'),

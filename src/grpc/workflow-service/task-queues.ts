@@ -1,4 +1,5 @@
 import type { LevelDescription, PollerDescription, TaskQueueDescription } from '../../matching/replies.ts';
+import type { TaskQueueConfig } from '../../matching/task-queue-config.ts';
 import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
 import { encodePriorityStats, encodeVersionInfo, type TypeInfo } from '../../wire/generated/api/taskqueue/description.ts';
 import { DescribeTaskQueueMode, RateLimitSource, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
@@ -6,9 +7,11 @@ import type { PollerInfo, TaskQueueStats } from '../../wire/generated/lean/taskq
 import {
   decodeDescribeTaskQueueRequest,
   decodeListTaskQueuePartitionsRequest,
+  decodeUpdateTaskQueueConfigRequest,
   emptyDescribeTaskQueueResponse,
   encodeDescribeTaskQueueResponse,
   encodeListTaskQueuePartitionsResponse,
+  encodeUpdateTaskQueueConfigResponse,
   type DescribeTaskQueueRequest,
   type DescribeTaskQueueResponse,
   type ListTaskQueuePartitionsRequest,
@@ -20,6 +23,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
+import { encodedConfig, updateConfig } from './task-queue-config.ts';
 
 export function taskQueueMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -28,6 +32,9 @@ export function taskQueueMethods(context: HandlerContext): readonly NamedMethod[
     ),
     unary('ListTaskQueuePartitions', decodeListTaskQueuePartitionsRequest, encodeListTaskQueuePartitionsResponse, (request, call) =>
       listPartitions(context, request, call),
+    ),
+    unary('UpdateTaskQueueConfig', decodeUpdateTaskQueueConfigRequest, encodeUpdateTaskQueueConfigResponse, (request, call) =>
+      updateConfig(context, request, call),
     ),
   ];
 }
@@ -47,6 +54,7 @@ async function describe(context: HandlerContext, request: DescribeTaskQueueReque
   // Nobody can poll for Nexus tasks here: an honest answer, which the web UI wants for every page of a workflow.
   if (parts === undefined) return emptyDescribeTaskQueueResponse();
   const rate = parts[0]?.ratePerSecond;
+  const config = parts[0]?.config;
   return {
     ...emptyDescribeTaskQueueResponse(),
     pollers: pollersOf(parts),
@@ -63,9 +71,16 @@ async function describe(context: HandlerContext, request: DescribeTaskQueueReque
     statsByPriorityKey: request.reportStats ? statsByPriority(parts) : [],
     effectiveRateLimit: {
       requestsPerSecond: rate ?? ratePerSecondDefault,
-      rateLimitSource: rate === undefined ? RateLimitSource.SYSTEM : RateLimitSource.WORKER,
+      rateLimitSource: rateSource(rate, config),
     },
+    config: request.reportConfig && config !== undefined ? encodedConfig(config) : undefined,
   };
+}
+
+/** A rate that is no limit is the server's own. */
+function rateSource(rate: number | undefined, config: TaskQueueConfig | undefined): number {
+  if (config?.queueRate?.perSecond === undefined) return rate === undefined ? RateLimitSource.SYSTEM : RateLimitSource.WORKER;
+  return config.queueRate.perSecond < ratePerSecondDefault ? RateLimitSource.API : RateLimitSource.SYSTEM;
 }
 
 /** Of `temporal.api.enums.v1.BuildIdTaskReachability`. */

@@ -10,6 +10,7 @@
 import { assert } from '../../kernel/assert.ts';
 import { collected } from '../../kernel/collected.ts';
 import type { Backlog, ChangeNotes, StoredTask } from '../backlog.ts';
+import type { ConfiguredQueue } from '../task-queue-config.ts';
 import { taskBytes } from '../tasks.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import type { BacklogCheckpoint, TaskRow } from './rows.ts';
@@ -104,14 +105,16 @@ class Cut {
   readonly #wire: BacklogWire;
   readonly lastId: number;
   readonly #timeMs: number;
+  readonly #configs: readonly ConfiguredQueue[];
   readonly #encoding: Generator<undefined, BacklogCheckpoint>;
   #checkpoint: BacklogCheckpoint | undefined;
 
-  constructor({ lastId, timeMs }: Backlog, changes: ChangeSet, wire: BacklogWire) {
+  constructor({ lastId, timeMs, configs }: Backlog, changes: ChangeSet, wire: BacklogWire) {
     this.#changes = changes;
     this.#wire = wire;
     this.lastId = lastId;
     this.#timeMs = timeMs;
+    this.#configs = [...configs.values()];
     this.#encoding = this.#encode();
   }
 
@@ -144,6 +147,7 @@ class Cut {
       yield;
     }
     const goneTasks = yield* collected(this.#changes.removed);
-    return { delta: { tasks, goneTasks }, counters: this.#wire.encodeCounters({ lastId: this.lastId }), timeMs: this.#timeMs };
+    const counters = this.#wire.encodeCounters({ lastId: this.lastId, configs: this.#configs });
+    return { delta: { tasks, goneTasks }, counters, timeMs: this.#timeMs };
   }
 }

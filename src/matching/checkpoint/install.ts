@@ -35,5 +35,7 @@ export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: Que
 
 /** Behind the last queue: the backlog equals the one that was folded up to where the rows go. */
 export function installCounters(backlog: Backlog, { counters, timeMs }: BacklogCounters, wire: BacklogWire): void {
-  backlog.installCounters(wire.decodeCounters(counters).lastId, timeMs);
+  const { lastId, configs } = wire.decodeCounters(counters);
+  backlog.installCounters(lastId, timeMs);
+  for (const configured of configs) backlog.configs.set(configured);
 }

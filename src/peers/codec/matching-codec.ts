@@ -62,6 +62,22 @@ const requestCodecs: KindCodecs<MatchingRequest> = {
     write: (w, { queue }) => wire.writeDescribeTaskQueue(w, { queue: queueToWire(queue) }),
     read: (r) => ({ kind: 'describeTaskQueue', queue: queueFromWire(wire.readDescribeTaskQueue(r).queue) }),
   },
+  updateTaskQueueConfig: {
+    field: 9,
+    write: (w, { queue, ...change }) => wire.writeUpdateTaskQueueConfig(w, { ...change, queue: queueToWire(queue) }),
+    read: (r) => {
+      const { queue, ...change } = wire.readUpdateTaskQueueConfig(r);
+      return { kind: 'updateTaskQueueConfig', queue: queueFromWire(queue), ...change };
+    },
+  },
+  configurePartition: {
+    field: 10,
+    write: (w, { queue, config }) => wire.writeConfigurePartition(w, { queue: queueToWire(queue), config }),
+    read: (r) => {
+      const { queue, config } = wire.readConfigurePartition(r);
+      return { kind: 'configurePartition', queue: queueFromWire(queue), config };
+    },
+  },
   shutdownWorker: {
     field: 8,
     write: (w, { queue, workerInstanceKey }) => wire.writeShutdownWorker(w, { queue: queueToWire(queue), workerInstanceKey }),
@@ -141,6 +157,8 @@ const rejectionReasons: Words<MatchingRejection['reason']> = {
   'too-many-queries': true,
   'backlog-full': true,
   'too-many-queues': true,
+  'too-many-weights': true,
+  'configs-full': true,
 };
 
 const answerCodecs: KindCodecs<Answer> = {
@@ -170,6 +188,7 @@ const answerCodecs: KindCodecs<Answer> = {
   stored: bare(10, 'stored'),
   queryAnswer: plain(8, 'queryAnswer', wire.writeQueryAnswer, wire.readQueryAnswer),
   taskQueueDescription: plain(9, 'taskQueueDescription', wire.writeTaskQueueDescription, wire.readTaskQueueDescription),
+  taskQueueConfigured: plain(11, 'taskQueueConfigured', wire.writeTaskQueueConfigured, wire.readTaskQueueConfigured),
 };
 
 const requests = new UnionCodec<MatchingRequest>('ask of a matching host', requestCodecs);

@@ -1,11 +1,19 @@
 /**
- * Records of `<prefix>.matching` as bytes: `perdure.journal.v1.BacklogChanged`. Schema 1: without priorities. Schema 2: the first form that has some
- * is written so, and programs that would pass over them stop at it.
+ * Records of `<prefix>.matching` as bytes: `perdure.journal.v1.BacklogChanged`. Schema 1: without priorities. Schema 2: the first form that has some,
+ * or configurations of queues, is written so, and programs that would pass over them stop at it.
  */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
-import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
+import type { ConfiguredQueue } from '../../matching/task-queue-config.ts';
+import type { TaskQueuePartition } from '../../matching/task-queue.ts';
+import {
+  type ConfiguredQueue as WireConfiguredQueue,
+  decodeBacklogChanged,
+  encodeBacklogChanged,
+  type SpilledTask as WireSpilledTask,
+  type TaskQueuePartition as WireTaskQueuePartition,
+} from '../../wire/generated/journal/matching.ts';
 import { TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 
@@ -15,32 +23,49 @@ const schemaMax = 2;
 export const matchingCodec = {
   encode(record: MatchingRecord): EncodedRecord {
     const first = record.spilled[0];
-    const { timeMs } = record;
-    const schema = record.spilled.some(({ task }) => task.priority !== undefined) ? schemaMax : plainSchema;
-    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed: record.removed });
-    if (first === undefined) {
-      return { key: '@backlog', schema, type: 'TasksRemoved', namespace: '', workflowId: '', runId: '', timeMs, value };
-    }
-    const { namespaceId, name } = first.queue;
+    const { timeMs, removed } = record;
+    const isPlain = record.configured.length === 0 && record.spilled.every(({ task }) => task.priority === undefined);
+    const configured = record.configured.map(configuredToWire);
+    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed, configured });
+    const coded = { schema: isPlain ? plainSchema : schemaMax, timeMs, value };
+    const queue = first?.queue ?? record.configured[0]?.queue;
+    if (queue === undefined) return { ...coded, key: '@backlog', type: 'TasksRemoved', namespace: '', workflowId: '', runId: '' };
+    const { namespaceId, name } = queue;
+    const key = `${namespaceId}/${name}`;
+    if (first === undefined) return { ...coded, key, type: 'TaskQueueConfigured', namespace: namespaceId, workflowId: '', runId: '' };
     const { workflowId, runId } = first.task.key;
-    return { key: `${namespaceId}/${name}`, schema, type: 'TasksStored', namespace: namespaceId, workflowId, runId, timeMs, value };
+    return { ...coded, key, type: 'TasksStored', namespace: namespaceId, workflowId, runId };
   },
 
   decode(value: Uint8Array, recordSchema: number): MatchingRecord {
     if (recordSchema < plainSchema || recordSchema > schemaMax) {
       throw new LogError('corrupt', `matching records have schema ${plainSchema} to ${schemaMax}, found ${recordSchema}`);
     }
-    const { timeMs, spilled, removed } = decodeBacklogChanged(value, ownLimits);
-    return { kind: 'backlogChanged', timeMs, spilled: spilled.map(spilledFromWire), removed };
+    const { timeMs, spilled, removed, configured } = decodeBacklogChanged(value, ownLimits);
+    return {
+      kind: 'backlogChanged',
+      timeMs,
+      spilled: spilled.map(spilledFromWire),
+      removed,
+      configured: configured.map(configuredFromWire),
+    };
   },
 } satisfies RecordCodec<MatchingRecord>;
 
+export function configuredToWire({ queue, config }: ConfiguredQueue): WireConfiguredQueue {
+  return { queue: queueToWire(queue), config };
+}
+
+export function configuredFromWire({ queue, config }: WireConfiguredQueue): ConfiguredQueue {
+  if (queue === undefined || config === undefined) throw new LogError('corrupt', 'a configured queue has no name, or no configuration');
+  return { queue: queueFromWire(queue, 'a configured queue'), config };
+}
+
 export function spilledToWire({ id, queue, task, shared }: SpilledTask): WireSpilledTask {
-  const { namespaceId, name, partition } = queue;
   const { key, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId, priority } = task;
   return {
     id,
-    queue: { namespaceId, name, partition, taskType: queue.taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY },
+    queue: queueToWire(queue),
     task: { workflowId: key.workflowId, runId: key.runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId, priority },
     sharedLane: shared,
   };
@@ -49,15 +74,23 @@ export function spilledToWire({ id, queue, task, shared }: SpilledTask): WireSpi
 export function spilledFromWire({ id, queue, task, sharedLane }: WireSpilledTask): SpilledTask {
   if (queue === undefined || task === undefined)
     throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
-  if (queue.taskType !== TaskQueueType.WORKFLOW && queue.taskType !== TaskQueueType.ACTIVITY) {
-    throw new LogError('corrupt', `stored task ${id} has the unknown type ${queue.taskType}`);
-  }
-  const { namespaceId, name, partition } = queue;
   const { workflowId, runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId, priority } = task;
+  const { namespaceId } = queue;
   return {
     id,
-    queue: { namespaceId, name, partition, taskType: queue.taskType === TaskQueueType.WORKFLOW ? 'workflow' : 'activity', kind: 'normal' },
+    queue: queueFromWire(queue, `stored task ${id}`),
     task: { key: { namespaceId, workflowId, runId }, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId, priority },
     shared: sharedLane,
   };
+}
+
+function queueToWire({ namespaceId, name, partition, taskType }: TaskQueuePartition): WireTaskQueuePartition {
+  return { namespaceId, name, partition, taskType: taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY };
+}
+
+function queueFromWire({ namespaceId, name, partition, taskType }: WireTaskQueuePartition, what: string): TaskQueuePartition {
+  if (taskType !== TaskQueueType.WORKFLOW && taskType !== TaskQueueType.ACTIVITY) {
+    throw new LogError('corrupt', `${what} has the unknown type ${taskType}`);
+  }
+  return { namespaceId, name, taskType: taskType === TaskQueueType.WORKFLOW ? 'workflow' : 'activity', partition, kind: 'normal' };
 }

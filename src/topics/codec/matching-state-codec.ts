@@ -2,7 +2,7 @@
 import type { BacklogWire } from '../../matching/checkpoint/backlog-wire.ts';
 import * as state from '../../wire/generated/state/matching.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { spilledFromWire, spilledToWire } from './matching-codec.ts';
+import { configuredFromWire, configuredToWire, spilledFromWire, spilledToWire } from './matching-codec.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
 
 /** Decoding throws DatabaseError `corrupt`, and nothing else. */
@@ -15,7 +15,11 @@ export const matchingStateCodec: BacklogWire = {
       return { spilled: spilledFromWire(spilled), storedAtMs };
     }),
 
-  encodeCounters: (counters) => encodeChecked(state.writeBacklogCounters, counters),
+  encodeCounters: ({ lastId, configs }) => encodeChecked(state.writeBacklogCounters, { lastId, configs: configs.map(configuredToWire) }),
 
-  decodeCounters: (bytes) => decodeChecked(bytes, 'set of counters', (body) => state.decodeBacklogCounters(body, ownLimits)),
+  decodeCounters: (bytes) =>
+    decodeChecked(bytes, 'set of counters', (body) => {
+      const { lastId, configs } = state.decodeBacklogCounters(body, ownLimits);
+      return { lastId, configs: configs.map(configuredFromWire) };
+    }),
 };

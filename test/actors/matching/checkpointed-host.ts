@@ -157,6 +157,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
       codec: matchingCodec,
       claims: jsonClaims,
       matchingPartitions: 1,
+      taskQueuePartitions: 1,
       router,
       sink: router.matching.sink(0),
       clock: this.clock,

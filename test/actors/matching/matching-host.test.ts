@@ -51,6 +51,9 @@ class Bench {
   readonly router = new Router(systemClock);
   readonly shard = new Shard(this.router);
   readonly hosts: readonly MatchingHost[];
+  /** Hosts that nobody reaches. */
+  readonly away = new Set<number>();
+  refused = 0;
 
   constructor(log: MemoryLog, clock: Clock = systemClock) {
     this.log = log;
@@ -63,6 +66,7 @@ class Bench {
         codec: matchingCodec,
         claims: jsonClaims,
         matchingPartitions,
+        taskQueuePartitions: 3,
         router: this.router,
         sink: this.router.matching.sink(partition),
         clock,
@@ -70,10 +74,18 @@ class Bench {
         logger: silentLogger,
         onStatus: () => {},
       });
-      this.router.matching.attach(partition, host.actor);
+      this.router.matching.attach(partition, {
+        submit: (askId, command) => (this.away.has(partition) ? this.#refuse() : host.actor.submit(askId, command)),
+        cancel: (askId) => host.actor.cancel(askId),
+      });
       host.actor.start();
       return host;
     });
+  }
+
+  #refuse(): AskFailure {
+    this.refused++;
+    return { kind: 'unavailable', message: 'away' };
   }
 
   ask<Request extends MatchingRequest>(request: Request): { readonly askId: number; readonly answer: Promise<MatchingAnswer<Request>> } {
@@ -381,5 +393,38 @@ describe('partitions of one queue', () => {
     await until(() => polls() === 0);
     expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'stored' });
     expect(bench.records).toHaveLength(1);
+  });
+
+  describe('and what operators say of it', () => {
+    const update = { identity: 'ops', queueRate: { perSecond: 0, reason: 'paused' }, setWeights: [], unsetWeights: [] };
+    const say = async (): Promise<void> => {
+      const answer = await bench.ask({ kind: 'updateTaskQueueConfig', queue: at(0), ...update }).answer;
+      expect(answer.kind).toBe('taskQueueConfigured');
+    };
+    const rates = async (): Promise<readonly unknown[]> => {
+      const descriptions = [0, 1, 2].map((partition) => bench.ask({ kind: 'describeTaskQueue', queue: at(partition) }).answer);
+      return (await Promise.all(descriptions)).map((answer) => 'ratePerSecond' in answer && answer.ratePerSecond);
+    };
+
+    test('reaches all of them, and their next owners', async () => {
+      await say();
+      await until(() => bench.records.length === 3);
+      expect(await rates()).toEqual([0, 0, 0]);
+      await bench.stop();
+      bench = await new Bench(bench.log).started();
+      expect(await rates()).toEqual([0, 0, 0]);
+      expect(bench.records, 'who has heard confirms it without another record').toHaveLength(3);
+    });
+
+    test('reaches one whose host was away', async () => {
+      const host = matchingPartitionOf(at(1), matchingPartitions);
+      expect(host, 'it is on another host').not.toBe(matchingPartitionOf(at(0), matchingPartitions));
+      bench.away.add(host);
+      await say();
+      await until(() => bench.refused >= 2);
+      bench.away.delete(host);
+      await until(() => bench.records.length === 3);
+      expect(await rates()).toEqual([0, 0, 0]);
+    });
   });
 });

@@ -62,6 +62,12 @@ function add<Kind extends 'addWorkflowTask' | 'addActivityTask'>(kind: Kind) {
   return record({ kind: fc.constant(kind), queue, task, forwardedFrom: orNone(count), holdUntilMs: moment });
 }
 
+const config = record({
+  version: count,
+  queueRate: orNone(record({ perSecond: orNone(anyNumber), reason: text, identity: text, timeMs: count })),
+  weights: list(record({ key: text, weight: anyNumber })),
+});
+
 const requests: ByKind<MatchingRequest> = {
   pollWorkflowTask: poll('pollWorkflowTask'),
   pollActivityTask: poll('pollActivityTask'),
@@ -70,6 +76,15 @@ const requests: ByKind<MatchingRequest> = {
   dispatchQuery: record({ kind: fc.constant('dispatchQuery' as const), queue, queryId: text, workflow, query: bytes, deadlineMs: moment }),
   answerQuery: record({ kind: fc.constant('answerQuery' as const), queue, queryId: text, result: queryResult }),
   describeTaskQueue: record({ kind: fc.constant('describeTaskQueue' as const), queue }),
+  updateTaskQueueConfig: record({
+    kind: fc.constant('updateTaskQueueConfig' as const),
+    queue,
+    identity: text,
+    queueRate: orNone(record({ perSecond: orNone(anyNumber), reason: text })),
+    setWeights: list(record({ key: text, weight: anyNumber })),
+    unsetWeights: list(text),
+  }),
+  configurePartition: record({ kind: fc.constant('configurePartition' as const), queue, config }),
   shutdownWorker: record({ kind: fc.constant('shutdownWorker' as const), queue, workerInstanceKey: text }),
 };
 
@@ -81,6 +96,8 @@ const reasons: { readonly [Reason in MatchingRejection['reason']]: true } = {
   'too-many-queries': true,
   'backlog-full': true,
   'too-many-queues': true,
+  'too-many-weights': true,
+  'configs-full': true,
 };
 
 type Answer = MatchingReply<StartedTask> | AskFailure;
@@ -122,7 +139,9 @@ const answers: ByKind<Answer> = {
     ratePerSecond: orNone(anyNumber),
     isRateLimited: flag,
     levels: list(record({ priorityKey: count, backlogCount: count, backlogAgeMs: count, addRate: anyNumber, dispatchRate: anyNumber })),
+    config: orNone(config),
   }),
+  taskQueueConfigured: record({ kind: fc.constant('taskQueueConfigured' as const), config }),
 };
 
 const requestCodec: CodecUnderTest<MatchingRequest> = { encode: encodeMatchingRequest, decode: decodeMatchingRequest, byKind: requests };
@@ -137,11 +156,13 @@ test('golden: the numbers of asks and answers', () => {
       "addActivityTask": 4,
       "addWorkflowTask": 3,
       "answerQuery": 6,
+      "configurePartition": 10,
       "describeTaskQueue": 7,
       "dispatchQuery": 5,
       "pollActivityTask": 2,
       "pollWorkflowTask": 1,
       "shutdownWorker": 8,
+      "updateTaskQueueConfig": 9,
     }
   `);
   expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
@@ -160,6 +181,7 @@ test('golden: the numbers of asks and answers', () => {
       "stickyUnavailable": 6,
       "stored": 10,
       "task": 4,
+      "taskQueueConfigured": 11,
       "taskQueueDescription": 9,
       "tooLarge": 104,
       "unavailable": 101,

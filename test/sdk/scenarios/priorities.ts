@@ -155,4 +155,49 @@ export const priorityScenarios: readonly Scenario[] = [
       await both.handle.result();
     },
   },
+  {
+    name: 'what operators say of a queue is shown, goes before what its worker says, and ends when it is unset',
+    async run(stage) {
+      const { service, namespace } = stage;
+      const backlog = new Backlog(stage);
+      const { taskQueue } = backlog;
+      const queue = { namespace, identity: 'ops', taskQueue, taskQueueType: TASK_QUEUE_TYPE_ACTIVITY };
+      const describe = async () => {
+        const asked = { namespace, taskQueue: { name: taskQueue }, taskQueueType: TASK_QUEUE_TYPE_ACTIVITY, reportConfig: true };
+        return await service.describeTaskQueue(asked);
+      };
+      const set = await service.updateTaskQueueConfig({
+        ...queue,
+        updateQueueRateLimit: { rateLimit: { requestsPerSecond: 0 }, reason: 'paused' },
+        setFairnessWeightOverrides: { tenant: 2.5 },
+      });
+      expect(set.config?.queueRateLimit).toMatchObject({
+        rateLimit: { requestsPerSecond: 0 },
+        metadata: { reason: 'paused', updateIdentity: 'ops' },
+      });
+      expect(set.config?.fairnessWeightOverrides).toEqual({ tenant: 2.5 });
+      // Temporal's caches hear of it a moment later.
+      await vi.waitFor(async () => {
+        const { config, effectiveRateLimit } = await describe();
+        expect(config).toMatchObject({ queueRateLimit: { metadata: { reason: 'paused' } }, fairnessWeightOverrides: { tenant: 2.5 } });
+        expect(effectiveRateLimit).toMatchObject({ rateLimitSource: enums.RateLimitSource.RATE_LIMIT_SOURCE_API });
+      }, patience);
+      const run = await backlog.fill('held', calls('held', 2));
+      await backlog.until(2);
+      const worker = backlog.workOff(2);
+      const unset = { updateQueueRateLimit: { reason: 'over' }, unsetFairnessWeightOverrides: ['tenant'] };
+      await vi.waitFor(async () => expect((await describe()).pollers?.length).toBe(1), patience);
+      expect(backlog.notes).toEqual([]);
+      const after = await service.updateTaskQueueConfig({ ...queue, ...unset });
+      expect(after.config?.queueRateLimit?.rateLimit ?? undefined).toBeUndefined();
+      expect(after.config?.queueRateLimit?.metadata?.reason).toBe('over');
+      expect(after.config?.fairnessWeightOverrides ?? {}).toEqual({});
+      await worker;
+      await run.handle.result();
+      const workflows = { ...queue, taskQueueType: TASK_QUEUE_TYPE_WORKFLOW };
+      await expect(
+        service.updateTaskQueueConfig({ ...workflows, updateQueueRateLimit: { rateLimit: { requestsPerSecond: 1 } } }),
+      ).rejects.toMatchObject({ code: 3, details: 'Setting rate limit on workflow task queues is not allowed.' });
+    },
+  },
 ];

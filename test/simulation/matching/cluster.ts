@@ -88,6 +88,7 @@ export class MatchingServer extends SimServer {
       codec: matchingCodec,
       claims: jsonClaims,
       matchingPartitions: options.matchingPartitions,
+      taskQueuePartitions: 1,
       router: this.#asker(partition),
       sink: this.router.matching.sink(partition),
       clock: busyClock(this.node.clock),

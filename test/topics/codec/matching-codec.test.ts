@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MatchingRecord } from '../../../src/matching/records.ts';
+import { configuredQueue, configuredQueues } from './configured-queues.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -36,6 +37,7 @@ const records: fc.Arbitrary<MatchingRecord> = fc.record({
     { maxLength: 3 },
   ),
   removed: fc.array(count, { maxLength: 5 }),
+  configured: fc.array(configuredQueues, { maxLength: 2 }),
 });
 
 test('a record comes back as it was', () => {
@@ -68,6 +70,7 @@ const stored: MatchingRecord = {
     },
   ],
   removed: [1, 2],
+  configured: [],
 };
 
 test('golden: the bytes of schema 1', () => {
@@ -82,9 +85,18 @@ test('a record that only removes says so', () => {
   expect(matchingCodec.encode({ ...stored, spilled: [] })).toMatchObject({ key: '@backlog', type: 'TasksRemoved', workflowId: '' });
 });
 
+test('golden: the configuration of a queue, which earlier programs stop at', () => {
+  const encoded = matchingCodec.encode({ ...stored, spilled: [], removed: [], configured: [configuredQueue] });
+  expect(encoded).toMatchObject({ key: 'ns/orders', schema: 2, type: 'TaskQueueConfigured', namespace: 'ns', workflowId: '' });
+  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(
+    `"0880d095ffbc3122460a0e0a026e7312066f7264657273180212340803121d09000000000000000012067061757365641a036f70732080d095ffbc311a110a0674656e616e74110000000000000440"`,
+  );
+});
+
 test('what it cannot read stops the partition', () => {
   const { value } = matchingCodec.encode(stored);
   expect(() => matchingCodec.decode(value, 3)).toThrow('schema 1 to 2, found 3');
   expect(() => matchingCodec.decode(value.subarray(0, value.length - 20), 1)).toThrow();
   expect(() => matchingCodec.decode(new Uint8Array([0x12, 0x02, 0x08, 0x05]), 1)).toThrow('stored task 5 has no queue');
+  expect(() => matchingCodec.decode(new Uint8Array([0x22, 0x00]), 2)).toThrow('a configured queue has no name');
 });

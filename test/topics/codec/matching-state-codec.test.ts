@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/actors/database.ts';
 import type { TaskState } from '../../../src/matching/checkpoint/backlog-wire.ts';
+import { configuredQueue, configuredQueues } from './configured-queues.ts';
 import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
 
 const corrupt = expect.objectContaining({ name: 'DatabaseError', code: 'corrupt' }) as Error;
@@ -50,8 +51,8 @@ test('a stored task comes back as it was', () => {
 
 test('counters come back as they were', () => {
   fc.assert(
-    fc.property(count, (lastId) => {
-      expect(matchingStateCodec.decodeCounters(matchingStateCodec.encodeCounters({ lastId }))).toEqual({ lastId });
+    fc.property(fc.record({ lastId: count, configs: fc.array(configuredQueues, { maxLength: 3 }) }), (counters) => {
+      expect(matchingStateCodec.decodeCounters(matchingStateCodec.encodeCounters(counters))).toEqual(counters);
     }),
   );
 });
@@ -81,7 +82,11 @@ const full: TaskState = {
 describe('bytes that cannot be what was written', () => {
   const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
     ['task', matchingStateCodec.encodeTask(full), (bytes) => matchingStateCodec.decodeTask(bytes)],
-    ['counters', matchingStateCodec.encodeCounters({ lastId: 2 ** 40 }), (bytes) => matchingStateCodec.decodeCounters(bytes)],
+    [
+      'counters',
+      matchingStateCodec.encodeCounters({ lastId: 2 ** 40, configs: [configuredQueue] }),
+      (bytes) => matchingStateCodec.decodeCounters(bytes),
+    ],
   ];
 
   test.each(rows)('each bit and each byte counts: %s', (_name, bytes, decode) => {
@@ -112,6 +117,14 @@ test('rows of format 1 are still read, and mean what they meant', () => {
   const [task = new Uint8Array(0), counters = new Uint8Array(0)] = lines.map((line) => Uint8Array.from(Buffer.from(line, 'hex')));
   expect(matchingStateCodec.decodeTask(task)).toEqual(full);
   expect(matchingStateCodec.encodeTask(full)).toEqual(task);
-  expect(matchingStateCodec.decodeCounters(counters)).toEqual({ lastId: 123_456_789_012 });
-  expect(matchingStateCodec.encodeCounters({ lastId: 123_456_789_012 })).toEqual(counters);
+  expect(matchingStateCodec.decodeCounters(counters)).toEqual({ lastId: 123_456_789_012, configs: [] });
+  expect(matchingStateCodec.encodeCounters({ lastId: 123_456_789_012, configs: [] })).toEqual(counters);
+});
+
+test('golden: configurations of queues among the counters', () => {
+  const golden = readFileSync(new URL('golden/state-v2-matching-configs.hex', import.meta.url), 'utf8').trim();
+  const bytes = Uint8Array.from(Buffer.from(golden, 'hex'));
+  const counters = { lastId: 7, configs: [configuredQueue] };
+  expect(matchingStateCodec.decodeCounters(bytes)).toEqual(counters);
+  expect(Buffer.from(matchingStateCodec.encodeCounters(counters)).toString('hex')).toBe(golden);
 });

@@ -81,6 +81,8 @@ export function refusedDispatch({ reason, message }: MatchingRejection): TaskFai
       return { kind: 'notYet', why: 'rateLimited', error };
     case 'query-expired':
     case 'query-not-found':
+    case 'too-many-weights':
+    case 'configs-full':
       return { kind: 'over', error };
     default:
       return unreachable(reason);

@@ -1,0 +1,52 @@
+/** Durable: the configurations of a host's queues, each at its latest. Changed by the folds of `Backlog` alone. */
+import { configBytes, type ConfiguredQueue, type TaskQueueConfig } from './task-queue-config.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+
+export class ConfigTable {
+  readonly #byKey = new Map<string, ConfiguredQueue>();
+  /** Of root partitions: what they say bounds what the others hear. */
+  #bytes = 0;
+  readonly #bytesByNamespace = new Map<string, number>();
+
+  values(): Iterable<ConfiguredQueue> {
+    return this.#byKey.values();
+  }
+
+  get(queueKey: string): TaskQueueConfig | undefined {
+    return this.#byKey.get(queueKey)?.config;
+  }
+
+  set(configured: ConfiguredQueue): void {
+    const key = taskQueuePartitionKey(configured.queue);
+    this.#count(configured.queue, this.#moreBytes(key, configured));
+    this.#byKey.set(key, configured);
+  }
+
+  #moreBytes(key: string, configured: ConfiguredQueue): number {
+    const known = this.#byKey.get(key);
+    return configBytes(configured) - (known === undefined ? 0 : configBytes(known));
+  }
+
+  #count({ namespaceId, partition }: TaskQueuePartition, more: number): void {
+    if (partition !== 0) return;
+    this.#bytes += more;
+    this.#bytesByNamespace.set(namespaceId, (this.#bytesByNamespace.get(namespaceId) ?? 0) + more);
+  }
+
+  /** Where all of them take more than `bytesMax`, a namespace may still have its even share. */
+  hasRoom(configured: ConfiguredQueue, bytesMax: number): boolean {
+    const { namespaceId } = configured.queue;
+    const more = this.#moreBytes(taskQueuePartitionKey(configured.queue), configured);
+    if (more <= 0 || this.#bytes + more <= bytesMax) return true;
+    const own = this.#bytesByNamespace.get(namespaceId) ?? 0;
+    const namespaces = this.#bytesByNamespace.size + (own === 0 ? 1 : 0);
+    return own + more <= bytesMax / namespaces;
+  }
+
+  /** Equal for equal states. */
+  canonical(): readonly ConfiguredQueue[] {
+    return Array.from(this.#byKey)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, configured]) => configured);
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * What operators say of a queue reaches all its partitions:
+ *
+ *     UpdateTaskQueueConfig ──▶ root: journaled, answered ──tellPartition──▶ each other partition: journaled there, confirmed
+ *                                       └── again after each takeover of the root
+ *
+ * Each keeps what it has heard in its own journal: a queue that is loaded again, or taken over, asks nobody. Until another partition has heard of
+ * a rate it matches its own polls and tasks as before, for a moment, or as long as its host is away.
+ */
+import type { Backlog } from './backlog.ts';
+import type { ConfigurePartition, UpdateTaskQueueConfig } from './commands.ts';
+import type { HostParts } from './host-parts.ts';
+import type { LoadedQueue } from './loaded-queue.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { configsFull, tooManyWeights } from './rejections.ts';
+import type { Done, TaskQueueConfigured } from './replies.ts';
+import { changedConfig, childConfig, type ConfiguredQueue, emptyConfig, isNoChange } from './task-queue-config.ts';
+import { taskQueuePartitionKey } from './task-queue.ts';
+
+const done: Done = { kind: 'done' };
+
+export class Configs<T> {
+  readonly #parts: HostParts<T>;
+  readonly #backlog: Backlog;
+  readonly #rateLimit: RateLimit<T>;
+  /** Of each queue. */
+  readonly #partitions: number;
+
+  constructor(parts: HostParts<T>, backlog: Backlog, rateLimit: RateLimit<T>, partitions: number) {
+    this.#parts = parts;
+    this.#backlog = backlog;
+    this.#rateLimit = rateLimit;
+    this.#partitions = partitions;
+  }
+
+  /** At the root. True: it has changed. */
+  update({ queue, ...change }: UpdateTaskQueueConfig, askId: number): boolean {
+    const { decision, limits } = this.#parts;
+    const known = this.#backlog.configs.get(taskQueuePartitionKey(queue)) ?? emptyConfig;
+    if (isNoChange(change)) {
+      decision.barrier = true;
+      decision.reply(askId, configuredReply(known));
+      return false;
+    }
+    const configured: ConfiguredQueue = { queue, config: changedConfig(known, change, decision.nowMs) };
+    if (configured.config.weights.length > limits.fairnessWeightsPerQueueMax) {
+      decision.reply(askId, tooManyWeights);
+      return false;
+    }
+    if (!this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax)) {
+      decision.reply(askId, configsFull(limits));
+      return false;
+    }
+    decision.configured.push(configured);
+    decision.reply(askId, configuredReply(configured.config));
+    if (change.queueRate !== undefined) this.#tellPartitions(configured);
+    return true;
+  }
+
+  /** At another partition. True: it is news. */
+  hear({ queue, config }: ConfigurePartition, askId: number): boolean {
+    const { decision } = this.#parts;
+    decision.reply(askId, done);
+    const known = this.#backlog.configs.get(taskQueuePartitionKey(queue));
+    if (known !== undefined && known.version >= config.version) {
+      // The record of the earlier one may not be committed yet, and this answer rests on it.
+      decision.barrier = true;
+      return false;
+    }
+    decision.configured.push({ queue, config });
+    return true;
+  }
+
+  /** A new owner does not know who has heard. */
+  tellAll(): void {
+    for (const configured of this.#backlog.configs.values()) {
+      if (configured.queue.partition === 0 && configured.config.queueRate !== undefined) this.#tellPartitions(configured);
+    }
+  }
+
+  #tellPartitions({ queue, config }: ConfiguredQueue): void {
+    for (let partition = 1; partition < this.#partitions; partition++) {
+      const command = { kind: 'configurePartition', queue: { ...queue, partition }, config: childConfig(config) } as const;
+      this.#parts.decision.act({ kind: 'tellPartition', command });
+    }
+  }
+
+  /** What is known of the queue holds for it from now on. True: its rate is another than before. */
+  apply(queue: LoadedQueue): boolean {
+    const decided = this.#parts.decision.configured.findLast((configured) => taskQueuePartitionKey(configured.queue) === queue.key);
+    const config = decided?.config ?? this.#backlog.configs.get(queue.key);
+    if (config === undefined) return false;
+    queue.weights = new Map(config.weights.map(({ key, weight }) => [key, weight]));
+    return this.#rateLimit.configure(queue, config.queueRate?.perSecond);
+  }
+}
+
+function configuredReply(config: TaskQueueConfigured['config']): TaskQueueConfigured {
+  return { kind: 'taskQueueConfigured', config };
+}
