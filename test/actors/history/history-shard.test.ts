@@ -877,6 +877,31 @@ describe('pages of history', () => {
     expect(lastEventId).toBe(6);
   });
 
+  test('come with the task of an eager start, also when another owner is asked for it again', async () => {
+    const log = new MemoryLog();
+    const first = await open(log);
+    const start = {
+      kind: 'startWorkflow',
+      key: { namespaceId, workflowId: 'wf', runId: '' },
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      eager: true,
+      start: startAttributes({}),
+    } as const;
+    const reply = await first.ask(start);
+    const events = await first.read({ ...start.key, runId: start.newRunId }, { ...page, lastEventId: 3 });
+    expect(events).toHaveLength(3);
+    expect(reply).toMatchObject({ kind: 'started', workflowTask: { startedEventId: 3, firstPage: events } });
+    expect(first.offered).toEqual([]);
+    const second = await open(log);
+    const again = await second.ask({ ...start, newRunId: systemRandom.nonce() });
+    expect(again).toMatchObject({ kind: 'started', runId: start.newRunId, workflowTask: { startedEventId: 3 } });
+  });
+
   test.each([
     ['large events', 1024 * 1024, { input: new Uint8Array(64 * 1024) }],
     ['events that are not in memory', 0, {}],
