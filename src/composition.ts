@@ -12,6 +12,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { Census, type Concern } from './actors/ownership/census.ts';
 import { CheckpointSchedule, defaultCheckpointScheduleLimits } from './actors/checkpoint/checkpoint-schedule.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
+import { NamespacePurge } from './actors/cluster/namespace-purge.ts';
 import { SlotPurge } from './actors/cluster/slot-purge.ts';
 import { COMMAND_BYTES_MAX, CommandBudget } from './actors/partition/command-budget.ts';
 import { ProcessVisibility } from './actors/history/visibility/process-visibility.ts';
@@ -28,6 +29,7 @@ import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { batchSettings } from './config/batch-settings.ts';
 import { adminSettings } from './config/admin-settings.ts';
+import { namespaceDeletionSettings, namespacePurgeSettings } from './config/namespace-deletion-settings.ts';
 import { encodeLetterTask } from './topics/codec/redrive-codec.ts';
 import { decodeTaskOf } from './topics/codec/task-info-codec.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
@@ -141,6 +143,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     },
     () => {
       slotPurge.look();
+      namespacePurge.look();
       frontend?.endWaitsOfDeleted();
     },
   );
@@ -221,6 +224,16 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     return host;
   });
 
+  const namespacePurge = new NamespacePurge({
+    cluster,
+    shards: shards.map((host, index) => ({ shard: index + 1, runsOf: (isWanted) => host.runsOf(isWanted) })),
+    hosts: hosts.map((host, partition) => ({ partition, queuesOf: (isWanted) => host.queuesOf(isWanted) })),
+    settings: () => dynamicConfig.values(namespacePurgeSettings),
+    asker: router,
+    newId: randomUUID,
+    clock: systemClock,
+    logger,
+  });
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
@@ -229,6 +242,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
+    namespacePurge.close();
     await deadLetters?.stop();
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
@@ -280,6 +294,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
         whyNoQueue: (category, sourceCluster) => deadLetters?.whyNoQueue(category, sourceCluster),
         batchSettings: (namespace) => dynamicConfig.values(batchSettings, { namespace }),
+        deletionSettings: () => dynamicConfig.values(namespaceDeletionSettings),
         adminSettings: () => dynamicConfig.values(adminSettings),
         taskToAdd: (category, info) => {
           const task = decodeTaskOf(category, info);

@@ -29,6 +29,11 @@ export class AttributeGenerations {
     return next;
   }
 
+  /** The namespace is gone, with all its values. */
+  forget(namespaceId: string): void {
+    this.#last.delete(namespaceId);
+  }
+
   /** Of defined names, 0 left out: a namespace's own before the cluster's of the same name. */
   of(namespaceId: string, own: Iterable<string>, everywhere: Iterable<string>): ReadonlyMap<string, number> {
     const generations = new Map<string, number>();

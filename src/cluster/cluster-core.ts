@@ -11,6 +11,7 @@ import type {
   AddSearchAttributes,
   ClusterCommand,
   DeleteNamespace,
+  EndNamespace,
   InitializeCluster,
   PurgeSearchAttributes,
   RegisterNamespace,
@@ -27,7 +28,7 @@ import { searchAttributeTypeName } from '../kernel/search-attributes.ts';
 
 export const clusterLimits = {
   namespacesMax: 10_000,
-  /** Further ones: rows of theirs are still there, and every process holds their names. */
+  /** Further ones, whose entries are not gone yet: every process holds them. */
   deletedNamespacesMax: 100_000,
   /** The names are keys of records. */
   namespaceNameBytesMax: 1_000,
@@ -57,6 +58,8 @@ export class ClusterCore {
         return this.#update(command, nowMs);
       case 'deleteNamespace':
         return this.#delete(command, nowMs);
+      case 'endNamespace':
+        return this.#end(command, nowMs);
       case 'addSearchAttributes':
         return this.#addSearchAttributes(command, nowMs);
       case 'removeSearchAttributes':
@@ -150,14 +153,27 @@ export class ClusterCore {
   }
 
   /** Asked again for one that is deleted, it changes nothing, as in Temporal. */
-  #delete({ id }: DeleteNamespace, timeMs: number): Result {
+  #delete({ id, graceMs, deleteDelayMs }: DeleteNamespace, timeMs: number): Result {
     const known = this.#state.namespaceById(id);
     if (known === undefined) return namespaceNotFound(id);
     if (known.state === 'deleted') return unchanged;
     if (this.#count('deleted') >= clusterLimits.deletedNamespacesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.deletedNamespacesMax} deleted namespaces, its limit`);
     }
-    return commit({ kind: 'namespaceDeleted', timeMs, id, name: this.#nameAfterDeletion(known) });
+    const name = this.#nameAfterDeletion(known);
+    return commit({ kind: 'namespaceDeleted', timeMs, id, name, purgeAtMs: timeMs + graceMs, deleteDelayMs });
+  }
+
+  /** Its entry goes in the same moment, unless it has a delay. */
+  #end({ id }: EndNamespace, timeMs: number): Result {
+    const deletion = this.#state.deletions.get(id);
+    if (deletion === undefined) return unchanged;
+    const { purgedAtMs = timeMs, deleteDelayMs } = deletion;
+    const records: ClusterRecord[] = [];
+    if (deletion.purgedAtMs === undefined) records.push({ kind: 'namespacePurged', timeMs, id });
+    if (purgedAtMs + deleteDelayMs <= timeMs) records.push({ kind: 'namespaceRemoved', timeMs, id });
+    const last = records.pop();
+    return last === undefined ? unchanged : commit(last, records);
   }
 
   /** As Temporal names it. The whole id is its own alone. */

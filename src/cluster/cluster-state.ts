@@ -6,6 +6,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import type { ClusterInitialized, ClusterRecord, DeadLetterQueueAdded } from './records.ts';
 import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
+import { type NamespaceDeletion, NamespaceDeletions } from './deletions.ts';
 import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
 
@@ -43,6 +44,10 @@ export interface ClusterSnapshot {
   namespaceById(id: string): Namespace | undefined;
   /** By name, ascending. */
   namespaces(): readonly Namespace[];
+  /** By id: those that are deleted and whose entries are still there. */
+  readonly deletions: ReadonlyMap<string, NamespaceDeletion>;
+  /** What it was registered as, also of one whose entry is gone; undefined: nobody knows, or not any more. */
+  registeredNameOf(id: string): string | undefined;
   readonly systemSearchAttributes: ReadonlyMap<string, number>;
   /** Custom attributes that every namespace has. */
   readonly clusterSearchAttributes: ReadonlyMap<string, number>;
@@ -71,6 +76,7 @@ export class ClusterState implements ClusterSnapshot {
   readonly #ownAttributes = new Map<string, ReadonlyMap<string, number>>();
   readonly #slots = new SlotAssignment();
   readonly #generations = new AttributeGenerations();
+  readonly #deletions = new NamespaceDeletions();
   #sorted: readonly Namespace[] | undefined = undefined;
 
   namespaceByName(name: string): Namespace | undefined {
@@ -84,6 +90,14 @@ export class ClusterState implements ClusterSnapshot {
   namespaces(): readonly Namespace[] {
     this.#sorted ??= [...this.#byId.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return this.#sorted;
+  }
+
+  get deletions(): ReadonlyMap<string, NamespaceDeletion> {
+    return this.#deletions.underWay;
+  }
+
+  registeredNameOf(id: string): string | undefined {
+    return this.#byId.get(id)?.registeredName ?? this.#deletions.nameOfRemoved(id);
   }
 
   /** Custom attributes of a namespace, or of the cluster for ''. */
@@ -158,8 +172,14 @@ export class ClusterState implements ClusterSnapshot {
       case 'namespaceDeleted': {
         const namespace = this.#known(record.id);
         this.#byName.delete(namespace.name);
+        const { id, purgeAtMs, deleteDelayMs } = record;
+        this.#deletions.deleted({ id, purgeAtMs, deleteDelayMs });
         return this.#put({ ...namespace, name: record.name, state: 'deleted' });
       }
+      case 'namespacePurged':
+        return this.#deletions.purged(record.id, record.timeMs);
+      case 'namespaceRemoved':
+        return this.#remove(this.#known(record.id));
       case 'searchAttributesAdded': {
         const { namespaceId, attributes, slots, generations } = record;
         this.#generations.add(namespaceId, attributes.keys(), generations);
@@ -202,6 +222,7 @@ export class ClusterState implements ClusterSnapshot {
       })),
       this.#slots.canonical(),
       this.#generations.canonical(),
+      this.#deletions.canonical(),
       this.deadLetterQueues,
     ]);
   }
@@ -215,6 +236,17 @@ export class ClusterState implements ClusterSnapshot {
   #put(namespace: Namespace): void {
     this.#byId.set(namespace.id, namespace);
     this.#byName.set(namespace.name, namespace);
+    this.#sorted = undefined;
+  }
+
+  /** Nothing of it is left, in no column either. */
+  #remove({ id, name, registeredName }: Namespace): void {
+    this.#byId.delete(id);
+    this.#byName.delete(name);
+    this.#ownAttributes.delete(id);
+    this.#slots.forget(id);
+    this.#generations.forget(id);
+    this.#deletions.removed(id, registeredName);
     this.#sorted = undefined;
   }
 

@@ -30,8 +30,22 @@ export type UpdateNamespace = {
   readonly archival?: ArchivalChange | undefined;
 };
 
-/** It can no longer be called, and its name is free again. One that is deleted stays as it is. Reply: Done; rejected: namespace-not-found. */
-export type DeleteNamespace = { readonly kind: 'deleteNamespace'; readonly id: string };
+/**
+ * It can no longer be called, and its name is free again. `graceMs` later what it holds is purged, and `deleteDelayMs` behind that its entry goes.
+ * One that is deleted stays as it is. Reply: Done; rejected: namespace-not-found.
+ */
+export type DeleteNamespace = {
+  readonly kind: 'deleteNamespace';
+  readonly id: string;
+  readonly graceMs: number;
+  readonly deleteDelayMs: number;
+};
+
+/**
+ * Nothing is left of what a deleted namespace held: all shards and task queues were looked at, behind its grace time. Its entry goes when its
+ * delay is over: asked before that, again later. What is not deleted, or is gone, stays as it is. Reply: Done.
+ */
+export type EndNamespace = { readonly kind: 'endNamespace'; readonly id: string };
 
 /**
  * Names that exist are left as they are. `namespaceId` '' = every namespace, those to come included. Reply: Done; rejected:
@@ -89,6 +103,7 @@ export type ClusterCommand =
   | RegisterNamespace
   | UpdateNamespace
   | DeleteNamespace
+  | EndNamespace
   | AddSearchAttributes
   | RemoveSearchAttributes
   | PurgeSearchAttributes

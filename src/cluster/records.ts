@@ -49,7 +49,17 @@ export type NamespaceDeleted = {
   readonly timeMs: number;
   readonly id: string;
   readonly name: string;
+  /** When the purge of what it holds begins; 0: at once, as for those that were deleted before there was one. */
+  readonly purgeAtMs: number;
+  /** How long its entry stays behind that. */
+  readonly deleteDelayMs: number;
 };
+
+/** Nothing of what it held is left. */
+export type NamespacePurged = { readonly kind: 'namespacePurged'; readonly timeMs: number; readonly id: string };
+
+/** Its entry is gone. */
+export type NamespaceRemoved = { readonly kind: 'namespaceRemoved'; readonly timeMs: number; readonly id: string };
 
 /** `namespaceId` '' = every namespace. Only names that were new. */
 export type SearchAttributesAdded = {
@@ -95,6 +105,8 @@ export type ClusterRecord =
   | NamespaceArchivalSet
   | NamespaceDeprecated
   | NamespaceDeleted
+  | NamespacePurged
+  | NamespaceRemoved
   | SearchAttributesAdded
   | SearchAttributesRemoved
   | SearchAttributesPurged

@@ -24,6 +24,7 @@ export type ClusterReplyTo = {
   readonly registerNamespace: Done;
   readonly updateNamespace: Done;
   readonly deleteNamespace: Done;
+  readonly endNamespace: Done;
   readonly addSearchAttributes: Done;
   readonly removeSearchAttributes: Done;
   readonly purgeSearchAttributes: Done;

@@ -80,6 +80,11 @@ export class SlotAssignment {
     for (const slot of slots) if (holders?.get(slot)?.removed === true) holders.delete(slot);
   }
 
+  /** The namespace is gone, with all its rows. */
+  forget(namespaceId: string): void {
+    this.#holders.delete(namespaceId);
+  }
+
   /** Name → slot of what is defined, as a namespace sees it: its own before the cluster's of the same name. */
   slotsOf(namespaceId: string): ReadonlyMap<string, string> {
     const slots = new Map<string, string>();

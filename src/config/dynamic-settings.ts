@@ -7,6 +7,7 @@ import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from './callback-settings.ts';
 import { limitSettings } from './limits.ts';
+import { namespaceDeletionSettings, namespacePurgeSettings } from './namespace-deletion-settings.ts';
 import { namespaceLimitSettings } from './namespace-limit-settings.ts';
 import { workerHeartbeatSettings, workerSettings } from './worker-settings.ts';
 
@@ -24,6 +25,8 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   workerSettings,
   workerHeartbeatSettings,
   batchSettings,
+  namespaceDeletionSettings,
+  namespacePurgeSettings,
 ].flatMap((group) => Object.values<Setting<unknown>>(group));
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));

@@ -72,6 +72,8 @@ export interface FrontendPorts {
   };
   /** Batch operations of a namespace, as of now. */
   readonly batchSettings: (namespace: string) => BatchSettings;
+  /** Of a deletion that says nothing of it, as of now. */
+  readonly deletionSettings: () => { readonly graceMs: number; readonly deleteDelayMs: number };
   /** As of now. */
   readonly adminSettings: () => { readonly listsHistoryTasks: boolean };
   /** A history task as Temporal stores it, as shards are asked to add it. Throws Undecodable. */

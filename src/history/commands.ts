@@ -146,8 +146,8 @@ export type TerminateWorkflow = {
   readonly childOf: ParentLink | undefined;
 };
 
-/** Ends the run if it is open, and forgets it with its history. Reply: Done; asked again: rejected, workflow-not-found. */
-export type DeleteWorkflow = { readonly kind: 'deleteWorkflow'; readonly key: RunKey };
+/** Ends the run if it is open, and forgets it with its history. `isPurge`: with its namespace, be it a schedule. Reply: Done; asked again: rejected, workflow-not-found. */
+export type DeleteWorkflow = { readonly kind: 'deleteWorkflow'; readonly key: RunKey; readonly isPurge?: true };
 
 /**
  * A parent closed before it learnt whether its child started: did it? Reply: ChildFound, also when that child has closed or continued as

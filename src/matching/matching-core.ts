@@ -49,7 +49,7 @@ import { Forwarding } from './forwarding.ts';
 import type { HostParts } from './host-parts.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
 import type { DueNode, LoadedQueue } from './loaded-queue.ts';
-import { QueueTable } from './queue-table.ts';
+import { QueueTable, storedIn } from './queue-table.ts';
 import { Offers } from './offers.ts';
 import { Polls } from './polls.ts';
 import { Queries } from './queries.ts';
@@ -61,6 +61,7 @@ import type { Done, StickyUnavailable } from './replies.ts';
 import { StartAnswers } from './start-answers.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 import { Starts } from './starts.ts';
+import type { QueueWithTasks } from './task-queue.ts';
 import { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
@@ -168,6 +169,12 @@ export class MatchingCore<T> {
   /** Of all queues. */
   get storedTasks(): number {
     return this.#backlog.size;
+  }
+
+  /** Those of some namespaces, with how many tasks each has, or a few more. */
+  storedQueues(isWanted: (namespaceId: string) => boolean): readonly QueueWithTasks[] {
+    const queues = [...this.#backlog.queues.values()].filter(({ queue }) => isWanted(queue.namespaceId));
+    return queues.map((stored) => ({ queue: stored.queue, stored: storedIn(stored) }));
   }
 
   /** For people and metrics. */

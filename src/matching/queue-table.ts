@@ -261,7 +261,7 @@ export class QueueTable<T> {
   }
 }
 
-function storedIn({ lanes }: StoredQueue): number {
+export function storedIn({ lanes }: StoredQueue): number {
   let count = 0;
   for (const lane of lanes.values()) count += storedInLane(lane);
   return count;

@@ -22,6 +22,9 @@ export type TaskQueuePartition = {
   readonly kind: 'normal' | 'sticky';
 };
 
+/** `stored`: how many tasks wait there. */
+export type QueueWithTasks = { readonly queue: TaskQueuePartition; readonly stored: number };
+
 /** Partitions of one queue form a tree of this degree, as upstream's do. */
 const forwardingDegree = 20;
 

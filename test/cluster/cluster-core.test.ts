@@ -29,6 +29,8 @@ function register(name: string, over: Partial<RegisterNamespace> = {}): Register
 }
 
 const done = { kind: 'done' };
+/** Of a deletion. */
+const delays = { graceMs: 100, deleteDelayMs: 50 };
 const rejected = (reason: string, message: string): unknown => ({ kind: 'rejected', rejection: { reason, message } });
 
 describe('namespaces', () => {
@@ -154,14 +156,14 @@ describe('a deprecated namespace', () => {
     expect(journal).toHaveLength(records);
     expect(ask(update({ state: 'registered' }))).toEqual(rejected('invalid-argument', 'Invalid namespace state update.'));
     expect(core.state.namespaceByName('orders')).toMatchObject({ state: 'deprecated', description: 'old' });
-    expect(ask({ kind: 'deleteNamespace', id: 'id-orders' })).toEqual(done);
+    expect(ask({ kind: 'deleteNamespace', id: 'id-orders', ...delays })).toEqual(done);
     expect(core.state.namespaceById('id-orders')).toMatchObject({ state: 'deleted' });
   });
 });
 
 describe('a deleted namespace', () => {
   const id = '0123456789-abc';
-  const deletion: ClusterCommand = { kind: 'deleteNamespace', id };
+  const deletion = { kind: 'deleteNamespace', id, ...delays } as const;
   beforeEach(() => ask(register('orders', { id, ownerEmail: 'me' })));
 
   test('has another name, and is kept; its own can be had again, by another id', () => {
@@ -195,7 +197,9 @@ describe('a deleted namespace', () => {
     expect(ask({ kind: 'updateNamespace', id, ...change })).toMatchObject({ rejection: { reason: 'failed-precondition' } });
     expect(ask({ kind: 'addSearchAttributes', namespaceId: id, attributes: new Map([['A', 2]]) })).toMatchObject({ kind: 'rejected' });
     expect(core.canonicalState()).toBe(before);
-    expect(ask({ kind: 'deleteNamespace', id: 'nobody' })).toEqual(rejected('namespace-not-found', 'Namespace nobody is not found.'));
+    expect(ask({ kind: 'deleteNamespace', id: 'nobody', ...delays })).toEqual(
+      rejected('namespace-not-found', 'Namespace nobody is not found.'),
+    );
   });
 
   test('takes no room from those that are registered', () => {
@@ -206,11 +210,59 @@ describe('a deleted namespace', () => {
     expect(ask(register('more'))).toEqual(done);
   });
 
+  describe('in the end', () => {
+    const end: ClusterCommand = { kind: 'endNamespace', id };
+
+    test('is purged behind its grace time, and gone behind its delay; its name stays known', () => {
+      ask({ kind: 'addSearchAttributes', namespaceId: id, attributes: new Map([['Color', 2]]) });
+      ask({ kind: 'removeSearchAttributes', namespaceId: id, names: ['Color'] });
+      ask(deletion);
+      expect(core.state.deletions.get(id)).toEqual({ id, purgeAtMs: now + 100, deleteDelayMs: 50, purgedAtMs: undefined });
+      ask(end);
+      expect(journal.at(-1)).toEqual({ kind: 'namespacePurged', timeMs: now, id });
+      const before = core.canonicalState();
+      expect(ask(end)).toEqual(done);
+      expect(core.canonicalState()).toBe(before);
+      now += 50;
+      ask(end);
+      expect(journal.at(-1)).toEqual({ kind: 'namespaceRemoved', timeMs: now, id });
+      expect([core.state.namespaceById(id), core.state.namespaceByName('orders-deleted-01234')]).toEqual([undefined, undefined]);
+      expect([core.state.namespaces(), [...core.state.deletions], [...core.state.slotsToClear()]]).toEqual([[], [], []]);
+      expect(core.state.registeredNameOf(id)).toBe('orders');
+      expect(ask(end)).toEqual(done);
+      expect(ask(deletion)).toEqual(rejected('namespace-not-found', `Namespace ${id} is not found.`));
+    });
+
+    test('goes at once without a delay, in one commit', () => {
+      ask({ ...deletion, deleteDelayMs: 0 });
+      ask(end);
+      expect(journal.slice(-2)).toMatchObject([{ kind: 'namespacePurged' }, { kind: 'namespaceRemoved' }]);
+    });
+
+    test.each(['registered', 'unknown'])('is that of deleted ones alone: %s', (what) => {
+      const records = journal.length;
+      expect(ask({ kind: 'endNamespace', id: what === 'unknown' ? 'nobody' : id })).toEqual(done);
+      expect(journal).toHaveLength(records);
+      expect(core.state.namespaceById(id)).toMatchObject({ state: 'registered' });
+    });
+
+    test('makes room: there is no limit to deletions that are over, and the last names stay known', () => {
+      for (let nth = 0; nth <= clusterLimits.deletedNamespacesMax; nth++) {
+        const of = `n${nth}`;
+        core.evolve({ ...register(of), kind: 'namespaceRegistered', timeMs: 1 });
+        core.evolve({ kind: 'namespaceDeleted', timeMs: 2, id: `id-${of}`, name: `${of}-deleted`, purgeAtMs: 2, deleteDelayMs: 0 });
+        core.evolve({ kind: 'namespaceRemoved', timeMs: 3, id: `id-${of}` });
+      }
+      expect(ask(deletion)).toEqual(done);
+      expect([0, 1].map((nth) => core.state.registeredNameOf(`id-n${nth}`))).toEqual([undefined, 'n1']);
+    });
+  });
+
   test('is one of so many: more are not deleted', () => {
     const limit = clusterLimits.deletedNamespacesMax;
     for (let nth = 0; nth < limit; nth++) {
       core.evolve({ ...register(`n${nth}`), kind: 'namespaceRegistered', timeMs: 1 });
-      core.evolve({ kind: 'namespaceDeleted', timeMs: 2, id: `id-n${nth}`, name: `n${nth}-deleted` });
+      core.evolve({ kind: 'namespaceDeleted', timeMs: 2, id: `id-n${nth}`, name: `n${nth}-deleted`, purgeAtMs: 9, deleteDelayMs: 0 });
     }
     expect(ask(deletion)).toEqual(rejected('failed-precondition', 'cluster has 100000 deleted namespaces, its limit'));
     expect(core.state.namespaceByName('orders')).toMatchObject({ state: 'registered' });
@@ -577,7 +629,10 @@ test('replaying the journal gives the live state, at every step', () => {
         state: fc.constantFrom(undefined, 'registered' as const, 'deprecated' as const),
       })
       .map((x): ClusterCommand => ({ kind: 'updateNamespace', ...x, ownerEmail: undefined, retentionMs: undefined })),
-    fc.constantFrom('id-a', 'id-b').map((id): ClusterCommand => ({ kind: 'deleteNamespace', id })),
+    fc
+      .record({ id: fc.constantFrom('id-a', 'id-b'), deleteDelayMs: fc.constantFrom(0, 3) })
+      .map((x): ClusterCommand => ({ kind: 'deleteNamespace', graceMs: 1, ...x })),
+    fc.constantFrom('id-a', 'id-b').map((id): ClusterCommand => ({ kind: 'endNamespace', id })),
   );
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
@@ -646,7 +701,8 @@ test.each<[ClusterCommand, unknown]>([
     },
     done,
   ],
-  [{ kind: 'deleteNamespace', id: 'id-a' }, done],
+  [{ kind: 'deleteNamespace', id: 'id-a', ...delays }, done],
+  [{ kind: 'endNamespace', id: 'id-a' }, done],
   [{ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Fresh', 2]]) }, done],
   [{ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Color'] }, done],
   [{ kind: 'purgeSearchAttributes', namespaceId: 'id-a', slots: ['Keyword01'] }, done],

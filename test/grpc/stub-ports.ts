@@ -77,6 +77,8 @@ export class StubServer {
       namespaceByName: (name) => this.namespaces.find((each) => each.name === name),
       namespaceById: (id) => this.namespaces.find((each) => each.id === id),
       namespaces: () => this.namespaces,
+      deletions: new Map(),
+      registeredNameOf: (id) => this.namespaces.find((each) => each.id === id)?.registeredName,
       systemSearchAttributes: new Map([
         ['WorkflowId', 2],
         ['BuildIds', 7],
@@ -131,6 +133,7 @@ export class StubServer {
         isEnabled: () => true,
       },
       batchSettings: () => ({ perSecondMax: 50, concurrencyMax: 5, jobsMax: 1, executionsMax: 1_000 }),
+      deletionSettings: () => ({ graceMs: 15_000, deleteDelayMs: 0 }),
       adminSettings: () => ({ listsHistoryTasks: true }),
       taskToAdd: () => {
         throw new Error('the stub adds no tasks');

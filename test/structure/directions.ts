@@ -39,6 +39,7 @@ const actorPorts = [
     'callback-deliveries',
     'archiver',
     'batch-operations',
+    'batch-pace',
   ].map((file) => `src/actors/${file}.ts`),
   'src/kernel/',
 ];
@@ -168,7 +169,12 @@ export const directions: readonly Direction[] = [
     mayTypes: ['src/cluster/', 'src/history/'],
     ...shell,
   },
-  { from: 'src/actors/cluster/', may: ['src/actors/cluster/', ...underShells, 'src/cluster/'], ...shell },
+  {
+    from: 'src/actors/cluster/',
+    may: ['src/actors/cluster/', ...underShells, 'src/cluster/'],
+    mayTypes: ['src/history/', 'src/matching/'],
+    ...shell,
+  },
   {
     from: 'src/actors/',
     may: [...actorPorts, 'node:crypto'],

@@ -139,6 +139,7 @@ const clusterReplies: ReplyKinds<ClusterReplyTo> = {
   registerNamespace: { done: true },
   updateNamespace: { done: true },
   deleteNamespace: { done: true },
+  endNamespace: { done: true },
   addSearchAttributes: { done: true },
   removeSearchAttributes: { done: true },
   purgeSearchAttributes: { done: true },

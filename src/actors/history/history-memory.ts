@@ -77,7 +77,7 @@ export type Registry = {
   /** False: nothing is folded yet, at a start; `view` is empty. */
   readonly isFolded: boolean;
   /** Another object from time to time: ask anew, do not keep it. */
-  readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'systemSearchAttributes'>;
+  readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'registeredNameOf' | 'systemSearchAttributes'>;
 };
 
 export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {

@@ -27,6 +27,7 @@ import { EventsMissing } from './events/history-store.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
+import { runsOfNamespaces } from './runs-of-namespaces.ts';
 import { type RebuildAnswer, shardReport, type ShardReport } from './shard-report.ts';
 
 export class HistoryShard implements Endpoint<HistoryRequest> {
@@ -73,6 +74,11 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
       void asked.then(() => timer.cancel());
     });
     return await Promise.race([asked, late]);
+  }
+
+  /** All runs of some namespaces, some at a time. Throws DatabaseError, also where the shard is not served. */
+  runsOf(isWanted: (namespaceId: string) => boolean): AsyncIterable<readonly RunKey[]> {
+    return runsOfNamespaces(this.actor.memory, isWanted, this.#options.clock);
   }
 
   get journalStartMax(): number {

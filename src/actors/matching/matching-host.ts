@@ -12,6 +12,7 @@ import { commandBytes } from '../../matching/command-bytes.ts';
 import type { MatchingLimits } from '../../matching/limits.ts';
 import { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
+import type { QueueWithTasks } from '../../matching/task-queue.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { JournalStart } from '../checkpoint/journal-start.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
@@ -75,6 +76,11 @@ export class MatchingHost {
   /** Open polls end: empty, or with the task that is being started for them. */
   endPolls(): void {
     this.actor.submitOwn({ kind: 'endPolls' });
+  }
+
+  /** Task queues of some namespaces that have stored tasks. Nothing where it is not served. */
+  queuesOf(isWanted: (namespaceId: string) => boolean): readonly QueueWithTasks[] {
+    return this.actor.memory?.matching.storedQueues(isWanted) ?? [];
   }
 
   get journalStartMax(): number {

@@ -100,10 +100,10 @@ export async function listSearchAttributes(
   };
 }
 
-/**
- * Its name is free when this answers, and nobody can call it any more. Its workflows stay as they are: nothing removes them yet, so neither
- * is there anything for `namespace_delete_delay` to delay.
- */
+/** Further than anybody waits, and within what times can be. */
+const deleteDelayMsMax = 36_500 * 86_400_000;
+
+/** Its name is free when this answers, and nobody can call it any more. What it holds is purged behind that (src/actors/cluster/namespace-purge.ts). */
 async function deleteNamespace(context: HandlerContext, request: DeleteNamespaceRequest, call: Call): Promise<DeleteNamespaceResponse> {
   const { namespace: name, namespaceId: id } = request;
   if (name === '' && id === '') throw invalidArgument('Namespace not set on request.');
@@ -114,7 +114,10 @@ async function deleteNamespace(context: HandlerContext, request: DeleteNamespace
   // As of now: another process may have given the name to another namespace.
   await context.cluster(call, { kind: 'syncCluster' }, name);
   const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
-  await context.cluster(call, { kind: 'deleteNamespace', id: namespace.id }, namespace.name);
+  const settings = context.ports.deletionSettings();
+  const asked = request.namespaceDeleteDelayMs;
+  const deleteDelayMs = asked > 0 ? Math.min(asked, deleteDelayMsMax) : settings.deleteDelayMs;
+  await context.cluster(call, { kind: 'deleteNamespace', id: namespace.id, graceMs: settings.graceMs, deleteDelayMs }, namespace.name);
   return { deletedNamespace: context.ports.cluster.namespaceById(namespace.id)?.name ?? '' };
 }
 

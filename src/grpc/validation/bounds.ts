@@ -311,7 +311,7 @@ export const bounds = {
   'NamespaceConfig.history_archival_state': known(ArchivalState, 'ArchivalState'),
   'NamespaceConfig.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
   'NamespaceReplicationConfig.state': known(ReplicationState, 'ReplicationState'),
-  'DeleteNamespaceRequest.namespace_delete_delay': anything('what is deleted stays: nothing removes its workflows yet'),
+  'DeleteNamespaceRequest.namespace_delete_delay': anything("0 or less: the server's; more than 100 years: 100 years"),
   'AddSearchAttributesRequest.search_attributes': {
     by: 'edge',
     problem: (value) =>

@@ -12,6 +12,7 @@ import type { DeleteWorkflow, RunKey } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { forgetSchedule } from '../schedule/schedule-decisions.ts';
 import { isRunning } from '../state.ts';
 import { terminateByServer } from './close.ts';
 
@@ -24,6 +25,10 @@ export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryRe
   if (run === undefined && shard.isBehind(command.key.runId)) return deleteUnread(draft, command.key);
   if (run === undefined) return workflowNotFound(command.key);
   const deleting = draft.open(run);
+  if (run.schedule !== undefined) {
+    forgetSchedule(deleting, run.schedule);
+    return { kind: 'done' };
+  }
   if (isRunning(run)) terminateByServer(deleting, 'Delete workflow execution');
   // Its messages may have been what failed: they are tried again, for nobody can tell the shard to any more.
   else if (shard.aside.has(run.key.runId)) deleting.addShardFact({ kind: 'runTakenBack' });

@@ -22,7 +22,6 @@ export function refusedAsNoWorkflow(command: HistoryCommand): HistoryReply | und
     case 'signalWorkflow':
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':
-    case 'deleteWorkflow':
     case 'pauseWorkflow':
     case 'unpauseWorkflow':
     case 'updateWorkflowOptions':
@@ -38,6 +37,8 @@ export function refusedAsNoWorkflow(command: HistoryCommand): HistoryReply | und
     case 'scheduleFirstWorkflowTask':
     case 'findChild':
       return notFoundIn(command.key);
+    case 'deleteWorkflow':
+      return command.isPurge === true ? undefined : notFoundIn(command.key);
     case 'completeActivityTask':
     case 'failActivityTask':
     case 'cancelActivityTask':

@@ -168,11 +168,11 @@ export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryRe
   }
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
-  forget(draft.open(found), found.schedule);
+  forgetSchedule(draft.open(found), found.schedule);
   return done;
 }
 
-function forget(run: RunDraft, { wakeTaskId }: Schedule): void {
+export function forgetSchedule(run: RunDraft, { wakeTaskId }: Schedule): void {
   run.finishTask(wakeTaskId);
   run.forget();
 }
@@ -200,7 +200,7 @@ export function fireScheduleWake(draft: Draft, { taskId, key }: Extract<TimerTas
   const plan = planOf(draft.wire, found.key, found.schedule.definition);
   const step = stepSchedule(found.schedule.progress, plan, draft.nowMs);
   const { expireTimeMs } = step;
-  if (expireTimeMs !== undefined && expireTimeMs <= draft.nowMs) forget(draft.open(found), found.schedule);
+  if (expireTimeMs !== undefined && expireTimeMs <= draft.nowMs) forgetSchedule(draft.open(found), found.schedule);
   else write(draft.open(found), plan, step, {});
 }
 

@@ -34,6 +34,7 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
   syncCluster: bare(6, 'syncCluster'),
   addDeadLetterQueue: plain(8, 'addDeadLetterQueue', wire.writeAddDeadLetterQueue, wire.readAddDeadLetterQueue),
   deleteNamespace: plain(9, 'deleteNamespace', wire.writeDeleteNamespace, wire.readDeleteNamespace),
+  endNamespace: plain(10, 'endNamespace', wire.writeEndNamespace, wire.readEndNamespace),
   purgeSearchAttributes: plain(7, 'purgeSearchAttributes', wire.writePurgeSearchAttributes, wire.readPurgeSearchAttributes),
 };
 

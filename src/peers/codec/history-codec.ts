@@ -24,6 +24,7 @@ import type { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
+import { deleteWorkflowCodec } from './delete-workflow-codec.ts';
 import { startReplyFromWire, startReplyToWire } from './start-reply-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';
@@ -112,7 +113,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
   describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
-  deleteWorkflow: plain(23, 'deleteWorkflow', wire.writeOfRun, wire.readOfRun),
+  deleteWorkflow: deleteWorkflowCodec,
   recordChildClosed: {
     field: 22,
     write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),

@@ -42,6 +42,8 @@ export const clusterCodec = {
     if (wire.namespaceArchivalSet !== undefined) return { kind: 'namespaceArchivalSet', timeMs, ...wire.namespaceArchivalSet };
     if (wire.namespaceDeprecated !== undefined) return { kind: 'namespaceDeprecated', timeMs, ...wire.namespaceDeprecated };
     if (wire.namespaceDeleted !== undefined) return { kind: 'namespaceDeleted', timeMs, ...wire.namespaceDeleted };
+    if (wire.namespacePurged !== undefined) return { kind: 'namespacePurged', timeMs, ...wire.namespacePurged };
+    if (wire.namespaceRemoved !== undefined) return { kind: 'namespaceRemoved', timeMs, ...wire.namespaceRemoved };
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
     if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
@@ -64,6 +66,10 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { namespaceDeprecated: record };
     case 'namespaceDeleted':
       return { namespaceDeleted: record };
+    case 'namespacePurged':
+      return { namespacePurged: record };
+    case 'namespaceRemoved':
+      return { namespaceRemoved: record };
     case 'searchAttributesAdded':
       return { searchAttributesAdded: record };
     case 'searchAttributesRemoved':
@@ -91,6 +97,8 @@ function nameOf(record: ClusterRecord): string {
     case 'namespaceArchivalSet':
     case 'namespaceDeprecated':
     case 'namespaceDeleted':
+    case 'namespacePurged':
+    case 'namespaceRemoved':
       return record.id;
     case 'searchAttributesAdded':
     case 'searchAttributesRemoved':

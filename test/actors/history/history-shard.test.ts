@@ -76,7 +76,7 @@ class Bench {
   /** What this process has folded of it; it has no namespaces. */
   readonly registry: Registry & { view: Registry['view'] } = {
     isFolded: true,
-    view: { position: 0, namespaceById: () => undefined, systemSearchAttributes },
+    view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => undefined, systemSearchAttributes },
   };
   /** What matching answers to a query; undefined: it is silent. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected | undefined = () => ({ kind: 'stickyUnavailable' });

@@ -82,7 +82,12 @@ class Process {
       limits: defaultHistoryLimits,
       registry: {
         isFolded: true,
-        view: { position: 0, namespaceById: () => ({ ...namespace('ns'), retentionMs: this.retentionMs }), systemSearchAttributes },
+        view: {
+          position: 0,
+          registeredNameOf: () => undefined,
+          namespaceById: () => ({ ...namespace('ns'), retentionMs: this.retentionMs }),
+          systemSearchAttributes,
+        },
       },
       cacheBytesMax: 1024 * 1024,
       layout,

@@ -400,7 +400,10 @@ const requests: ByKind<HistoryRequest> = {
     rejectCondition: enumValue,
     deadlineMs: moment,
   }),
-  deleteWorkflow: record({ kind: fc.constant('deleteWorkflow' as const), key: runKey }),
+  deleteWorkflow: fc.oneof(
+    record({ kind: fc.constant('deleteWorkflow' as const), key: runKey }),
+    record({ kind: fc.constant('deleteWorkflow' as const), key: runKey, isPurge: fc.constant(true as const) }),
+  ),
   describeWorkflow: record({ kind: fc.constant('describeWorkflow' as const), key: runKey }),
   describeMutableState: record({ kind: fc.constant('describeMutableState' as const), key: runKey }),
   getHistoryPosition: record({

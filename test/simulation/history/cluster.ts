@@ -161,7 +161,12 @@ export class HistoryServer extends SimServer {
       limits: { ...defaultHistoryLimits, retentionMsDefault: options.retentionMs, retentionRecheckMs: 200 },
       registry: {
         isFolded: true,
-        view: { position: 0, namespaceById: options.letters === undefined ? () => undefined : thereIs, systemSearchAttributes },
+        view: {
+          position: 0,
+          registeredNameOf: () => undefined,
+          namespaceById: options.letters === undefined ? () => undefined : thereIs,
+          systemSearchAttributes,
+        },
       },
       ...(options.letters === undefined ? {} : { capture: captureOf(this) }),
       cacheBytesMax: options.cacheBytesMax,

@@ -45,7 +45,9 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     generations: types,
   }),
   fc.record({ kind: fc.constant('namespaceDeprecated' as const), timeMs, id: text }),
-  fc.record({ kind: fc.constant('namespaceDeleted' as const), timeMs, id: text, name: text }),
+  fc.record({ kind: fc.constant('namespaceDeleted' as const), timeMs, id: text, name: text, purgeAtMs: timeMs, deleteDelayMs: timeMs }),
+  fc.record({ kind: fc.constant('namespacePurged' as const), timeMs, id: text }),
+  fc.record({ kind: fc.constant('namespaceRemoved' as const), timeMs, id: text }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
   fc.record({
@@ -87,7 +89,7 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
   [
     'NamespaceDeleted',
     'id-1',
-    { kind: 'namespaceDeleted', timeMs: 5, id: 'id-1', name: 'orders-deleted-id-1' },
+    { kind: 'namespaceDeleted', timeMs: 5, id: 'id-1', name: 'orders-deleted-id-1', purgeAtMs: 0, deleteDelayMs: 0 },
     '0805' + '4a1b' + '0a0469642d31' + '12136f72646572732d64656c657465642d69642d31',
   ],
   [

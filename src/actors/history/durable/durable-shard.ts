@@ -111,6 +111,8 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly listRebuild: ListRebuild | undefined;
   /** Tasks that are rows alone. */
   readonly taskTable: TaskTable;
+  /** Runs that may be rows alone. */
+  readonly runTable: Pick<ShardTable<'runIds'>, 'read'>;
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
@@ -140,6 +142,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       },
     });
     const table = new ShardTable({ journal, database, checkpointer });
+    this.runTable = table;
     const load = loadsOf(table, checkpoints.stateWire);
     this.#options = options;
     this.#logger = logger;

@@ -43,7 +43,7 @@ export type TaskCaptureOptions = {
   readonly topic: string;
   readonly core: HistoryCore;
   readonly offsetOf: (runId: string, eventId: number) => number | undefined;
-  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
+  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById' | 'registeredNameOf'> };
   readonly router: Pick<Asker, 'askDeadLetters'>;
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** A command of the shard's own. */

@@ -21,7 +21,7 @@ export type TaskLettersOptions = {
   readonly group: string;
   readonly core: Pick<HistoryCore, 'aboutRun' | 'transferTask'>;
   readonly offsetOf: (runId: string, eventId: number) => number | undefined;
-  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
+  readonly registry: { readonly view: Pick<ClusterSnapshot, 'registeredNameOf'> };
   readonly encodeTask: EncodeTask;
   readonly nowMs: () => number;
 };
@@ -91,7 +91,7 @@ export class TaskLetters {
 
   /** As it was registered: by that name a namespace is found again that is deleted now. */
   #nameOf(namespaceId: string): string {
-    return this.#options.registry.view.namespaceById(namespaceId)?.registeredName ?? '';
+    return this.#options.registry.view.registeredNameOf(namespaceId) ?? '';
   }
 }
 

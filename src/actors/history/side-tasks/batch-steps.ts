@@ -15,9 +15,9 @@ import { historyShardOf } from '../../../kernel/shard.ts';
 import { isAskFailure } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import { type BatchOperations, BatchTrouble, type BatchTarget, type BatchWork } from '../../batch-operations.ts';
+import { BatchPace } from '../../batch-pace.ts';
 import type { Clock } from '../../ports.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
-import { BatchPace } from './batch-pace.ts';
 import { SideRoom } from './side-room.ts';
 import type { BatchStepTask, SideAnswer, SideRunner } from './side-tasks.ts';
 

@@ -84,7 +84,10 @@ export class World extends CheckpointedPartition<HistoryShard> {
   /** Windows of timers cannot be read. */
   timersFail = false;
   #visibility: ProcessVisibility | undefined;
-  registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
+  registry: Registry = {
+    isFolded: true,
+    view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => undefined, systemSearchAttributes },
+  };
   override readonly onRead = async (what: ReadName): Promise<void> => {
     this.asked.push(what);
     if (what === 'transferTasks' && this.transfersFail) throw new DatabaseError('unavailable', 'connection refused');

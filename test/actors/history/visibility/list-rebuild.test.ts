@@ -26,7 +26,10 @@ const ids = ['wf', 'other', 'third', 'fourth'];
 
 function newWorld(options: WorldOptions = {}): World {
   const world = new World(options);
-  world.registry = { isFolded: true, view: { position: 0, namespaceById: () => namespace('ns'), systemSearchAttributes } };
+  world.registry = {
+    isFolded: true,
+    view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => namespace('ns'), systemSearchAttributes },
+  };
   return world;
 }
 

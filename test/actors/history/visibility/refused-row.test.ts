@@ -59,7 +59,10 @@ class Process {
       claims: jsonClaims,
       wire: historyWire,
       limits: defaultHistoryLimits,
-      registry: { isFolded: true, view: { position: 0, namespaceById: () => namespace('ns'), systemSearchAttributes } },
+      registry: {
+        isFolded: true,
+        view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => namespace('ns'), systemSearchAttributes },
+      },
       cacheBytesMax: 1024 * 1024,
       layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
       router: this.router,

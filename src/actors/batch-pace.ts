@@ -1,5 +1,5 @@
-/** When the next operation of a step may begin: `perSecondMax` a second, one after the other. */
-import type { Clock } from '../../ports.ts';
+/** When the next operation of a batch job, or of the purge of namespaces, may begin: `perSecondMax` a second, one after the other. */
+import type { Clock } from './ports.ts';
 
 /** A rate may be next to nothing: then a job goes on once an hour. */
 const pauseMsMax = 3_600_000;

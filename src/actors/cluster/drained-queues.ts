@@ -1,0 +1,77 @@
+/**
+ * Empties the task queues of a namespace whose workflows are gone: somebody polls, history knows none of its tasks any more, and matching drops each that is refused.
+ */
+import type { QueueWithTasks, TaskQueuePartition } from '../../matching/task-queue.ts';
+import type { Asker } from '../asks/router.ts';
+import type { Clock } from '../ports.ts';
+
+/** One that hosts partitions of task queues. */
+export type TaskHost = {
+  /** From 0. */
+  readonly partition: number;
+  /** Those of the wanted namespaces that have stored tasks. */
+  readonly queuesOf: (isWanted: (namespaceId: string) => boolean) => readonly QueueWithTasks[];
+};
+
+export type DrainOptions = {
+  readonly asker: Pick<Asker, 'askMatching'>;
+  readonly clock: Pick<Clock, 'monoMs' | 'wallMs'>;
+  /** A new UUID. */
+  readonly newId: () => string;
+  readonly isOver: () => boolean;
+};
+
+/** What is refused is journaled a moment later. */
+const POLL_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+const QUEUES_AT_A_TIME = 16;
+/** Polls with which nothing has become less. */
+const VAIN_POLLS_MAX = 5;
+
+/** All of a namespace. False: tasks are left. */
+export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[], options: DrainOptions): Promise<boolean> {
+  const queues = hosts.flatMap((host) => host.queuesOf((id) => id === namespaceId).map(({ queue }) => ({ host, queue })));
+  const rest = queues.values();
+  let isDone = true;
+  const drains = async (): Promise<void> => {
+    for (const { host, queue } of rest) isDone = (await drainQueue(host, queue, options)) && isDone;
+  };
+  await Promise.all(Array.from({ length: Math.min(QUEUES_AT_A_TIME, queues.length) }, drains));
+  return isDone;
+}
+
+/** False: tasks are left. */
+async function drainQueue(host: TaskHost, queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
+  let stored = storedIn(host, queue);
+  for (let vain = 0; stored > 0 && vain < VAIN_POLLS_MAX && !options.isOver();) {
+    // A task that is given out has a workflow.
+    if (!(await polledInVain(host, queue, options))) return false;
+    const now = storedIn(host, queue);
+    vain = now < stored ? 0 : vain + 1;
+    stored = now;
+  }
+  return stored === 0;
+}
+
+function storedIn({ queuesOf }: TaskHost, { namespaceId, name, taskType, partition, kind }: TaskQueuePartition): number {
+  const same = (of: TaskQueuePartition): boolean =>
+    of.name === name && of.taskType === taskType && of.partition === partition && of.kind === kind;
+  return queuesOf((id) => id === namespaceId).find(({ queue }) => same(queue))?.stored ?? 0;
+}
+
+function polledInVain({ partition }: TaskHost, queue: TaskQueuePartition, { asker, clock, newId }: DrainOptions): Promise<boolean> {
+  const poll = {
+    queue,
+    pollRequestId: newId(),
+    identity: 'perdure-namespace-purge',
+    deadlineMs: clock.wallMs() + POLL_MS,
+    workerInstanceKey: '',
+    maxTasksPerSecond: undefined,
+    workerVersion: undefined,
+    forwardedFrom: undefined,
+  };
+  const kind = queue.taskType === 'workflow' ? 'pollWorkflowTask' : 'pollActivityTask';
+  return new Promise((resolve) => {
+    asker.askMatching(partition, { kind, ...poll }, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) => resolve(answer.kind !== 'task'));
+  });
+}

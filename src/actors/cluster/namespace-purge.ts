@@ -1,0 +1,224 @@
+/**
+ * Empties deleted namespaces, by ordinary commands of the shards:
+ *
+ *     namespaceDeleted ─▶ grace ─▶ a pass: all runs of all shards that are theirs ─▶ deleteWorkflow, at a rate
+ *                                    ▲ again, until there is nothing of it                     │ nothing found
+ *                                    └─────────────────────────────────────────────────────────┤
+ *           namespaceRemoved ◀─ delay ◀─ namespacePurged ◀─ stored tasks are polled, and are obsolete
+ *
+ * Where it stands is in the journal alone: what is deleted and not purged is walked again after a crash, by whoever owns the cluster's partition
+ * then, and what was deleted is not found any more. A run that is open is terminated in the record that deletes it, so its parent and its
+ * children in other namespaces hear of it. All deletions share one rate, and a namespace of which something cannot be deleted keeps no other.
+ */
+import { backOffMs } from '../../kernel/back-off.ts';
+import { type NamespaceDeletion, nextStepMs } from '../../cluster/deletions.ts';
+import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
+import type { RunKey } from '../../history/commands.ts';
+import { isAskFailure } from '../asks/asks.ts';
+import type { Asker, HistoryAnswer } from '../asks/router.ts';
+import { isOutage } from '../database.ts';
+import { BatchPace } from '../batch-pace.ts';
+import { NowAndThen } from '../now-and-then.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock, Timer } from '../ports.ts';
+import { drainQueues, type TaskHost } from './drained-queues.ts';
+
+export type IsWanted = (namespaceId: string) => boolean;
+
+export type PurgedShard = {
+  /** From 1. */
+  readonly shard: number;
+  /** Throws DatabaseError, also where the shard is not served. */
+  readonly runsOf: (isWanted: IsWanted) => AsyncIterable<readonly RunKey[]>;
+};
+
+export type NamespacePurgeOptions = {
+  /** As of now. */
+  readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deletions' | 'namespaceById'> };
+  readonly shards: readonly PurgedShard[];
+  readonly hosts: readonly TaskHost[];
+  /** As of now. */
+  readonly settings: () => { readonly perSecondOfEach: number; readonly concurrencyMax: number };
+  readonly asker: Pick<Asker, 'askHistory' | 'askMatching' | 'askCluster'>;
+  readonly newId: () => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+};
+
+const ANSWER_TIMEOUT_MS = 30_000;
+const RETRY_DELAY_MS = 50;
+const RETRY_DELAY_MS_MAX = 60_000;
+const TELL_INTERVAL_MS = 10_000;
+/** The clock may be set, and timers are no longer than that. */
+const LOOK_MS_MAX = 3_600_000;
+/** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about a minute. */
+const QUIET_TRIES = 11;
+
+/** What has become of the runs of one pass, by namespace. */
+class Pass {
+  deleted = 0;
+  /** Something of it was there. */
+  readonly found = new Set<string>();
+  failure: string | undefined = undefined;
+}
+
+export class NamespacePurge {
+  readonly #options: NamespacePurgeOptions;
+  readonly #warnings: NowAndThen;
+  readonly #progress: NowAndThen;
+  /** Workflows, schedules and batch jobs that this process has deleted, of namespaces that are not purged yet. */
+  readonly #deleted = new Map<string, number>();
+  #timer: Timer | undefined;
+  #isRunning = false;
+  #isClosed = false;
+  /** One after the other. */
+  #failures = 0;
+  #lastFailure = '';
+
+  constructor(options: NamespacePurgeOptions) {
+    this.#options = options;
+    this.#warnings = new NowAndThen(options.clock, TELL_INTERVAL_MS * 6);
+    this.#progress = new NowAndThen(options.clock, TELL_INTERVAL_MS);
+  }
+
+  /** Namespaces may have been deleted. */
+  look(): void {
+    if (this.#isRunning || this.#isClosed) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const { cluster, clock } = this.#options;
+    let nextMs = Infinity;
+    for (const deletion of cluster.view.deletions.values()) nextMs = Math.min(nextMs, nextStepMs(deletion));
+    if (nextMs === Infinity) return;
+    const delayMs = nextMs - clock.wallMs();
+    if (delayMs > 0) return this.#lookIn(Math.min(delayMs, LOOK_MS_MAX));
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #lookIn(delayMs: number): void {
+    this.#timer = this.#options.clock.after(delayMs, () => this.look());
+  }
+
+  async #run(): Promise<void> {
+    const isDone = await this.#round().catch((error: unknown) => this.#failed(error));
+    this.#isRunning = false;
+    if (this.#isClosed) return;
+    this.#failures = isDone ? 0 : this.#failures + 1;
+    this.#tellWaiting();
+    if (isDone) this.look();
+    else this.#lookIn(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX));
+  }
+
+  /** False: something is left, and is tried again after a pause. */
+  async #round(): Promise<boolean> {
+    const { cluster, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    const due = [...cluster.view.deletions.values()].filter((deletion) => nextStepMs(deletion) <= nowMs);
+    let isDone = true;
+    for (const { id, purgedAtMs } of due) if (purgedAtMs !== undefined) isDone = (await this.#end(id)) && isDone;
+    let left = new Set(due.filter(isToPurge).map(({ id }) => id));
+    while (left.size > 0 && !this.#isClosed) {
+      const pass = await this.#walk(left);
+      // It has left some out.
+      if (this.#isClosed) return false;
+      for (const id of left) if (!pass.found.has(id)) isDone = (await this.#purged(id)) && isDone;
+      left = pass.found;
+      // Nothing but failures: another pass would find the same.
+      if (left.size > 0 && pass.deleted === 0) {
+        this.#lastFailure = pass.failure ?? '';
+        return false;
+      }
+    }
+    return isDone;
+  }
+
+  async #walk(left: ReadonlySet<string>): Promise<Pass> {
+    const pass = new Pass();
+    const { perSecondOfEach, concurrencyMax } = this.#options.settings();
+    const pace = new BatchPace(this.#options.clock, perSecondOfEach * concurrencyMax);
+    for (const { shard, runsOf } of this.#options.shards) {
+      for await (const keys of runsOf((id) => left.has(id))) {
+        const rest = keys.values();
+        const deletes = async (): Promise<void> => {
+          for (const key of rest) {
+            if (this.#isClosed) return;
+            await pace.turn();
+            await this.#delete(shard, key, pass);
+          }
+        };
+        await Promise.all(Array.from({ length: Math.min(concurrencyMax, keys.length) }, deletes));
+        this.#tellProgress(left);
+      }
+    }
+    return pass;
+  }
+
+  async #delete(shard: number, key: RunKey, pass: Pass): Promise<void> {
+    const { asker, clock } = this.#options;
+    type Answer = HistoryAnswer<{ readonly kind: 'deleteWorkflow'; readonly key: RunKey }>;
+    const answer = await new Promise<Answer>((resolve) => {
+      asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, clock.monoMs() + ANSWER_TIMEOUT_MS, resolve);
+    });
+    if (!isAskFailure(answer) && answer.kind === 'rejected' && answer.rejection.reason === 'workflow-not-found') return;
+    pass.found.add(key.namespaceId);
+    if (answer.kind === 'done') {
+      pass.deleted += 1;
+      this.#deleted.set(key.namespaceId, (this.#deleted.get(key.namespaceId) ?? 0) + 1);
+    } else pass.failure = isAskFailure(answer) ? `${answer.kind}: ${answer.message}` : answer.rejection.reason;
+  }
+
+  /** No shard has anything of it. False: some task queue has, or it is not recorded. */
+  async #purged(id: string): Promise<boolean> {
+    const { hosts, cluster, logger } = this.#options;
+    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed }))) {
+      this.#lastFailure = `task queues of namespace ${id} have tasks left`;
+      return false;
+    }
+    const namespace = cluster.view.namespaceById(id)?.name ?? '';
+    if (!(await this.#end(id))) return false;
+    logger.info('a deleted namespace is purged', { namespaceId: id, namespace, executions: this.#deleted.get(id) ?? 0 });
+    this.#deleted.delete(id);
+    return true;
+  }
+
+  /** False: it is not recorded, or not yet. */
+  async #end(id: string): Promise<boolean> {
+    const { asker, clock, cluster } = this.#options;
+    const before = cluster.view.deletions.get(id);
+    const isAnswered = await new Promise<boolean>((resolve) => {
+      asker.askCluster({ kind: 'endNamespace', id }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
+    });
+    return isAnswered && cluster.view.deletions.get(id) !== before;
+  }
+
+  #tellProgress(left: ReadonlySet<string>): void {
+    const executions = [...left].reduce((sum, id) => sum + (this.#deleted.get(id) ?? 0), 0);
+    if (executions > 0 && this.#progress.now())
+      this.#options.logger.info('deleted namespaces are being purged', { namespaces: left.size, executions });
+  }
+
+  #tellWaiting(): void {
+    if (this.#failures < QUIET_TRIES || !this.#warnings.now()) return;
+    const fields = { namespaces: this.#options.cluster.view.deletions.size, tries: this.#failures, reason: this.#lastFailure };
+    this.#options.logger.warn('deleted namespaces wait to be purged', fields);
+  }
+
+  #failed(error: unknown): false {
+    if (isOutage(error)) this.#lastFailure = error.message;
+    else if (!this.#isClosed && this.#warnings.now()) {
+      const problem = error instanceof Error ? error : String(error);
+      this.#options.logger.warn('deleted namespaces cannot be purged, and wait', { error: problem });
+    }
+    return false;
+  }
+}
+
+function isToPurge({ purgedAtMs }: NamespaceDeletion): boolean {
+  return purgedAtMs === undefined;
+}

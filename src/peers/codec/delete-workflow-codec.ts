@@ -1,0 +1,13 @@
+/** The deletion of a run, by a client or with its namespace. */
+import type { DeleteWorkflow } from '../../history/commands.ts';
+import { readDeleteWorkflow, writeDeleteWorkflow } from '../../wire/generated/peer/history.ts';
+import type { KindCodec } from './union-codec.ts';
+
+export const deleteWorkflowCodec: KindCodec<DeleteWorkflow> = {
+  field: 23,
+  write: (w, { key, isPurge = false }) => writeDeleteWorkflow(w, { key, isPurge }),
+  read: (r) => {
+    const { key, isPurge } = readDeleteWorkflow(r);
+    return { kind: 'deleteWorkflow', key, ...(isPurge ? { isPurge } : {}) };
+  },
+};

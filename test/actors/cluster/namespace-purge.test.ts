@@ -1,0 +1,214 @@
+/** From the deletion of a namespace to the record that its entry is gone, with whatever comes between. */
+import { afterEach, expect, test } from 'vitest';
+import { ClusterHost } from '../../../src/actors/cluster/cluster-host.ts';
+import { NamespacePurge } from '../../../src/actors/cluster/namespace-purge.ts';
+import { CLUSTER_ACTOR, Router, type ClusterAnswer } from '../../../src/actors/asks/router.ts';
+import { DatabaseError } from '../../../src/actors/database.ts';
+import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import type { ClusterCommand } from '../../../src/cluster/commands.ts';
+import type { RunKey } from '../../../src/history/commands.ts';
+import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
+import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { jsonClaims } from '../ledger.ts';
+import { MemoryLog } from '../memory-log.ts';
+import { turns, until } from '../../support/event-loop.ts';
+
+class Bench {
+  readonly router = new Router(systemClock);
+  readonly lines: string[] = [];
+  /** By run id. */
+  readonly runs = new Map<string, RunKey>();
+  /** Run ids, in the order in which they were to be deleted. */
+  readonly asked: string[] = [];
+  /** Of what is there: whether it can be deleted. */
+  canDelete: (runId: string) => boolean = () => true;
+  walks = 0;
+  beforeWalk: () => void = () => {};
+  readonly host: ClusterHost;
+  readonly purge: NamespacePurge;
+
+  constructor(log: MemoryLog) {
+    this.host = new ClusterHost(
+      {
+        topic: 'test.cluster',
+        owner: 'test',
+        log,
+        codec: clusterCodec,
+        claims: jsonClaims,
+        sink: this.router.cluster.sink(CLUSTER_ACTOR),
+        clock: systemClock,
+        random: systemRandom,
+        logger: silentLogger,
+        onStatus: () => {},
+      },
+      () => this.purge.look(),
+    );
+    this.purge = new NamespacePurge({
+      cluster: this.host,
+      shards: [{ shard: 1, runsOf: (isWanted) => this.#runsOf(isWanted) }],
+      hosts: [],
+      settings: () => ({ perSecondOfEach: 100_000, concurrencyMax: 2 }),
+      asker: this.router,
+      newId: () => 'new',
+      clock: systemClock,
+      logger: createLogger({ level: 'info', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
+    });
+    this.router.cluster.attach(CLUSTER_ACTOR, this.host.actor);
+    const sink = this.router.history.sink(1);
+    this.router.history.attach(1, {
+      submit: (askId, request) => {
+        if (request.kind !== 'deleteWorkflow' || request.isPurge !== true)
+          return { kind: 'internal', message: 'it is purged by nothing else' };
+        const { runId } = request.key;
+        this.asked.push(runId);
+        if (!this.canDelete(runId)) return { kind: 'unavailable', message: 'its row is damaged' };
+        const wasThere = this.runs.delete(runId);
+        const gone = { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'gone' } } as const;
+        systemClock.soon(() => sink.answer(askId, wasThere ? { kind: 'done' } : gone));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    this.host.actor.start();
+  }
+
+  // In a table what is deleted may be found a little longer, so each is given twice.
+  async *#runsOf(isWanted: (namespaceId: string) => boolean): AsyncGenerator<readonly RunKey[], void> {
+    this.walks += 1;
+    this.beforeWalk();
+    const keys = [...this.runs.values()].filter(({ namespaceId }) => isWanted(namespaceId));
+    yield keys;
+    yield keys;
+  }
+
+  ask<Command extends ClusterCommand>(command: Command): Promise<ClusterAnswer<Command>> {
+    return new Promise((resolve) => void this.router.askCluster(command, FAR_AWAY_MS, resolve));
+  }
+
+  async delete(id: string, graceMs = 0, deleteDelayMs = 0): Promise<void> {
+    await this.ask({ kind: 'deleteNamespace', id, graceMs, deleteDelayMs });
+  }
+
+  put(namespaceId: string, ...runIds: readonly string[]): void {
+    for (const runId of runIds) this.runs.set(runId, { namespaceId, workflowId: runId, runId });
+  }
+
+  get namespaces(): readonly string[] {
+    return this.host.view.namespaces().map(({ id }) => id);
+  }
+
+  async stop(): Promise<void> {
+    this.purge.close();
+    await this.host.actor.drain();
+    this.router.close();
+  }
+}
+
+const benches: Bench[] = [];
+
+async function open(log: MemoryLog, runsOfA: readonly string[] = []): Promise<Bench> {
+  const bench = new Bench(log);
+  bench.put('a', ...runsOfA);
+  benches.push(bench);
+  await until(() => bench.host.actor.status().state === 'active');
+  return bench;
+}
+
+async function started(log = new MemoryLog()): Promise<Bench> {
+  const bench = await open(log);
+  for (const id of ['a', 'b', 'c']) {
+    const namespace = { id, name: id, description: '', ownerEmail: '', data: new Map(), retentionMs: 86_400_000 };
+    await bench.ask({ kind: 'registerNamespace', ...namespace });
+  }
+  return bench;
+}
+
+afterEach(async () => {
+  for (const bench of benches.splice(0)) await bench.stop();
+});
+
+test('all that it has is deleted, with nobody asking for it, and nothing of others; then its entry is gone', async () => {
+  const bench = await started();
+  bench.put('a', 'a1', 'a2', 'a3');
+  bench.put('b', 'b1');
+  await bench.delete('a');
+  await until(() => bench.namespaces.join() === 'b,c');
+  expect([...bench.runs.keys()]).toEqual(['b1']);
+  expect(bench.asked.toSorted()).toEqual(['a1', 'a1', 'a2', 'a2', 'a3', 'a3']);
+  expect(bench.lines.join()).toMatch(/a deleted namespace is purged .*namespaceId=a .*executions=3/);
+});
+
+test('nothing of it is touched before its grace time is over', async () => {
+  const bench = await started();
+  bench.put('a', 'a1');
+  await bench.delete('a', 200);
+  const { purgeAtMs } = bench.host.view.deletions.get('a') ?? {};
+  let firstMs = 0;
+  bench.beforeWalk = () => (firstMs ||= Date.now());
+  await until(() => !bench.namespaces.includes('a'));
+  expect(firstMs).toBeGreaterThanOrEqual(purgeAtMs ?? Infinity);
+});
+
+test('its entry stays for its delay, and it is not walked again meanwhile', async () => {
+  const bench = await started();
+  bench.put('a', 'a1');
+  await bench.delete('a', 0, 200);
+  await until(() => bench.host.view.deletions.get('a')?.purgedAtMs !== undefined);
+  const { walks, namespaces } = bench;
+  expect(namespaces).toContain('a');
+  await until(() => !bench.namespaces.includes('a'));
+  expect(bench.walks).toBe(walks);
+});
+
+test('what comes while it is walked is found by the next pass', async () => {
+  const bench = await started();
+  bench.put('a', 'a1');
+  bench.beforeWalk = () => {
+    if (bench.walks === 2) bench.put('a', 'late');
+  };
+  await bench.delete('a');
+  await until(() => !bench.namespaces.includes('a'));
+  expect([...bench.runs.keys()]).toEqual([]);
+  expect(bench.walks).toBe(3);
+});
+
+test('a process that ends in the middle leaves the rest to the next, which goes on by the journal alone', async () => {
+  const log = new MemoryLog();
+  const first = await started(log);
+  first.put('a', 'a1');
+  // Before it comes to any.
+  first.beforeWalk = () => first.purge.close();
+  await first.delete('a');
+  await until(() => first.walks === 1);
+  await turns(20);
+  expect(first.asked).toEqual([]);
+  expect(first.namespaces).toContain('a');
+  const second = await open(log, ['a1']);
+  await until(() => !second.namespaces.includes('a'));
+  expect([...second.runs.keys()]).toEqual([]);
+  const third = await open(log);
+  await turns(20);
+  expect([third.walks, third.namespaces]).toEqual([0, ['b', 'c']]);
+});
+
+test('one of which something cannot be deleted waits, and keeps no other; a shard that is away is walked when it is back', async () => {
+  const bench = await started();
+  bench.put('a', 'a1', 'stone');
+  bench.put('b', 'b1');
+  let isStone = true;
+  bench.canDelete = (runId) => runId !== 'stone' || !isStone;
+  bench.beforeWalk = () => {
+    if (bench.walks === 1) throw new DatabaseError('unavailable', 'a shard is not served here now');
+    if (bench.walks === 2) throw new Error('a bug');
+  };
+  await bench.delete('a');
+  await bench.delete('b');
+  await until(() => !bench.namespaces.includes('b'));
+  await until(() => bench.walks >= 6);
+  expect([...bench.runs.keys()]).toEqual(['stone']);
+  expect(bench.namespaces).toContain('a');
+  isStone = false;
+  await until(() => !bench.namespaces.includes('a'));
+  expect(bench.lines.join()).toContain('a bug');
+});
