@@ -12,6 +12,7 @@ import { fuzzedRequest, type FuzzedRequest } from './requests.ts';
 import { Service } from './service.ts';
 import { Supply } from './supply.ts';
 import { type Execution, fuzzedNamespace, otherFuzzedNamespace, World } from './world.ts';
+import { refusedMethods } from '../../src/grpc/workflow-service/refusals.ts';
 
 export type CampaignOptions = {
   readonly address: string;
@@ -106,9 +107,10 @@ export class Campaign {
     }
   }
 
-  /** Those that do not say of themselves that they are missing. */
+  /** Those that do not say of themselves that they are missing, or answer one sentence whatever they are asked. */
   async #builtRpcs(): Promise<readonly Rpc[]> {
-    const all = publicServices.flatMap(rpcsOf);
+    const refused = new Set(refusedMethods.map(([name]) => name));
+    const all = publicServices.flatMap(rpcsOf).filter(({ method }) => !refused.has(method));
     const built = await Promise.all(
       all.map(async ({ path, method }) => {
         const error = await this.#service.raw.refusal(path, new Uint8Array(0), { timeoutMs: waitingTimeoutMs }).catch(() => undefined);
@@ -164,6 +166,8 @@ export class Campaign {
   #judge(what: string, method: string, error: unknown, request?: FuzzedRequest): void {
     const { code, details } = error as ServiceError;
     if (callersDoing.has(code) || (code === codes.DEADLINE_EXCEEDED && waiting.has(method))) return;
+    // Others, too, close workflows: of two that it found, one after the other.
+    if (code === codes.ABORTED && method === 'ExecuteMultiOperation') return;
     // Numbers tell cases of one kind apart.
     this.#find(
       `${codes[code]} ${details.replaceAll(/[\d.]+/g, '#')}`,

@@ -435,6 +435,14 @@ export const templates: Readonly<Record<string, Template>> = {
   PauseActivity: (prng, world) => ({ ...operated(prng, world), reason: 'r', requestId: requestId(prng) }),
   UnpauseActivity: (prng, world) => ({ ...operated(prng, world), resetAttempts: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
   ResetActivity: (prng, world) => ({ ...operated(prng, world), keepPaused: prng.chance(0.3), resetHeartbeat: prng.chance(0.3) }),
+  PauseActivityExecution: (prng, world) => ({ ...activityById(prng, world), reason: 'r', requestId: requestId(prng) }),
+  UnpauseActivityExecution: activityById,
+  ResetActivityExecution: (prng, world) => ({ ...activityById(prng, world), keepPaused: prng.chance(0.3) }),
+  UpdateActivityExecutionOptions: (prng, world) => ({
+    ...activityById(prng, world),
+    activityOptions: { heartbeatTimeout: duration(20_000) },
+    updateMask: { paths: ['heartbeat_timeout'] },
+  }),
   PauseWorkflowExecution: paused,
   UnpauseWorkflowExecution: paused,
   UpdateWorkflowExecutionOptions: (prng, world) => ({
