@@ -61,8 +61,9 @@ export const leanModules: LeanModules = {
     },
     'temporal.api.workflow.v1': {
       CallbackInfo: '1-9',
-      'CallbackInfo.Trigger': { written: '1', leftOut: '2' },
+      'CallbackInfo.Trigger': '1-2',
       'CallbackInfo.WorkflowClosed': '',
+      'CallbackInfo.UpdateWorkflowExecutionCompleted': '1',
     },
   },
   command: {
@@ -198,6 +199,7 @@ export const leanModules: LeanModules = {
       ChildWorkflowExecutionTimedOutEventAttributes: '1-7',
       ChildWorkflowExecutionTerminatedEventAttributes: '1-6',
       WorkflowExecutionOptionsUpdatedEventAttributes: '1-9',
+      'WorkflowExecutionOptionsUpdatedEventAttributes.WorkflowUpdateOptionsUpdate': '1-3',
       WorkflowExecutionUpdateAdmittedEventAttributes: '1-2',
       WorkflowExecutionUpdateAcceptedEventAttributes: '1-4',
       WorkflowExecutionUpdateCompletedEventAttributes: '1-3',

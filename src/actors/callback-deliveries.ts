@@ -1,5 +1,12 @@
 /** The port through which shards deliver completion callbacks: what leaves the cluster goes through it alone (src/outbound). */
 
+export type CallbackOfUpdate = {
+  /** Type of the event with which that request came into the run; 0: there is none. */
+  readonly attachedWith: number;
+  /** Rejected, or ended by the close of its run: temporal.api.failure.v1.Failure. undefined: the event tells its end. */
+  readonly failed: { readonly failure: Uint8Array; readonly timeMs: number } | undefined;
+};
+
 export type CallbackDelivery = {
   readonly namespaceId: string;
   readonly namespace: string;
@@ -8,10 +15,12 @@ export type CallbackDelivery = {
   /** temporal.api.common.v1.Callback */
   readonly callback: Uint8Array;
   readonly startTimeMs: number;
-  /** Request that attached the callback to a run that was open; '': it came with the start. */
+  /** Request that attached the callback to a run that was open, or brought its update; '': it came with the start. */
   readonly attachedBy: string;
-  /** The event with which the run closed: asked for when it is this callback's turn. */
+  /** The event that tells the end, of the run or of the update: asked for when it is this callback's turn. */
   readonly closeEvent: () => Promise<Uint8Array>;
+  /** Absent: it waited for the end of the run. */
+  readonly update?: CallbackOfUpdate;
 };
 
 export type CallbackOutcome =

@@ -24,11 +24,15 @@ export const callbackSettings = {
   callbacksMax: {
     ...wholeNumber('system.maxCallbacksPerWorkflow', {
       min: 0,
-      // All of them stand in the row of their run.
-      max: 100,
-      default: 32,
-      about: 'Completion callbacks of a workflow.',
+      // All of them stand in the row of their run, which bounds their bytes too.
+      max: 2_000,
+      default: 2_000,
+      about: 'Completion callbacks of a workflow and of its updates.',
     }),
+    scope: 'namespace' as const,
+  },
+  updateCallbacksMax: {
+    ...wholeNumber('system.maxCallbacksPerUpdateID', { min: 0, max: 2_000, default: 32, about: 'Completion callbacks of an update.' }),
     scope: 'namespace' as const,
   },
   urlBytesMax: {

@@ -2,6 +2,8 @@
 import { failureBytes } from './hand-over/hand-over-commands.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { CompleteWorkflowTask, HistoryCommand, QueryWorkflow, SignalAttributes, StartAttributes } from './commands.ts';
+import { attachmentBytes } from './update/pending-update.ts';
+import type { UpdateAttributes } from './update/update-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** Objects, ids, numbers. */
@@ -18,9 +20,9 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'signalWorkflow':
       return overheadBytes + signalBytes(command.signal);
     case 'startAndUpdate':
-      return commandBytes(command.start) + command.update.request.length;
+      return commandBytes(command.start) + updateBytes(command.update);
     case 'updateWorkflow':
-      return overheadBytes + command.update.request.length;
+      return overheadBytes + updateBytes(command.update);
     case 'terminateWorkflow':
       return overheadBytes + command.reason.length + size(command.details) + sizeOfAll(command.links);
     case 'requestCancelWorkflow':
@@ -186,4 +188,8 @@ function sizeOfAll(all: readonly Uint8Array[]): number {
 
 function size(bytes: Uint8Array | undefined): number {
   return bytes === undefined ? 0 : bytes.length;
+}
+
+function updateBytes({ request, attachment }: UpdateAttributes): number {
+  return request.length + (attachment === undefined ? 0 : attachmentBytes(attachment));
 }

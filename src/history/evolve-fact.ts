@@ -3,6 +3,7 @@ import { unreachable } from '../kernel/assert.ts';
 import { evolveActivityFact } from './activity/evolve-activity.ts';
 import { evolveBatch } from './batch/evolve-batch.ts';
 import { attempted } from './callback/callback.ts';
+import { noteRejection } from './callback/update-callbacks.ts';
 import { evolveEvent } from './evolve-event.ts';
 import type { HistoryEvent } from './events.ts';
 import { eventTypeNumber } from './generated/public-api.ts';
@@ -63,6 +64,7 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
     case 'updateRejected':
       run.updates.delete(fact.updateId);
+      if (fact.failure !== undefined) noteRejection(run, fact.updateId, { failure: fact.failure, timeMs: nowMs });
       return;
     case 'runReset':
       return beginAgain(run, fact, nowMs);

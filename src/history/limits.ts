@@ -18,6 +18,8 @@ export type HistoryLimits = {
   readonly signalsPerRunMax: number;
   /** Of starts that were given an open run. Temporal limits the callbacks that come with them. */
   readonly attachedRequestIdsMax: number;
+  /** Completion callbacks of a run: all stand in its row. */
+  readonly callbackBytesPerRunMax: number;
   /** Timers of a run that are due together and fire in one record; the others fire in the next. */
   readonly timersFiredTogetherMax: number;
   readonly bufferedEventsMax: number;
@@ -100,6 +102,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   pendingExternalCancelsMax: 2000,
   signalsPerRunMax: 10_000,
   attachedRequestIdsMax: 2000,
+  callbackBytesPerRunMax: mib,
   timersFiredTogetherMax: 1000,
   bufferedEventsMax: 100,
   bufferedBytesMax: 2 * mib,

@@ -162,8 +162,8 @@ export type Fact =
   /** Its next attempt goes out then, or, if that is past, at once. */
   | { readonly kind: 'activityRescheduled'; readonly scheduledEventId: number; readonly scheduledTimeMs: number }
   | CallbackAttempted
-  /** A worker has refused an update that an event had admitted: the run forgets it. */
-  | { readonly kind: 'updateRejected'; readonly updateId: string }
+  /** A worker has refused an update that an event had admitted: the run forgets it. `failure`: for its callbacks; undefined: it has none. */
+  | { readonly kind: 'updateRejected'; readonly updateId: string; readonly failure: Uint8Array | undefined }
   /** The run goes on from an event of another one: what came up to here are copies, and its clocks begin now. */
   | { readonly kind: 'runReset'; readonly requestId: string; readonly bases: readonly BaseRun[] }
   /** That run goes on from an event of this one. */

@@ -223,6 +223,8 @@ export type CallbackDescription = {
   readonly lastFailure: Uint8Array | undefined;
   /** 0 = it waits for no pause. */
   readonly nextAttemptTimeMs: number;
+  /** Whose end it waits for; '': the run's. */
+  readonly updateId: string;
 };
 
 /** What failed, why, and since when the run's timers and tasks wait. */
@@ -419,6 +421,10 @@ export interface HistoryWire extends SearchAttributeWire {
   encodeFailure(failure: FailureSpec): Uint8Array;
   /** `request`: temporal.api.update.v1.Request */
   updateIdOf(request: Uint8Array): string;
+  /** What an update brings along; `links`: of its callbacks. None of a request that cannot be read. */
+  attachmentOf(request: Uint8Array): UpdateBrings;
+  /** The same request without its completion callbacks. */
+  withoutCallbacks(request: Uint8Array): Uint8Array;
   /** temporal.api.update.v1.Outcome */
   encodeFailedUpdate(failure: Uint8Array | undefined): Uint8Array;
   /** The same failure with at most `causesMax` causes below it; the last of them says how many were cut off. */
@@ -439,6 +445,8 @@ export interface HistoryWire extends SearchAttributeWire {
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */
   isEmptyPayload(payload: Uint8Array): boolean;
 }
+
+export type UpdateBrings = { readonly requestId: string; readonly callbacks: readonly Uint8Array[]; readonly links: readonly Uint8Array[] };
 
 /** A failure that the server makes. */
 export type FailureSpec = {

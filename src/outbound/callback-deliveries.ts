@@ -261,7 +261,8 @@ export class CallbackSender implements CallbackDeliveries {
     try {
       // What was allowed when the workflow started may be forbidden by now.
       if (problem !== undefined) return void this.#later(() => end({ kind: 'refused', errorType: ADDRESS_NOT_ALLOWED, message: problem }));
-      const request = await completionRequest({ ...delivery, closeEvent: await delivery.closeEvent() });
+      const closeEvent = delivery.update?.failed === undefined ? await delivery.closeEvent() : new Uint8Array();
+      const request = await completionRequest({ ...delivery, closeEvent });
       if (waiting.isOver) return;
       const startMs = clock.monoMs();
       const allowPrivate = ruleFor(address, settings.allowedAddresses)?.allowPrivate === true;

@@ -1,9 +1,11 @@
 /**
- * The end of a workflow as the request that a completion callback makes (Nexus specification, "Callback URLs").
+ * The end of a workflow, or of an update of one, as the request that a completion callback makes (Nexus specification, "Callback URLs").
  *
  *     completed ─▶ Nexus-Operation-State: succeeded   body: the data of the first payload of the result, Content-Type by its encoding
  *     canceled  ─▶                        canceled    body: a Nexus Failure in JSON
  *     any other ─▶                        failed      likewise
+ *
+ * An update has succeeded or failed; one that was rejected, or whose workflow has closed before it was completed, has failed.
  *
  * Temporal's server sends the same, so whoever takes completions from it takes these.
  */
@@ -13,6 +15,8 @@ import { type Callback, decodeCallback } from '../wire/generated/lean/callback.t
 import { decodePayload, decodePayloads } from '../wire/generated/lean/common.ts';
 import { decodeHistoryEvent } from '../wire/generated/lean/history.ts';
 import { Undecodable } from '../kernel/undecodable.ts';
+import { decodeOutcome } from '../wire/generated/lean/update.ts';
+import type { CallbackOfUpdate } from '../actors/callback-deliveries.ts';
 import { nexusFailure, type NexusFailure } from './nexus-failure.ts';
 
 /** Not by `import`, as in http-sender.ts. */
@@ -26,10 +30,12 @@ export type Completion = {
   readonly workflowId: string;
   readonly runId: string;
   readonly startTimeMs: number;
-  /** That attached the callback to a run that was open; '': it came with the start. */
+  /** That attached the callback to a run that was open, or brought its update; '': it came with the start. */
   readonly attachedBy: string;
-  /** temporal.api.history.v1.HistoryEvent, with which the run closed. */
+  /** temporal.api.history.v1.HistoryEvent, with which the run closed or the update was completed; empty where `update` tells its end. */
   readonly closeEvent: Uint8Array;
+  /** Absent: of the workflow. */
+  readonly update?: CallbackOfUpdate;
 };
 
 export type CompletionRequest = {
@@ -46,10 +52,11 @@ export async function completionRequest(completion: Completion): Promise<Complet
   const { nexus }: Callback = decodeCallback(completion.callback);
   if (nexus === undefined) throw new Undecodable('the callback is not one of Nexus');
   const event = decodeHistoryEvent(completion.closeEvent);
-  const { state, contentHeaders, body } = await contentOf(event);
+  const { update } = completion;
+  const { state, contentHeaders, body } = await (update === undefined ? contentOf(event) : contentOfUpdate(event, update));
   const headers = new Map([['user-agent', USER_AGENT]]);
   headers.set('nexus-operation-start-time', new Date(completion.startTimeMs).toUTCString());
-  headers.set('nexus-operation-close-time', timestamp(event.eventTimeMs));
+  headers.set('nexus-operation-close-time', timestamp(update?.failed?.timeMs ?? event.eventTimeMs));
   headers.set('nexus-link', startLink(completion));
   headers.set('nexus-operation-state', state);
   for (const [name, value] of contentHeaders) headers.set(name, value);
@@ -98,6 +105,14 @@ async function contentOf(event: HistoryEvent): Promise<Content> {
     default:
       throw new Undecodable(`a workflow does not close with an event of type ${event.eventType}`);
   }
+}
+
+async function contentOfUpdate(event: HistoryEvent, { failed }: CallbackOfUpdate): Promise<Content> {
+  if (failed !== undefined) return unsuccessful('failed', await nexusFailure(failed.failure));
+  if (event.eventType !== EventType.WORKFLOW_EXECUTION_UPDATE_COMPLETED)
+    throw new Undecodable(`an update does not end with an event of type ${event.eventType}`);
+  const { success, failure } = decodeOutcome(event.workflowExecutionUpdateCompletedEventAttributes?.outcome ?? new Uint8Array());
+  return failure === undefined ? succeeded(success) : unsuccessful('failed', await nexusFailure(failure));
 }
 
 function unsuccessful(state: 'failed' | 'canceled', failure: NexusFailure): Content {
@@ -184,11 +199,22 @@ function timestamp(timeMs: number): string {
 }
 
 /** Points at the event that brought the callback, or, since that may have been buffered, at the request. */
-function startLink({ namespace, workflowId, runId, attachedBy }: Completion): string {
+function startLink({ namespace, workflowId, runId, attachedBy, update }: Completion): string {
   const path = [namespace, 'workflows', workflowId, runId].map(encodeURIComponent).join('/');
   const query =
     attachedBy === ''
       ? 'eventID=1&eventType=WorkflowExecutionStarted&referenceType=EventReference'
-      : `eventType=WorkflowExecutionOptionsUpdated&referenceType=RequestIdReference&requestID=${encodeURIComponent(attachedBy)}`;
+      : `eventType=${attachedWith(update)}&referenceType=RequestIdReference&requestID=${encodeURIComponent(attachedBy)}`;
   return `<temporal:///namespaces/${path}/history?${query}>; type="temporal.api.common.v1.Link.WorkflowEvent"`;
+}
+
+function attachedWith(update: CallbackOfUpdate | undefined): string {
+  switch (update?.attachedWith) {
+    case EventType.WORKFLOW_EXECUTION_UPDATE_ADMITTED:
+      return 'WorkflowExecutionUpdateAdmitted';
+    case EventType.WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+      return 'WorkflowExecutionUpdateAccepted';
+    default:
+      return 'WorkflowExecutionOptionsUpdated';
+  }
 }

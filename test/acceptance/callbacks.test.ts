@@ -1,5 +1,6 @@
 /** Completion callbacks through the front door: a real HTTP server hears of the end of workflows. */
 import { Client, Connection } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
 import { LetterClient, type Plain } from '../grpc/deadletter-service/letter-client.ts';
@@ -7,6 +8,8 @@ import { type Answering, HttpTarget } from '../outbound/http-target.ts';
 import { enums } from '../sdk/fields.ts';
 import { turns } from '../support/event-loop.ts';
 import { memoryServer } from '../support/memory-server.ts';
+
+const { Acceptance, Response } = proto.temporal.api.update.v1;
 
 const open: { close(): void | Promise<void> }[] = [];
 afterEach(async () => {
@@ -219,6 +222,110 @@ describe('a workflow with a callback', () => {
   });
 });
 
+describe('an update with a callback', () => {
+  const update = ({ workflowService, connection }: Client, url: string, requestId = 'r1', operation = false): Promise<unknown> => {
+    const request = {
+      meta: { updateId: 'u1' },
+      input: { name: 'add' },
+      requestId,
+      completionCallbacks: [{ nexus: { url, header: { 'X-Token': requestId } } }],
+    };
+    const workflowExecution = { workflowId: 'w' };
+    const stage = enums.UpdateWorkflowExecutionLifecycleStage;
+    const lifecycleStage = stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ACCEPTED;
+    const asked = { namespace: 'default', workflowExecution, request, waitPolicy: { lifecycleStage } };
+    const startWorkflow = {
+      namespace: 'default',
+      workflowId: 'w',
+      workflowType: { name: 'Order' },
+      taskQueue: { name: 'orders' },
+      requestId: 'start',
+      workflowIdConflictPolicy: enums.WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+    };
+    const both = { namespace: 'default', operations: [{ startWorkflow }, { updateWorkflow: asked }] };
+    return connection.withDeadline(Date.now() + 20_000, async (): Promise<unknown> => {
+      if (operation) return await workflowService.executeMultiOperation(both);
+      return await workflowService.updateWorkflowExecution(asked);
+    });
+  };
+  const ofUpdate = (name: string, value: Uint8Array) => ({
+    id: name,
+    protocolInstanceId: 'u1',
+    body: { type_url: `type.googleapis.com/temporal.api.update.v1.${name}`, value },
+  });
+  const answer = async (client: Client, ...messages: readonly { readonly id: string }[]): Promise<void> => {
+    const taskToken = await polled(client);
+    const commandType = enums.CommandType.COMMAND_TYPE_PROTOCOL_MESSAGE;
+    const commands = messages.map(({ id: messageId }) => ({ commandType, protocolMessageCommandAttributes: { messageId } }));
+    await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, commands, messages: [...messages] });
+  };
+  const accepted = ofUpdate('Acceptance', Acceptance.encode({ acceptedRequestMessageId: 'u1/request' }).finish());
+
+  test.each(['an update', 'an update-with-start'])(
+    '%s: stands by once it is accepted, and tells its outcome while the workflow goes on',
+    async (how) => {
+      const target_ = await target();
+      const client = await connect(await serve());
+      const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace: 'default' });
+      expect(namespaceInfo?.capabilities?.workflowUpdateCallbacks).toBe(true);
+      if (how === 'an update') await start(client, 'w', { callbacks: [] });
+      const asked = update(client, target_.url(), 'r1', how !== 'an update');
+      await answer(client, accepted);
+      await asked;
+      await update(client, target_.url(), 'r2');
+      expect(await callbacksOf(client, 'w')).toMatchObject(
+        ['r1', 'r2'].map((token) => ({
+          callback: { nexus: { header: { 'x-token': token } } },
+          trigger: { updateWorkflowExecutionCompleted: { updateId: 'u1' } },
+          state: state('STANDBY'),
+        })),
+      );
+      await client.workflow.getHandle('w').signal('wake');
+      const payloads = [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('3') }];
+      await answer(
+        client,
+        ofUpdate('Response', Response.encode({ meta: { updateId: 'u1' }, outcome: { success: { payloads } } }).finish()),
+      );
+      const received = await target_.requests(2);
+      for (const { headers, body } of received) {
+        expect(headers).toMatchObject({ 'nexus-operation-state': 'succeeded', 'content-type': 'application/json' });
+        expect(String(body)).toBe('3');
+      }
+      const links = received.map(({ headers }) => [headers['x-token'], String(headers['nexus-link'])] as const);
+      expect(Object.fromEntries(links)).toEqual({
+        r1: expect.stringContaining('eventType=WorkflowExecutionUpdateAccepted&referenceType=RequestIdReference&requestID=r1'),
+        r2: expect.stringContaining('eventType=WorkflowExecutionOptionsUpdated&referenceType=RequestIdReference&requestID=r2'),
+      });
+      await untilState(client, 'w', 'SUCCEEDED');
+    },
+  );
+
+  test('tells the failure that callers get when its workflow ends first', async () => {
+    const target_ = await target();
+    const client = await connect(await serve());
+    await start(client, 'w', { callbacks: [] });
+    const asked = update(client, target_.url());
+    await answer(client, accepted);
+    await asked;
+    await terminate(client, 'w');
+    const [received] = await target_.requests(1);
+    expect(received?.headers).toMatchObject({ 'nexus-operation-state': 'failed' });
+    expect(JSON.parse(String(received?.body))).toMatchObject({
+      message: 'Workflow Update failed because the Workflow completed before the Update completed.',
+      details: { applicationFailureInfo: { type: 'AcceptedUpdateCompletedWorkflow', nonRetryable: true } },
+    });
+  });
+
+  test('is refused without a request id', async () => {
+    const client = await connect(await serve());
+    await start(client, 'w', { callbacks: [] });
+    await expect(update(client, 'http://127.0.0.1:1/', '')).rejects.toMatchObject({
+      code: 3,
+      details: 'invalid *update.Request: request_id is required when completion_callbacks are set',
+    });
+  });
+});
+
 test('one that is refused for good is FAILED and a letter; mended and merged it is delivered', async () => {
   const target_ = await target((response) => {
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'wrong token' }));
@@ -297,7 +404,13 @@ describe('a start is refused', () => {
       3,
       'invalid header: "a" or its value cannot stand in an HTTP request',
     ],
-    ['with too many', {}, Array.from({ length: 33 }, () => ({ url })), 3, 'cannot attach more than 32 callbacks to an execution'],
+    [
+      'with too many',
+      { 'system.maxCallbacksPerWorkflow': 32 },
+      Array.from({ length: 33 }, () => ({ url })),
+      3,
+      'cannot attach more than 32 callbacks to an execution',
+    ],
     [
       'to what only Temporal has',
       {},

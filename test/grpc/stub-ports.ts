@@ -121,7 +121,7 @@ export class StubServer {
       deadLetterTopic: (category, sourceCluster) => `dlq.perdure.${category}.${sourceCluster}`,
       whyNoQueue: () => undefined,
       callbacks: {
-        limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
+        limitsOf: () => ({ allowedAddresses: [], callbacksMax: 32, updateCallbacksMax: 32, urlBytesMax: 1_000, headerBytesMax: 8_192 }),
         isBlocked: () => false,
       },
       limitsOfNamespace: () => ({

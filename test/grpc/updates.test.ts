@@ -64,11 +64,10 @@ function answer(service: Service, { taskToken }: Task, messages: readonly Return
 }
 
 describe('what is refused', () => {
-  const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, UNIMPLEMENTED } = {
+  const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED } = {
     INVALID_ARGUMENT: 3,
     NOT_FOUND: 5,
     PERMISSION_DENIED: 7,
-    UNIMPLEMENTED: 12,
   };
   const long = 'x'.repeat(1001);
   const input = { name: 'add' };
@@ -88,8 +87,8 @@ describe('what is refused', () => {
     ],
     [PERMISSION_DENIED, 'waiting on update admitted is not supported', { waitPolicy: { lifecycleStage: 1 } }],
     [
-      UNIMPLEMENTED,
-      'completion_callbacks of an update',
+      INVALID_ARGUMENT,
+      'invalid url: url does not match any configured callback address: http://x',
       { request: { meta: {}, input, completionCallbacks: [{ nexus: { url: 'http://x' } }] } },
     ],
     [NOT_FOUND, 'workflow not found for ID: gone', { workflowExecution: { workflowId: 'gone' } }],

@@ -31,6 +31,7 @@ import {
   protocolMessage,
   ShardUnderTest,
   updateRequest,
+  attachingUpdate,
   updateWorkflow,
 } from './shard-under-test.ts';
 
@@ -324,6 +325,39 @@ function readmissions(): { readonly records: readonly HistoryRecord[] } {
   shard.reset(4);
   const refusal = { id: 'u2', updateId: 'u2', body: { kind: 'rejection', hasRequest: false, failure: bytes('no') } } as const;
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('u1')], { messages: [acceptanceOf('u1', undefined), refusal] });
+  return { records: shard.records.filter(({ schema }) => schema === 6) };
+}
+
+test('schema 6 is still read, and means what it meant: completion callbacks of updates', async () => {
+  const { records } = updateCallbacks();
+  const values = records.map((record) => `${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
+  await expect(values).toMatchFileSnapshot('golden/history-journal-v6-update-callbacks.hex');
+  const read = recordsOf('golden/history-journal-v6-update-callbacks').map((value) => historyCodec.decode(value, 6));
+  expect(read).toEqual(records.map(asRead));
+  const facts = read.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact)));
+  expect(facts).toContainEqual({ kind: 'updateRejected', updateId: 'u2', failure: bytes('no') });
+});
+
+/** One is completed; the other one is brought along by a reset, and refused then. */
+function updateCallbacks(): { readonly records: readonly HistoryRecord[] } {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask());
+  for (const updateId of ['u1', 'u2']) shard.ask({ ...updateWorkflow(), update: attachingUpdate(updateId, `by ${updateId}`) });
+  const acceptanceOf = (updateId: string) =>
+    ({
+      id: updateId,
+      updateId,
+      body: { kind: 'acceptance', requestMessageId: '', requestSequencingEventId: 2, request: undefined },
+    }) as const;
+  const completed = { id: 'r', updateId: 'u1', body: { kind: 'response', identity: 'worker', outcome: bytes('outcome') } } as const;
+  shard.signal({ requestId: '' });
+  const messages = [acceptanceOf('u1'), acceptanceOf('u2'), completed];
+  shard.complete(shard.pollWorkflowTask(), [protocolMessage('u1'), protocolMessage('u2'), protocolMessage('r')], { messages });
+  shard.ask({ ...updateWorkflow(), update: attachingUpdate('u2', 'again') });
+  shard.reset(4);
+  const refusal = { id: 'u2', updateId: 'u2', body: { kind: 'rejection', hasRequest: false, failure: bytes('no') } } as const;
+  shard.complete(shard.pollWorkflowTask(), [protocolMessage('u1')], { messages: [acceptanceOf('u1'), refusal] });
   return { records: shard.records.filter(({ schema }) => schema === 6) };
 }
 

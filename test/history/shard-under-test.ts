@@ -27,7 +27,7 @@ import type {
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
 import type { ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
-import type { UpdateWorkflow } from '../../src/history/update/update-commands.ts';
+import type { UpdateAttributes, UpdateWorkflow } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
 import { canonicalText } from '../../src/history/canonical.ts';
@@ -48,6 +48,7 @@ import { isDispatch, isSide, type TimerTask, type TransferTask } from '../../src
 import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { encodeRequest, type Request as UpdateRequest } from '../../src/wire/generated/lean/update.ts';
 import { stepOf } from './batch-step.ts';
 import { completion } from './completion.ts';
@@ -317,7 +318,7 @@ export class ShardUnderTest {
   pumpOutbox(): void {
     for (let step = 0; step < 100; step++) {
       const task = this.transfers().find(
-        ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId),
+        ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && kind !== 'invokeCallback' && !this.#settled.has(taskId),
       );
       if (task === undefined) {
         this.ask({ kind: 'flushFinishedTasks' });
@@ -503,6 +504,18 @@ export function updateRequest(updateId: string, change: Partial<UpdateRequest> =
   const input = { header: undefined, name: 'add', args: undefined };
   const meta = { updateId, identity: 'caller' };
   return encodeRequest({ meta, input, requestId: '', completionCallbacks: [], links: [], ...change });
+}
+
+const callback = encodeCallback({ nexus: { url: 'http://example.com/', header: new Map() }, links: [] });
+
+/** With completion callbacks. */
+export function attachingUpdate(updateId: string, requestId: string, callbacks: readonly Uint8Array[] = [callback]): UpdateAttributes {
+  return {
+    updateId,
+    request: updateRequest(updateId, { requestId, completionCallbacks: callbacks }),
+    waitStage: 'completed',
+    attachment: { requestId, callbacks, callbacksMax: 2_000, updateCallbacksMax: 32 },
+  };
 }
 
 export function protocolMessage(messageId: string): WorkflowCommand {

@@ -11,9 +11,13 @@ const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('no
 export type CallbackLimits = {
   readonly allowedAddresses: readonly AddressRule[];
   readonly callbacksMax: number;
+  readonly updateCallbacksMax: number;
   readonly urlBytesMax: number;
   readonly headerBytesMax: number;
 };
+
+/** Those of one request, as a run may have them (`callbackBytesPerRunMax`). */
+const callbackBytesMax = 1024 * 1024;
 
 export type CheckedCallbacks = {
   /** With the names of their headers in lower case. */
@@ -24,6 +28,9 @@ export type CheckedCallbacks = {
 export function checkCallbacks(callbacks: readonly Uint8Array[], limits: CallbackLimits): CheckedCallbacks {
   const { callbacksMax } = limits;
   if (callbacks.length > callbacksMax) throw invalidArgument(`cannot attach more than ${callbacksMax} callbacks to an execution`);
+  if (callbacks.reduce((sum, callback) => sum + callback.length, 0) > callbackBytesMax) {
+    throw invalidArgument(`cannot attach more than ${callbackBytesMax} bytes of callbacks to an execution`);
+  }
   const links: Uint8Array[] = [];
   const checked = callbacks.map((bytes) => {
     checkOpaque(bytes, 'callback');

@@ -134,11 +134,14 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
 const blockedReason = 'The circuit breaker is open.';
 
 function callbackInfo({ ports }: HandlerContext, namespaceId: string, described: CallbackDescription): CallbackInfo {
-  const { callback, registrationTimeMs, attempt, lastAttemptTimeMs, lastFailure, nextAttemptTimeMs } = described;
+  const { callback, registrationTimeMs, attempt, lastAttemptTimeMs, lastFailure, nextAttemptTimeMs, updateId } = described;
   const isBlocked = described.state === CallbackState.SCHEDULED && ports.callbacks.isBlocked(namespaceId, callback);
   return {
     callback,
-    trigger: { workflowClosed: {} },
+    trigger:
+      updateId === ''
+        ? { workflowClosed: {}, updateWorkflowExecutionCompleted: undefined }
+        : { workflowClosed: undefined, updateWorkflowExecutionCompleted: { updateId } },
     registrationTimeMs,
     state: isBlocked ? CallbackState.BLOCKED : described.state,
     attempt,

@@ -44,7 +44,7 @@ async function startAndUpdate(
   });
   const update = inOperation('update', () => {
     checkUpdate(request.namespace, startWorkflow, updateWorkflow);
-    return updateAttributes(context, updateWorkflow);
+    return updateAttributes(context, updateWorkflow, namespace.name);
   });
   const { key } = start;
   const ask = async (): Promise<UpdateReply | UpdateRefused> =>

@@ -220,6 +220,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
         reportedProblemsSearchAttribute: true,
         syncUpdate: true,
         asyncUpdate: true,
+        workflowUpdateCallbacks: true,
         workerHeartbeats: context.ports.workers.isEnabled(namespace.name),
         workflowPause: true,
       },

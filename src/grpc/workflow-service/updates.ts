@@ -4,7 +4,7 @@ import type { UpdateAttributes } from '../../history/update/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
-import { decodeRequest, encodeRequest } from '../../wire/generated/lean/update.ts';
+import { decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
 import {
   decodePollWorkflowExecutionUpdateRequest,
   decodeUpdateWorkflowExecutionRequest,
@@ -16,12 +16,13 @@ import {
   type UpdateWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { permissionDenied, unavailable } from '../errors/details.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
+import { checkCallbacks } from '../validation/callbacks.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
@@ -55,7 +56,7 @@ async function update(
 ): Promise<UpdateWorkflowExecutionResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.workflowExecution);
-  const attributes = updateAttributes(context, request);
+  const attributes = updateAttributes(context, request, namespace.name);
   const { firstExecutionRunId } = request;
   checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
   const reply = await untilStage(context, call, key, attributes.updateId, (deadlineMs) =>
@@ -92,7 +93,11 @@ const polledStages: ReadonlyMap<number, UpdateAttributes['waitStage']> = new Map
 ]);
 
 /** An id is made for an update that has none. */
-export function updateAttributes(context: HandlerContext, { request, waitPolicy }: UpdateWorkflowExecutionRequest): UpdateAttributes {
+export function updateAttributes(
+  context: HandlerContext,
+  { request, waitPolicy }: UpdateWorkflowExecutionRequest,
+  namespace: string,
+): UpdateAttributes {
   const asked = request === undefined ? undefined : decodedWithin(requestLimits, decodeRequest, request);
   if (asked?.meta === undefined) throw invalidArgument('Update meta is not set on request.');
   if (asked.input === undefined) throw invalidArgument('Update input is not set on request.');
@@ -105,7 +110,6 @@ export function updateAttributes(context: HandlerContext, { request, waitPolicy 
   checkBlob(asked.input.args, 'payloads', limits);
   checkBlob(asked.input.header, 'fields', limits);
   checkLinks(asked.links);
-  if (asked.completionCallbacks.length > 0) throw notBuilt('completion_callbacks of an update');
   const stage = waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
   checkBound('WaitPolicy.lifecycle_stage', stage);
   if (stage === UpdateWorkflowExecutionLifecycleStage.ADMITTED) {
@@ -113,7 +117,30 @@ export function updateAttributes(context: HandlerContext, { request, waitPolicy 
   }
   const updateId = asked.meta.updateId === '' ? context.ports.newId() : asked.meta.updateId;
   const waitStage = stage === UpdateWorkflowExecutionLifecycleStage.ACCEPTED ? 'accepted' : 'completed';
-  return { updateId, request: encodeRequest({ ...asked, meta: { ...asked.meta, updateId } }), waitStage };
+  const { links, ...attached } = attachmentOf(context, asked, namespace);
+  const completionCallbacks = attached.attachment?.callbacks ?? [];
+  return {
+    updateId,
+    request: encodeRequest({ ...asked, meta: { ...asked.meta, updateId }, completionCallbacks, links }),
+    waitStage,
+    ...attached,
+  };
+}
+
+/** Its callbacks. What they bring along need not stand in the request's own links too. */
+function attachmentOf(
+  { ports }: HandlerContext,
+  { completionCallbacks, links: ofRequest, requestId }: Request,
+  namespace: string,
+): Pick<UpdateAttributes, 'attachment'> & { readonly links: readonly Uint8Array[] } {
+  if (completionCallbacks.length === 0) return { links: ofRequest };
+  const limits = ports.callbacks.limitsOf(namespace);
+  const { callbacks, links: ofCallbacks } = checkCallbacks(completionCallbacks, limits);
+  const links = ofRequest.filter((link) => !ofCallbacks.some((other) => Buffer.compare(link, other) === 0));
+  if (ofCallbacks.length > 0) checkLinks([...links, ...ofCallbacks]);
+  if (requestId === '') throw invalidArgument('invalid *update.Request: request_id is required when completion_callbacks are set');
+  const { callbacksMax, updateCallbacksMax } = limits;
+  return { attachment: { requestId, callbacks, callbacksMax, updateCallbacksMax }, links };
 }
 
 /** Where it takes too long: how far the update is by then. */

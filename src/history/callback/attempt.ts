@@ -1,5 +1,5 @@
 /**
- * Attempts to call completion callbacks of a closed run. What an attempt takes is done outside (src/actors/history/side-tasks), at least once:
+ * Attempts to call completion callbacks of a run that has closed, or of an update that is over. What an attempt takes is done outside (src/actors/history/side-tasks), at least once:
  *
  *     invokeCallback, pending ── runCallback ─▶ deliverCallback ─▶ … ─┬─ callbackAnswered ─▶ succeeded, or a callbackBackoff until the next
  *                                                                     └─ handOverTask ─▶ failed: the task becomes a letter
@@ -10,16 +10,24 @@ import { endLetterOf, endRunLetter, noop } from '../redrive/redrive.ts';
 import { callbackState } from '../generated/enums.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { isRunning, type RunView } from '../state.ts';
 import type { CallbackBackoffTask, InvokeCallbackTask } from '../tasks.ts';
-import { type Callback, callbackOf, isUnsettled, mayBeTried } from './callback.ts';
-import type { CallbackAnswered, RunCallback } from './callback-commands.ts';
+import { type Callback, callbackOf, type CallbackUpdate, isUnsettled, mayBeTried } from './callback.ts';
+import type { CallbackAnswered, DeliverCallback, RunCallback } from './callback-commands.ts';
+import { waitsFor } from './update-callbacks.ts';
+import { closedFirst } from '../update/end-updates.ts';
 import { addEndOfRun } from '../execution/end-of-run.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
-/** The run has closed for good: each of its callbacks is to be called. */
-export function invokeCallbacks(run: RunDraft): void {
-  for (const callback of run.run.callbacks) invoke(run, callback);
+/** The run has closed: those that `isDue` tells of and that stand by are to be called. */
+export function invokeCallbacks(run: RunDraft, isDue: (callback: Callback) => boolean): void {
+  for (const callback of run.run.callbacks) if (callback.state === callbackState.standby && isDue(callback)) invoke(run, callback);
+}
+
+/** The update is over. */
+export function invokeOfUpdate(run: RunDraft, updateId: string): void {
+  for (const callback of run.run.callbacks) if (waitsFor(callback, updateId)) invoke(run, callback);
 }
 
 function invoke(run: RunDraft, { callbackId, callback, attempt }: Callback): void {
@@ -51,11 +59,22 @@ export function runCallback(draft: Draft, { taskId, tries }: RunCallback): Histo
     callback: callback.callback,
     attachedBy: callback.attachedBy,
     startTimeMs: start.startTimeMs,
-    closeEventId: nextEventId - 1,
+    ...(callback.update === undefined ? { closeEventId: nextEventId - 1 } : endOfUpdate(draft, run, callback.update, callback.attachedBy)),
     attempt: callback.attempt + 1,
   });
   return done;
 }
+
+/** One that was neither completed nor rejected was ended by the close of its run. */
+function endOfUpdate(draft: Draft, run: RunView, { updateId, rejection }: CallbackUpdate, attachedBy: string): EndOfUpdate {
+  const closeEventId = run.updates.get(updateId)?.completedEventId ?? 0;
+  const attachedWith = run.requestIds.find(({ requestId }) => requestId === attachedBy)?.eventType ?? 0;
+  const byClose = { failure: closedFirst(draft), timeMs: run.closeTimeMs };
+  const failed = rejection ?? (closeEventId === 0 ? byClose : undefined);
+  return { closeEventId, update: { attachedWith, failed } };
+}
+
+type EndOfUpdate = Pick<DeliverCallback, 'closeEventId' | 'update'>;
 
 /** Its run is deleted. */
 export function nothingLeft(draft: Draft, taskId: number): HistoryReply {
@@ -111,8 +130,9 @@ function taskOf({ shard, volatile }: Draft, taskId: number): InvokeCallbackTask 
   return task?.kind === 'invokeCallback' && !volatile.finished.has(taskId) ? task : undefined;
 }
 
-/** The run waits for nothing else any more; it may have ended so before, and a letter have been merged since. */
+/** The closed run waits for nothing else any more; it may have ended so before, and a letter have been merged since. */
 function settle(run: RunDraft): void {
+  if (isRunning(run.run)) return;
   const isEnding = run.draft.shard.timers.get(run.run.retentionTaskId) !== undefined;
   if (!isEnding && !run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
 }

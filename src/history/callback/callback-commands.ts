@@ -7,6 +7,15 @@ export type StartCallbacks = {
   readonly callbacksMax: number;
 };
 
+/** Of an update. Its request has them too: this is for those that come when the update is there already, and for limits. */
+export type UpdateAttachment = {
+  readonly requestId: string;
+  readonly callbacks: readonly Uint8Array[];
+  /** As many as a run may have, and as many as one update. */
+  readonly callbacksMax: number;
+  readonly updateCallbacksMax: number;
+};
+
 /** What of a start an open run is given, where the start asks for that. */
 export type OnConflict = {
   readonly attachRequestId: boolean;
@@ -24,6 +33,19 @@ export type RunCallback = {
   readonly tries: { readonly attempt: number; readonly failures: number };
 };
 
+export type UpdateRejection = {
+  /** temporal.api.failure.v1.Failure */
+  readonly failure: Uint8Array;
+  readonly timeMs: number;
+};
+
+export type UpdateEnded = {
+  /** Type of the event with which the request that brought the callback came into the run; 0: there is none. */
+  readonly attachedWith: number;
+  /** Rejected, or ended by the close of its run. undefined: the event tells its end. */
+  readonly failed: UpdateRejection | undefined;
+};
+
 /** What RunCallback leads to. */
 export type DeliverCallback = {
   readonly kind: 'deliverCallback';
@@ -32,10 +54,13 @@ export type DeliverCallback = {
   readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
   readonly namespace: string;
   readonly callback: Uint8Array;
-  /** The request that attached it to the open run; '': it came with the start. */
+  /** The request that attached it to the open run, or that brought its update; '': it came with the start. */
   readonly attachedBy: string;
   readonly startTimeMs: number;
+  /** The event that tells the end. */
   readonly closeEventId: number;
+  /** Absent: it waited for the end of the run. */
+  readonly update?: UpdateEnded;
   /** Of those that have ended, this is the next one. */
   readonly attempt: number;
 };

@@ -6,10 +6,12 @@
  *                                      │                    └─▶ failed: its task is a dead letter
  *                                      └──────── the letter is merged ──────┘
  *
- * They come with the start, or with a start that meets the open run; a run that continues as new hands them to the next. What becomes of them is
- * told by the tasks that a record brings (`evolve` notes them) and by the fact of each attempt.
+ * They come with the start, or with a start that meets the open run; a run that continues as new hands them to the next. Those of an update come
+ * with its request, wait for its end (update-callbacks.ts), and stay with their run. What becomes of them is told by the tasks that a record brings
+ * (`evolve` notes them) and by the fact of each attempt.
  */
 import { callbackState } from '../generated/enums.ts';
+import type { UpdateRejection } from './callback-commands.ts';
 import type { InvokeCallbackTask } from '../tasks.ts';
 
 export type Callback = {
@@ -17,7 +19,7 @@ export type Callback = {
   readonly callbackId: string;
   /** temporal.api.common.v1.Callback */
   readonly callback: Uint8Array;
-  /** The request that attached it to the open run; '': it came with the start. */
+  /** The request that attached it to the open run, or that brought its update; '': it came with the start. */
   readonly attachedBy: string;
   readonly registrationTimeMs: number;
   /** `temporal.api.enums.v1.CallbackState` */
@@ -30,6 +32,14 @@ export type Callback = {
   readonly lastFailure: Uint8Array | undefined;
   /** 0 = it waits for no pause. */
   readonly nextAttemptTimeMs: number;
+  /** Whose end it waits for; undefined: the run's. */
+  readonly update: CallbackUpdate | undefined;
+};
+
+export type CallbackUpdate = {
+  readonly updateId: string;
+  /** No event tells of it. undefined: it was not rejected. */
+  readonly rejection: UpdateRejection | undefined;
 };
 
 export type CallbackAttempted = {
@@ -46,15 +56,19 @@ type Callbacks = readonly Callback[];
 /** Shared by all runs without any. */
 export const noCallbacks: Callbacks = [];
 
+/** What a run may have of them: all stand in its row. */
+export type CallbackRoom = { readonly callbacksMax: number; readonly callbackBytesMax: number };
+
 type Attached = {
   readonly callbacks: readonly Uint8Array[];
   readonly attachedBy: string;
   readonly timeMs: number;
   readonly idOf: (index: number) => string;
+  readonly update?: CallbackUpdate;
 };
 
-/** An event that was buffered comes twice, and attaches once. */
-export function withAttached(known: Callbacks, { callbacks, attachedBy, timeMs, idOf }: Attached): Callbacks {
+/** An event that was buffered comes twice, and attaches once: by the second time a callback of an update may be on its way. */
+export function withAttached(known: Callbacks, { callbacks, attachedBy, timeMs, idOf, update }: Attached): Callbacks {
   if (callbacks.length === 0) return known;
   const added = callbacks.map((callback, index): Callback => ({
     callbackId: idOf(index),
@@ -66,8 +80,30 @@ export function withAttached(known: Callbacks, { callbacks, attachedBy, timeMs, 
     lastAttemptTimeMs: 0,
     lastFailure: undefined,
     nextAttemptTimeMs: 0,
+    update,
   }));
-  return [...known.filter(({ callbackId }) => !added.some((one) => one.callbackId === callbackId)), ...added];
+  const others = known.filter(({ callbackId }) => !added.some((one) => one.callbackId === callbackId));
+  if (others.length === known.length) return [...known, ...added];
+  const underWay = (id: string): Callback | undefined =>
+    known.find(({ callbackId, state }) => callbackId === id && state !== callbackState.standby);
+  return [...others, ...added.map((one) => underWay(one.callbackId) ?? one)];
+}
+
+/** Why no more can be attached; undefined: there is room. `waiting`: of updates that no worker has accepted. */
+export function whyNoRoom(
+  known: Callbacks,
+  waiting: readonly Uint8Array[],
+  callbacks: readonly Uint8Array[],
+  { callbacksMax, callbackBytesMax }: CallbackRoom,
+): string | undefined {
+  const attached = known.length + waiting.length;
+  if (callbacks.length + attached > callbacksMax)
+    return `cannot attach more than ${callbacksMax} callbacks to a workflow (${attached} callbacks already attached)`;
+  let bytes = 0;
+  for (const { callback } of known) bytes += callback.length;
+  for (const callback of [...waiting, ...callbacks]) bytes += callback.length;
+  if (bytes <= callbackBytesMax) return undefined;
+  return `cannot attach more than ${callbackBytesMax} bytes of callbacks to a workflow (${attached} callbacks already attached)`;
 }
 
 export function attempted(known: Callbacks, fact: CallbackAttempted, nowMs: number): Callbacks {
@@ -80,9 +116,15 @@ export function attempted(known: Callbacks, fact: CallbackAttempted, nowMs: numb
           lastAttemptTimeMs: nowMs,
           lastFailure: fact.failure,
           nextAttemptTimeMs: fact.nextAttemptTimeMs,
+          // What nobody is to be told again is not kept.
+          update: fact.state === callbackState.succeeded ? withoutRejection(callback.update) : callback.update,
         }
       : callback,
   );
+}
+
+function withoutRejection(update: CallbackUpdate | undefined): CallbackUpdate | undefined {
+  return update?.rejection === undefined ? update : { ...update, rejection: undefined };
 }
 
 /** The next attempt may be made: at the end of a pause, or because its letter is merged. */
@@ -92,7 +134,7 @@ export function tried(known: Callbacks, { callbackId }: InvokeCallbackTask): Cal
   );
 }
 
-/** Of a closed run: it is not known yet what becomes of it. One that still stands by was handed on to the run that goes on. */
+/** It is not known yet what becomes of it. One that still stands by when its run is closed was handed on to the run that goes on. */
 export function isUnsettled({ state }: Callback): boolean {
   return state === callbackState.scheduled || state === callbackState.backingOff;
 }

@@ -6,6 +6,7 @@ import { addEndOfRun, addRetention } from './end-of-run.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { invokeCallbacks } from '../callback/attempt.ts';
+import { isUnsettled } from '../callback/callback.ts';
 import { flushBuffer } from './buffer.ts';
 import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
@@ -36,7 +37,7 @@ type Ending =
       readonly links: readonly Uint8Array[];
     }
   /** Another run goes on from an earlier event, of this run or of one before it. */
-  | { readonly kind: 'reset'; readonly reason: string; readonly identity: string; readonly keepsChild: (child: Child) => boolean };
+  | ({ readonly kind: 'reset'; readonly reason: string; readonly identity: string } & Pick<AfterClose, 'keepsChild' | 'keepsUpdate'>);
 
 /** The one place where a run ends. */
 export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): void {
@@ -84,9 +85,9 @@ function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefine
       return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { meta: { links } });
     }
     case 'reset': {
-      const { reason, identity, keepsChild } = ending;
+      const { kind: _, reason, identity, ...keeps } = ending;
       forceEndWorkflowTask(run);
-      return closeRun(run, 'workflowExecutionTerminated', { reason, details: undefined, identity }, { goesOn: true, keepsChild });
+      return closeRun(run, 'workflowExecutionTerminated', { reason, details: undefined, identity }, { goesOn: true, ...keeps });
     }
     default:
       return unreachable(ending);
@@ -117,10 +118,12 @@ type AfterClose = {
   readonly goesOn?: boolean;
   /** Not by its policy: it stays, whatever becomes of it. */
   readonly keepsChild?: (child: Child) => boolean;
+  /** Its end is told by the run that goes on. */
+  readonly keepsUpdate?: (updateId: string) => boolean;
 };
 
 function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], after: AfterClose): void {
-  const { meta, next, goesOn = false, keepsChild = keepsNone } = after;
+  const { meta, next, goesOn = false, keepsChild = keepsNone, keepsUpdate = keepsNone } = after;
   run.ensureReal();
   finishPendingTasks(run);
   closeChildren(run, keepsChild);
@@ -136,10 +139,11 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   if (tellSchedule) run.addTask({ kind: 'notifySchedule', taskId: draft.nextTaskId(), key, version: 0, ...scheduledBy });
   // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
   const handedOn = goesOn || (next !== undefined && next.callbacks.length > 0);
-  if (run.run.callbacks.length > 0 && !handedOn) invokeCallbacks(run);
+  // Updates end with their run, whichever run is next; after a reset that has them too.
+  invokeCallbacks(run, ({ update }) => (update === undefined ? !handedOn : !keepsUpdate(update.updateId)));
   // Of what a job has done its workflows tell.
-  else if (run.run.batch !== undefined) addRetention(run);
-  else addEndOfRun(run);
+  if (run.run.batch !== undefined) addRetention(run);
+  else if (!run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
   if (next === undefined) return;
   assert(next.key.runId !== '', 'the next run has an id');
   beginFirstWorkflowTask(beginRun(draft, next));

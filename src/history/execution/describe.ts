@@ -70,7 +70,10 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
             startedTimeMs: workflowTask.startedTimeMs,
             attempt: workflowTask.attempt,
           },
-    callbacks: run.callbacks.map(({ callbackId: _, attachedBy: __, ...callback }) => callback),
+    callbacks: run.callbacks.map(({ callbackId: _, attachedBy: __, update, ...callback }) => ({
+      ...callback,
+      updateId: update?.updateId ?? '',
+    })),
     aside,
     requestIds,
   };

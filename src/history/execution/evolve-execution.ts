@@ -1,6 +1,7 @@
 /** What events do to the run as a whole: how it begins, what it carries, how it closes. */
 import { unreachable } from '../../kernel/assert.ts';
 import { noCallbacks, withAttached } from '../callback/callback.ts';
+import { attachOptions } from '../callback/update-callbacks.ts';
 import type { RunClose } from '../closing-events.ts';
 import type { RunKey } from '../commands.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
@@ -90,7 +91,9 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
       const { attachedRequestId: requestId, attachedCompletionCallbacks: callbacks, priority } = event.attributes;
       const idOf = (index: number): string => `cb-${requestId}-${index}`;
       run.callbacks = withAttached(run.callbacks, { callbacks, attachedBy: requestId, timeMs: event.eventTimeMs, idOf });
-      if (requestId !== '') attachRequestId(run, requestId, event.eventId, eventTypeNumber.workflowExecutionOptionsUpdated);
+      const type = eventTypeNumber.workflowExecutionOptionsUpdated;
+      if (requestId !== '') attachRequestId(run, requestId, event.eventId, type);
+      for (const id of attachOptions(run, event)) attachRequestOfUpdate(run, id, event.eventId, type);
       if (priority !== undefined) run.start = { ...run.start, priority: priority.length === 0 ? undefined : priority };
       return;
     }
@@ -131,6 +134,12 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
 export function attachRequestId(run: Run, requestId: string, eventId: number, eventType: number): void {
   // An array that is spread into and grows has room for 17: with one entry, 136 bytes of each run.
   run.requestIds = run.requestIds.filter((entry) => entry.requestId !== requestId).concat({ requestId, eventId, eventType });
+}
+
+/** One that is the start's already goes on leading to that. */
+export function attachRequestOfUpdate(run: Run, requestId: string, eventId: number, eventType: number): void {
+  const known = run.requestIds.find((entry) => entry.requestId === requestId);
+  if (requestId !== '' && (known === undefined || known.eventType === eventType)) attachRequestId(run, requestId, eventId, eventType);
 }
 
 /** Shared by all closed runs: nothing is ever added to them again. */

@@ -65,7 +65,7 @@ export function nextRun(draft: Draft, old: RunView, next: NextRunAttributes): Be
 
 /** Not those of the runs before it alone: also what this one was given while it was open. */
 export function callbacksToHandOn(old: RunView): readonly Uint8Array[] {
-  return old.callbacks.map(({ callback }) => callback);
+  return old.callbacks.filter(({ update }) => update === undefined).map(({ callback }) => callback);
 }
 
 /** A workflow that continues as new at once, for ever, must not turn faster than this. */

@@ -15,6 +15,7 @@ import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
 import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout, startFirstWorkflowTask } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateByServer } from './close.ts';
+import { whyNoRoom } from '../callback/callback.ts';
 import type { StartCallbacks } from '../callback/callback-commands.ts';
 import type { IdPolicies, RoomForRuns, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
@@ -190,7 +191,7 @@ const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.cance
 /** The caller gets the open run; if it asks for that, its request id, links and completion callbacks are remembered there. */
 function useExisting(draft: Draft, run: RunView, command: StartWorkflow): HistoryReply {
   const { onConflict } = command;
-  const { attachedRequestIdsMax } = draft.limits;
+  const { attachedRequestIdsMax, callbackBytesPerRunMax } = draft.limits;
   // Every start goes through all request ids of the run, and every one that is added copies them.
   if (onConflict?.attachRequestId === true && run.requestIds.length > attachedRequestIdsMax) {
     const attached = run.requestIds.length - 1;
@@ -198,11 +199,10 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
     return reject({ reason: 'failed-precondition', message });
   }
   const { callbacks = noneAttached } = onConflict?.attachCallbacks === true ? command : {};
-  const hasCallbacks = callbacks.callbacks.length > 0;
-  if (hasCallbacks && callbacks.callbacks.length + run.callbacks.length > callbacks.callbacksMax) {
-    const attached = `(${run.callbacks.length} callbacks already attached)`;
-    const message = `cannot attach more than ${callbacks.callbacksMax} callbacks to a workflow ${attached}`;
-    return reject({ reason: 'failed-precondition', message });
+  if (callbacks.callbacks.length > 0) {
+    const { callbacksMax } = callbacks;
+    const message = whyNoRoom(run.callbacks, [], callbacks.callbacks, { callbacksMax, callbackBytesMax: callbackBytesPerRunMax });
+    if (message !== undefined) return reject({ reason: 'failed-precondition', message });
   }
   if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
     draft.open(run).addOrBuffer(

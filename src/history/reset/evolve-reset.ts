@@ -1,4 +1,5 @@
 /** What a reset does to the run that goes on, beside its events. */
+import { dropTold } from '../callback/update-callbacks.ts';
 import { runExpiration } from '../execution/evolve-execution.ts';
 import type { Fact } from '../record.ts';
 import type { Run } from '../state.ts';
@@ -17,6 +18,7 @@ export function beginAgain(run: Run, { requestId, bases }: RunReset, nowMs: numb
     executionExpirationMs,
     runExpirationMs: runExpiration(nowMs, start.runTimeoutMs, executionExpirationMs),
   };
+  dropTold(run);
   for (const activity of [...run.activities.values()]) {
     run.activities.set(activity.scheduledEventId, { ...activity, firstScheduledTimeMs: nowMs, scheduledTimeMs: nowMs });
   }

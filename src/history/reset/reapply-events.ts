@@ -2,6 +2,7 @@
  * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, updates, who waits for its
  * end, and what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
  */
+import { isAttached } from '../callback/update-callbacks.ts';
 import { closesChild } from '../closing-events.ts';
 import type { RunDraft } from '../draft.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
@@ -16,10 +17,8 @@ export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { 
         if (signals) reapplySignal(run, event);
         break;
       case 'workflowExecutionUpdateAdmitted':
-        readmit(run, event.attributes.request);
-        break;
       case 'workflowExecutionUpdateAccepted':
-        readmit(run, event.attributes.acceptedRequest);
+        readmit(run, requestIn(event));
         break;
       case 'workflowExecutionOptionsUpdated':
         reattach(run, event);
@@ -28,6 +27,21 @@ export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { 
         reapplyChildEvent(run, event);
     }
   }
+}
+
+/** Those that the run has, or will have with these events: their ends are its to tell. */
+export function updatesOf({ run, draft }: RunDraft, events: readonly HistoryEvent[]): ReadonlySet<string> {
+  const ids = new Set([...run.updates.values()].map(({ updateId }) => updateId));
+  for (const event of events) {
+    const request = requestIn(event);
+    if (request !== undefined) ids.add(draft.wire.updateIdOf(request));
+  }
+  return ids;
+}
+
+function requestIn({ type, attributes }: HistoryEvent): Uint8Array | undefined {
+  if (type === 'workflowExecutionUpdateAdmitted') return attributes.request;
+  return type === 'workflowExecutionUpdateAccepted' ? attributes.acceptedRequest : undefined;
 }
 
 /** Of those that wait in a buffer, where updates never do. Not only what the base run was told. */
@@ -50,11 +64,20 @@ function readmit(run: RunDraft, request: Uint8Array | undefined): void {
   run.add('workflowExecutionUpdateAdmitted', { request, origin: updateAdmittedEventOrigin.reapply });
 }
 
-/** Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. And new options. */
+/**
+ * Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. And updates that were
+ * asked for again, where the run has them and they are not over. And new options.
+ */
 function reattach(run: RunDraft, { type, attributes, links, workerMayIgnore }: EventOf<'workflowExecutionOptionsUpdated'>): void {
   const isFull = run.run.requestIds.length > run.draft.limits.attachedRequestIdsMax;
+  const workflowUpdateOptions = attributes.workflowUpdateOptions.filter(({ updateId, attachedRequestId }) => {
+    const isPending = run.run.updates.get(updateId)?.completedEventId === 0;
+    return isPending && !isAttached(run.run, updateId, attachedRequestId);
+  });
+  const isOfUpdates = attributes.workflowUpdateOptions.length > 0;
+  if (isOfUpdates && workflowUpdateOptions.length === 0) return;
   if (isFull && attributes.attachedRequestId !== '' && attributes.attachedCompletionCallbacks.length === 0) return;
-  run.add(type, attributes, { links, workerMayIgnore });
+  run.add(type, { ...attributes, workflowUpdateOptions }, { links, workerMayIgnore });
 }
 
 function reapplyChildEvent(run: RunDraft, event: HistoryEvent): void {

@@ -14,7 +14,8 @@ import type { Draft } from '../draft.ts';
 import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
 import { offerSpeculative } from '../workflow-task/speculative.ts';
-import { pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
+import { attachToKnown, refusalToAttach } from './attach.ts';
+import { type PendingUpdate, pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from './update-commands.ts';
 import { abortedByClose, completedByClose } from './end-updates.ts';
@@ -44,7 +45,7 @@ export function pollUpdate(draft: Draft, { key, updateId, waitStage }: PollUpdat
 export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
   const current = findRun(draft.shard, { ...start.key, runId: '' });
   if (current !== undefined && isKnown(draft, current, update.updateId) && !isLost(current, update.updateId)) {
-    return answerOrWait(draft, current, { ...update, started: foundRun(current) });
+    return join(draft, current, update, foundRun(current));
   }
   const { noRoom } = room;
   const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom });
@@ -71,25 +72,28 @@ function isKnown(draft: Draft, run: RunView, updateId: string): boolean {
   return run.updates.has(updateId) || pendingUpdates(draft, run.key.runId).has(updateId);
 }
 
-function admit(
-  draft: Draft,
-  run: RunView,
-  { updateId, request, waitStage }: UpdateAttributes,
-  started: StartReply | undefined,
-): HistoryReply | undefined {
-  const wait = { updateId, waitStage, started };
-  if (isKnown(draft, run, updateId)) return answerOrWait(draft, run, wait);
-  const refusal = refusalOf(draft, run, request);
-  if (refusal !== undefined) return refusal;
+function admit(draft: Draft, run: RunView, attributes: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
+  const { updateId, request, waitStage, attachment } = attributes;
+  if (isKnown(draft, run, updateId)) return join(draft, run, attributes, started);
   const { namespaceId, runId } = run.key;
-  draft.stage({ kind: 'updatePending', runId, update: { updateId, namespaceId, request, sentWith: 0 } });
+  const attachments = attachment === undefined ? [] : [attachment];
+  const refusal = refusalOf(draft, run, { request, attachments }) ?? refusalToAttach(draft, run, attributes);
+  if (refusal !== undefined) return refusal;
+  draft.stage({ kind: 'updatePending', runId, update: { updateId, namespaceId, request, sentWith: 0, attachments } });
   offerSpeculative(draft, run);
-  return answerOrWait(draft, run, wait);
+  return answerOrWait(draft, run, { updateId, waitStage, started });
 }
 
 const workflowPaused = reject({ reason: 'failed-precondition', message: 'Workflow is paused. Cannot update the workflow.' });
 
-function refusalOf(draft: Draft, run: RunView, request: Uint8Array): Rejected | undefined {
+/** Whoever asks again under another request id may bring callbacks of his own. */
+function join(draft: Draft, run: RunView, update: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
+  return attachToKnown(draft, run, update) ?? answerOrWait(draft, run, { ...update, started });
+}
+
+type Asked = Pick<PendingUpdate, 'request' | 'attachments'>;
+
+function refusalOf(draft: Draft, run: RunView, asked: Asked): Rejected | undefined {
   if (!isRunning(run)) return workflowClosed;
   if (run.pause !== undefined) return workflowPaused;
   if (run.workflowTaskAttempt >= failingAttempts) {
@@ -99,10 +103,10 @@ function refusalOf(draft: Draft, run: RunView, request: Uint8Array): Rejected | 
   if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
     return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
   }
-  return tooMany(draft, run, request);
+  return tooMany(draft, run, asked);
 }
 
-function tooMany(draft: Draft, run: RunView, request: Uint8Array): Rejected | undefined {
+function tooMany(draft: Draft, run: RunView, asked: Asked): Rejected | undefined {
   const { updatesInFlightMax, updateBytesInFlightMax, updatesPerRunMax, updateBytesPerNamespaceMax } = draft.limits;
   const pending = pendingUpdates(draft, run.key.runId);
   let inFlight = pending.size;
@@ -117,7 +121,7 @@ function tooMany(draft: Draft, run: RunView, request: Uint8Array): Rejected | un
       'Let repeated updates have the same update id, or let the workflow continue as new.';
     return reject({ reason: 'failed-precondition', message });
   }
-  const bytes = pendingUpdateBytes({ request });
+  const bytes = pendingUpdateBytes(asked);
   let bytesInFlight = bytes;
   for (const update of pending.values()) bytesInFlight += pendingUpdateBytes(update);
   if (bytesInFlight > updateBytesInFlightMax) {

@@ -8,11 +8,15 @@
  * An update that an event has admitted came with the history, and not as a message; it is answered in the same words.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
+import { invokeOfUpdate } from '../callback/attempt.ts';
+import { rejectionToKeep } from '../callback/update-callbacks.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { isRunning, type RunView, type WorkflowUpdate } from '../state.ts';
 import { bad, type CommandFailure, type Completion, exceedsBlob, tooLarge } from '../workflow-task/completion.ts';
 import type { CommandOfType } from '../workflow-task/completion.ts';
+import { attachAccepted } from './attach.ts';
 import { answerUpdates, type UpdateEnd, type UpdateRejection } from './end-updates.ts';
+import type { PendingUpdate } from './pending-update.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 import type { UpdateMessage } from './update-commands.ts';
 
@@ -63,28 +67,47 @@ function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'a
   const { runId } = run.run.key;
   const update = pendingUpdates(draft, runId).get(updateId);
   // A worker may know of one that memory has lost; whoever asked for it asks again, and finds it accepted.
-  const request = known === undefined ? (update?.request ?? body.request) : undefined;
+  const request = known === undefined ? (update?.request ?? requestOfWorker(draft, body.request)) : undefined;
   if (known === undefined) {
     if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
     if (run.run.updates.size >= draft.limits.updatesPerRunMax)
       return bad(badMessage, 'the limit on the total number of updates is reached');
   }
-  run.add('workflowExecutionUpdateAccepted', {
-    protocolInstanceId: updateId,
-    acceptedRequestMessageId: body.requestMessageId,
-    acceptedRequestSequencingEventId: body.requestSequencingEventId,
-    acceptedRequest: request,
-  });
-  if (update !== undefined) draft.stage({ kind: 'updateEnded', runId, updateId });
+  run.add(
+    'workflowExecutionUpdateAccepted',
+    {
+      protocolInstanceId: updateId,
+      acceptedRequestMessageId: body.requestMessageId,
+      acceptedRequestSequencingEventId: body.requestSequencingEventId,
+      acceptedRequest: request,
+    },
+    { links: request === undefined || update === undefined ? noLinks : linksOf(draft, request, update) },
+  );
+  if (update !== undefined) {
+    attachAccepted(run, updateId, update.attachments);
+    draft.stage({ kind: 'updateEnded', runId, updateId });
+  }
   updateEnds.set(updateId, { kind: 'accepted' });
   return undefined;
+}
+
+const noLinks: readonly Uint8Array[] = [];
+
+/** Of the callbacks that came with the request. */
+function linksOf({ wire }: Draft, request: Uint8Array, { attachments }: PendingUpdate): readonly Uint8Array[] {
+  return attachments.length === 0 ? noLinks : wire.attachmentOf(request).links;
+}
+
+/** Callbacks that nobody has checked are not attached: who brought them asks again, and attaches them then. */
+function requestOfWorker({ wire }: Draft, request: Uint8Array | undefined): Uint8Array | undefined {
+  return request === undefined ? undefined : wire.withoutCallbacks(request);
 }
 
 function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'rejection'>): CommandFailure | undefined {
   const known = run.run.updates.get(updateId);
   if (known !== undefined) {
     if (known.acceptedEventId !== 0) return acceptedBefore(updateId);
-    rejectAdmitted(run, updateEnds, updateId, rejectedWith(run.draft, body.failure));
+    rejectAdmitted(run, updateEnds, updateId, body.failure);
     return undefined;
   }
   const isPending = pendingUpdates(run.draft, run.run.key.runId).has(updateId);
@@ -103,6 +126,7 @@ function complete(completion: Completion, updateId: string, body: Body<'response
   if (exceedsBlob(completion, outcome)) return tooLarge(badMessage, 'Workflow Update outcome exceeds size limit.');
   const { acceptedEventId } = known;
   run.add('workflowExecutionUpdateCompleted', { meta: { updateId, identity }, acceptedEventId, outcome });
+  invokeOfUpdate(run, updateId);
   updateEnds.set(updateId, { kind: 'completed', outcome });
   return undefined;
 }
@@ -130,10 +154,15 @@ function reject(draft: Draft, run: RunView, updateEnds: Map<string, UpdateEnd>, 
 }
 
 /** History goes on saying that it was admitted, and no worker is asked again. */
-function rejectAdmitted(run: RunDraft, updateEnds: Map<string, UpdateEnd>, updateId: string, end: UpdateRejection): void {
-  run.addFact({ kind: 'updateRejected', updateId });
-  updateEnds.set(updateId, end);
+function rejectAdmitted(run: RunDraft, updateEnds: Map<string, UpdateEnd>, updateId: string, failure: Uint8Array | undefined): void {
+  const { draft } = run;
+  const kept = rejectionToKeep(run.run, updateId, failure ?? noFailure, draft.wire);
+  run.addFact({ kind: 'updateRejected', updateId, failure: kept });
+  if (kept !== undefined) invokeOfUpdate(run, updateId);
+  updateEnds.set(updateId, rejectedWith(draft, failure));
 }
+
+const noFailure = new Uint8Array();
 
 /** Those that an event has admitted, and no worker has accepted. There are none but in a run that goes on from another one. */
 function* admittedByEvent(run: RunView): Generator<WorkflowUpdate> {
@@ -166,9 +195,9 @@ export function refuseUpdates(draft: Draft, run: RunView, messages: readonly Upd
 /** What was with this worker, in messages or in its history, and it says nothing of: it knows no updates. */
 export function refuseUnanswered(run: RunDraft, ends: Map<string, UpdateEnd>): void {
   refuseSent(run.draft, run.run, ends);
-  const end = rejectedWith(run.draft, unprocessed(run.draft));
+  const failure = unprocessed(run.draft);
   for (const { updateId, admittedEventId } of [...admittedByEvent(run.run)]) {
-    if (admittedEventId < run.run.previousStartedEventId) rejectAdmitted(run, ends, updateId, end);
+    if (admittedEventId < run.run.previousStartedEventId) rejectAdmitted(run, ends, updateId, failure);
   }
 }
 

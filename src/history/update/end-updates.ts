@@ -72,13 +72,15 @@ const continued: Rejected = reject({
 });
 
 /** Of an update that was accepted in a run that has closed before it was completed. */
-export function completedByClose({ wire }: Draft): Uint8Array {
-  return wire.encodeFailedUpdate(
-    wire.encodeFailure({
-      // Clients compare this text.
-      message: 'Workflow Update failed because the Workflow completed before the Update completed.',
-      cause: undefined,
-      info: { kind: 'application', type: 'AcceptedUpdateCompletedWorkflow', nonRetryable: true },
-    }),
-  );
+export function completedByClose(draft: Draft): Uint8Array {
+  return draft.wire.encodeFailedUpdate(closedFirst(draft));
+}
+
+export function closedFirst({ wire }: Draft): Uint8Array {
+  return wire.encodeFailure({
+    // Clients compare this text.
+    message: 'Workflow Update failed because the Workflow completed before the Update completed.',
+    cause: undefined,
+    info: { kind: 'application', type: 'AcceptedUpdateCompletedWorkflow', nonRetryable: true },
+  });
 }

@@ -1,6 +1,9 @@
 /** What an update leaves in its run beside its events. */
 import { unreachable } from '../../kernel/assert.ts';
+import { attachToUpdate } from '../callback/update-callbacks.ts';
 import type { EventOf } from '../events.ts';
+import { attachRequestOfUpdate } from '../execution/evolve-execution.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
 import type { HistoryWire } from '../replies.ts';
 import type { Run } from '../state.ts';
 
@@ -16,12 +19,14 @@ export function evolveUpdate(run: Run, event: UpdateEvent, wire: HistoryWire): v
       const { request } = event.attributes;
       const updateId = request === undefined ? '' : wire.updateIdOf(request);
       run.updates.set(updateId, { updateId, admittedEventId: eventId, acceptedEventId: 0, completedEventId: 0 });
+      attachRequest(run, event, updateId, request, wire);
       return;
     }
     case 'workflowExecutionUpdateAccepted': {
       const updateId = event.attributes.protocolInstanceId;
       const admittedEventId = run.updates.get(updateId)?.admittedEventId ?? 0;
       run.updates.set(updateId, { updateId, admittedEventId, acceptedEventId: eventId, completedEventId: 0 });
+      attachRequest(run, event, updateId, event.attributes.acceptedRequest, wire);
       return;
     }
     case 'workflowExecutionUpdateCompleted': {
@@ -34,4 +39,13 @@ export function evolveUpdate(run: Run, event: UpdateEvent, wire: HistoryWire): v
     default:
       return unreachable(event);
   }
+}
+
+/** Its request id is one of the run's, and its callbacks wait from now on. */
+function attachRequest(run: Run, event: UpdateEvent, updateId: string, request: Uint8Array | undefined, wire: HistoryWire): void {
+  if (request === undefined) return;
+  const { requestId, callbacks } = wire.attachmentOf(request);
+  if (requestId === '') return;
+  attachRequestOfUpdate(run, requestId, event.eventId, eventTypeNumber[event.type]);
+  attachToUpdate(run, { updateId, requestId, callbacks }, event.eventTimeMs);
 }

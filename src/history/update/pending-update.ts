@@ -1,3 +1,5 @@
+import type { UpdateAttachment } from '../callback/callback-commands.ts';
+
 /**
  * Updates that history does not show (yet). They are in memory alone: a takeover forgets them, and their callers ask again.
  *
@@ -13,6 +15,8 @@ export type PendingUpdate = {
   readonly request: Uint8Array;
   /** Started id of the workflow task that took it along; 0 = it waits for one. */
   readonly sentWith: number;
+  /** Of the request, and of those that have repeated it: attached once a worker accepts it. */
+  readonly attachments: readonly UpdateAttachment[];
 };
 
 /** As the reply to a start says it. */
@@ -38,6 +42,10 @@ export type UpdateWaitStage = 'none' | 'accepted' | 'completed';
 /** One that is empty takes memory too, and keeps its run there. */
 const pendingUpdateOverheadBytes = 1024;
 
-export function pendingUpdateBytes({ request }: Pick<PendingUpdate, 'request'>): number {
-  return request.length + pendingUpdateOverheadBytes;
+export function pendingUpdateBytes({ request, attachments }: Pick<PendingUpdate, 'request' | 'attachments'>): number {
+  return request.length + pendingUpdateOverheadBytes + attachments.reduce((sum, attachment) => sum + attachmentBytes(attachment), 0);
+}
+
+export function attachmentBytes({ requestId, callbacks }: UpdateAttachment): number {
+  return callbacks.reduce((sum, callback) => sum + callback.length, requestId.length);
 }

@@ -1,4 +1,5 @@
 /** What a history shard is asked about updates. Payloads are bytes of the public API's messages; the edge has checked their form. */
+import type { UpdateAttachment } from '../callback/callback-commands.ts';
 import type { UpdateWaitStage } from './pending-update.ts';
 
 type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
@@ -8,6 +9,8 @@ export type UpdateAttributes = {
   /** temporal.api.update.v1.Request, with its id. */
   readonly request: Uint8Array;
   readonly waitStage: Exclude<UpdateWaitStage, 'none'>;
+  /** Absent: it brings no callbacks. */
+  readonly attachment?: UpdateAttachment;
 };
 
 /** Reply: UpdateReply, perhaps much later. `firstExecutionRunId` '' = whichever chain it is. */

@@ -11,9 +11,7 @@ import type {
   StartWorkflow,
 } from '../../history/commands.ts';
 import type { UpdateWorkflowOptions } from '../../history/execution/options-commands.ts';
-import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
 import type { PriorityPath } from '../../history/priority.ts';
-import type { LetterOutcome } from '../../history/redrive/letter-marks.ts';
 import type { CompletedWorkflowTask, HistoryReply, Rejection, UpdateReply } from '../../history/replies.ts';
 import type { UpdateWaitStage } from '../../history/update/pending-update.ts';
 import type { UpdateAttributes, UpdateMessage } from '../../history/update/update-commands.ts';
@@ -25,6 +23,7 @@ import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
 import { deleteWorkflowCodec } from './delete-workflow-codec.ts';
+import { letterOutcomeFromWire, letterOutcomeToWire } from './letter-outcome-codec.ts';
 import { startReplyFromWire, startReplyToWire } from './start-reply-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';
@@ -87,7 +86,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   queryWorkflow: { field: 18, write: writeQueryWorkflow, read: readQueryWorkflow },
   updateWorkflow: {
     field: 30,
-    write: wire.writeUpdateWorkflow,
+    write: (w, { update, ...request }) => wire.writeUpdateWorkflow(w, { ...request, update: updateToWire(update) }),
     read: (r) => {
       const { update, ...request } = wire.readUpdateWorkflow(r);
       return { ...request, kind: 'updateWorkflow', update: updateFromWire(update) };
@@ -103,7 +102,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   },
   startAndUpdate: {
     field: 32,
-    write: (w, { key, start, update }) => wire.writeStartAndUpdate(w, { key, start: startToWire(start), update }),
+    write: (w, { key, start, update }) => wire.writeStartAndUpdate(w, { key, start: startToWire(start), update: updateToWire(update) }),
     read: (r) => {
       const { key, start, update } = wire.readStartAndUpdate(r);
       return { kind: 'startAndUpdate', key, start: startFromWire(start), update: updateFromWire(update) };
@@ -199,10 +198,14 @@ function readCompleteWorkflowTask(r: Reader): CompleteWorkflowTask {
 
 const waitStages: Words<UpdateWaitStage> = { none: true, accepted: true, completed: true };
 
-function updateFromWire({ waitStage: word, ...update }: wire.UpdateAttributes): UpdateAttributes {
+function updateToWire({ attachment, ...update }: UpdateAttributes): wire.UpdateAttributes {
+  return { ...update, attachment };
+}
+
+function updateFromWire({ waitStage: word, attachment, ...update }: wire.UpdateAttributes): UpdateAttributes {
   const waitStage = wordOf(waitStages, word, 'UpdateAttributes.wait_stage');
   if (waitStage === 'none') throw new WireError('UpdateAttributes.wait_stage is none');
-  return { ...update, waitStage };
+  return { ...update, waitStage, ...(attachment === undefined ? {} : { attachment }) };
 }
 
 function updateMessageToWire({ id, updateId, body }: UpdateMessage): wire.UpdateMessage {
@@ -396,45 +399,6 @@ const answerCodecs: KindCodecs<Answer> = {
 };
 
 const updateStages: Words<UpdateReply['stage']> = { admitted: true, accepted: true, completed: true };
-
-const noLetterOutcome = wire.emptyLetterOutcome();
-const letterOutcomes: Words<LetterOutcome['kind']> = { applied: true, noop: true, failed: true };
-const letterDispositions: Words<TaskFailure['disposition']> = {
-  '': true,
-  poison: true,
-  exhausted: true,
-  systemic: true,
-  'target-gone': true,
-  operator: true,
-};
-const letterCauses: Words<TaskFailure['cause']> = { 'retries-exhausted': true, 'permanent-error': true, 'namespace-deleted': true };
-
-function letterOutcomeToWire(outcome: LetterOutcome): wire.LetterOutcome {
-  return { ...noLetterOutcome, ...outcome };
-}
-
-function letterOutcomeFromWire({ kind: word, detail, failure }: wire.LetterOutcome): LetterOutcome {
-  const kind = wordOf(letterOutcomes, word, 'LetterOutcome.kind');
-  switch (kind) {
-    case 'applied':
-      return { kind };
-    case 'noop':
-      return { kind, detail };
-    case 'failed':
-      if (failure === undefined) throw new WireError('LetterOutcome.failure is missing');
-      return { kind, failure: letterFailureFromWire(failure) };
-    default:
-      return unreachable(kind);
-  }
-}
-
-function letterFailureFromWire({ cause, disposition, ...failure }: wire.LetterFailure): TaskFailure {
-  return {
-    ...failure,
-    cause: wordOf(letterCauses, cause, 'LetterFailure.cause'),
-    disposition: wordOf(letterDispositions, disposition, 'LetterFailure.disposition'),
-  };
-}
 
 function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {
   return {

@@ -1,5 +1,5 @@
 /** The port through which the history core uses the wire format. */
-import type { FailureSpec, HistoryWire } from '../../history/replies.ts';
+import type { FailureSpec, HistoryWire, UpdateBrings } from '../../history/replies.ts';
 import { callbackUrl } from '../../kernel/callback-address.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
@@ -12,7 +12,7 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
-import { decodeRequest, encodeOutcome } from '../../wire/generated/lean/update.ts';
+import { decodeRequest, encodeOutcome, encodeRequest } from '../../wire/generated/lean/update.ts';
 import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -35,6 +35,13 @@ export const historyWire: HistoryWire = {
   encodeFailure: (failure) => encodeWith(writeFailure, failure),
 
   updateIdOf: (request) => decodeRequest(request, ownLimits).meta?.updateId ?? '',
+
+  attachmentOf,
+
+  withoutCallbacks: (request) => {
+    if (attachmentOf(request).callbacks.length === 0) return request;
+    return encodeRequest({ ...decodeRequest(request, ownLimits), completionCallbacks: [] });
+  },
 
   encodeFailedUpdate: (failure) => encodeOutcome({ success: undefined, failure: failure ?? nothing }),
 
@@ -60,6 +67,19 @@ export const historyWire: HistoryWire = {
   isEmptyPayload,
   payloadValue,
 };
+
+const bringsNothing: UpdateBrings = { requestId: '', callbacks: [], links: [] };
+
+/** It stands in an event that was committed: whatever it is, the event's fold must not fail. */
+function attachmentOf(request: Uint8Array): UpdateBrings {
+  try {
+    const { requestId, completionCallbacks: callbacks } = decodeRequest(request, ownLimits);
+    return { requestId, callbacks, links: callbacks.flatMap((callback) => decodeCallback(callback).links) };
+  } catch (error) {
+    if (error instanceof WireError) return bringsNothing;
+    throw error;
+  }
+}
 
 /** What the edge has checked is an address; a malformed one is told by the attempt to call it. */
 function callbackDestination(callback: Uint8Array): string {

@@ -575,6 +575,7 @@ const descriptionFields = {
   callbacks: list(
     record({
       callback: bytes,
+      updateId: text,
       registrationTimeMs: count,
       state: enumValue,
       attempt: count,

@@ -315,6 +315,7 @@ export function fullRun(): Run {
         attempt: 2,
         lastAttemptTimeMs: 37,
         lastFailure: bytes('callback failure'),
+        update: undefined,
         nextAttemptTimeMs: 38,
       },
     ],

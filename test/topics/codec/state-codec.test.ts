@@ -606,6 +606,18 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
   });
 
+  test('callbacks of updates', async () => {
+    const [callback] = fullRun().callbacks;
+    if (callback === undefined) throw new Error('there is none');
+    const rejected = { updateId: 'u1', rejection: { failure: bytes('refused'), timeMs: 5 } };
+    expect(defaultsIn(rejected, 'update')).toEqual([]);
+    const updates = [rejected, { updateId: 'u2', rejection: undefined }];
+    const run = { ...fullRun(), callbacks: updates.map((update) => ({ ...callback, update })) };
+    const { state } = stateCodec.encodeRun(run, undefined);
+    await expect(`${Buffer.from(state).toString('hex')}\n`).toMatchFileSnapshot('golden/state-v5-update-callbacks.hex');
+    expect(canonicalText(stateCodec.decodeRun(state).run)).toBe(canonicalText(run));
+  });
+
   test('a schedule, and a workflow that one has started', () => {
     const [row = new Uint8Array(0), ...taskRows] = golden('state-v5-schedule');
     const fields = { schedule: fullSchedule, scheduledBy: fullScheduledBy };

@@ -55,11 +55,21 @@ export class CallbackTasks {
   }
 
   deliver(effect: DeliverCallback): void {
-    const { taskId, key, namespace, callback, attachedBy, startTimeMs, closeEventId } = effect;
+    const { taskId, key, namespace, callback, attachedBy, startTimeMs, closeEventId, update } = effect;
     if (this.#underWay.has(taskId)) return;
     const { namespaceId, workflowId, runId } = key;
     const closeEvent = (): Promise<Uint8Array> => this.#event(runId, closeEventId);
-    const about = { namespaceId, namespace, workflowId, runId, callback, attachedBy, startTimeMs, closeEvent };
+    const about = {
+      namespaceId,
+      namespace,
+      workflowId,
+      runId,
+      callback,
+      attachedBy,
+      startTimeMs,
+      closeEvent,
+      ...(update === undefined ? {} : { update }),
+    };
     const giveUp = this.#options.deliveries.deliver(about, (outcome) => {
       this.#underWay.delete(taskId);
       this.#answered(effect, outcome);
