@@ -30,7 +30,7 @@ export const namespaceLimitSettings = {
       min: 1,
       max: 1_000_000,
       default: 1_200,
-      about: 'Calls of a namespace that wait at a time: polls, queries, updates, waits for events.',
+      about: 'Calls of a namespace that wait at a time, of each method: polls, queries, updates, waits for events.',
     }),
     ...ofNamespace,
   },

@@ -264,7 +264,7 @@ export class HandlerContext {
     const namespace = this.ports.cluster.namespaceById(namespaceId);
     if (this.#draining || namespace?.state === 'deleted') return Promise.resolve('ended');
     return new Promise((resolve, reject) => {
-      const endWait = namespace === undefined ? () => {} : this.#namespaceLimits.beginWait(namespace);
+      const endWait = namespace === undefined ? () => {} : this.#namespaceLimits.beginWait(namespace, call.method);
       let settled = false;
       const settle = (): void => {
         if (settled) return;

@@ -60,6 +60,13 @@ class LimitedBench {
     return this.bench.client.start('PollWorkflowTaskQueue', request, { timeoutMs: 60_000 });
   }
 
+  query(): { readonly answer: Promise<Uint8Array>; readonly cancel: () => void } {
+    const request = { namespace: 'default', execution: { workflowId: 'w' }, query: { queryType: 'q' } };
+    return this.bench.client.start('QueryWorkflow', workflowservice.v1.QueryWorkflowRequest.encode(request).finish(), {
+      timeoutMs: 60_000,
+    });
+  }
+
   async code(method: string, request: Uint8Array): Promise<string> {
     const outcome = await this.bench.client.call(method, request).then(
       () => 'OK',
@@ -135,6 +142,14 @@ test('calls that wait are counted until they are answered or given up', async ()
     code: codes.RESOURCE_EXHAUSTED,
     details: 'namespace concurrent poller limit exceeded',
   });
+  // Who waits for an answer takes no room from the workers that bring it about, nor they from him.
+  limited.bench.stub.answers.history = () => 'never';
+  const query = limited.query();
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(3);
+  const ended = query.answer.catch(() => 'gone');
+  query.cancel();
+  await ended;
+  await expect.poll(() => limited.bench.stub.openAsks).toBe(2);
   const elsewhere = limited.poll('other');
   await expect.poll(() => limited.bench.stub.openAsks).toBe(3);
   const gone = waiting[0]?.answer.catch(() => 'gone');

@@ -9,7 +9,7 @@ import { Rate, type RateLimit } from './rate.ts';
 
 export type LimitsOfNamespace = {
   readonly rates: Readonly<Record<CallClass, RateLimit>>;
-  /** Polls, queries, updates and waits for events. */
+  /** Of each method: who waits for the ends of workflows takes no room from the workers that bring them about. */
   readonly waitingMax: number;
 };
 
@@ -22,7 +22,8 @@ type User = {
   readonly rates: Readonly<Record<CallClass, Rate>>;
   limits: LimitsOfNamespace;
   limitsAtMs: number;
-  waiting: number;
+  /** By method; those that nobody waits in are not there. */
+  readonly waiting: Map<string, number>;
 };
 
 export class NamespaceLimits {
@@ -46,14 +47,17 @@ export class NamespaceLimits {
   }
 
   /** A call begins to wait; what comes back ends that. Throws RESOURCE_EXHAUSTED. */
-  beginWait(namespace: Namespace): () => void {
-    const user = this.#user(namespace, this.#nowMs());
-    if (user.waiting >= user.limits.waitingMax) {
+  beginWait(namespace: Namespace, method: string): () => void {
+    const { waiting, limits } = this.#user(namespace, this.#nowMs());
+    const before = waiting.get(method) ?? 0;
+    if (before >= limits.waitingMax) {
       throw resourceExhausted('namespace concurrent poller limit exceeded', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
-    user.waiting += 1;
+    waiting.set(method, before + 1);
     return () => {
-      user.waiting -= 1;
+      const left = (waiting.get(method) ?? 1) - 1;
+      if (left === 0) waiting.delete(method);
+      else waiting.set(method, left);
     };
   }
 
@@ -62,7 +66,12 @@ export class NamespaceLimits {
     if (known === undefined) {
       if (this.#users.size >= usersMax) this.#dropIdle();
       const limits = this.#limitsOf(name);
-      const user = { rates: { execution: new Rate(), visibility: new Rate() }, limits, limitsAtMs: nowMs, waiting: 0 };
+      const user = {
+        rates: { execution: new Rate(), visibility: new Rate() },
+        limits,
+        limitsAtMs: nowMs,
+        waiting: new Map<string, number>(),
+      };
       this.#users.set(id, user);
       return user;
     }
@@ -74,6 +83,6 @@ export class NamespaceLimits {
   }
 
   #dropIdle(): void {
-    for (const [id, { waiting }] of this.#users) if (waiting === 0) this.#users.delete(id);
+    for (const [id, { waiting }] of this.#users) if (waiting.size === 0) this.#users.delete(id);
   }
 }
