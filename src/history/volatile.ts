@@ -149,7 +149,9 @@ function setUpdate(volatile: Volatile, runId: string, update: PendingUpdate): vo
   updates.set(runId, ofRun);
   const before = ofRun.get(update.updateId);
   ofRun.set(update.updateId, update);
-  if (before === undefined) updateBytes.set(update.namespaceId, (updateBytes.get(update.namespaceId) ?? 0) + pendingUpdateBytes(update));
+  // It grows where callbacks are attached to it, and what is counted when it ends is all of it.
+  const grown = pendingUpdateBytes(update) - (before === undefined ? 0 : pendingUpdateBytes(before));
+  if (grown !== 0) updateBytes.set(update.namespaceId, (updateBytes.get(update.namespaceId) ?? 0) + grown);
 }
 
 function endUpdate({ updates, updateBytes }: Volatile, runId: string, updateId: string): void {

@@ -12,10 +12,11 @@ import { startWorkflow } from '../execution/start.ts';
 import type { RoomForRuns, StartAndUpdate } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
+import { isRunning, type RunView, shownStatus } from '../state.ts';
 import { offerSpeculative } from '../workflow-task/speculative.ts';
 import { attachToKnown, refusalToAttach } from './attach.ts';
 import { type PendingUpdate, pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
+import { noRoomInNamespace } from './room-in-namespace.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from './update-commands.ts';
 import { abortedByClose, completedByClose } from './end-updates.ts';
@@ -64,8 +65,8 @@ function isLost(run: RunView, updateId: string): boolean {
 }
 
 function foundRun(run: RunView): StartReply {
-  const { key, start, status } = run;
-  return { kind: 'started', runId: key.runId, firstExecutionRunId: start.firstRunId, started: false, status };
+  const { key, start } = run;
+  return { kind: 'started', runId: key.runId, firstExecutionRunId: start.firstRunId, started: false, status: shownStatus(run) };
 }
 
 function isKnown(draft: Draft, run: RunView, updateId: string): boolean {
@@ -107,7 +108,7 @@ function refusalOf(draft: Draft, run: RunView, asked: Asked): Rejected | undefin
 }
 
 function tooMany(draft: Draft, run: RunView, asked: Asked): Rejected | undefined {
-  const { updatesInFlightMax, updateBytesInFlightMax, updatesPerRunMax, updateBytesPerNamespaceMax } = draft.limits;
+  const { updatesInFlightMax, updateBytesInFlightMax, updatesPerRunMax } = draft.limits;
   const pending = pendingUpdates(draft, run.key.runId);
   let inFlight = pending.size;
   for (const { completedEventId } of run.updates.values()) if (completedEventId === 0) inFlight++;
@@ -128,11 +129,7 @@ function tooMany(draft: Draft, run: RunView, asked: Asked): Rejected | undefined
     const message = `limit on size of in-flight updates has been reached (${updateBytesInFlightMax} bytes)`;
     return reject({ reason: 'too-many-updates', message });
   }
-  if ((draft.volatile.updateBytes.get(run.key.namespaceId) ?? 0) + bytes > updateBytesPerNamespaceMax) {
-    const message = `the updates of this namespace that no worker has accepted take ${updateBytesPerNamespaceMax} bytes in a history shard`;
-    return reject({ reason: 'too-many-updates', message });
-  }
-  return undefined;
+  return noRoomInNamespace(draft, run.key.namespaceId, bytes);
 }
 
 /** `wait` of an update that is known. */

@@ -13,7 +13,8 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { reject } from '../reject.ts';
 import type { Rejected } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
-import type { PendingUpdate } from './pending-update.ts';
+import { attachmentBytes, type PendingUpdate } from './pending-update.ts';
+import { noRoomInNamespace } from './room-in-namespace.ts';
 import type { UpdateAttributes } from './update-commands.ts';
 import { pendingUpdates } from './updates-of-draft.ts';
 
@@ -25,7 +26,7 @@ export function attachToKnown(draft: Draft, run: RunView, update: UpdateAttribut
   const pending = pendingUpdates(draft, run.key.runId).get(updateId);
   if (pending !== undefined) {
     if (pending.attachments.some((other) => other.requestId === requestId)) return undefined;
-    const refusal = refusalToAttach(draft, run, update);
+    const refusal = refusalToAttach(draft, run, update) ?? noRoomInNamespace(draft, run.key.namespaceId, attachmentBytes(attachment));
     if (refusal !== undefined) return refusal;
     const attachments = [...pending.attachments, attachment];
     draft.stage({ kind: 'updatePending', runId: run.key.runId, update: { ...pending, attachments } });

@@ -168,7 +168,12 @@ export function reasonsToContinueAsNew({ limits }: Draft, run: RunView): readonl
 }
 
 /** The answer to a poll. `run` may be a draft's. */
-export function describeStarted(draft: Draft, run: RunView, workflowTask: WorkflowTask): StartedWorkflowTask {
+export function describeStarted(
+  draft: Draft,
+  run: RunView,
+  workflowTask: WorkflowTask,
+  { takesUpdates } = { takesUpdates: true },
+): StartedWorkflowTask {
   const unwritten = workflowTask.kind !== 'normal';
   const isSticky = run.sticky !== undefined && workflowTask.taskQueue.kind === taskQueueKind.sticky;
   return {
@@ -186,7 +191,7 @@ export function describeStarted(draft: Draft, run: RunView, workflowTask: Workfl
     historyLastEventId: unwritten ? run.nextEventId - 1 : workflowTask.startedEventId,
     tailEvents: unwritten ? encodeTail(draft, run, workflowTask) : [],
     queries: takeQueries(draft, run.key.runId),
-    updates: takeUpdates(draft, run, workflowTask.startedEventId),
+    updates: takesUpdates ? takeUpdates(draft, run, workflowTask.startedEventId) : [],
   };
 }
 
