@@ -9,8 +9,8 @@ import type { Clock } from '../ports.ts';
 export type TaskHost = {
   /** From 0. */
   readonly partition: number;
-  /** Those of the wanted namespaces that have stored tasks. */
-  readonly queuesOf: (isWanted: (namespaceId: string) => boolean) => readonly QueueWithTasks[];
+  /** Those of the wanted namespaces that have stored tasks. undefined: it is not served now. */
+  readonly queuesOf: (isWanted: (namespaceId: string) => boolean) => readonly QueueWithTasks[] | undefined;
 };
 
 export type DrainOptions = {
@@ -28,9 +28,14 @@ const QUEUES_AT_A_TIME = 16;
 /** Polls with which nothing has become less. */
 const VAIN_POLLS_MAX = 5;
 
-/** All of a namespace. False: tasks are left. */
+/** All of a namespace. False: tasks are left, or a host that is not served may have some. */
 export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[], options: DrainOptions): Promise<boolean> {
-  const queues = hosts.flatMap((host) => host.queuesOf((id) => id === namespaceId).map(({ queue }) => ({ host, queue })));
+  const queues: { readonly host: TaskHost; readonly queue: TaskQueuePartition }[] = [];
+  for (const host of hosts) {
+    const stored = host.queuesOf((id) => id === namespaceId);
+    if (stored === undefined) return false;
+    for (const { queue } of stored) queues.push({ host, queue });
+  }
   const rest = queues.values();
   let isDone = true;
   const drains = async (): Promise<void> => {
@@ -43,20 +48,22 @@ export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[
 /** False: tasks are left. */
 async function drainQueue(host: TaskHost, queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
   let stored = storedIn(host, queue);
-  for (let vain = 0; stored > 0 && vain < VAIN_POLLS_MAX && !options.isOver();) {
+  for (let vain = 0; stored !== undefined && stored > 0 && vain < VAIN_POLLS_MAX && !options.isOver();) {
     // A task that is given out has a workflow.
     if (!(await polledInVain(host, queue, options))) return false;
     const now = storedIn(host, queue);
+    if (now === undefined) return false;
     vain = now < stored ? 0 : vain + 1;
     stored = now;
   }
   return stored === 0;
 }
 
-function storedIn({ queuesOf }: TaskHost, { namespaceId, name, taskType, partition, kind }: TaskQueuePartition): number {
+function storedIn({ queuesOf }: TaskHost, { namespaceId, name, taskType, partition, kind }: TaskQueuePartition): number | undefined {
   const same = (of: TaskQueuePartition): boolean =>
     of.name === name && of.taskType === taskType && of.partition === partition && of.kind === kind;
-  return queuesOf((id) => id === namespaceId).find(({ queue }) => same(queue))?.stored ?? 0;
+  const queues = queuesOf((id) => id === namespaceId);
+  return queues && (queues.find(({ queue }) => same(queue))?.stored ?? 0);
 }
 
 function polledInVain({ partition }: TaskHost, queue: TaskQueuePartition, { asker, clock, newId }: DrainOptions): Promise<boolean> {

@@ -78,9 +78,10 @@ export class MatchingHost {
     this.actor.submitOwn({ kind: 'endPolls' });
   }
 
-  /** Task queues of some namespaces that have stored tasks. Nothing where it is not served. */
-  queuesOf(isWanted: (namespaceId: string) => boolean): readonly QueueWithTasks[] {
-    return this.actor.memory?.matching.storedQueues(isWanted) ?? [];
+  /** Task queues of some namespaces that have stored tasks. undefined: they are not served here now, so nobody knows. */
+  queuesOf(isWanted: (namespaceId: string) => boolean): readonly QueueWithTasks[] | undefined {
+    const { memory } = this.actor;
+    return memory?.active === true ? memory.matching.storedQueues(isWanted) : undefined;
   }
 
   get journalStartMax(): number {
@@ -112,6 +113,7 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
   /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
   readonly #options: MatchingHostOptions;
+  readonly #tenure: Tenure<HostCommand>;
 
   constructor(options: MatchingHostOptions, matching: MatchingCore<StartedTask>, tenure: Tenure<HostCommand>) {
     const { checkpoints, partition, logger } = options;
@@ -130,6 +132,7 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
             onFenced: () => tenure.fenced(),
           });
     this.#options = options;
+    this.#tenure = tenure;
     this.matching = matching;
     this.checkpointer = checkpointer;
     this.core = new WallClockCore(matching, options.clock);
@@ -142,6 +145,10 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
       checkpointer === undefined
         ? []
         : [{ committed: (record, position, replayed) => checkpointer.committed(recordBytes(record), position, replayed) }];
+  }
+
+  get active(): boolean {
+    return this.#tenure.active;
   }
 
   async install(restored: Restored): Promise<void> {
