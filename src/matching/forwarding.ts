@@ -2,6 +2,7 @@
  * The way from a child partition to its parent. Polls wait there, because any task may come there; tasks are tried there before they are
  * stored, and the first stored ones are held there as well.
  */
+import { assert } from '../kernel/assert.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import type { Lane, Level } from './lane.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
@@ -13,6 +14,8 @@ export class Forwarding<T> {
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
   readonly #tasks = new Map<number, Offer>();
+  /** Of these, by correlation: those whose adds wait for the answer. */
+  readonly #newTasks = new Set<number>();
   #lastCorrelation: number;
 
   constructor(parts: HostParts<T>, windows: Windows<T>, firstCorrelation: number) {
@@ -67,8 +70,8 @@ export class Forwarding<T> {
     const { queue } = offer;
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
     if (this.#windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
-    if (this.#tasks.size >= this.#parts.limits.forwardedAddsMax) return false;
-    this.#forwardTask(offer, 0);
+    if (this.#newTasks.size >= this.#parts.limits.forwardedAddsMax) return false;
+    this.#newTasks.add(this.#forwardTask(offer, 0));
     return true;
   }
 
@@ -99,6 +102,7 @@ export class Forwarding<T> {
   taskAnswered(correlation: number): Offer | undefined {
     const offer = this.#tasks.get(correlation);
     this.#tasks.delete(correlation);
+    this.#newTasks.delete(correlation);
     if (offer?.lane !== undefined && offer.storedId > 0) offer.lane.level.backFromParent(offer.lane);
     return offer;
   }
@@ -114,14 +118,16 @@ export class Forwarding<T> {
     return queue.matchesAtParent || queue.forwardedPolls < this.#parts.limits.forwardedPollsMax;
   }
 
-  #forwardTask(offer: Offer, holdUntilMs: number): void {
+  /** Answers the correlation. */
+  #forwardTask(offer: Offer, holdUntilMs: number): number {
     const { queue } = offer;
-    if (queue.parent === undefined) return;
+    assert(queue.parent !== undefined, 'a task is offered to a parent');
     const correlation = ++this.#lastCorrelation;
     offer.state = 'forwarded';
     this.#tasks.set(correlation, offer);
     const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
     this.#parts.decision.act({ kind: 'forwardTask', correlation, command });
+    return correlation;
   }
 }

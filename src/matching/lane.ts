@@ -124,7 +124,8 @@ export class Level<Offer extends Placed<Offer>> {
   remove(lane: Lane<Offer>, offer: Offer, taken: boolean): void {
     lane.offers.remove(offer);
     if (taken) {
-      this.#pass = Math.max(this.#pass, lane.pass);
+      // One that is shown to the parent out of its turn says nothing of how far the others are.
+      if (this.#ready.first() === lane) this.#pass = Math.max(this.#pass, lane.pass);
       lane.pass += 1 / lane.of.weightOf(offer.task);
     }
     if (lane.offers.size > 0) return this.#ready.place(lane);
@@ -235,7 +236,7 @@ export class Lanes<Offer extends Placed<Offer>> {
 
   /** Something of it is over. A lane that holds nothing is forgotten, at once or when there are too many of them. */
   settle(lane: Lane<Offer>, idleMax: number): void {
-    if (lane.isInUse) return;
+    if (lane.isInUse || this.#byKey.get(lane.key) !== lane) return;
     const { level } = lane;
     level.starved.delete(lane);
     if (!level.idle.has(lane)) this.#count(lane.name, -1);

@@ -104,6 +104,9 @@ export class Windows<T> {
     for (const lane of level.starved) {
       if (budget <= 0 && level.first() !== undefined) return;
       this.#fill(queue, lane);
+      // What this command stores is in memory only behind it.
+      const isComing = lane.rest > 0 && lane.offers.size === 0 && this.#parts.decision.spilled.length > 0;
+      if (isComing) this.#lookAgain(queue, this.#parts.decision.nowMs + 1);
       // It has offers, or comes back when its rows do, or when its queue is looked at again.
       if (lane.offers.size > 0 || lane.coldRead !== undefined || !this.#hasManyReads(queue)) level.starved.delete(lane);
       budget -= 1 + lane.offers.size;

@@ -258,7 +258,7 @@ export const bounds = {
   'UpdateTaskQueueConfigRequest.set_fairness_weight_overrides': {
     by: 'core',
     problem: (value) => (value > 0 ? undefined : 'must be greater than zero'),
-    note: 'the text names the key as well; infinite: as it is; less than 0.001: 0.001',
+    note: 'the text names the key as well; counts as 0.001 to 1,000',
   },
   'ShutdownWorkerRequest.task_queue_types': anything('unknown ones name no queue'),
   'ListWorkersRequest.page_size': anything('0 or less: as many as fit into an answer; too large: 1,000'),
@@ -327,7 +327,7 @@ export const bounds = {
   'Priority.fairness_weight': {
     by: 'edge',
     problem: (value) => (value >= 0 ? undefined : 'must be greater than zero'),
-    note: 'infinite: passed on',
+    note: 'passed on; counts as 0.001 to 1,000',
   },
 } as const satisfies Readonly<Record<string, Bound>>;
 
