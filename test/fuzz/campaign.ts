@@ -142,6 +142,8 @@ export class Campaign {
     const options = { gzip, timeoutMs: waiting.has(rpc.method) ? waitingTimeoutMs : timeoutMs };
     try {
       this.#learn(rpc, await this.#service.raw.call(rpc.path, body, options));
+      if (rpc.method === 'StartBatchOperation')
+        this.#world.noteJob((rpc.requestType.decode(body) as { readonly jobId?: string }).jobId ?? '');
       this.#count(rpc.method, codes.OK);
     } catch (error) {
       this.#count(rpc.method, (error as ServiceError).code);

@@ -342,7 +342,7 @@ export const templates: Readonly<Record<string, Template>> = {
     namespace,
     jobId: jobId(prng),
     reason: 'fuzz',
-    maxOperationsPerSecond: prng.pick([0, 0.5, 1_000, -1]),
+    maxOperationsPerSecond: prng.pick([0, 0.1, 1_000, -1]),
     ...batchOperation(prng),
     ...prng.pick<Plain>([
       { visibilityQuery: `WorkflowId = '${world.workflowId()}'` },
@@ -351,8 +351,8 @@ export const templates: Readonly<Record<string, Template>> = {
       { targetExecutions: [{ type: 1, businessId: world.workflowId() }] },
     ]),
   }),
-  StopBatchOperation: (prng) => ({ namespace, jobId: jobId(prng), reason: 'r', identity: 'fuzz' }),
-  DescribeBatchOperation: (prng) => ({ namespace, jobId: jobId(prng) }),
+  StopBatchOperation: (_prng, world) => ({ namespace, jobId: world.jobId(), reason: 'r', identity: 'fuzz' }),
+  DescribeBatchOperation: (_prng, world) => ({ namespace, jobId: world.jobId() }),
   ListBatchOperations: (prng) => ({ namespace, pageSize: prng.int(-1, 5) }),
   CreateSchedule: (prng, world) => ({
     namespace,

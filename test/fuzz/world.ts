@@ -36,6 +36,7 @@ export class World {
   readonly #pageTokens: Uint8Array[] = [];
   readonly #runs: Execution[] = [];
   readonly #updates: UpdateRef[] = [];
+  readonly #jobs: string[] = [];
   /** Those that have, or had, an activity with a worker. */
   readonly #withActivity: Execution[] = [];
   /** Those whose worker may answer that its activity is canceled. */
@@ -49,6 +50,16 @@ export class World {
   updateRef(): UpdateRef {
     const latest = this.#updates.at(-this.draws.int(1, 10));
     return latest === undefined || this.draws.chance(0.1) ? { workflowExecution: this.execution(), updateId: 'u0' } : latest;
+  }
+
+  noteJob(jobId: string): void {
+    keep(this.#jobs, jobId);
+  }
+
+  /** Mostly the latest, which may be at work still. */
+  jobId(): string {
+    const latest = this.#jobs.at(-this.draws.int(1, 3));
+    return latest === undefined || this.draws.chance(0.2) ? `j${this.draws.int(0, 99)}` : latest;
   }
 
   noteRun({ workflowId, runId }: Execution): void {
