@@ -37,7 +37,7 @@ export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs
   takeBackfills(draft, plan, turn);
   const { starts, cancels, terminates } = processBuffer(draft, plan);
   const { progress } = draft;
-  const wakeTimeMs = earliest(scheduled, backfillTime(progress, plan, nowMs));
+  const wakeTimeMs = earliest(scheduled, backfillTime(progress, plan, nowMs, turn));
   return { progress, starts, cancels, terminates, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
 }
 
@@ -150,7 +150,14 @@ function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: Searc
     const backfill = backfills[0];
     if (backfill === undefined || (taken > 0 && turn.areSpent)) break;
     taken++;
-    const next = nextTime(backfill.fromMs - 1, turn);
+    const search = new SearchSteps();
+    const next = nextTime(backfill.fromMs - 1, search);
+    turn.take(search.taken);
+    if (next === undefined && search.problem !== undefined) {
+      // Nobody knows whether there is one: it stays, and is looked for again.
+      turn.giveUp(search.problem);
+      break;
+    }
     if (next === undefined || next.nextMs > backfill.toMs) backfills.shift();
     else {
       draft.add(startAt(next, backfill.overlapPolicy, true));
@@ -210,12 +217,18 @@ function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: 
 }
 
 /** Of a backfill that waits for nothing but its turn. */
-function backfillTime({ backfills, buffered }: ScheduleProgress, { policies }: SchedulePlan, nowMs: number): number | undefined {
+function backfillTime(
+  { backfills, buffered }: ScheduleProgress,
+  { policies }: SchedulePlan,
+  nowMs: number,
+  turn: SearchSteps,
+): number | undefined {
   const first: Backfill | undefined = backfills[0];
   if (first === undefined) return undefined;
   const policy = first.overlapPolicy === overlapPolicy.unspecified ? policies.overlapPolicy : first.overlapPolicy;
   // The others go on when a workflow closes; where none is waited for, nothing else would wake them.
-  return policy === overlapPolicy.allowAll || buffered.length === 0 ? nowMs + scheduleLimits.backfillPauseMs : undefined;
+  if (policy !== overlapPolicy.allowAll && buffered.length > 0) return undefined;
+  return nowMs + (turn.problem === undefined ? scheduleLimits.backfillPauseMs : scheduleLimits.searchAgainMs);
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

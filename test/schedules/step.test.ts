@@ -322,6 +322,26 @@ describe('by hand', () => {
     expect(world.progress.backfills).toEqual([]);
   });
 
+  test('a backfill whose next time nobody knows stays, and goes on when it is found', () => {
+    let isFound = false;
+    const world = new World(
+      policies(overlapPolicy.skip),
+      (afterMs, turn) => {
+        if (isFound) return everyMinute(afterMs, turn);
+        turn.giveUp('unknown time zone Mars/Olympus');
+        return undefined;
+      },
+      { ...open, paused: true },
+    );
+    world.patch({ backfills: [{ fromMs: epochMs - 5 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.allowAll }] });
+    world.sleepUntil(epochMs + 30 * 24 * hourMs);
+    expect([world.started, world.progress.backfills.length]).toEqual([[], 1]);
+    isFound = true;
+    world.sleepUntil(epochMs + 32 * 24 * hourMs);
+    expect(world.started).toHaveLength(5);
+    expect(world.progress.backfills).toEqual([]);
+  });
+
   test('one that buffers goes on as its workflows close', () => {
     const world = new World(policies(overlapPolicy.skip), everyMinute, { ...open, paused: true });
     world.patch({ backfills: [{ fromMs: epochMs - 25 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.bufferAll }] });
