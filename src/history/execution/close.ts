@@ -119,7 +119,7 @@ type AfterClose = {
   /** Not by its policy: it stays, whatever becomes of it. */
   readonly keepsChild?: (child: Child) => boolean;
   /** Its end is told by the run that goes on. */
-  readonly keepsUpdate?: (updateId: string) => boolean;
+  readonly keepsUpdate?: (updateId: string, requestId: string) => boolean;
 };
 
 function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], after: AfterClose): void {
@@ -140,7 +140,7 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   // Until it is known what becomes of them, nothing else is forgotten. A run may hand them on to the next.
   const handedOn = goesOn || (next !== undefined && next.callbacks.length > 0);
   // Updates end with their run, whichever run is next; after a reset that has them too.
-  invokeCallbacks(run, ({ update }) => (update === undefined ? !handedOn : !keepsUpdate(update.updateId)));
+  invokeCallbacks(run, ({ update, attachedBy }) => (update === undefined ? !handedOn : !keepsUpdate(update.updateId, attachedBy)));
   // Of what a job has done its workflows tell.
   if (run.run.batch !== undefined) addRetention(run);
   else if (!run.run.callbacks.some(isUnsettled)) addEndOfRun(run);

@@ -29,14 +29,36 @@ export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { 
   }
 }
 
-/** Those that the run has, or will have with these events: their ends are its to tell. */
-export function updatesOf({ run, draft }: RunDraft, events: readonly HistoryEvent[]): ReadonlySet<string> {
-  const ids = new Set([...run.updates.values()].map(({ updateId }) => updateId));
+/**
+ * Who waits for updates in the run, or will with these events: their ends are its to tell. What reapplyEvents brings along, by update and request: the
+ * id alone says too little, for two runs of a chain may have had an update of the same one, and a run that was reset before may have been asked more.
+ */
+export function attachmentsOf({ run, draft }: RunDraft, events: readonly HistoryEvent[]): ReadonlySet<string> {
+  const known = new Set([...run.updates.values()].map(({ updateId }) => updateId));
+  const open = new Set([...run.updates.values()].flatMap(({ updateId, completedEventId }) => (completedEventId === 0 ? [updateId] : [])));
+  const carried = new Set<string>();
+  for (const { update, attachedBy } of run.callbacks) {
+    if (update !== undefined && open.has(update.updateId)) carried.add(attachmentKey(update.updateId, attachedBy));
+  }
   for (const event of events) {
     const request = requestIn(event);
-    if (request !== undefined) ids.add(draft.wire.updateIdOf(request));
+    if (request !== undefined) {
+      const updateId = draft.wire.updateIdOf(request);
+      if (known.has(updateId)) continue;
+      known.add(updateId);
+      open.add(updateId);
+      carried.add(attachmentKey(updateId, draft.wire.attachmentOf(request).requestId));
+    } else if (event.type === 'workflowExecutionOptionsUpdated') {
+      for (const { updateId, attachedRequestId } of event.attributes.workflowUpdateOptions) {
+        if (open.has(updateId)) carried.add(attachmentKey(updateId, attachedRequestId));
+      }
+    }
   }
-  return ids;
+  return carried;
+}
+
+export function attachmentKey(updateId: string, requestId: string): string {
+  return JSON.stringify([updateId, requestId]);
 }
 
 function requestIn({ type, attributes }: HistoryEvent): Uint8Array | undefined {

@@ -25,7 +25,7 @@ import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
-import { isForAnyRun, reapplyEvents, updatesOf } from './reapply-events.ts';
+import { attachmentKey, attachmentsOf, isForAnyRun, reapplyEvents } from './reapply-events.ts';
 import type { ResetWorkflow } from './reset-commands.ts';
 import { authorOf, basesOf } from './reset-runs.ts';
 
@@ -59,7 +59,7 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   // What waits in its buffer gets its place with its end; until then it is nobody's history.
   const waiting = last.buffered.filter((event) => last === base || isForAnyRun(event));
   const later = [...command.laterEvents.map((bytes) => draft.wire.decodeEvent(bytes)), ...waiting];
-  if (ending !== undefined) endCurrent(ending, base, run, command, updatesOf(run, later));
+  if (ending !== undefined) endCurrent(ending, base, run, command, attachmentsOf(run, later));
   left.addFact({ kind: 'runResetTo', runId: command.newRunId });
   failWorkflowTask(run, command);
   goOn(run);
@@ -85,7 +85,7 @@ function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEve
  * The run that is open. Children that the new one knows are its own from now on, whoever is the base; others of the base run stay, and are nobody's.
  * A run of another chain ends for good: those who wait for its end hear of it.
  */
-function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow, updateIds: ReadonlySet<string>): void {
+function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow, carried: ReadonlySet<string>): void {
   if (current.run.start.firstRunId !== base.start.firstRunId) {
     return decideClose(current, { kind: 'terminated', reason, details: undefined, identity: resetter, links: [] });
   }
@@ -96,7 +96,7 @@ function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }:
     // Under way; the new run asks the same again, in the same name.
     if (child.runId === '' && isShared(child)) current.finishTask(child.taskId);
   }
-  const keepsUpdate = (updateId: string): boolean => updateIds.has(updateId);
+  const keepsUpdate = (updateId: string, requestId: string): boolean => carried.has(attachmentKey(updateId, requestId));
   const isBase = current.run.key.runId === base.key.runId;
   decideClose(current, { kind: 'reset', reason, identity: resetter, keepsChild: (child) => isBase || isShared(child), keepsUpdate });
 }

@@ -306,6 +306,26 @@ describe('a reset', () => {
     expect(failureIn(shard.deliver())).toEqual(closedFirst);
   });
 
+  test('of the same run once more ends the run between, and tells who has asked there of it', () => {
+    const shard = accepted();
+    const base = shard.describe().key;
+    shard.reset(4);
+    shard.answer(shard.pollWorkflowTask(), [acceptance()]);
+    shard.update('u1', 'r2');
+    const between = shard.describe().key.runId;
+    shard.reset(4, { key: base });
+    // r1 came with the update, which goes on; nobody has told the run that goes on of r2.
+    expect([shard.states(between), shard.states()]).toEqual([
+      [
+        ['u1', standby],
+        ['u1', scheduled],
+      ],
+      [['u1', standby]],
+    ]);
+    const told = shard.deliver();
+    expect([told.attachedBy, failureIn(told)]).toEqual(['r2', closedFirst]);
+  });
+
   test('brings it to a worker that refuses it: that failure is told, and forgotten once it is delivered', () => {
     const shard = accepted();
     shard.reset(4);
