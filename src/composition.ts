@@ -228,6 +228,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     cluster,
     shards: shards.map((host, index) => ({ shard: index + 1, runsOf: (isWanted) => host.runsOf(isWanted) })),
     hosts: hosts.map((host, partition) => ({ partition, queuesOf: (isWanted) => host.queuesOf(isWanted) })),
+    hostOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
     settings: () => dynamicConfig.values(namespacePurgeSettings),
     asker: router,
     newId: randomUUID,

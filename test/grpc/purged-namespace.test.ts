@@ -7,7 +7,9 @@ import type { RunningServer } from '../../src/config/server-options.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { refusal } from '../support/refusal.ts';
 
-const { COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION: startChild } = temporal.api.enums.v1.CommandType;
+const { COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION: startChild, COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK: scheduleActivity } =
+  temporal.api.enums.v1.CommandType;
+const { TASK_QUEUE_TYPE_ACTIVITY: activityQueue } = temporal.api.enums.v1.TaskQueueType;
 const { EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TERMINATED: childTerminated } = temporal.api.enums.v1.EventType;
 const taskQueue = { name: 'q' };
 const workflowType = { name: 'T' };
@@ -123,4 +125,25 @@ test('its entry stays for the delay that was asked for', async () => {
   expect((await service.describeNamespace({ id })).namespaceInfo?.id).toBe(id);
   await purged(id);
   expect(Date.now() - deletedMs).toBeGreaterThan(2_000);
+});
+
+test('a task queue that nothing may leave is emptied all the same', async () => {
+  const { workflowService: service, operatorService } = connection;
+  const held = { namespace: 'orders', taskQueue: 'held' };
+  await service.updateTaskQueueConfig({
+    ...held,
+    taskQueueType: activityQueue,
+    updateQueueRateLimit: { rateLimit: { requestsPerSecond: 0 } },
+  });
+  await start('orders', 'holding');
+  const activity = {
+    activityId: 'a',
+    activityType: workflowType,
+    taskQueue: { name: 'held' },
+    startToCloseTimeout: { seconds: 60 as never },
+  };
+  await answerNextTask('orders', { commandType: scheduleActivity, scheduleActivityTaskCommandAttributes: activity });
+  await expect.poll(() => runsAndTasks(server.address), patience).toEqual([1, 1]);
+  await operatorService.deleteNamespace({ namespace: 'orders' });
+  await expect.poll(() => runsAndTasks(server.address), patience).toEqual([0, 0]);
 });

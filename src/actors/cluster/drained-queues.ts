@@ -16,6 +16,8 @@ export type TaskHost = {
 export type DrainOptions = {
   readonly asker: Pick<Asker, 'askMatching'>;
   readonly clock: Pick<Clock, 'monoMs' | 'wallMs'>;
+  /** Which partition hosts that one of a task queue. */
+  readonly hostOf: (queue: TaskQueuePartition) => number;
   /** A new UUID. */
   readonly newId: () => string;
   readonly isOver: () => boolean;
@@ -25,6 +27,7 @@ export type DrainOptions = {
 const POLL_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const QUEUES_AT_A_TIME = 16;
+const POLLED_PER_SECOND_MAX = 100_000;
 /** Polls with which nothing has become less. */
 const VAIN_POLLS_MAX = 5;
 
@@ -39,7 +42,12 @@ export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[
   const rest = queues.values();
   let isDone = true;
   const drains = async (): Promise<void> => {
-    for (const { host, queue } of rest) isDone = (await drainQueue(host, queue, options)) && isDone;
+    for (const { host, queue } of rest) {
+      const isDrained = await drainQueue(host, queue, options);
+      // Perhaps somebody has said that no task leaves it; the next try finds out.
+      if (!isDrained && queue.taskType === 'activity' && !options.isOver()) await forgetRate(queue, options);
+      isDone = isDrained && isDone;
+    }
   };
   await Promise.all(Array.from({ length: Math.min(QUEUES_AT_A_TIME, queues.length) }, drains));
   return isDone;
@@ -73,12 +81,29 @@ function polledInVain({ partition }: TaskHost, queue: TaskQueuePartition, { aske
     identity: 'perdure-namespace-purge',
     deadlineMs: clock.wallMs() + POLL_MS,
     workerInstanceKey: '',
-    maxTasksPerSecond: undefined,
+    // A worker may have said that none leaves it.
+    maxTasksPerSecond: queue.taskType === 'activity' ? POLLED_PER_SECOND_MAX : undefined,
     workerVersion: undefined,
     forwardedFrom: undefined,
   };
   const kind = queue.taskType === 'workflow' ? 'pollWorkflowTask' : 'pollActivityTask';
   return new Promise((resolve) => {
     asker.askMatching(partition, { kind, ...poll }, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) => resolve(answer.kind !== 'task'));
+  });
+}
+
+/** What its root tells all partitions of the queue. */
+function forgetRate(of: TaskQueuePartition, { asker, clock, hostOf }: DrainOptions): Promise<void> {
+  const queue = { ...of, partition: 0 };
+  const command = {
+    kind: 'updateTaskQueueConfig',
+    queue,
+    identity: 'perdure-namespace-purge',
+    queueRate: { perSecond: undefined, reason: '' },
+    setWeights: [],
+    unsetWeights: [],
+  } as const;
+  return new Promise((resolve) => {
+    asker.askMatching(hostOf(queue), command, clock.monoMs() + ANSWER_TIMEOUT_MS, () => resolve());
   });
 }

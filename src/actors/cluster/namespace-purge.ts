@@ -21,7 +21,7 @@ import { BatchPace } from '../batch-pace.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../ports.ts';
-import { drainQueues, type TaskHost } from './drained-queues.ts';
+import { type DrainOptions, drainQueues, type TaskHost } from './drained-queues.ts';
 
 export type IsWanted = (namespaceId: string) => boolean;
 
@@ -37,6 +37,7 @@ export type NamespacePurgeOptions = {
   readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deletions' | 'namespaceById'> };
   readonly shards: readonly PurgedShard[];
   readonly hosts: readonly TaskHost[];
+  readonly hostOf: DrainOptions['hostOf'];
   /** As of now. */
   readonly settings: () => { readonly perSecondOfEach: number; readonly concurrencyMax: number };
   readonly asker: Pick<Asker, 'askHistory' | 'askMatching' | 'askCluster'>;

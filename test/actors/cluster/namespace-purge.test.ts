@@ -48,6 +48,7 @@ class Bench {
       cluster: this.host,
       shards: [{ shard: 1, runsOf: (isWanted) => this.#runsOf(isWanted) }],
       hosts: [],
+      hostOf: () => 0,
       settings: () => ({ perSecondOfEach: 100_000, concurrencyMax: 2 }),
       asker: this.router,
       newId: () => 'new',
