@@ -177,6 +177,8 @@ function pages(program: string): void {
 
     test('its workers', async () => {
       await visit(`${order.path}/workers`);
+      // Workers say of themselves how they are once a minute; who polls is known at once.
+      await page.click('button', 'Pollers 1');
       await page.shows(/Pollers[^]*warehouse-worker/);
     });
   });
@@ -215,7 +217,8 @@ function pages(program: string): void {
     const { handle, path } = await startOrder('order-cancelled');
     await visit(`${path}/history`);
     await page.shows('Child Workflow Execution Started');
-    await page.click('button', 'Request Cancellation');
+    await page.click('button', 'More Actions');
+    await page.click('menuitem', 'Request Cancellation');
     await page.click('button', 'Confirm');
     await page.shows(/CANCELED\s+order-cancelled/);
     expect((await handle.describe()).status.name).toBe('CANCELLED');
