@@ -13,9 +13,8 @@ import { type AfterStep, newBatch, stepped } from '../../batches/batch.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { RoomForRuns, RunKey } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import { beginRun } from '../execution/begin-run.ts';
+import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
 import { decideClose } from '../execution/close.ts';
-import { taskQueueKind } from '../generated/enums.ts';
 import { endRunLetter } from '../redrive/redrive.ts';
 import { findRun, isRejected, reject, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
@@ -54,37 +53,15 @@ function alreadyThere(run: RunView): string {
 const batchWorkflowType = 'temporal-sys-batch-workflow-protobuf';
 
 function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchAttributes, retentionMs }: StartBatch): RunDraft {
-  return beginRun(draft, {
+  return beginWithoutWorker(draft, {
     key: { ...key, runId: newRunId },
     namespace,
     requestId: '',
     retentionMs,
     workflowType: batchWorkflowType,
-    taskQueue: { name: '', kind: taskQueueKind.normal, normalName: '' },
-    input: undefined,
-    header: undefined,
     memo,
     searchAttributes,
-    priority: undefined,
     identity,
-    executionTimeoutMs: 0,
-    runTimeoutMs: 0,
-    taskTimeoutMs: 0,
-    executionExpirationMs: 0,
-    backoffMs: 0,
-    retryPolicy: undefined,
-    cronSchedule: '',
-    attempt: 1,
-    firstRunId: newRunId,
-    continuedRunId: '',
-    initiator: 0,
-    lastCompletionResult: undefined,
-    continuedFailure: undefined,
-    parent: undefined,
-    root: undefined,
-    callbacks: [],
-    scheduledBy: undefined,
-    meta: {},
   });
 }
 

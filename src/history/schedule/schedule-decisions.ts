@@ -25,8 +25,8 @@ import { scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import { beginRun } from '../execution/begin-run.ts';
-import { status, taskQueueKind } from '../generated/enums.ts';
+import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
+import { status } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, isRejected, reject } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
@@ -74,37 +74,15 @@ export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRu
 const scheduleWorkflowType = 'temporal-sys-scheduler-workflow';
 
 function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: CreateSchedule): RunDraft {
-  return beginRun(draft, {
+  return beginWithoutWorker(draft, {
     key: { ...key, runId: newRunId },
     namespace,
     requestId,
     retentionMs,
     workflowType: scheduleWorkflowType,
-    taskQueue: { name: '', kind: taskQueueKind.normal, normalName: '' },
-    input: undefined,
-    header: undefined,
     memo: undefined,
     searchAttributes: undefined,
-    priority: undefined,
     identity,
-    executionTimeoutMs: 0,
-    runTimeoutMs: 0,
-    taskTimeoutMs: 0,
-    executionExpirationMs: 0,
-    backoffMs: 0,
-    retryPolicy: undefined,
-    cronSchedule: '',
-    attempt: 1,
-    firstRunId: newRunId,
-    continuedRunId: '',
-    initiator: 0,
-    lastCompletionResult: undefined,
-    continuedFailure: undefined,
-    parent: undefined,
-    root: undefined,
-    callbacks: [],
-    scheduledBy: undefined,
-    meta: {},
   });
 }
 
