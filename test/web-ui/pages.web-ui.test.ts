@@ -67,6 +67,12 @@ function pages(program: string): void {
     await page.goto(`${stage.url}${path}`);
   }
 
+  /** Workers say of themselves how they are once a minute, and the page shows that first; who polls is known at once. */
+  async function showPollers(): Promise<void> {
+    await page.click('button', 'Pollers 1');
+    await page.shows(/Pollers[^]*warehouse-worker/);
+  }
+
   test('a server knows it beside it', async () => {
     expect(await isWebUi(Number(new URL(stage.url).port), new AbortController().signal)).toBe(true);
   });
@@ -177,9 +183,7 @@ function pages(program: string): void {
 
     test('its workers', async () => {
       await visit(`${order.path}/workers`);
-      // Workers say of themselves how they are once a minute; who polls is known at once.
-      await page.click('button', 'Pollers 1');
-      await page.shows(/Pollers[^]*warehouse-worker/);
+      await showPollers();
     });
   });
 
@@ -256,7 +260,7 @@ function pages(program: string): void {
 
   test('the task queue page shows who polls', async () => {
     await visit(`/namespaces/default/task-queues/${stage.taskQueue}`);
-    await page.shows('warehouse-worker');
+    await showPollers();
     expect(page.refusals).toEqual([]);
   });
 }
