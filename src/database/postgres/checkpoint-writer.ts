@@ -254,11 +254,13 @@ WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
       text: `DELETE FROM ${at}.visibility v USING unnest($1::uuid[], $2::uuid[]) AS r(namespace_id, run_id)
 WHERE v.run_id = r.run_id AND (v.namespace_id = r.namespace_id) IS TRUE`,
     },
+    // Joined by a column, not given as a constant: where the statistics do not know a partition yet (its shard moved here, or is new), the
+    // planner takes it for empty and compares each of its rows with each that goes (10,000 with 10,000: 17 s).
     retiredPointers: {
-      text: `DELETE FROM ${at}.executions e
-USING (SELECT r.*, substring($2::bytea, w_at, w_length) AS workflow_id
-  FROM unnest($3::uuid[], $4::integer[], $5::integer[], $6::uuid[]) AS r(namespace_id, w_at, w_length, run_id)) r
-WHERE e.partition = $1::integer AND e.namespace_id = r.namespace_id AND e.workflow_id = r.workflow_id AND e.run_id = r.run_id`,
+      text: `WITH r AS MATERIALIZED (SELECT $1::integer AS partition, namespace_id, run_id, substring($2::bytea, w_at, w_length) AS workflow_id
+  FROM unnest($3::uuid[], $4::integer[], $5::integer[], $6::uuid[]) AS r(namespace_id, w_at, w_length, run_id))
+DELETE FROM ${at}.executions e USING r
+WHERE e.partition = r.partition AND e.namespace_id = r.namespace_id AND e.workflow_id = r.workflow_id AND e.run_id = r.run_id`,
     },
   };
 }

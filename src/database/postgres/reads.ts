@@ -296,18 +296,23 @@ RETURNING ${journalColumns}`,
   };
 }
 
-/** One statement for all kinds of keys; `at` is the key's place. Bytes of workflow ids stand in $3. */
+/**
+ * One statement for all kinds of keys; `at` is the key's place. Bytes of workflow ids stand in $3. The partition is joined as a column, see
+ * `retiredPointers` of checkpoint-writer.ts: as a constant that the statistics do not know it makes the planner scan it once for each key.
+ */
 function loadText(at: string): string {
   return `SELECT true AS is_row, k.at, e.run_id AS current_run_id, x.run_id, x.namespace_id, x.workflow_id, x.status, x.forget_ms, x.state
-  FROM (SELECT k.*, substring($3::bytea, w_at, w_length) AS workflow_id
-    FROM unnest($4::integer[], $5::uuid[], $6::integer[], $7::integer[], $8::uuid[]) AS k(at, namespace_id, w_at, w_length, run_id)) k
-  LEFT JOIN ${at}.executions e ON e.partition = $2 AND e.namespace_id = k.namespace_id AND e.workflow_id = k.workflow_id
-  LEFT JOIN ${at}.runs x ON x.partition = $2 AND x.run_id = coalesce(k.run_id, e.run_id)
+  FROM (SELECT k.*, $2::integer AS partition, substring($3::bytea, w_at, w_length) AS workflow_id
+    FROM unnest($4::integer[], $5::uuid[], $6::integer[], $7::integer[], $8::uuid[]) AS k(at, namespace_id, w_at, w_length, run_id)
+    OFFSET 0) k
+  LEFT JOIN ${at}.executions e ON e.partition = k.partition AND e.namespace_id = k.namespace_id AND e.workflow_id = k.workflow_id
+  LEFT JOIN ${at}.runs x ON x.partition = k.partition AND x.run_id = coalesce(k.run_id, e.run_id)
     AND (k.run_id IS NULL OR (x.namespace_id = k.namespace_id AND x.workflow_id = k.workflow_id))
   UNION ALL
   SELECT true, k.at, c.run_id, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM unnest($9::integer[], $10::uuid[], $11::bigint[]) AS k(at, parent_run_id, initiated_event_id)
-  JOIN ${at}.child_starts c ON c.partition = $2 AND c.parent_run_id = k.parent_run_id AND c.initiated_event_id = k.initiated_event_id`;
+  FROM (SELECT k.*, $2::integer AS partition
+    FROM unnest($9::integer[], $10::uuid[], $11::bigint[]) AS k(at, parent_run_id, initiated_event_id) OFFSET 0) k
+  JOIN ${at}.child_starts c ON c.partition = k.partition AND c.parent_run_id = k.parent_run_id AND c.initiated_event_id = k.initiated_event_id`;
 }
 
 /** From name to name through the index: what is behind the first tasks of a queue is not looked at. */

@@ -4,7 +4,7 @@ import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
 import { allPages } from '../../contract/database/database-under-test.ts';
 import { queuesWithDamagedNames } from '../damaged-queue-names.ts';
 import { historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
-import type { HistoryDelta, MatchingQueue, RunRow } from '../../../src/actors/database.ts';
+import type { HistoryDelta, JournalId, MatchingQueue, RunRow } from '../../../src/actors/database.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
@@ -65,6 +65,33 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
       for (const what of ['through', 'entries', 'pages']) expect([what, Number(read?.[what]) < rows * 20]).toEqual([what, true]);
     },
   );
+
+  // A shard that moved here: it has no row yet in the statistics, which say what share of the rows the others have.
+  test('of a partition that the statistics do not know, 10,000 runs are found, and gone within the time of a statement', async () => {
+    const database = await openedPostgres(postgresOptions(server, { timeoutMs: 4_000 }));
+    const write = async (partition: number, ...deltas: readonly Partial<HistoryDelta>[]): Promise<JournalId> => {
+      const owned = { kind: 'history', partition } as const;
+      const { fence } = await database.restore(owned);
+      for (const [index, delta] of deltas.entries()) {
+        expect(await database.write(owned, fence, historyCheckpoint(index + 1, delta))).toEqual({ kind: 'written' });
+      }
+      return owned;
+    };
+    const runsOf = (count: number): RunRow[] => Array.from({ length: count }, () => runRow());
+    for (const partition of [1, 2, 3, 4]) await write(partition, everything(runsOf(60)));
+    await server.run('VACUUM ANALYZE');
+    const runs = runsOf(10_000);
+    const unknown = await write(5, everything(runs));
+    for (const kind of ['current', 'run'] as const) {
+      const loaded = await database.load(
+        unknown,
+        runs.map((run) => ({ kind, ...run })),
+      );
+      expect(loaded.rows.filter(({ run }) => run === undefined)).toEqual([]);
+    }
+    await write(5, { retiredRuns: runs });
+    await database.close();
+  });
 
   test('what is below a root is found by its index, and the root by its own id', async () => {
     const options = postgresOptions(server, { connectionsMax: 1 });
