@@ -285,6 +285,7 @@ export interface Database {
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
   /**
    * Visibility rows alone, between two checkpoints, by the holder of the fence; rows of retired runs go, last. `fenced`: nothing was written.
+   * One that does not fit is left out, as in `write`; one that fits and is refused all the same ends the flush (`data`), nothing is written.
    * What ends this process too (the power of its machine) may undo it, but none behind the next `write` that is written: what it tells is in
    * the journal until then, and a restart tells it again. A crash of the database alone may not: nobody would write it again.
    */

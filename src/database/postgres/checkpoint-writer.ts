@@ -73,7 +73,7 @@ export class CheckpointWriter {
     const encoded = this.#visibility.encode(rows);
     const retirement = chunksOf(retired).map((chunk) => this.#retiredVisibility(chunk));
     const isHeld = await this.#held(journal, fence, async (session) => {
-      await this.#visibility.write(session, encoded);
+      await this.#visibility.writeAll(session, encoded);
       for (const { statement, values } of retirement) await session.query(statement, values);
     });
     return isHeld ? 'flushed' : 'fenced';
@@ -92,7 +92,7 @@ export class CheckpointWriter {
       isThere = at === nextOffset;
       if (!isThere) return;
       await session.query(lowering.statement, lowering.values);
-      await this.#visibility.write(session, encoded);
+      await this.#visibility.writeAll(session, encoded);
     });
     if (!isHeld) return 'fenced';
     return isThere ? 'flushed' : 'moved';

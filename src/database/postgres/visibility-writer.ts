@@ -1,6 +1,6 @@
 /**
  * Rows for List and Count. Whatever a client has stored, they stop no checkpoint: texts are made storable, values that fit no column are left
- * out, and should the database refuse a row all the same, that row alone is left out, and said.
+ * out, and should the database refuse a row all the same (its id is longer than an index holds), that row alone is left out, and said.
  *
  * Most runs have no attributes: their statement does without the JSON in which those of a row travel.
  */
@@ -99,7 +99,7 @@ export class VisibilityWriter {
     return { statement: this.#lower, values };
   }
 
-  /** Within a transaction. */
+  /** Within a transaction, of a checkpoint: what is refused is left out. */
   async write(session: Session, steps: readonly VisibilityStep[]): Promise<void> {
     for (const { upsert, statement, values, rows } of steps) {
       const refusal = await attempt(session, async () => await session.query(statement, values));
@@ -118,6 +118,11 @@ export class VisibilityWriter {
         );
       }
     }
+  }
+
+  /** Likewise, of a flush: a refusal ends it, for whoever flushes goes on row by row and makes a letter of what is refused. */
+  async writeAll(session: Session, steps: readonly VisibilityStep[]): Promise<void> {
+    for (const { statement, values } of steps) await session.query(statement, values);
   }
 
   #leaveOut({ namespaceId, runId }: VisibilityRow, error: string): false {

@@ -6,8 +6,9 @@ import { attributeKinds } from '../../../src/database/postgres/visibility-table.
 import { searchAttributeSlots } from '../../../src/kernel/search-attribute-slots.ts';
 import { columnKinds, predefinedColumns } from '../../../src/visibility/columns.ts';
 import { postgresOptions } from '../../postgres/postgres.ts';
-import { capturingLogger, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
+import { capturingLogger, failureOf, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
+import type { VisibilityRow } from '../../../src/visibility/row.ts';
 
 const server = inject('postgres');
 const journal = { kind: 'history', partition: 0 } as const;
@@ -40,6 +41,21 @@ describe.skipIf('missing' in server)('visibility rows on PostgreSQL', () => {
     expect((await database.runs(journal, '', 10, Infinity)).rows.map(({ runId }) => runId)).toEqual([run.runId]);
     expect(new Set(log.errors.map(({ fields }) => fields['runID']))).toEqual(new Set(refused.map(({ runId }) => runId)));
     expect(log.errors[0]?.message).toContain('not listed');
+  });
+
+  // Of what is flushed alone it is known then, and a letter is made of it (src/actors/history/visibility/visibility-flusher.ts).
+  test.each(['flush', 'rewrite'] as const)('a row that an index cannot hold ends a %s, and nothing of it is written', async (how) => {
+    const { fence, position } = await database.restore(journal);
+    const [kept, refused] = [visibilityRow(), visibilityRow({ workflowId: incompressible })];
+    const write = async (...rows: readonly VisibilityRow[]): Promise<string> =>
+      how === 'flush'
+        ? await database.flush(journal, fence, rows, [])
+        : await database.rewrite(journal, fence, position?.nextOffset ?? 0, rows);
+    const listed = async (): Promise<readonly string[]> => (await database.list(all)).rows.map(({ runId }) => runId);
+    expect(await failureOf(write(kept, refused))).toMatchObject({ code: 'data' });
+    expect(await listed()).not.toContain(kept.runId);
+    expect(await write(kept)).toBe('flushed');
+    expect(await listed()).toContain(kept.runId);
   });
 
   test('values that an index cannot hold are left out alone: the run is listed, and found by its other attributes', async () => {
