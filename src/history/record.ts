@@ -13,7 +13,7 @@ import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
 import type { BatchProgress } from '../batches/batch.ts';
-import type { ScheduleProgress } from '../schedules/schedule.ts';
+import type { ProgressChange } from './schedule/progress-change.ts';
 import type { Schedule, ScheduledBy } from './schedule/schedule-state.ts';
 import type { BaseRun } from './state.ts';
 import type { Task } from './tasks.ts';
@@ -169,11 +169,10 @@ export type Fact =
   /** That run goes on from an event of this one. */
   | { readonly kind: 'runResetTo'; readonly runId: string }
   /** The run carries a schedule, which is so far now. */
-  | {
+  | ({
       readonly kind: 'scheduleChanged';
       /** undefined: as it was. */
       readonly definition: Uint8Array | undefined;
-      readonly progress: ScheduleProgress;
       /** What the last workflow came to; undefined: nothing new. */
       readonly last: Pick<Schedule, 'lastCompletionResult' | 'continuedFailure'> | undefined;
       /** Fields that are set, or without a value removed; undefined: none. */
@@ -181,7 +180,7 @@ export type Fact =
       readonly searchAttributes: Uint8Array | undefined;
       /** When its next step is due; undefined: never, as it is. */
       readonly wakeTimeMs: number | undefined;
-    }
+    } & ProgressChange)
   /** The run carries a batch job, which is so far now. `definition` undefined: as it was. */
   | { readonly kind: 'batchChanged'; readonly definition: Uint8Array | undefined; readonly progress: BatchProgress }
   /** A schedule has started the run's chain, and waits for its end. */

@@ -2,6 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ScheduleDescription } from '../../src/history/schedule/schedule-commands.ts';
 import { overlapPolicy, scheduleLimits } from '../../src/schedules/schedule.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { decodeFields } from '../../src/wire/fields.ts';
 import { decodePayload } from '../../src/wire/generated/lean/common.ts';
 import { listInfoOf } from '../../src/grpc/workflow-service/schedule-fields.ts';
@@ -153,6 +156,25 @@ test('a server that was away for long makes up for it in steps, one after the ot
   expect(processedToMs).toBe(shard.nowMs);
   expect(overlapSkipped).toBe(3_499);
   expect(shard.nextTimer()?.fireTimeMs).toBe(shard.nowMs + 1_000);
+});
+
+test('each answer to one of a thousand starts under way is a record of its own size, whatever the others are', () => {
+  const shard = scheduled({ defined: { intervalMs: 1_000, policies: { overlapPolicy: overlapPolicy.allowAll } } });
+  shard.advance(1_000_000);
+  shard.fireDueTimers();
+  const before = described(shard).progress;
+  expect(before.starting).toHaveLength(1_000);
+  const starts = shard.transfers().filter(({ kind }) => kind === 'startAction');
+  for (const start of [starts[500]!, starts[0]!, starts[999]!]) {
+    shard.carry(start);
+    const told = shard.records.findLast(({ finishedTaskIds }) => finishedTaskIds.includes(start.taskId))!;
+    expect(historyCodec.encode(told).value.length).toBeLessThan(2_000);
+  }
+  const { starting } = described(shard).progress;
+  expect(starting).toEqual(before.starting.filter((_, at) => at !== 500 && at !== 0 && at !== 999));
+  const read = new HistoryCore({ wire: historyWire });
+  for (const record of shard.records) read.evolve(historyCodec.decode(historyCodec.encode(record).value, record.schema));
+  expect(read.canonicalState()).toBe(shard.core.canonicalState());
 });
 
 describe('its end', () => {

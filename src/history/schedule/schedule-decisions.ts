@@ -42,6 +42,7 @@ import type {
   ScheduleChanged,
   UpdateSchedule,
 } from './schedule-commands.ts';
+import { progressChange } from './progress-change.ts';
 import { type Plan, planOf } from './schedule-plan.ts';
 
 const done: HistoryReply = { kind: 'done' };
@@ -200,7 +201,9 @@ export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   if (task.kind === 'startAction') happen(draft.open(found), (progress) => actionLeft(progress, task.startId));
   else if (task.taskId === found.schedule.wakeTaskId) {
     // Whatever happens to it next arms another.
-    draft.open(found).addFact({ kind: 'scheduleChanged', ...nothingChanged, progress: found.schedule.progress, wakeTimeMs: undefined });
+    const { progress } = found.schedule;
+    const unchanged = progressChange(progress, progress);
+    draft.open(found).addFact({ kind: 'scheduleChanged', ...nothingChanged, ...unchanged, wakeTimeMs: undefined });
   }
 }
 
@@ -274,7 +277,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   run.addFact({
     kind: 'scheduleChanged',
     definition: written.definition,
-    progress,
+    ...progressChange(before?.progress, progress),
     last: written.last,
     memo: joined(draft, written.memo, listed),
     searchAttributes: pauseChanges ? joined(draft, written.searchAttributes, schedules.ownAttributes(progress)) : undefined,

@@ -2,6 +2,7 @@
  * I23, of the whole journals: whatever a schedule was due for was decided once, and begun once. Its own journal says what it has decided, and what
  * it believes has come of it; the journals of its workflows say what has.
  */
+import { changedProgress, type ProgressChange } from '../../../src/history/schedule/progress-change.ts';
 import { type BufferedStart, type ScheduleProgress, overlapPolicy } from '../../../src/schedules/schedule.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import type { HistoryRecord, RunChange } from '../../../src/history/record.ts';
@@ -23,8 +24,9 @@ class Told {
     this.name = name;
   }
 
-  changed(definition: Uint8Array | undefined, progress: ScheduleProgress): void {
+  changed(definition: Uint8Array | undefined, change: ProgressChange): void {
     const before = this.#progress;
+    const progress = changedProgress(before, change);
     this.#progress = progress;
     for (const { startId, manual, nominalTimeMs } of progress.starting) {
       if (startId <= (before?.lastStartId ?? 0)) continue;
@@ -74,7 +76,7 @@ export function checkSchedules(records: readonly HistoryRecord[]): { readonly be
       if (fact.kind !== 'scheduleChanged') continue;
       const told = schedules.get(change.runId) ?? new Told(`${workflowId} ${change.runId}`);
       schedules.set(change.runId, told);
-      told.changed(fact.definition, fact.progress);
+      told.changed(fact.definition, fact);
     }
   });
   each((change, { workflowId }) => {
