@@ -8,10 +8,13 @@ import type { Figure } from './figures.ts';
 import type { Pace } from './pace.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
 import { deadLettersRound } from './scenario-dead-letters.ts';
+import { listRound } from './scenario-list.ts';
 import { rawRound } from './scenario-raw.ts';
+import { resetRound } from './scenario-reset.ts';
 import { sdkRound } from './scenario-sdk.ts';
 import { closedRound, scaleRound } from './scenario-scale.ts';
 import { schedulesRound } from './scenario-schedules.ts';
+import { signalWithStartRound } from './scenario-signal-with-start.ts';
 import { startRound } from './scenario-start.ts';
 import { updateRound } from './scenario-update.ts';
 import { visibilityRound } from './scenario-visibility.ts';
@@ -31,7 +34,7 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures,
              which without it are not measured
              Several servers are measured alternately, round by round, and compared with the last one.
-  --scenario raw, one, sdk, signal, update, timer, start; several with commas; default: all (start needs a command)
+  --scenario raw, one, sdk, signal, update, timer, signal-with-start, list, reset, start; several with commas; default: all (start needs a command)
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
              dead-letters, named: --letters of them come, are listed, merged and purged, and workflows beside them; our server in memory or on a file
              schedules, named: --schedules of them act each minute, wait, and are due at once
@@ -52,6 +55,9 @@ const scenarios: readonly Scenario[] = [
   { name: 'signal', round: (target, pace) => signalRound(target, pace) },
   { name: 'update', round: (target, pace) => updateRound(target, pace) },
   { name: 'timer', round: (target, pace) => timerRound(target, pace) },
+  { name: 'signal-with-start', round: (target, pace) => signalWithStartRound(target, pace) },
+  { name: 'list', round: (target, pace, users) => listRound(target, users, pace) },
+  { name: 'reset', round: (target, pace) => resetRound(target, pace) },
 ];
 
 const { values } = parseArgs({

@@ -6,7 +6,7 @@ export type Queues = { readonly namespace: string; readonly normal: string; read
 
 const identity = 'bench';
 const stickyKind = 2;
-const [scheduleActivity, startTimerCommand, completeWorkflowCommand, protocolMessageCommand] = [1, 3, 4, 14];
+const [scheduleActivity, startTimerCommand, completeWorkflowCommand, recordMarkerCommand, protocolMessageCommand] = [1, 3, 4, 9, 14];
 const jsonPayload = message(1, message(1, text(1, 'encoding'), text(2, 'json/plain')), text(2, '"Hello, Perdure!"'));
 
 export function startRequest(queues: Queues, workflowId: string, workflowType: string): Uint8Array {
@@ -29,6 +29,32 @@ export function signalRequest(queues: Queues, workflowId: string, requestId: str
     message(4, jsonPayload),
     text(5, identity),
     text(6, requestId),
+  ]);
+}
+
+export function signalWithStartRequest(queues: Queues, workflowId: string, workflowType: string): Uint8Array {
+  return join([
+    text(1, queues.namespace),
+    text(2, workflowId),
+    message(3, text(1, workflowType)),
+    message(4, text(1, queues.normal)),
+    message(5, jsonPayload),
+    text(9, identity),
+    text(10, workflowId),
+    text(12, 'go'),
+    message(13, jsonPayload),
+  ]);
+}
+
+type Reset = { readonly workflowId: string; readonly runId: string; readonly finishEventId: number; readonly requestId: string };
+
+export function resetRequest(queues: Queues, { workflowId, runId, finishEventId, requestId }: Reset): Uint8Array {
+  return join([
+    text(1, queues.namespace),
+    message(2, text(1, workflowId), text(2, runId)),
+    text(3, 'bench'),
+    varint(4, finishEventId),
+    text(5, requestId),
   ]);
 }
 
@@ -132,6 +158,16 @@ export function timerCommand(milliseconds: number): Uint8Array {
   return message(2, varint(1, startTimerCommand), message(3, text(1, '1'), duration(2, milliseconds)));
 }
 
+export function markerCommand(): Uint8Array {
+  const details = message(2, text(1, 'data'), message(2, jsonPayload));
+  return message(2, varint(1, recordMarkerCommand), message(10, text(1, 'bench'), details));
+}
+
+/** Of a completed workflow task: the server is to make another one at once. */
+export function anotherTask(): Uint8Array {
+  return varint(6, 1);
+}
+
 export function completeCommand(): Uint8Array {
   return message(2, varint(1, completeWorkflowCommand), message(4, message(1, jsonPayload)));
 }
@@ -156,6 +192,12 @@ export function readWorkflowTask(body: Buffer): WorkflowTask | undefined {
     else fields.skip();
   }
   return token === undefined ? undefined : { token, workflowId, isFirst: previousStartedEventId === 0, body };
+}
+
+/** Of the answer to a start. */
+export function readRunId(body: Buffer): string {
+  const fields = new FieldReader(body);
+  return fields.next() === 1 ? fields.text() : '';
 }
 
 export function readActivityToken(body: Buffer): Buffer | undefined {
