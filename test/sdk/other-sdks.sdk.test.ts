@@ -49,9 +49,6 @@ const otherSdks: readonly OtherSdk[] = [
   },
 ];
 
-/** Then the file, whose asks are those of memory, is left out. */
-const asksAreBytes = process.env['PERDURE_TEST_ASKS'] === 'codecs';
-
 const present = otherSdks.filter(({ missing }) => missing === undefined);
 for (const { name, missing } of otherSdks) {
   if (missing !== undefined) skipAloud(`the scenarios with the ${name} SDK`, missing);
@@ -67,7 +64,7 @@ test('the documentation lists every scenario', () => {
 describe('other SDKs', () => {
   beforeAll(() => Promise.all(present.map((sdk) => sdk.prepare())), buildTimeoutMs);
 
-  for (const server of [...serversUnderTest(), ...(asksAreBytes ? [] : onFile())]) {
+  for (const server of [...serversUnderTest(), ...onFile()]) {
     if (server.missing === undefined) {
       describe(server.name, () => {
         scenariosOn(server);
