@@ -205,6 +205,7 @@ export function rememberTask(run: Run, task: Task): void {
     case 'closeChild':
     case 'startAction':
     case 'endAction':
+    case 'lookAtAction':
     case 'notifySchedule':
     case 'scheduleChildFirstTask':
     case 'archiveExecution':

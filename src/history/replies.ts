@@ -1,4 +1,5 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
+import type { PutAsideDescription } from './execution/put-aside-description.ts';
 import type { ActivityOptions, ActivityPause } from './activity/activity-operations.ts';
 import type { RunKey } from './commands.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
@@ -226,9 +227,6 @@ export type CallbackDescription = {
   /** Whose end it waits for; '': the run's. */
   readonly updateId: string;
 };
-
-/** What failed, why, and since when the run's timers and tasks wait. */
-export type PutAsideDescription = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
 
 export type Description = {
   readonly kind: 'description';

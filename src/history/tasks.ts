@@ -70,6 +70,8 @@ export type TransferTask =
   | (OutboxOf<'startAction'> & { readonly startId: number; readonly target: RunKey })
   /** The workflow of an earlier action makes way. `target`: the first run of its chain. */
   | (OutboxOf<'endAction'> & { readonly startId: number; readonly target: RunKey; readonly terminates: boolean })
+  /** Does the workflow of an earlier action, which holds up others, still run? `target`: likewise. */
+  | (OutboxOf<'lookAtAction'> & { readonly startId: number; readonly target: RunKey })
   /** This run, which a schedule has started, closed for good: tell the schedule. */
   | (OutboxOf<'notifySchedule'> & { readonly schedule: RunKey; readonly startId: number })
   /** A completion callback of a closed run: one attempt to call it. `stamp`: which attempt; `destination`: whom it calls, `https://host:port`. */
@@ -189,6 +191,7 @@ function isOfLaterRun(task: Task): boolean {
   switch (task.kind) {
     case 'startAction':
     case 'endAction':
+    case 'lookAtAction':
     case 'notifySchedule':
     case 'scheduleWake':
     case 'batchStep':

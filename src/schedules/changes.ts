@@ -67,12 +67,12 @@ export function actionStarted(progress: ScheduleProgress, workflow: RunningWorkf
   const action = progress.starting.find(({ startId }) => startId === workflow.startId);
   if (action === undefined) return undefined;
   const result = { ...workflow, scheduleTimeMs: action.actualTimeMs, actualTimeMs: nowMs, status: runningStatus };
-  return {
+  const begun = {
     ...withoutStarting(progress, action.startId),
     actionCount: progress.actionCount + 1,
     recentActions: newest([...progress.recentActions, result]),
-    running: action.tracked ? [...progress.running, workflow] : progress.running,
   };
+  return action.tracked ? { ...begun, running: [...progress.running, workflow], runningSeenMs: nowMs } : begun;
 }
 
 /** In the order in which they became due: those that begin together are heard of in any. */
@@ -89,16 +89,24 @@ export function actionFailed(progress: ScheduleProgress, startId: number): Sched
 }
 
 /**
- * Its start is given up for now, and may be tried again by whoever looks after dead letters: the next ones do not wait for it. undefined: it is
- * not under way, or none waited for it.
+ * Its start is given up for now, and may be tried again by whoever looks after dead letters: the next ones neither wait for it nor want for its
+ * place. Who purges the letter tells nobody, so the oldest of many are let go of. undefined: it is not under way (any more).
  */
 export function actionLeft(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
-  if (!progress.starting.some((one) => one.startId === startId && one.tracked)) return undefined;
-  return { ...progress, starting: progress.starting.map((one) => (one.startId === startId ? { ...one, tracked: false } : one)) };
+  if (!progress.starting.some((one) => one.startId === startId && !one.left)) return undefined;
+  const starting = progress.starting.map((one) => (one.startId === startId ? { ...one, tracked: false, left: true } : one));
+  const kept = starting.filter(({ left }) => left).slice(-scheduleLimits.leftMax);
+  return { ...progress, starting: starting.filter((one) => !one.left || kept.includes(one)) };
 }
 
 function withoutStarting(progress: ScheduleProgress, startId: number): ScheduleProgress {
   return { ...progress, starting: progress.starting.filter((one) => one.startId !== startId) };
+}
+
+/** Its workflow is found nowhere: how it ended nobody knows. undefined: nobody waits for it. */
+export function actionGone(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
+  const running = progress.running.filter((one) => one.startId !== startId);
+  return running.length === progress.running.length ? undefined : { ...progress, running };
 }
 
 export type ClosedAction = {

@@ -60,6 +60,8 @@ export type StartingAction = {
   readonly manual: boolean;
   /** The next ones wait for its end. */
   readonly tracked: boolean;
+  /** Its start is a dead letter, or was: nobody tells whether it was purged. It is kept so that the letter, merged, can do its work. */
+  readonly left: boolean;
 };
 
 /** A workflow for whose end the next ones wait. `runId`: of the first run of its chain. */
@@ -100,6 +102,8 @@ export type ScheduleProgress = {
   readonly backfills: readonly Backfill[];
   readonly starting: readonly StartingAction[];
   readonly running: readonly RunningWorkflow[];
+  /** When the schedule last asked, or was told, whether the one that runs does. */
+  readonly runningSeenMs: number;
   /** The last of them, oldest first. */
   readonly recentActions: readonly RecentAction[];
   /** Of the last changes, oldest first: who asks again has been heard. */
@@ -125,6 +129,7 @@ export function newProgress(state: ScheduleStateFields, nowMs: number): Schedule
     backfills: [],
     starting: [],
     running: [],
+    runningSeenMs: 0,
     recentActions: [],
     requestIds: [],
   };
@@ -150,6 +155,10 @@ export const scheduleLimits = {
   backfillPauseMs: 1_000,
   /** Of starts that are under way and wait for no other. */
   startingMax: 1_000,
+  /** Of starts that have become dead letters, the newest: what is merged of older ones does nothing. */
+  leftMax: 100,
+  /** Others wait for a workflow of which nothing was heard so long: the news of its end may be a dead letter, or lost with one. */
+  lookAfterMs: 600_000,
   /** Whose next time is not found is looked at again after that: another release of the server, or of its time zones, may find it. */
   searchAgainMs: 24 * 3_600_000,
   /** A schedule that has nothing left to do is kept so long. */

@@ -24,6 +24,8 @@ export type ScheduleStep = {
   /** Workflows that make way for a start that waits. */
   readonly cancels: readonly RunningWorkflow[];
   readonly terminates: readonly RunningWorkflow[];
+  /** Workflows that hold up others, and of which nothing was heard for long: do they still run? */
+  readonly looks: readonly RunningWorkflow[];
   /** The next step by itself; undefined: none, whatever the time. */
   readonly wakeTimeMs: number | undefined;
   /** It has nothing left to do, and goes then; undefined: it has. */
@@ -35,10 +37,11 @@ export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs
   const turn = new SearchSteps(turnStepsMax);
   const scheduled = takeDueTimes(draft, plan, nowMs, turn);
   takeBackfills(draft, plan, turn);
-  const { starts, cancels, terminates } = processBuffer(draft, plan);
+  const { holdsUp, ...actions } = processBuffer(draft, plan);
+  const looks = holdsUp ? takeLook(draft, nowMs) : none;
   const { progress } = draft;
-  const wakeTimeMs = earliest(scheduled, backfillTime(progress, plan, nowMs, turn));
-  return { progress, starts, cancels, terminates, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
+  const wakeTimeMs = earliest(earliest(scheduled, backfillTime(progress, plan, nowMs, turn)), lookTime(progress));
+  return { progress, ...actions, looks, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
 }
 
 /**
@@ -63,6 +66,7 @@ export function stepAround(
     starts: [...first.starts, ...second.starts],
     cancels: union(first.cancels, second.cancels),
     terminates: union(first.terminates, second.terminates),
+    looks: union(first.looks, second.looks),
   };
 }
 
@@ -171,16 +175,19 @@ function startAt({ nominalMs, nextMs }: ScheduledTime, policy: number, manual: b
   return { nominalTimeMs: nominalMs, actualTimeMs: nextMs, overlapPolicy: policy, manual };
 }
 
-type Actions = Pick<ScheduleStep, 'starts' | 'cancels' | 'terminates'>;
+/** `holdsUp`: one that runs, or begins, lets others wait, or has let them be skipped. */
+type Actions = Pick<ScheduleStep, 'starts' | 'cancels' | 'terminates'> & { readonly holdsUp: boolean };
 
 /** Starts that a limit or a pause does not allow make room for the next. */
 function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
   const starts: StartingAction[] = [];
   let waiting = draft.buffered;
+  let holdsUp = false;
   for (;;) {
     const { running, starting } = draft.progress;
     const isRunning = running.length > 0 || starting.some(({ tracked }) => tracked);
     const decision = decideOverlap(waiting, isRunning, policies.overlapPolicy);
+    holdsUp ||= decision.buffered.length > 0 || decision.skipped > 0;
     draft.change({ buffered: decision.buffered, overlapSkipped: draft.progress.overlapSkipped + decision.skipped });
     let refused = false;
     for (const start of decision.overlapping) refused = !take(draft, start, false, starts) || refused;
@@ -190,7 +197,8 @@ function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
       continue;
     }
     const { cancelsRunning, terminatesRunning } = decision;
-    return { starts, cancels: cancelsRunning && !terminatesRunning ? running : none, terminates: terminatesRunning ? running : none };
+    const cancels = cancelsRunning && !terminatesRunning ? running : none;
+    return { starts, cancels, terminates: terminatesRunning ? running : none, holdsUp };
   }
 }
 
@@ -199,7 +207,7 @@ const none: readonly RunningWorkflow[] = [];
 /** False: it does not start, and is forgotten. */
 function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: StartingAction[]): boolean {
   const { progress } = draft;
-  if (progress.starting.length >= scheduleLimits.startingMax) {
+  if (progress.starting.length >= scheduleLimits.startingMax && underWay(progress) >= scheduleLimits.startingMax) {
     draft.change({ bufferDropped: progress.bufferDropped + 1 });
     return false;
   }
@@ -210,10 +218,27 @@ function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: 
   }
   const startId = progress.lastStartId + 1;
   const { nominalTimeMs, actualTimeMs, manual } = start;
-  const action: StartingAction = { startId, nominalTimeMs, actualTimeMs, manual, tracked };
+  const action: StartingAction = { startId, nominalTimeMs, actualTimeMs, manual, tracked, left: false };
   draft.change({ lastStartId: startId, starting: [...progress.starting, action] });
   starts.push(action);
   return true;
+}
+
+function underWay({ starting }: ScheduleProgress): number {
+  return starting.reduce((count, { left }) => (left ? count : count + 1), 0);
+}
+
+/** Once in a while: whoever runs for a day tells by itself when it ends. */
+function takeLook(draft: StepDraft, nowMs: number): readonly RunningWorkflow[] {
+  const { running, runningSeenMs } = draft.progress;
+  if (running.length === 0 || nowMs < runningSeenMs + scheduleLimits.lookAfterMs) return none;
+  draft.change({ runningSeenMs: nowMs });
+  return running;
+}
+
+/** What is skipped is looked at when the next one is due; for what waits, nothing else may ever be. */
+function lookTime({ buffered, running, runningSeenMs }: ScheduleProgress): number | undefined {
+  return buffered.length > 0 && running.length > 0 ? runningSeenMs + scheduleLimits.lookAfterMs : undefined;
 }
 
 /** Of a backfill that waits for nothing but its turn. */
@@ -238,8 +263,8 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
 
 /** As in Temporal: a week after the last that has happened to it. One that is paused stays, for somebody may want it to go on. */
 function expiration(progress: ScheduleProgress, wakeTimeMs: number | undefined): number | undefined {
-  const { paused, buffered, starting, running, backfills, recentActions, createTimeMs, updateTimeMs } = progress;
-  const isIdle = buffered.length + starting.length + running.length + backfills.length === 0;
+  const { paused, buffered, running, backfills, recentActions, createTimeMs, updateTimeMs } = progress;
+  const isIdle = buffered.length + underWay(progress) + running.length + backfills.length === 0;
   if (paused || !isIdle || wakeTimeMs !== undefined) return undefined;
   return Math.max(recentActions.at(-1)?.actualTimeMs ?? 0, createTimeMs, updateTimeMs) + scheduleLimits.idleRetentionMs;
 }

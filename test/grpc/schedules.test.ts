@@ -6,6 +6,7 @@ import type { CreateSchedule } from '../../src/history/schedule/schedule-command
 import { decodeSchedule, encodeSchedule } from '../../src/wire/generated/lean/schedule.ts';
 import { ownLimits } from '../../src/wire/wire-limits.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
+import { RedrivenShard } from '../history/redrive/redriven-shard.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
 import { firstDetail } from './details.ts';
 import { type Bench, openBench } from './frontend-bench.ts';
@@ -50,6 +51,23 @@ function token(value: number): readonly number[] {
 }
 
 describe('what is shown of a schedule', () => {
+  test('that a start of it has become a dead letter, and that its shard cannot go on with it', async () => {
+    const redriven = (shard = new RedrivenShard());
+    await create({}, { memo: { fields: { own: { data: Buffer.from('1') } } } });
+    redriven.fireNextTimer();
+    const { taskId: startTaskId, key } = redriven.pendingTask('startAction');
+    redriven.madeLetter(startTaskId);
+    const { taskId } = redriven.nextTimer()!;
+    redriven.expectDone({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId, reason: 'planted' });
+    const { memo } = (await call('DescribeSchedule', {})) as { memo: { fields: Record<string, { data: number[] }> } };
+    const told = Object.fromEntries(Object.entries(memo.fields).map(([name, { data }]) => [name, Buffer.from(data).toString()]));
+    expect(told).toEqual({
+      own: '1',
+      PerdureLeftStarts: expect.stringMatching(/dead letters of the queue transfer \(2023-11-14T23:00:00Z\): merged/),
+      PerdurePutAside: expect.stringMatching(/fireTimer cannot be decided \(planted\).*an update or a patch has them tried again/),
+    });
+  });
+
   test('its spec in the form that all forms have, its policies with their defaults, and when it acts next', async () => {
     expect(await create({ spec: { cronString: ['0 12 * * MON-FRI'], timezoneName: 'Europe/London' } })).toEqual({
       conflictToken: token(1),

@@ -15,7 +15,7 @@ import { isTimer, type Task } from '../../src/history/tasks.ts';
 import { type batchTasks, laterTasks, type scheduleTasks } from '../topics/codec/full-state.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { overlapPolicy } from '../../src/schedules/schedule.ts';
+import { overlapPolicy, scheduleLimits } from '../../src/schedules/schedule.ts';
 import { asideAndBack, chains, deletions, everything, everyOtherEvent, priorities, problems } from './golden-programs.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { jobKeptAs } from '../../src/batches/job-id.ts';
@@ -361,10 +361,11 @@ function updateCallbacks(): { readonly records: readonly HistoryRecord[] } {
   return { records: shard.records.filter(({ schema }) => schema === 6) };
 }
 
-test('schema 6 is still read, and means what it meant: schedules, and workflows that they have started', () => {
+test('schema 6 is still read, and means what it meant: schedules, and workflows that they have started', async () => {
   const { records, core } = schedules();
+  const written = records.map((record) => `${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
+  await expect(written).toMatchFileSnapshot('golden/history-journal-v6-schedules.hex');
   const values = recordsOf('golden/history-journal-v6-schedules');
-  expect(records.map((record) => historyCodec.encode(record).value)).toEqual(values);
   const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
   expect(facts).toEqual(expect.arrayContaining(['scheduleChanged', 'scheduledBy'] satisfies readonly Fact['kind'][]));
   const read = new HistoryCore({ wire: historyWire });
@@ -372,7 +373,7 @@ test('schema 6 is still read, and means what it meant: schedules, and workflows 
   expect(read.canonicalState()).toBe(core.canonicalState());
 });
 
-/** One workflow fails and pauses it, the next one completes, another is under way as a cancelled one and its start wait to be told. */
+/** One workflow fails and pauses it, the next one completes, another is under way as a cancelled one and its start wait to be told, and is asked for. */
 function schedules(): ShardUnderTest {
   const { bufferAll, cancelOther } = overlapPolicy;
   const shard = new ShardUnderTest();
@@ -395,6 +396,9 @@ function schedules(): ShardUnderTest {
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   shard.pumpOutbox();
   shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: cancelOther } }, 'trigger'));
+  shard.advance(scheduleLimits.lookAfterMs);
+  shard.fireDueTimers();
+  expect(shard.pendingTask('lookAtAction')).toMatchObject({ startId: 3 });
   return shard;
 }
 

@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ScheduleProgress } from '../../src/schedules/schedule.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
+import { overlapPolicy } from '../../src/schedules/schedule.ts';
 import { active, aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
-import { namespaceId } from './shard-under-test.ts';
+import { completeWorkflow, deleteWorkflow, namespaceId } from './shard-under-test.ts';
+
+const completed = 2;
 
 const firstId = 'report-2023-11-14T22:14:00Z';
 const secondId = 'report-2023-11-14T22:15:00Z';
@@ -60,6 +63,58 @@ describe('a start that became a dead letter', () => {
     shard.takeOver();
     expect(progressOf(shard)).toEqual(before);
   });
+});
+
+describe('the news of an end that became a dead letter, which was purged', () => {
+  function waiting() {
+    const shard = scheduled();
+    act(shard);
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const letter = shard.madeLetter(shard.pendingTask('notifySchedule').taskId);
+    return { shard, letter };
+  }
+
+  test('hold up the next actions for no longer than the schedule waits before it asks', () => {
+    const { shard } = waiting();
+    for (let minute = 1; minute <= 10; minute++) act(shard);
+    expect(progressOf(shard)).toMatchObject({ actionCount: 1, overlapSkipped: 10, running: [], recentActions: [{ status: completed }] });
+    act(shard);
+    expect(progressOf(shard)).toMatchObject({ actionCount: 2, overlapSkipped: 10, running: [{ startId: 2 }] });
+  });
+
+  test('hold up what is buffered as long, though nothing else is due', () => {
+    const { shard } = waiting();
+    shard.ask(patchSchedule({ pause: 'no more', trigger: { timeMs: 0, overlapPolicy: overlapPolicy.bufferOne } }));
+    expect(progressOf(shard)).toMatchObject({ buffered: [{ manual: true }], running: [{ workflowId: firstId }] });
+    act(shard);
+    expect(shard.nowMs).toBe(progressOf(shard).createTimeMs + 11 * 60_000 - (progressOf(shard).createTimeMs % 60_000));
+    expect(progressOf(shard)).toMatchObject({ buffered: [], running: [{ startId: 2 }] });
+  });
+
+  test('merged after all, change nothing', () => {
+    const { shard, letter } = waiting();
+    for (let minute = 1; minute <= 11; minute++) act(shard);
+    const before = progressOf(shard);
+    shard.execute(letter);
+    shard.pumpOutbox();
+    expect(progressOf(shard)).toEqual(before);
+  });
+
+  test('of a workflow that is deleted meanwhile: it is waited for no more', () => {
+    const { shard } = waiting();
+    shard.expectDone(deleteWorkflow({ namespaceId, workflowId: firstId, runId: '' }));
+    for (let minute = 1; minute <= 11; minute++) act(shard);
+    expect(progressOf(shard)).toMatchObject({ actionCount: 2, running: [{ startId: 2 }] });
+  });
+});
+
+test('a workflow that runs for long is asked for now and then, and holds up the next actions for as long as it runs', () => {
+  const shard = scheduled();
+  act(shard);
+  for (let minute = 1; minute <= 60; minute++) act(shard);
+  expect(progressOf(shard)).toMatchObject({ actionCount: 1, overlapSkipped: 60, running: [{ workflowId: firstId }] });
+  const looks = shard.records.flatMap(({ tasks }) => tasks.filter(({ kind }) => kind === 'lookAtAction'));
+  expect(looks).toHaveLength(6);
 });
 
 describe('a wake that became a dead letter', () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   actionClosed,
   actionFailed,
+  actionLeft,
   actionStarted,
   patchProgress,
   updateProgress,
@@ -457,4 +458,32 @@ test('whatever happens, no time of the spec is acted on twice, and one workflow 
     ),
     { numRuns: 500 },
   );
+});
+
+describe('starts that became dead letters', () => {
+  function leaveAll(world: World): void {
+    for (const { startId } of world.progress.starting) world.progress = actionLeft(world.progress, startId) ?? world.progress;
+    world.step();
+  }
+
+  test('leave their places to others, however many there are; the newest of them are known', () => {
+    const world = new World(policies(overlapPolicy.allowAll));
+    for (let round = 0; round < 2; round++) {
+      world.nowMs += scheduleLimits.startingMax * minuteMs;
+      world.step();
+      leaveAll(world);
+    }
+    const { starting, bufferDropped, lastStartId } = world.progress;
+    expect([lastStartId, bufferDropped, starting.length]).toEqual([2_000, 0, scheduleLimits.leftMax]);
+    expect(starting[0]?.startId).toBe(2_000 - scheduleLimits.leftMax + 1);
+  });
+
+  test('do not keep a schedule for which nothing is left to do', () => {
+    const world = new World(policies(overlapPolicy.allowAll), never);
+    world.progress = patchProgress(world.progress, { ...nothing, trigger: { timeMs: 0, overlapPolicy: 0 } }, world.nowMs);
+    world.step();
+    expect(world.last?.expireTimeMs).toBeUndefined();
+    leaveAll(world);
+    expect(world.last?.expireTimeMs).toBe(epochMs + scheduleLimits.idleRetentionMs);
+  });
 });

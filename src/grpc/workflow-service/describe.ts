@@ -24,7 +24,7 @@ import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { activityOptions } from './activity-options.ts';
 import { withinAnswer } from './description-size.ts';
-import { withNote } from './memo-note.ts';
+import { withPutAside } from './memo-note.ts';
 
 export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -102,14 +102,8 @@ function executionInfo(found: Description): WorkflowExecutionInfo {
   };
 }
 
-/** A workflow that its shard cannot go on with says so, and why. */
 function memoOf({ memo, aside }: Description): Uint8Array | undefined {
-  if (aside === undefined) return memo;
-  const since = new Date(aside.timeMs).toISOString();
-  const text =
-    `put aside since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}). ` +
-    'Its timers and tasks wait; it can be read and terminated.';
-  return withNote(memo, 'PerdurePutAside', text);
+  return withPutAside(memo, aside, 'it can be read and terminated');
 }
 
 function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {

@@ -2,6 +2,7 @@
  * What Perdure has to say about a workflow and upstream has no field for. The memo is what every tool shows: one more entry, which no workflow
  * and no history ever sees.
  */
+import type { PutAsideDescription } from '../../history/execution/put-aside-description.ts';
 import { encodePayload, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 
 const utf8 = new TextEncoder();
@@ -16,4 +17,12 @@ export function withNote(memo: Uint8Array | undefined, name: string, text: strin
   if (memo !== undefined) joined.set(memo);
   joined.set(entry, memo?.length ?? 0);
   return joined;
+}
+
+/** What its shard cannot go on with says so, and why. `wayOut`: what can be done with it. */
+export function withPutAside(memo: Uint8Array | undefined, aside: PutAsideDescription | undefined, wayOut: string): Uint8Array | undefined {
+  if (aside === undefined) return memo;
+  const since = new Date(aside.timeMs).toISOString();
+  const why = `put aside since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}).`;
+  return withNote(memo, 'PerdurePutAside', `${why} Its timers and tasks wait; ${wayOut}.`);
 }

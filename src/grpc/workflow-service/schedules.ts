@@ -43,7 +43,8 @@ import { checkBound } from '../validation/bounds.ts';
 import { checkLength, checkMemo, type EdgeLimits } from '../validation/lengths.ts';
 import { checkedPatch, checkedSchedule, checkWorkflowIdLength } from '../validation/schedule.ts';
 import { checkSearchAttributes, withTypes, type DefinedAttributes } from '../validation/search-attributes.ts';
-import { withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
+import { withPutAside } from './memo-note.ts';
+import { withLeftStarts, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** Schedules, but for their lists (visibility.ts). */
 export function scheduleMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -141,7 +142,7 @@ async function patch(context: HandlerContext, request: PatchScheduleRequest, cal
 }
 
 async function describe(context: HandlerContext, request: DescribeScheduleRequest, call: Call): Promise<DescribeScheduleResponse> {
-  const { key, schedule, progress, memo, searchAttributes } = await described(context, request, call);
+  const { key, schedule, progress, memo, searchAttributes, aside } = await described(context, request, call);
   const namespace = await context.namespace(call, request.namespace);
   const { paused, notes, limitedActions, remainingActions } = progress;
   return {
@@ -151,7 +152,7 @@ async function describe(context: HandlerContext, request: DescribeScheduleReques
       state: { paused, notes, limitedActions, remainingActions },
     },
     info: infoOf(progress, timesOf(schedule, seedOf(key.namespaceId, request.scheduleId), progress)),
-    memo: withoutListInfo(memo),
+    memo: withPutAside(withLeftStarts(withoutListInfo(memo), progress), aside, 'an update or a patch has them tried again'),
     searchAttributes: withoutScheduleAttributes(searchAttributes),
     conflictToken: tokenOf(progress.conflictToken),
   };

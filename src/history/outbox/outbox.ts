@@ -14,7 +14,7 @@ import { cancelExternalOutbox, signalExternalOutbox } from '../external/external
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { endLetterOf, endRunLetter, noop } from '../redrive/redrive.ts';
-import { endActionOutbox, notifyScheduleOutbox, startActionOutbox } from '../schedule/schedule-outbox.ts';
+import { endActionOutbox, lookAtActionOutbox, notifyScheduleOutbox, startActionOutbox } from '../schedule/schedule-outbox.ts';
 import { isRunning } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
 import type { OutboxKind, OutboxTaskOf } from './outbox-kind.ts';
@@ -28,6 +28,7 @@ const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
   closeChild: closeChildOutbox,
   startAction: startActionOutbox,
   endAction: endActionOutbox,
+  lookAtAction: lookAtActionOutbox,
   notifySchedule: notifyScheduleOutbox,
 };
 

@@ -1,6 +1,7 @@
 /** What a shard is asked about schedules. `key`: of the run that carries the schedule; '' as its run id = the current one. */
 import type { SchedulePatch } from '../../schedules/changes.ts';
 import type { ScheduleProgress, ScheduleStateFields } from '../../schedules/schedule.ts';
+import type { PutAsideDescription } from '../execution/put-aside-description.ts';
 
 type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
@@ -70,4 +71,5 @@ export type ScheduleDescription = {
   readonly progress: ScheduleProgress;
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
+  readonly aside: PutAsideDescription | undefined;
 };

@@ -10,6 +10,7 @@
 import {
   actionClosed,
   actionFailed,
+  actionGone,
   actionLeft,
   actionStarted,
   type ClosedAction,
@@ -26,7 +27,7 @@ import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/ste
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
-import { status } from '../generated/enums.ts';
+import { retryState, status } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, isRejected, reject } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
@@ -161,6 +162,7 @@ export function describeSchedule(draft: Draft, { key }: DescribeSchedule): Histo
   if (isRejected(found)) return found;
   const { schedule, memo, searchAttributes } = found;
   return {
+    aside: draft.shard.aside.get(found.key.runId),
     kind: 'scheduleDescription',
     key: found.key,
     definition: schedule.definition,
@@ -193,6 +195,42 @@ export function finishStartAction(run: RunDraft, { startId, target }: StartActio
       : actionFailed(progress, startId),
   );
 }
+
+/** What it came to is known by its status alone: the news of it, which say more, are a dead letter, or lost with one. */
+export function finishLookAtAction(run: RunDraft, { startId, target }: LookAtActionTask, outcome: OutboxOutcome): void {
+  const { schedule, key } = run.run;
+  if (schedule === undefined) return;
+  const end = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? endOf(outcome.status) : 'unknown';
+  if (end === 'none') return;
+  if (end === 'unknown') return happen(run, (progress) => actionGone(progress, startId));
+  const { draft } = run;
+  const closed = closedAction(draft, { startId, workflowId: target.workflowId, runId: target.runId }, end);
+  const { policies } = planOf(draft.wire, key, schedule.definition);
+  happen(run, (progress) => actionClosed(progress, closed, policies, draft.nowMs));
+}
+
+/** Of the newest run of a chain. Another would go on where that has gone on, unless it was deleted. */
+function endOf(statusNow: number): CloseOutcome | 'none' | 'unknown' {
+  switch (statusNow) {
+    case status.running:
+    case status.paused:
+      return 'none';
+    case status.completed:
+      return { kind: 'completed', result: undefined };
+    case status.failed:
+      return { kind: 'failed', failure: undefined, retryState: retryState.retryPolicyNotSet };
+    case status.canceled:
+      return { kind: 'canceled', details: undefined };
+    case status.terminated:
+      return { kind: 'terminated' };
+    case status.timedOut:
+      return { kind: 'timedOut', retryState: retryState.retryPolicyNotSet };
+    default:
+      return 'unknown';
+  }
+}
+
+type LookAtActionTask = Extract<TransferTask, { readonly kind: 'lookAtAction' }>;
 
 /** A task of the schedule becomes a dead letter: the schedule goes on without it, and the letter, merged, does what is left of it. */
 export function goOnWithout(draft: Draft, task: ScheduleTask): void {
@@ -290,6 +328,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   }
   for (const workflow of step.terminates) endAction(run, workflow, true);
   for (const workflow of step.cancels) endAction(run, workflow, false);
+  for (const workflow of step.looks) lookAtAction(run, workflow);
   arm(run, before, wakeTimeMs);
 }
 
@@ -298,6 +337,13 @@ function endAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['
   const { key } = run.run;
   const target = { namespaceId: key.namespaceId, workflowId, runId };
   run.addTask({ kind: 'endAction', taskId: draft.nextTaskId(), key, version: 0, startId, target, terminates });
+}
+
+function lookAtAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['looks'][number]): void {
+  const { draft } = run;
+  const { key } = run.run;
+  const target = { namespaceId: key.namespaceId, workflowId, runId };
+  run.addTask({ kind: 'lookAtAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
 }
 
 function joined({ wire }: Draft, some: Uint8Array | undefined, more: Uint8Array): Uint8Array {

@@ -7,7 +7,7 @@ import { anyAnswer, type OutboxKind, type OutboxTaskOf, to } from '../outbox/out
 import type { HistoryWire } from '../replies.ts';
 import type { RunView } from '../state.ts';
 import type { Sender } from '../tasks.ts';
-import { finishStartAction } from './schedule-decisions.ts';
+import { finishLookAtAction, finishStartAction } from './schedule-decisions.ts';
 import { planOf } from './schedule-plan.ts';
 
 export const startActionOutbox: OutboxKind<'startAction'> = {
@@ -36,6 +36,17 @@ export const endActionOutbox: OutboxKind<'endAction'> = {
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
+};
+
+export const lookAtActionOutbox: OutboxKind<'lookAtAction'> = {
+  message: lookAtAction,
+  lastMessage: undefined,
+  outcome(reply) {
+    if (reply.kind === 'description') return { kind: 'actionSeen', firstRunId: reply.firstRunId, status: reply.status };
+    return reply.kind === 'rejected' && reply.rejection.reason === 'workflow-not-found' ? { kind: 'done' } : undefined;
+  },
+  tooLarge: undefined,
+  finish: finishLookAtAction,
 };
 
 export const notifyScheduleOutbox: OutboxKind<'notifySchedule'> = {
@@ -112,6 +123,10 @@ function endAction(run: RunView, { taskId, target, terminates }: OutboxTaskOf<'e
     requestId: `sched-${run.key.runId}-cancel-${taskId}`,
     external: undefined,
   });
+}
+
+function lookAtAction(_run: RunView, { target }: OutboxTaskOf<'lookAtAction'>): OutboxMessage {
+  return to(target, { kind: 'describeWorkflow', key: { ...target, runId: '' } });
 }
 
 function notifySchedule({ key, start }: Sender, { schedule, startId, outcome }: OutboxTaskOf<'notifySchedule'>): OutboxMessage {

@@ -68,6 +68,8 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
       const policy = task.terminates ? terminate : requestCancel;
       return { ...common, kind: transferKind.END_ACTION, eventId: task.startId, target: task.target, parentClosePolicy: policy };
     }
+    case 'lookAtAction':
+      return { ...common, kind: transferKind.LOOK_AT_ACTION, eventId: task.startId, target: task.target };
     case 'notifySchedule':
       return { ...common, kind: transferKind.NOTIFY_SCHEDULE, eventId: task.startId, target: task.schedule };
     case 'invokeCallback': {
@@ -123,6 +125,8 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
       const terminates = closePolicyOf(wire) === parentClosePolicy.terminate;
       return { ...common, kind: 'endAction', startId: eventId, target, terminates };
     }
+    case transferKind.LOOK_AT_ACTION:
+      return { ...common, kind: 'lookAtAction', startId: eventId, target };
     case transferKind.NOTIFY_SCHEDULE:
       return { ...common, kind: 'notifySchedule', startId: eventId, schedule: target };
     case transferKind.CLOSE_CHILD:

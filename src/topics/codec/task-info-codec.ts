@@ -123,6 +123,7 @@ function transferInfo(task: Exclude<PendingTransfer, SideTask>): info.TransferTa
       return { ...common, ...targetOf(task.child), scheduledEventId: task.initiatedEventId };
     case 'startAction':
     case 'endAction':
+    case 'lookAtAction':
       return { ...common, ...targetOf(task.target), scheduledEventId: task.startId };
     case 'notifySchedule':
       return { ...common, ...targetOf(task.schedule), scheduledEventId: task.startId };

@@ -139,7 +139,7 @@ const schedulePatch = record({
   pause: text,
   unpause: text,
 });
-const startingAction = record({ startId: count, nominalTimeMs: count, actualTimeMs: count, manual: flag, tracked: flag });
+const startingAction = record({ startId: count, nominalTimeMs: count, actualTimeMs: count, manual: flag, tracked: flag, left: flag });
 const scheduleProgress = record({
   createTimeMs: count,
   updateTimeMs: count,
@@ -158,6 +158,7 @@ const scheduleProgress = record({
   backfills: list(record({ fromMs: count, toMs: count, overlapPolicy: enumValue })),
   starting: list(startingAction),
   running: list(record({ startId: count, workflowId: text, runId: text })),
+  runningSeenMs: count,
   recentActions: list(
     record({ startId: count, scheduleTimeMs: count, actualTimeMs: count, workflowId: text, runId: text, status: enumValue }),
   ),
@@ -624,6 +625,7 @@ const answers: ByKind<Answer> = {
     progress: scheduleProgress,
     memo: orNone(bytes),
     searchAttributes: orNone(bytes),
+    aside: orNone(record({ failedCommand: text, reason: text, timeMs: count })),
   }),
   batchDescription: record({
     kind: fc.constant('batchDescription' as const),

@@ -187,8 +187,9 @@ export const fullSchedule: Run['schedule'] = {
     bufferDropped: 9,
     buffered: [{ nominalTimeMs: timeMs + 10, actualTimeMs: timeMs + 11, overlapPolicy: 3, manual: true }],
     backfills: [{ fromMs: -1, toMs: timeMs + 12, overlapPolicy: 6 }],
-    starting: [{ startId: 13, nominalTimeMs: timeMs + 14, actualTimeMs: timeMs + 15, manual: true, tracked: true }],
+    starting: [{ startId: 13, nominalTimeMs: timeMs + 14, actualTimeMs: timeMs + 15, manual: true, tracked: true, left: true }],
     running: [{ startId: 16, workflowId: 'running', runId: 'running-run' }],
+    runningSeenMs: timeMs + 22,
     recentActions: [
       { startId: 17, scheduleTimeMs: timeMs + 18, actualTimeMs: timeMs + 19, workflowId: 'recent', runId: 'recent-run', status: 2 },
     ],
@@ -402,6 +403,7 @@ export const scheduleTasks = [
   { kind: 'startAction', ...transfer, startId: 7, target },
   { kind: 'endAction', ...transfer, startId: 7, target, terminates: true },
   { kind: 'endAction', ...transfer, startId: 7, target, terminates: false },
+  { kind: 'lookAtAction', ...transfer, startId: 7, target },
   { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'completed', result: bytes('result') } },
   { kind: 'notifySchedule', ...transfer, schedule: target, startId: 7, outcome: { kind: 'terminated' }, sender },
 ] as const satisfies readonly PendingTask[];

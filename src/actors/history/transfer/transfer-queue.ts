@@ -238,6 +238,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'closeChild':
       case 'startAction':
       case 'endAction':
+      case 'lookAtAction':
       case 'notifySchedule':
         return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
       case 'invokeCallback':
