@@ -313,6 +313,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           memory: memoryReport,
           shards: shards.map((shard) => shard.report()),
           matching: hosts.map((host) => host.report()),
+          purges: namespacePurge.report(),
         }),
       },
     });

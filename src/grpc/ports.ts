@@ -6,6 +6,7 @@ import type { RunKey } from '../history/commands.ts';
 import type { TaskCategory } from '../history/hand-over/task-types.ts';
 import type { ArchivalPort } from '../actors/archiver.ts';
 import type { RebuildAnswer, ShardReport } from '../actors/history/shard-report.ts';
+import type { PurgeReport } from '../actors/cluster/namespace-purge.ts';
 import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
@@ -117,6 +118,8 @@ export type StateReport = {
   readonly memory: MemoryReport;
   readonly shards: readonly ShardReport[];
   readonly matching: readonly MatchingReport[];
+  /** Of deleted namespaces. */
+  readonly purges: readonly PurgeReport[];
 };
 
 /** Of the whole process. */

@@ -137,6 +137,7 @@ export class Backlog {
     }
     for (const id of record.removed) this.#remove(id);
     for (const configured of record.configured) this.configs.set(configured);
+    for (const namespaceId of record.forgotten) this.configs.forgetNamespace(namespaceId);
   }
 
   /** The row of a task that comes now cannot be read: it goes when the task ends. */

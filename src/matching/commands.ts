@@ -96,6 +96,12 @@ export type ConfigurePartition = {
 };
 
 /**
+ * A namespace is removed, and nobody asks for it any more: what this host has for it goes. Reply: Done, and all of it is committed, also what it had
+ * removed before; rejected: tasks-left.
+ */
+export type ForgetNamespace = { readonly kind: 'forgetNamespace'; readonly namespaceId: string };
+
+/**
  * A worker stops: its open polls here end empty; a sticky queue is unavailable from now on. Asked once for each queue and
  * partition that the worker names. Reply: Done.
  */
@@ -187,6 +193,7 @@ export type MatchingRequest =
   | DescribeTaskQueue
   | UpdateTaskQueueConfig
   | ConfigurePartition
+  | ForgetNamespace
   | ShutdownWorker;
 
 export type MatchingCommand<T> =

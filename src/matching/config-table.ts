@@ -22,6 +22,18 @@ export class ConfigTable {
     this.#byKey.set(key, configured);
   }
 
+  hasNamespace(namespaceId: string): boolean {
+    for (const { queue } of this.#byKey.values()) if (queue.namespaceId === namespaceId) return true;
+    return false;
+  }
+
+  /** Its share is that of the others then. */
+  forgetNamespace(namespaceId: string): void {
+    for (const [key, { queue }] of this.#byKey) if (queue.namespaceId === namespaceId) this.#byKey.delete(key);
+    this.#bytes -= this.#bytesByNamespace.get(namespaceId) ?? 0;
+    this.#bytesByNamespace.delete(namespaceId);
+  }
+
   #moreBytes(key: string, configured: ConfiguredQueue): number {
     const known = this.#byKey.get(key);
     return configBytes(configured) - (known === undefined ? 0 : configBytes(known));

@@ -71,6 +71,15 @@ export class Configs<T> {
     return true;
   }
 
+  forget(namespaceId: string, askId: number): void {
+    const { decision } = this.#parts;
+    decision.reply(askId, done);
+    if (this.#backlog.configs.hasNamespace(namespaceId)) decision.forgotten.push(namespaceId);
+    // What was folded before may not be committed yet, and this answer rests on it.
+    else decision.barrier = true;
+    decision.act({ kind: 'forgetNews', namespaceId });
+  }
+
   /** A new owner does not know who has heard. */
   tellAll(): void {
     for (const configured of this.#backlog.configs.values()) {

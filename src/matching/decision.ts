@@ -16,6 +16,7 @@ export class Decision<T> {
   /** What those take in memory. */
   spilledBytes = 0;
   configured: ConfiguredQueue[] = [];
+  forgotten: string[] = [];
   /** An answer rests on what was read here: it waits for the commits before it. */
   barrier = false;
   #effects: MatchingEffect<T>[] = [];
@@ -25,6 +26,7 @@ export class Decision<T> {
     this.spilled = [];
     this.spilledBytes = 0;
     this.configured = [];
+    this.forgotten = [];
     this.barrier = false;
     this.#effects = [];
   }
@@ -45,9 +47,9 @@ export class Decision<T> {
   /** The effects of a record wait for its commit; otherwise they go at once, for nothing here rests on this journal. */
   end(removed: readonly number[]): MatchingHandled<T> {
     const effects = this.#effects;
-    const { nowMs: timeMs, spilled, configured } = this;
-    if (spilled.length > 0 || removed.length > 0 || configured.length > 0) {
-      const record: MatchingRecord = { kind: 'backlogChanged', timeMs, spilled, removed, configured };
+    const { nowMs: timeMs, spilled, configured, forgotten } = this;
+    if (spilled.length + removed.length + configured.length + forgotten.length > 0) {
+      const record: MatchingRecord = { kind: 'backlogChanged', timeMs, spilled, removed, configured, forgotten };
       return { kind: 'commit', record, reply: undefined, effects };
     }
     return effects.length === 0 ? nothing : { kind: 'wait', barrier: this.barrier, effects };

@@ -73,6 +73,9 @@ export type CountStoredTasks = {
 /** Tell another partition of a queue whose root is here, until it has confirmed. A later one of the same partition takes its place. */
 export type TellPartition = { readonly kind: 'tellPartition'; readonly command: ConfigurePartition };
 
+/** Its namespace is removed: nobody is to hear any more what was said of its queues. */
+export type ForgetNews = { readonly kind: 'forgetNews'; readonly namespaceId: string };
+
 /** Rows that were read cannot be understood: people are told, the tasks behind them go on. */
 export type TasksUnread = { readonly kind: 'tasksUnread'; readonly unread: readonly UnreadTask[] };
 
@@ -98,4 +101,5 @@ export type MatchingEffect<T> =
   | CountStoredTasks
   | TasksUnread
   | TellPartition
+  | ForgetNews
   | ForwardTask;

@@ -55,7 +55,7 @@ import { Polls } from './polls.ts';
 import { Queries } from './queries.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { MatchingRecord } from './records.ts';
-import { tooManyQueues } from './rejections.ts';
+import { tasksLeft, tooManyQueues } from './rejections.ts';
 import { Removals } from './removals.ts';
 import type { Done, StickyUnavailable } from './replies.ts';
 import { StartAnswers } from './start-answers.ts';
@@ -276,6 +276,8 @@ export class MatchingCore<T> {
         return this.#reconfigured(command.queue, this.#configs.update(command, askId));
       case 'configurePartition':
         return this.#reconfigured(command.queue, this.#configs.hear(command, askId));
+      case 'forgetNamespace':
+        return this.#forgetNamespace(command.namespaceId, askId);
       case 'shutdownWorker':
         return this.#shutdownWorker(command, askId);
       case 'taskStartAnswered':
@@ -335,6 +337,13 @@ export class MatchingCore<T> {
   #reconfigured(partition: TaskQueuePartition, isNews: boolean): void {
     const queue = isNews ? this.#queues.find(partition) : undefined;
     if (queue !== undefined && this.#configs.apply(queue)) this.#polls.rateChanged(queue);
+  }
+
+  /** Offers and reads of its tasks may be under way: whoever removes it polls them away first. */
+  #forgetNamespace(namespaceId: string, askId: number): void {
+    const left = this.storedQueues((id) => id === namespaceId).reduce((sum, { stored }) => sum + stored, 0);
+    if (left > 0) this.#decision.reply(askId, tasksLeft(left));
+    else this.#configs.forget(namespaceId, askId);
   }
 
   #storedTasksLoaded({ queue: partition, key, rows }: StoredTasksLoaded): void {

@@ -24,4 +24,6 @@ export type MatchingRecord = {
   readonly removed: readonly number[];
   /** What operators have said of queues. */
   readonly configured: readonly ConfiguredQueue[];
+  /** Ids of namespaces that are removed: what was configured for their queues goes. */
+  readonly forgotten: readonly string[];
 };

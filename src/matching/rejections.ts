@@ -14,6 +14,10 @@ export function configsFull({ configBytesPerHostMax }: MatchingLimits): Matching
   return rejected('configs-full', `configurations of task queues take ${configBytesPerHostMax} bytes of a matching host, its limit`);
 }
 
+export function tasksLeft(stored: number): MatchingRejected {
+  return rejected('tasks-left', `task queues of the namespace have ${stored} stored tasks: they are to be polled empty first`);
+}
+
 export function tooManyPolls({ pollsPerQueueMax }: MatchingLimits): MatchingRejected {
   return rejected('too-many-polls', `task queue partition has ${pollsPerQueueMax} open polls, its limit`);
 }

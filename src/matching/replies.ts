@@ -11,6 +11,8 @@ export type MatchingRejection =
   | { readonly reason: 'query-not-found'; readonly message: string }
   /** INVALID_ARGUMENT */
   | { readonly reason: 'too-many-weights'; readonly message: string }
+  /** Of a namespace that was to be forgotten. */
+  | { readonly reason: 'tasks-left'; readonly message: string }
   /** RESOURCE_EXHAUSTED */
   | {
       readonly reason: 'configs-full' | 'too-many-polls' | 'too-many-queries' | 'backlog-full' | 'too-many-queues';
@@ -121,5 +123,6 @@ export type MatchingReplyTo<T> = {
   readonly describeTaskQueue: TaskQueueDescription;
   readonly updateTaskQueueConfig: TaskQueueConfigured;
   readonly configurePartition: Done;
+  readonly forgetNamespace: Done;
   readonly shutdownWorker: Done;
 };

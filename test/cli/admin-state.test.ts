@@ -126,6 +126,29 @@ test('a database that is away is said once for all partitions that wait for it',
   await new Promise((resolve) => server.close(resolve));
 });
 
+test('deleted namespaces: how far they are, and what is in the way', async () => {
+  const of = { executions: 12, nextStepTimeMs: 1_700_000_000_000 };
+  const trouble = 'task queues of namespace b have tasks left';
+  const purges = [
+    { namespaceId: 'a', namespace: 'orders-deleted-a', state: 'grace', ...of },
+    { namespaceId: 'b', namespace: 'orders-deleted-b', state: 'purging', ...of, trouble },
+    { namespaceId: 'c', namespace: 'orders-deleted-c', state: 'purged', ...of },
+  ];
+  const page = { status: 'SERVING', shards: [], purges };
+  const server = createServer((_, response) => response.end(JSON.stringify(page))).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { readonly port: number };
+  const { out } = await state(`127.0.0.1:${port}`);
+  expect(out.replaceAll(/ +/g, ' ').split('\n\n').slice(-2)).toEqual([
+    'DELETED NAMESPACE ID STATE EXECUTIONS DELETED NEXT STEP\n' +
+      'orders-deleted-a a is kept 12 2023-11-14T22:13:20.000Z\n' +
+      'orders-deleted-b b is purged 12 -\n' +
+      'orders-deleted-c c is empty 12 2023-11-14T22:13:20.000Z',
+    `namespace orders-deleted-b is not purged: ${trouble}\n`,
+  ]);
+  await new Promise((resolve) => server.close(resolve));
+});
+
 test('nobody there, somebody else, and no address', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
   expect(await state(nobody)).toMatchObject({ code: 4, out: '', err: expect.stringContaining(`no server answers at ${nobody}`) });

@@ -146,13 +146,13 @@ test('what a database does not take stands in GET /health, which stays 200; GET 
   const shards = [20, 40].map((seconds, index) => ({ shard: index + 1, ...partition(seconds), executions: { hot: 1, cold: 0 } }));
   const matching = [undefined, 30].map((seconds, index) => ({ partition: index, ...partition(seconds), storedTasks: 5 }));
   const memory = { stateBytes: 2 ** 30, limits: { hotStateBytesMax: 5, historyCacheBytesMax: 6, unwrittenStateBytesMax: 7 } };
-  const { address } = await bench({ state: () => ({ memory, shards, matching }) });
+  const { address } = await bench({ state: () => ({ memory, shards, matching, purges: [] }) });
   const answer = await fetch(`http://${address}/health`);
   const longest = { shard: 2, reason, seconds: 40, unwrittenBytes: 500 };
   const checkpointsWaiting = { shards: 2, matchingPartitions: 1, longest };
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', checkpointsWaiting }]);
   const page = await fetch(`http://${address}/health/state`);
-  expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', memory, shards, matching }]);
+  expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', memory, shards, matching, purges: [] }]);
 });
 
 test('what an operator wants done is done for a POST with his header alone, which no page of a browser can send', async () => {

@@ -425,7 +425,7 @@ describe('DescribeTaskQueue', () => {
   test('puts the partitions together', async () => {
     const two = await openBench({ taskQueuePartitions: 2 });
     two.stub.answers.matching = (asked) => {
-      const first = asked.queue.partition === 0;
+      const first = 'queue' in asked && asked.queue.partition === 0;
       const pollers = first
         ? [{ identity: 'a', lastAccessTimeMs: 1_000, ratePerSecond: undefined }]
         : [

@@ -105,7 +105,7 @@ export class StubServer {
         persistenceStore: 'embedded',
         visibilityStore: 'memory',
       },
-      state: () => ({ memory: { stateBytes: 0, limits: { historyCacheBytesMax: 0 } }, shards: [], matching: [] }),
+      state: () => ({ memory: { stateBytes: 0, limits: { historyCacheBytesMax: 0 } }, shards: [], matching: [], purges: [] }),
       rebuildList: async () => [],
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,

@@ -161,6 +161,45 @@ test('a full host takes what makes a configuration smaller, and of each namespac
   expect(host.replies.get(host.ask(update(at('other', 0))))?.kind).toBe('taskQueueConfigured');
 });
 
+// ── A removed namespace ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('of a removed namespace nothing stays, also for a new owner, and its share is that of the others', () => {
+  host = new Host({ configBytesPerHostMax: 3_000 });
+  const at = (namespaceId: string, nth: number) => ({
+    queue: { ...activities, namespaceId, name: `q${nth}` },
+    ...rate(1, 'r'.repeat(200)),
+  });
+  const taken = (namespaceId: string, ...nths: readonly number[]) =>
+    nths.map((nth) => host.replies.get(host.ask(update(at(namespaceId, nth))))?.kind);
+  expect(taken('removed', 0, 1)).toEqual(['taskQueueConfigured', 'taskQueueConfigured']);
+  expect(taken('ns', 0, 1, 2)).toEqual(['taskQueueConfigured', 'rejected', 'rejected']);
+  const forget = { kind: 'forgetNamespace', namespaceId: 'removed' } as const;
+  expect(host.replies.get(host.ask(forget))).toEqual({ kind: 'done' });
+  expect(host.journal.at(-1)).toMatchObject({ configured: [], forgotten: ['removed'] });
+  expect(described(at('removed', 0).queue).config).toBeUndefined();
+  host.restart();
+  expect(described(at('removed', 0).queue).config).toBeUndefined();
+  expect(taken('ns', 1, 2)).toEqual(['taskQueueConfigured', 'taskQueueConfigured']);
+  const records = host.journal.length;
+  expect(host.replies.get(host.ask(forget))).toEqual({ kind: 'done' });
+  expect(host.journal).toHaveLength(records);
+});
+
+test('that a namespace is forgotten is answered once what was removed before is committed, and never while it has stored tasks', () => {
+  const core = new MatchingCore<Started>({ firstCorrelation: 0 });
+  const forget = { kind: 'forgetNamespace', namespaceId: 'ns' } as const;
+  expect(core.handle(forget, 1_000, 1)).toMatchObject({
+    kind: 'wait',
+    barrier: true,
+    effects: [{ kind: 'reply', reply: { kind: 'done' } }, {}],
+  });
+  host.ask(add(task('a')));
+  host.ask(update(rate(1)));
+  const message = 'task queues of the namespace have 1 stored tasks: they are to be polled empty first';
+  expect(host.replies.get(host.ask(forget))).toEqual({ kind: 'rejected', rejection: { reason: 'tasks-left', message } });
+  expect(described().config).toBeDefined();
+});
+
 // ── Other partitions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function tellsOf(

@@ -110,7 +110,7 @@ describe('the journal', () => {
     host.ask(poll('p1'));
     host.answerStart(host.takeStarts()[0]!);
     host.advanceTo(1_000 + limits.removalsFlushMs);
-    expect(host.journal[1]).toEqual({ kind: 'backlogChanged', timeMs: 2_000, spilled: [], removed: [1], configured: [] });
+    expect(host.journal[1]).toEqual({ kind: 'backlogChanged', timeMs: 2_000, spilled: [], removed: [1], configured: [], forgotten: [] });
     host.ask({ kind: 'flushRemovals' });
     expect(host.journal).toHaveLength(2);
   });

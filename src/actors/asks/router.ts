@@ -132,6 +132,7 @@ const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {
   describeTaskQueue: { taskQueueDescription: true },
   updateTaskQueueConfig: { taskQueueConfigured: true },
   configurePartition: { done: true },
+  forgetNamespace: { done: true },
   shutdownWorker: { done: true },
 };
 

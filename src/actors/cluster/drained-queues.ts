@@ -53,6 +53,24 @@ export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[
   return isDone;
 }
 
+/**
+ * What is configured for its queues goes, on each host, and what was drained is committed there: whoever takes a host over finds none of it. Answers
+ * what is in the way; undefined: nothing.
+ */
+export async function forgetNamespace(
+  namespaceId: string,
+  hosts: readonly TaskHost[],
+  { asker, clock }: Pick<DrainOptions, 'asker' | 'clock'>,
+): Promise<string | undefined> {
+  const forget = ({ partition }: TaskHost): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      asker.askMatching(partition, { kind: 'forgetNamespace', namespaceId }, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) =>
+        resolve(answer.kind === 'done' ? undefined : answer.kind === 'rejected' ? answer.rejection.message : answer.message),
+      );
+    });
+  return (await Promise.all(hosts.map(forget))).find((problem) => problem !== undefined);
+}
+
 /** False: tasks are left. */
 async function drainQueue(host: TaskHost, queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
   let stored = storedIn(host, queue);

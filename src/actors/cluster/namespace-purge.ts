@@ -4,11 +4,12 @@
  *     namespaceDeleted ─▶ grace ─▶ a pass: all runs of all shards that are theirs ─▶ deleteWorkflow, at a rate
  *                                    ▲ again, until there is nothing of it                     │ nothing found
  *                                    └─────────────────────────────────────────────────────────┤
- *           namespaceRemoved ◀─ delay ◀─ namespacePurged ◀─ stored tasks are polled, and are obsolete
+ *           namespaceRemoved ◀─ delay ◀─ namespacePurged ◀─ stored tasks are polled, and are obsolete ─ hosts of task queues forget it
  *
  * Where it stands is in the journal alone: what is deleted and not purged is walked again after a crash, by whoever owns the cluster's partition
  * then, and what was deleted is not found any more. A run that is open is terminated in the record that deletes it, so its parent and its
- * children in other namespaces hear of it. All deletions share one rate, and a namespace of which something cannot be deleted keeps no other.
+ * children in other namespaces hear of it. All deletions share one rate, each namespace has its share of a pass, and one of which something cannot
+ * be deleted keeps no other. What is deleted meanwhile is of the next pass.
  */
 import { backOffMs } from '../../kernel/back-off.ts';
 import { type NamespaceDeletion, nextStepMs } from '../../cluster/deletions.ts';
@@ -21,7 +22,7 @@ import { BatchPace } from '../batch-pace.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../ports.ts';
-import { type DrainOptions, drainQueues, type TaskHost } from './drained-queues.ts';
+import { type DrainOptions, drainQueues, forgetNamespace, type TaskHost } from './drained-queues.ts';
 
 export type IsWanted = (namespaceId: string) => boolean;
 
@@ -44,6 +45,8 @@ export type NamespacePurgeOptions = {
   readonly newId: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** PASS_MS_MAX, unless a test has less time. */
+  readonly passMsMax?: number;
 };
 
 const ANSWER_TIMEOUT_MS = 30_000;
@@ -54,6 +57,11 @@ const TELL_INTERVAL_MS = 10_000;
 const LOOK_MS_MAX = 3_600_000;
 /** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about a minute. */
 const QUIET_TRIES = 11;
+/** What is found of a namespace takes no longer, or is of the next pass: others that are deleted meanwhile are in that too. */
+const PASS_MS_MAX = 60_000;
+/** Likewise, of its stored tasks. */
+const DRAIN_MS_MAX = 60_000;
+const ENDS_AT_A_TIME = 8;
 
 /** What has become of the runs of one pass, by namespace. */
 class Pass {
@@ -61,7 +69,36 @@ class Pass {
   /** Something of it was there. */
   readonly found = new Set<string>();
   failure: string | undefined = undefined;
+  readonly #share: number;
+  readonly #taken = new Map<string, number>();
+
+  /** `share`: so many runs of each. */
+  constructor(share: number) {
+    this.#share = share;
+  }
+
+  /** False: it is of the next pass. */
+  take(namespaceId: string): boolean {
+    const taken = this.#taken.get(namespaceId) ?? 0;
+    if (taken < this.#share) this.#taken.set(namespaceId, taken + 1);
+    else this.found.add(namespaceId);
+    return taken < this.#share;
+  }
 }
+
+/** How the removal of a deleted namespace is. */
+export type PurgeReport = {
+  readonly namespaceId: string;
+  /** As it is called since it was deleted. */
+  readonly namespace: string;
+  /** Purged: its entry stays for a while. */
+  readonly state: 'grace' | 'purging' | 'purged';
+  /** Deleted by this process. */
+  readonly executions: number;
+  /** When the next begins. */
+  readonly nextStepTimeMs: number;
+  readonly trouble?: string;
+};
 
 export class NamespacePurge {
   readonly #options: NamespacePurgeOptions;
@@ -69,8 +106,12 @@ export class NamespacePurge {
   readonly #progress: NowAndThen;
   /** Workflows, schedules and batch jobs that this process has deleted, of namespaces that are not purged yet. */
   readonly #deleted = new Map<string, number>();
+  /** Why it is not purged, or not removed, since it was tried last. */
+  readonly #troubles = new Map<string, string>();
   #timer: Timer | undefined;
   #isRunning = false;
+  /** There was something new while it ran. */
+  #isAsked = false;
   #isClosed = false;
   /** One after the other. */
   #failures = 0;
@@ -84,6 +125,7 @@ export class NamespacePurge {
 
   /** Namespaces may have been deleted. */
   look(): void {
+    this.#isAsked = this.#isRunning;
     if (this.#isRunning || this.#isClosed) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -112,26 +154,27 @@ export class NamespacePurge {
     if (this.#isClosed) return;
     this.#failures = isDone ? 0 : this.#failures + 1;
     this.#tellWaiting();
-    if (isDone) this.look();
+    if (isDone || this.#isAsked) this.look();
     else this.#lookIn(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX));
   }
 
   /** False: something is left, and is tried again after a pause. */
   async #round(): Promise<boolean> {
-    const { cluster, clock } = this.#options;
-    const nowMs = clock.wallMs();
-    const due = [...cluster.view.deletions.values()].filter((deletion) => nextStepMs(deletion) <= nowMs);
-    let isDone = true;
-    for (const { id, purgedAtMs } of due) if (purgedAtMs !== undefined) isDone = (await this.#end(id)) && isDone;
-    let left = new Set(due.filter(isToPurge).map(({ id }) => id));
-    while (left.size > 0 && !this.#isClosed) {
+    const tried = new Set<string>();
+    const purgedBefore = this.#due().filter((deletion) => !isToPurge(deletion));
+    let isDone = await this.#each(
+      purgedBefore.map(({ id }) => id),
+      (id) => this.#forgottenAt(id),
+    );
+    for (let left = this.#left(tried); left.size > 0 && !this.#isClosed; left = this.#left(tried)) {
       const pass = await this.#walk(left);
       // It has left some out.
       if (this.#isClosed) return false;
-      for (const id of left) if (!pass.found.has(id)) isDone = (await this.#purged(id)) && isDone;
-      left = pass.found;
+      const empty = [...left].filter((id) => !pass.found.has(id));
+      for (const id of empty) tried.add(id);
+      isDone = (await this.#each(empty, (id) => this.#purged(id))) && isDone;
       // Nothing but failures: another pass would find the same.
-      if (left.size > 0 && pass.deleted === 0) {
+      if (pass.found.size > 0 && pass.deleted === 0) {
         this.#lastFailure = pass.failure ?? '';
         return false;
       }
@@ -139,16 +182,41 @@ export class NamespacePurge {
     return isDone;
   }
 
+  #due(): readonly NamespaceDeletion[] {
+    const { cluster, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    return [...cluster.view.deletions.values()].filter((deletion) => nextStepMs(deletion) <= nowMs);
+  }
+
+  /** Those that a pass goes through: what has become due since the last one is among them. */
+  #left(tried: ReadonlySet<string>): ReadonlySet<string> {
+    return new Set(this.#due().flatMap((deletion) => (isToPurge(deletion) && !tried.has(deletion.id) ? [deletion.id] : [])));
+  }
+
+  /** A few at a time. False: one is not done. */
+  async #each(ids: readonly string[], act: (id: string) => Promise<boolean>): Promise<boolean> {
+    let isDone = true;
+    const rest = ids.values();
+    const acts = async (): Promise<void> => {
+      for (const id of rest) isDone = (await act(id)) && isDone;
+    };
+    await Promise.all(Array.from({ length: Math.min(ENDS_AT_A_TIME, ids.length) }, acts));
+    return isDone;
+  }
+
   async #walk(left: ReadonlySet<string>): Promise<Pass> {
-    const pass = new Pass();
-    const { perSecondOfEach, concurrencyMax } = this.#options.settings();
-    const pace = new BatchPace(this.#options.clock, perSecondOfEach * concurrencyMax);
+    const { settings, passMsMax = PASS_MS_MAX } = this.#options;
+    const { perSecondOfEach, concurrencyMax } = settings();
+    const perSecond = perSecondOfEach * concurrencyMax;
+    const pass = new Pass(Math.max(1, Math.floor((perSecond * passMsMax) / 1_000 / left.size)));
+    const pace = new BatchPace(this.#options.clock, perSecond);
     for (const { shard, runsOf } of this.#options.shards) {
       for await (const keys of runsOf((id) => left.has(id))) {
         const rest = keys.values();
         const deletes = async (): Promise<void> => {
           for (const key of rest) {
             if (this.#isClosed) return;
+            if (!pass.take(key.namespaceId)) continue;
             await pace.turn();
             await this.#delete(shard, key, pass);
           }
@@ -171,21 +239,38 @@ export class NamespacePurge {
     if (answer.kind === 'done') {
       pass.deleted += 1;
       this.#deleted.set(key.namespaceId, (this.#deleted.get(key.namespaceId) ?? 0) + 1);
-    } else pass.failure = isAskFailure(answer) ? `${answer.kind}: ${answer.message}` : answer.rejection.reason;
+    } else {
+      pass.failure = isAskFailure(answer) ? `${answer.kind}: ${answer.message}` : answer.rejection.reason;
+      this.#troubles.set(key.namespaceId, `workflow ${key.workflowId} of shard ${shard} is not deleted: ${pass.failure}`);
+    }
   }
 
   /** No shard has anything of it. False: some task queue has, or it is not recorded. */
   async #purged(id: string): Promise<boolean> {
-    const { hosts, cluster, logger } = this.#options;
-    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed }))) {
-      this.#lastFailure = `task queues of namespace ${id} have tasks left`;
-      return false;
+    const { hosts, cluster, clock, logger } = this.#options;
+    this.#troubles.delete(id);
+    const untilMs = clock.monoMs() + DRAIN_MS_MAX;
+    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed || clock.monoMs() >= untilMs }))) {
+      return this.#waits(id, `task queues of namespace ${id} have tasks left`);
     }
     const namespace = cluster.view.namespaceById(id)?.name ?? '';
-    if (!(await this.#end(id))) return false;
+    if (!(await this.#forgottenAt(id))) return false;
     logger.info('a deleted namespace is purged', { namespaceId: id, namespace, executions: this.#deleted.get(id) ?? 0 });
     this.#deleted.delete(id);
     return true;
+  }
+
+  /** By all hosts of task queues, so that its next step is recorded. The second time finds what was on its way between two of them. */
+  async #forgottenAt(id: string): Promise<boolean> {
+    const problem = await forgetNamespace(id, this.#options.hosts, this.#options);
+    if (problem !== undefined) return this.#waits(id, problem);
+    return (await this.#end(id)) || this.#waits(id, 'its next step is not recorded');
+  }
+
+  #waits(id: string, trouble: string): false {
+    this.#lastFailure = trouble;
+    this.#troubles.set(id, trouble);
+    return false;
   }
 
   /** False: it is not recorded, or not yet. */
@@ -195,7 +280,27 @@ export class NamespacePurge {
     const isAnswered = await new Promise<boolean>((resolve) => {
       asker.askCluster({ kind: 'endNamespace', id }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
     });
-    return isAnswered && cluster.view.deletions.get(id) !== before;
+    const isRecorded = isAnswered && cluster.view.deletions.get(id) !== before;
+    if (isRecorded) this.#troubles.delete(id);
+    return isRecorded;
+  }
+
+  /** Of those that are not removed yet. */
+  report(): readonly PurgeReport[] {
+    const { cluster, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    return [...cluster.view.deletions.values()].map((deletion) => {
+      const { id } = deletion;
+      const trouble = this.#troubles.get(id);
+      return {
+        namespaceId: id,
+        namespace: cluster.view.namespaceById(id)?.name ?? '',
+        state: !isToPurge(deletion) ? 'purged' : nextStepMs(deletion) > nowMs ? 'grace' : 'purging',
+        executions: this.#deleted.get(id) ?? 0,
+        nextStepTimeMs: nextStepMs(deletion),
+        ...(trouble === undefined ? {} : { trouble }),
+      };
+    });
   }
 
   #tellProgress(left: ReadonlySet<string>): void {

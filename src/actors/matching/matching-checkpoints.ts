@@ -22,8 +22,8 @@ export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire
 const TOLD_MAX = 10;
 
 /** Of what a record brings to a checkpoint, roughly. */
-export function recordBytes({ spilled, removed, configured }: MatchingRecord): number {
-  const others = removed.length * REMOVAL_BYTES + configured.reduce((bytes, config) => bytes + configBytes(config), 0);
+export function recordBytes({ spilled, removed, configured, forgotten }: MatchingRecord): number {
+  const others = (removed.length + forgotten.length) * REMOVAL_BYTES + configured.reduce((bytes, config) => bytes + configBytes(config), 0);
   return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), others);
 }
 

@@ -15,7 +15,7 @@ import type { Handled } from '../../kernel/handled.ts';
 import type { RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
-import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../../matching/commands.ts';
+import type { ForwardedPollOutcome, MatchingCommand, StartOutcome } from '../../matching/commands.ts';
 import type {
   Broken,
   CountStoredTasks,
@@ -29,7 +29,7 @@ import type {
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { MatchingReply } from '../../matching/replies.ts';
-import { matchingPartitionOf } from '../../matching/task-queue.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure, NOBODY, internalError } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
@@ -139,6 +139,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
         return this.#forwardTask(effect);
       case 'tellPartition':
         return this.#partitionNews.tell(effect.command);
+      case 'forgetNews':
+        return this.#partitionNews.forget(effect.namespaceId);
       case 'loadStoredTasks':
         return void this.#loadStoredTasks(effect);
       case 'countStoredTasks':
@@ -287,8 +289,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     });
   }
 
-  #hostOf(command: MatchingRequest): number {
-    return matchingPartitionOf(command.queue, this.#options.matchingPartitions);
+  #hostOf({ queue }: { readonly queue: TaskQueuePartition }): number {
+    return matchingPartitionOf(queue, this.#options.matchingPartitions);
   }
 
   #deadlineIn(ms: number): number {

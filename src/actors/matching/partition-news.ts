@@ -42,6 +42,10 @@ export class PartitionNews {
     this.#enqueue(news);
   }
 
+  forget(namespaceId: string): void {
+    for (const [key, { command }] of this.#latest) if (command.queue.namespaceId === namespaceId) this.#latest.delete(key);
+  }
+
   #enqueue(news: News): void {
     this.#waiting.push(news);
     this.#goOn();
@@ -68,7 +72,7 @@ export class PartitionNews {
 
   #again(news: News): void {
     const { tenure } = this.#options;
-    if (!tenure.active) return;
+    if (!tenure.active || this.#latest.get(news.key) !== news) return;
     tenure.after(backOffMs(++news.attempt, TELL_RETRY_MS, TELL_RETRY_MS_MAX), () => this.#enqueue(news));
   }
 }

@@ -37,6 +37,14 @@ type Shard = Partition & {
   };
 };
 type Matching = Partition & { readonly partition: number; readonly storedTasks?: number };
+type Purge = {
+  readonly namespaceId: string;
+  readonly namespace: string;
+  readonly state: string;
+  readonly executions: number;
+  readonly nextStepTimeMs: number;
+  readonly trouble?: string;
+};
 type Memory = {
   readonly stateBytes: number;
   readonly limits: {
@@ -50,6 +58,7 @@ type StatePage = {
   readonly memory?: Memory;
   readonly shards: readonly Shard[];
   readonly matching?: readonly Matching[];
+  readonly purges?: readonly Purge[];
 };
 
 export async function runState(invocation: Invocation): Promise<ExitCode> {
@@ -73,7 +82,7 @@ function parsed(text: string, address: string): StatePage {
 
 const titles = ['STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN'] as const;
 
-function rendered({ status, memory, shards, matching = [] }: StatePage): string {
+function rendered({ status, memory, shards, matching = [], purges = [] }: StatePage): string {
   const tables = [
     table(['MEMORY', 'HOT UP TO', 'HISTORIES UP TO', 'UNWRITTEN UP TO'], memoryLimits(memory)),
     table(
@@ -84,13 +93,14 @@ function rendered({ status, memory, shards, matching = [] }: StatePage): string 
       ['MATCHING', ...titles, 'TASKS'],
       matching.map((each) => [String(each.partition), ...cells(each), String(each.storedTasks ?? '-')]),
     ),
+    table(['DELETED NAMESPACE', 'ID', 'STATE', 'EXECUTIONS DELETED', 'NEXT STEP'], purges.map(purge)),
     table(['SHARD', 'LIST IS BUILT AGAIN', 'RUNS', 'UNREAD', 'ROWS REMOVED', 'TIME'], shards.flatMap(rebuilds)),
   ];
   const named = [
     ...shards.map((each) => ({ ...each, who: `shard ${each.shard}` })),
     ...matching.map((each) => ({ ...each, who: `matching partition ${each.partition}` })),
   ];
-  const notes = [...notServed(named), ...notWritten(named)];
+  const notes = [...notServed(named), ...notWritten(named), ...notPurged(purges)];
   const without = shards.length > 0 && shards.every(({ state, checkpoint }) => state === 'active' && checkpoint === undefined);
   if (without) notes.push('There is no database: state lives in memory and in the journals.');
   return [status, ...tables, notes.join('\n')].filter((part) => part !== '').join('\n\n') + '\n';
@@ -110,6 +120,10 @@ function notWritten(partitions: readonly Named[]): readonly string[] {
     const longest = Math.max(...those.map((each) => each.seconds));
     return `${who}: nothing written for ${seconds(longest)}: ${reason}`;
   });
+}
+
+function notPurged(purges: readonly Purge[]): readonly string[] {
+  return purges.flatMap(({ namespace, trouble }) => (trouble === undefined ? [] : [`namespace ${namespace} is not purged: ${trouble}`]));
 }
 
 type Trouble = { readonly who: string; readonly reason: string };
@@ -149,6 +163,13 @@ function rebuilds({ shard, executions: { hot = 0, cold = 0 } = {}, listRebuild }
   const how = trouble ?? (state === 'waits' ? 'waits for a checkpoint' : state === 'done' ? 'done' : 'goes on');
   const ofRuns = state === 'done' ? String(runs) : `${runs} of ${hot + cold}`;
   return [[String(shard), how, ofRuns, String(unreadRuns), String(removedRows), seconds(listRebuild.seconds)]];
+}
+
+const purgeStates: Readonly<Record<string, string>> = { grace: 'is kept', purging: 'is purged', purged: 'is empty' };
+
+function purge({ namespace, namespaceId, state, executions, nextStepTimeMs }: Purge): readonly string[] {
+  const next = state === 'purging' ? '-' : new Date(nextStepTimeMs).toISOString();
+  return [namespace, namespaceId, purgeStates[state] ?? state, String(executions), next];
 }
 
 function executions({ executions: { hot, hotBytes, cold } = {} }: Shard): readonly string[] {

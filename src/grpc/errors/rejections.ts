@@ -66,6 +66,8 @@ export function matchingRejection(rejection: MatchingRejection): StatusError {
       return notFound(rejection.message);
     case 'too-many-weights':
       return invalidArgument(rejection.message);
+    // No client asks for that.
+    case 'tasks-left':
     case 'configs-full':
     case 'too-many-polls':
     case 'too-many-queries':

@@ -78,6 +78,7 @@ const requestCodecs: KindCodecs<MatchingRequest> = {
       return { kind: 'configurePartition', queue: queueFromWire(queue), config };
     },
   },
+  forgetNamespace: plain(11, 'forgetNamespace', wire.writeForgetNamespace, wire.readForgetNamespace),
   shutdownWorker: {
     field: 8,
     write: (w, { queue, workerInstanceKey }) => wire.writeShutdownWorker(w, { queue: queueToWire(queue), workerInstanceKey }),
@@ -159,6 +160,7 @@ const rejectionReasons: Words<MatchingRejection['reason']> = {
   'too-many-queues': true,
   'too-many-weights': true,
   'configs-full': true,
+  'tasks-left': true,
 };
 
 const answerCodecs: KindCodecs<Answer> = {

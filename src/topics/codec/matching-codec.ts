@@ -1,6 +1,6 @@
 /**
  * Records of `<prefix>.matching` as bytes: `perdure.journal.v1.BacklogChanged`. Schema 1: without priorities. Schema 2: the first form that has some,
- * or configurations of queues, is written so, and programs that would pass over them stop at it.
+ * configurations of queues or removed namespaces, is written so, and programs that would pass over them stop at it.
  */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
@@ -23,13 +23,16 @@ const schemaMax = 2;
 export const matchingCodec = {
   encode(record: MatchingRecord): EncodedRecord {
     const first = record.spilled[0];
-    const { timeMs, removed } = record;
-    const isPlain = record.configured.length === 0 && record.spilled.every(({ task }) => task.priority === undefined);
+    const { timeMs, removed, forgotten } = record;
+    const isPlain = record.configured.length + forgotten.length === 0 && record.spilled.every(({ task }) => task.priority === undefined);
     const configured = record.configured.map(configuredToWire);
-    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed, configured });
+    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed, configured, forgotten });
     const coded = { schema: isPlain ? plainSchema : schemaMax, timeMs, value };
     const queue = first?.queue ?? record.configured[0]?.queue;
-    if (queue === undefined) return { ...coded, key: '@backlog', type: 'TasksRemoved', namespace: '', workflowId: '', runId: '' };
+    if (queue === undefined) {
+      const type = forgotten.length > 0 ? 'NamespaceForgotten' : 'TasksRemoved';
+      return { ...coded, key: '@backlog', type, namespace: forgotten[0] ?? '', workflowId: '', runId: '' };
+    }
     const { namespaceId, name } = queue;
     const key = `${namespaceId}/${name}`;
     if (first === undefined) return { ...coded, key, type: 'TaskQueueConfigured', namespace: namespaceId, workflowId: '', runId: '' };
@@ -41,13 +44,14 @@ export const matchingCodec = {
     if (recordSchema < plainSchema || recordSchema > schemaMax) {
       throw new LogError('corrupt', `matching records have schema ${plainSchema} to ${schemaMax}, found ${recordSchema}`);
     }
-    const { timeMs, spilled, removed, configured } = decodeBacklogChanged(value, ownLimits);
+    const { timeMs, spilled, removed, configured, forgotten } = decodeBacklogChanged(value, ownLimits);
     return {
       kind: 'backlogChanged',
       timeMs,
       spilled: spilled.map(spilledFromWire),
       removed,
       configured: configured.map(configuredFromWire),
+      forgotten,
     };
   },
 } satisfies RecordCodec<MatchingRecord>;

@@ -6,6 +6,7 @@ import { CLUSTER_ACTOR, Router, type ClusterAnswer } from '../../../src/actors/a
 import { DatabaseError } from '../../../src/actors/database.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import type { ClusterCommand } from '../../../src/cluster/commands.ts';
+import type { MatchingReply } from '../../../src/matching/replies.ts';
 import type { RunKey } from '../../../src/history/commands.ts';
 import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
 import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
@@ -23,6 +24,10 @@ class Bench {
   readonly asked: string[] = [];
   /** Of what is there: whether it can be deleted. */
   canDelete: (runId: string) => boolean = () => true;
+  /** What its one host of task queues answers, and how often it was to forget a namespace. */
+  hostAnswer: MatchingReply<never> = { kind: 'done' };
+  readonly forgotten: string[] = [];
+  perSecond = 100_000;
   walks = 0;
   beforeWalk: () => void = () => {};
   readonly host: ClusterHost;
@@ -47,9 +52,10 @@ class Bench {
     this.purge = new NamespacePurge({
       cluster: this.host,
       shards: [{ shard: 1, runsOf: (isWanted) => this.#runsOf(isWanted) }],
-      hosts: [],
+      hosts: [{ partition: 0, queuesOf: () => [] }],
       hostOf: () => 0,
-      settings: () => ({ perSecondOfEach: 100_000, concurrencyMax: 2 }),
+      settings: () => ({ perSecondOfEach: this.perSecond, concurrencyMax: 2 }),
+      passMsMax: 50,
       asker: this.router,
       newId: () => 'new',
       clock: systemClock,
@@ -67,6 +73,16 @@ class Bench {
         const wasThere = this.runs.delete(runId);
         const gone = { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'gone' } } as const;
         systemClock.soon(() => sink.answer(askId, wasThere ? { kind: 'done' } : gone));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    const matching = this.router.matching.sink(0);
+    this.router.matching.attach(0, {
+      submit: (askId, request) => {
+        if (request.kind !== 'forgetNamespace') return { kind: 'internal', message: 'nothing else is asked' };
+        this.forgotten.push(request.namespaceId);
+        systemClock.soon(() => matching.answer(askId, this.hostAnswer));
         return undefined;
       },
       cancel: () => {},
@@ -212,4 +228,36 @@ test('one of which something cannot be deleted waits, and keeps no other; a shar
   isStone = false;
   await until(() => !bench.namespaces.includes('a'));
   expect(bench.lines.join()).toContain('a bug');
+});
+
+test('hosts of task queues forget it, and again before its entry goes; while one does not, it is not purged, and that is told', async () => {
+  const bench = await started();
+  const message = 'task queues of the namespace have 3 stored tasks';
+  bench.hostAnswer = { kind: 'rejected', rejection: { reason: 'tasks-left', message } };
+  bench.put('a', 'a1');
+  await bench.delete('a', 0, 100);
+  await until(() => bench.forgotten.length > 1);
+  expect(bench.namespaces).toContain('a');
+  expect(bench.purge.report()).toMatchObject([{ namespaceId: 'a', state: 'purging', executions: 1, trouble: message }]);
+  bench.hostAnswer = { kind: 'done' };
+  await until(() => bench.host.view.deletions.get('a')?.purgedAtMs !== undefined);
+  expect(bench.purge.report()).toEqual([
+    { namespaceId: 'a', namespace: expect.stringContaining('a'), state: 'purged', executions: 0, nextStepTimeMs: expect.any(Number) },
+  ]);
+  const { length } = bench.forgotten;
+  await until(() => !bench.namespaces.includes('a'));
+  expect(bench.forgotten).toHaveLength(length + 1);
+  expect(bench.purge.report()).toEqual([]);
+});
+
+test('one that is deleted while a large one is purged does not wait for it', async () => {
+  const bench = await started();
+  bench.perSecond = 100;
+  bench.put('a', ...Array.from({ length: 5_000 }, (_, nth) => `a${nth}`));
+  bench.put('b', 'b1');
+  await bench.delete('a');
+  await until(() => bench.asked.length > 0);
+  await bench.delete('b');
+  await until(() => !bench.namespaces.includes('b'));
+  expect([...bench.runs.values()].filter(({ namespaceId }) => namespaceId === 'a').length).toBeGreaterThan(4_000);
 });

@@ -91,7 +91,7 @@ class Bench {
   ask<Request extends MatchingRequest>(request: Request): { readonly askId: number; readonly answer: Promise<MatchingAnswer<Request>> } {
     let askId = 0;
     const answer = new Promise<MatchingAnswer<Request>>((resolve) => {
-      const partition = matchingPartitionOf(request.queue, matchingPartitions);
+      const partition = 'queue' in request ? matchingPartitionOf(request.queue, matchingPartitions) : 0;
       askId = this.router.askMatching(partition, request, FAR_AWAY_MS, resolve);
     });
     return { askId, answer };

@@ -85,6 +85,7 @@ const requests: ByKind<MatchingRequest> = {
     unsetWeights: list(text),
   }),
   configurePartition: record({ kind: fc.constant('configurePartition' as const), queue, config }),
+  forgetNamespace: record({ kind: fc.constant('forgetNamespace' as const), namespaceId: text }),
   shutdownWorker: record({ kind: fc.constant('shutdownWorker' as const), queue, workerInstanceKey: text }),
 };
 
@@ -98,6 +99,7 @@ const reasons: { readonly [Reason in MatchingRejection['reason']]: true } = {
   'too-many-queues': true,
   'too-many-weights': true,
   'configs-full': true,
+  'tasks-left': true,
 };
 
 type Answer = MatchingReply<StartedTask> | AskFailure;
@@ -159,6 +161,7 @@ test('golden: the numbers of asks and answers', () => {
       "configurePartition": 10,
       "describeTaskQueue": 7,
       "dispatchQuery": 5,
+      "forgetNamespace": 11,
       "pollActivityTask": 2,
       "pollWorkflowTask": 1,
       "shutdownWorker": 8,

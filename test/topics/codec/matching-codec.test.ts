@@ -38,6 +38,7 @@ const records: fc.Arbitrary<MatchingRecord> = fc.record({
   ),
   removed: fc.array(count, { maxLength: 5 }),
   configured: fc.array(configuredQueues, { maxLength: 2 }),
+  forgotten: fc.array(text, { maxLength: 2 }),
 });
 
 test('a record comes back as it was', () => {
@@ -71,6 +72,7 @@ const stored: MatchingRecord = {
   ],
   removed: [1, 2],
   configured: [],
+  forgotten: [],
 };
 
 test('golden: the bytes of schema 1', () => {
@@ -99,4 +101,10 @@ test('what it cannot read stops the partition', () => {
   expect(() => matchingCodec.decode(value.subarray(0, value.length - 20), 1)).toThrow();
   expect(() => matchingCodec.decode(new Uint8Array([0x12, 0x02, 0x08, 0x05]), 1)).toThrow('stored task 5 has no queue');
   expect(() => matchingCodec.decode(new Uint8Array([0x22, 0x00]), 2)).toThrow('a configured queue has no name');
+});
+
+test('golden: a removed namespace, which earlier programs stop at', () => {
+  const encoded = matchingCodec.encode({ ...stored, spilled: [], removed: [], forgotten: ['gone'] });
+  expect(encoded).toMatchObject({ key: '@backlog', schema: 2, type: 'NamespaceForgotten', namespace: 'gone', workflowId: '' });
+  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(`"0880d095ffbc312a04676f6e65"`);
 });

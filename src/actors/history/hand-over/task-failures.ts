@@ -83,6 +83,7 @@ export function refusedDispatch({ reason, message }: MatchingRejection): TaskFai
     case 'query-not-found':
     case 'too-many-weights':
     case 'configs-full':
+    case 'tasks-left':
       return { kind: 'over', error };
     default:
       return unreachable(reason);
