@@ -14,42 +14,21 @@
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { ConfigTable } from './config-table.ts';
+import { KeyedLanes } from './keyed-lanes.ts';
 import { type LaneName, laneKey } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
+import {
+  type ColdTasks,
+  coldHint,
+  hasCold,
+  type IdRange,
+  isUncounted,
+  type StoredLane,
+  type StoredQueue,
+  type StoredTask,
+} from './stored-lane.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
-
-export type StoredTask = { readonly id: number; readonly lane: StoredLane; readonly task: MatchingTask; readonly storedAtMs: number };
-
-/**
- * Of one lane: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
- * left memory. `sinceMs`: when one close before them was stored.
- */
-export type ColdTasks = { afterId: number; untilId: number; count: number; left: number; sinceMs: number; uncounted: IdRange | undefined };
-
-/** Ids above `afterId`, up to `untilId`. */
-export type IdRange = { readonly afterId: number; readonly untilId: number };
-
-export type StoredQueue = {
-  readonly key: string;
-  readonly queue: TaskQueuePartition;
-  readonly lanes: Map<string, StoredLane>;
-  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
-  readonly ids: Map<string, number>;
-};
-
-export type StoredLane = {
-  readonly key: string;
-  readonly of: StoredQueue;
-  readonly name: LaneName;
-  /** By id, in rising order. */
-  readonly tasks: Map<number, StoredTask>;
-  /** The highest id that ever stood in `tasks`. */
-  windowUpToId: number;
-  /** undefined: all are in `tasks`, and what comes goes there. */
-  cold: ColdTasks | undefined;
-  readonly newer: Map<number, StoredTask>;
-};
 
 /** How many of the stored tasks that may be offered are in memory. */
 export type WindowLimits = {
@@ -84,6 +63,7 @@ export class Backlog {
   timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
   readonly lanes = new Map<string, StoredLane>();
+  readonly keyedLanes = new KeyedLanes();
   readonly configs = new ConfigTable();
   /** undefined: there is no database, and all is in memory. */
   readonly #limits: WindowLimits | undefined;
@@ -198,6 +178,7 @@ export class Backlog {
       stored = { key, of, name, tasks: new Map(), windowUpToId: 0, cold: undefined, newer: new Map() };
       this.lanes.set(key, stored);
       of.lanes.set(key, stored);
+      this.keyedLanes.came(stored);
     }
     return stored;
   }
@@ -247,6 +228,7 @@ export class Backlog {
     if (stored.cold !== undefined && !hasCold(stored.cold) && stored.newer.size === 0) stored.cold = undefined;
     if (stored.cold !== undefined || stored.tasks.size > 0) return;
     this.lanes.delete(stored.key);
+    this.keyedLanes.left(stored);
     stored.of.lanes.delete(stored.key);
     if (stored.of.lanes.size === 0) this.queues.delete(stored.of.key);
   }
@@ -481,20 +463,6 @@ export class Backlog {
 
 const none: readonly number[] = [];
 
-/** As many at least: of those that nobody has counted there is one. */
-export function coldHint({ count, uncounted }: ColdTasks): number {
-  return uncounted === undefined ? count : count + 1;
-}
-
-function isUncounted({ uncounted }: ColdTasks, id: number): boolean {
-  return uncounted !== undefined && id > uncounted.afterId && id <= uncounted.untilId;
-}
-
 function idOfRow(row: TaskOfRow | UnreadTask): number {
   return isUnread(row) ? row.taskId : row.spilled.id;
-}
-
-/** `count` alone does not say so: a fold removes without a look. */
-export function hasCold({ afterId, untilId }: ColdTasks): boolean {
-  return afterId < untilId;
 }

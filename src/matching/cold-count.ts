@@ -6,7 +6,8 @@
  *
  * Rows of tasks that a fold has removed stand there until the next checkpoint: it is waited for, or they would be counted.
  */
-import type { Backlog, StoredLane } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
+import type { StoredLane } from './stored-lane.ts';
 import type { StoredTasksCounted } from './commands.ts';
 import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';

@@ -8,12 +8,15 @@ import type { Lane, Level } from './lane.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
 import type { Windows } from './windows.ts';
 
+/** `holdUntilMs`: it may wait there; 0 = it is handed back at once where no poll waits. */
+type AtParent = { readonly offer: Offer; readonly holdUntilMs: number };
+
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;
   readonly #windows: Windows<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
-  readonly #tasks = new Map<number, Offer>();
+  readonly #tasks = new Map<number, AtParent>();
   /** Of these, by correlation: those whose adds wait for the answer. */
   readonly #newTasks = new Set<number>();
   #lastCorrelation: number;
@@ -99,16 +102,25 @@ export class Forwarding<T> {
     this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
   }
 
-  taskAnswered(correlation: number): Offer | undefined {
-    const offer = this.#tasks.get(correlation);
+  taskAnswered(correlation: number): AtParent | undefined {
+    const known = this.#tasks.get(correlation);
     this.#tasks.delete(correlation);
     this.#newTasks.delete(correlation);
+    const { offer } = known ?? {};
     if (offer?.lane !== undefined && offer.storedId > 0) offer.lane.level.backFromParent(offer.lane);
-    return offer;
+    return known;
+  }
+
+  /** Nobody took it there. Not after a hold of some length: a thousand that end one after the other would keep all from the parent for a minute. */
+  handedBack({ offer: { queue }, holdUntilMs }: AtParent, outcome: 'noMatch' | 'unavailable'): void {
+    const { decision, limits } = this.#parts;
+    const wasHeld = holdUntilMs > 0 && decision.nowMs >= holdUntilMs - limits.offerHoldMs / 2;
+    if (outcome === 'unavailable' || !wasHeld) this.pauseForwarding(queue);
   }
 
   /** After something was handed back: without a pause the two partitions would hand it to and fro as fast as they can. */
   pauseForwarding(queue: LoadedQueue): void {
+    if (queue.forwardDueMs !== 0) return;
     queue.forwardDueMs = this.#parts.decision.nowMs + this.#parts.limits.forwardRetryMs;
     armQueue(this.#parts, queue);
   }
@@ -124,7 +136,7 @@ export class Forwarding<T> {
     assert(queue.parent !== undefined, 'a task is offered to a parent');
     const correlation = ++this.#lastCorrelation;
     offer.state = 'forwarded';
-    this.#tasks.set(correlation, offer);
+    this.#tasks.set(correlation, { offer, holdUntilMs });
     const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
     this.#parts.decision.act({ kind: 'forwardTask', correlation, command });

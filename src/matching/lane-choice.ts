@@ -1,7 +1,7 @@
 /**
  * In which lane a task goes. Each lane takes memory, and rows are read for it: so there are as many as limits say, of a queue and of a host, and the
  * keys beyond share some. Where a queue has too many, eight of each level by the key's hash: a flood of one key holds up an eighth of those. Where
- * the host has too many, one.
+ * the host has too many, one; but each namespace has its even share of those of the host.
  */
 import { fingerprint32 } from '../kernel/fingerprint.ts';
 import type { Backlog } from './backlog.ts';
@@ -15,7 +15,7 @@ export function laneFor(queue: LoadedQueue, task: MatchingTask, backlog: Backlog
   const { level, fairnessKey } = own;
   if (fairnessKey === '') return own;
   if (queue.lanes.find(laneKey(queue.queue, own))?.isInUse === true) return own;
-  if (backlog.lanes.size - backlog.queues.size >= limits.keyedLanesPerHostMax) return { level, fairnessKey: '', shared: 1 };
+  if (!backlog.keyedLanes.hasRoom(queue.queue.namespaceId, limits.keyedLanesPerHostMax)) return { level, fairnessKey: '', shared: 1 };
   if (queue.lanes.keyed < limits.keyedLanesPerQueueMax) return own;
   return { level, fairnessKey: '', shared: 1 + (fingerprint32(fairnessKey) % limits.sharedLanesPerLevel) };
 }

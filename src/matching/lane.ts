@@ -68,7 +68,7 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
   addRest(count: number): void {
     this.rest += count;
     this.of.rest += count;
-    if (this.rest > 0 && this.offers.size === 0) this.level.starved.add(this);
+    if (this.rest > 0 && this.offers.size === 0) this.level.starves(this);
   }
 }
 
@@ -78,6 +78,8 @@ export class Level<Offer extends Placed<Offer>> {
   readonly #ready = new IndexedHeap<Lane<Offer>>(isBeforeLane);
   /** Lanes that have tasks and no offers. */
   readonly starved = new Set<Lane<Offer>>();
+  /** Of those the ones for whose rows the queue has no read left. */
+  readonly blocked = new Set<Lane<Offer>>();
   /** Of a child partition: lanes with offers of which none is at the parent. */
   readonly unseen = new Set<Lane<Offer>>();
   /** Lanes that hold nothing, the one that has been so for longest first. */
@@ -117,6 +119,7 @@ export class Level<Offer extends Placed<Offer>> {
     if (lane.offers.size === 1 && lane.pass < this.#pass) lane.pass = this.#pass;
     this.#ready.place(lane);
     this.starved.delete(lane);
+    this.blocked.delete(lane);
     if (lane.offeredTasks === 0) this.unseen.add(lane);
   }
 
@@ -131,7 +134,12 @@ export class Level<Offer extends Placed<Offer>> {
     if (lane.offers.size > 0) return this.#ready.place(lane);
     this.#ready.remove(lane);
     this.unseen.delete(lane);
-    if (lane.rest > 0) this.starved.add(lane);
+    if (lane.rest > 0) this.starves(lane);
+  }
+
+  /** It has tasks and no offers. */
+  starves(lane: Lane<Offer>): void {
+    if (!this.blocked.has(lane)) this.starved.add(lane);
   }
 
   /** What it had a turn for has reached nobody. */
@@ -239,6 +247,7 @@ export class Lanes<Offer extends Placed<Offer>> {
     if (lane.isInUse || this.#byKey.get(lane.key) !== lane) return;
     const { level } = lane;
     level.starved.delete(lane);
+    level.blocked.delete(lane);
     if (!level.idle.has(lane)) this.#count(lane.name, -1);
     level.idle.add(lane);
     for (const longest of level.idle) {

@@ -227,15 +227,16 @@ export class Offers<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
-    const offer = this.#forwarding.taskAnswered(correlation);
-    if (offer === undefined) return;
+    const known = this.#forwarding.taskAnswered(correlation);
+    if (known === undefined) return;
+    const { offer } = known;
     if (outcome !== 'taken') offer.lane?.level.giveBack(offer.lane, offer.task);
     if (outcome === 'taken') {
       offer.queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
       this.finish(offer);
       return this.#forwarding.offerBacklog(offer.queue);
     }
-    if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.pauseForwarding(offer.queue);
+    if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
     this.offerAgain(offer);
   }
 

@@ -9,7 +9,8 @@
  * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import { type Backlog, coldHint, hasCold, type StoredLane, type StoredQueue } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
+import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { Configs } from './configs.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';

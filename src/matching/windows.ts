@@ -10,7 +10,8 @@
  * asked for again.
  */
 import { backOffMs } from '../kernel/back-off.ts';
-import { type Backlog, coldHint, hasCold, type StoredLane, type StoredQueue, type TaskOfRow } from './backlog.ts';
+import type { Backlog, TaskOfRow } from './backlog.ts';
+import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { MatchingTask } from './tasks.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
@@ -72,7 +73,7 @@ export class Windows<T> {
   /** What came to nothing before is tried once more. */
   lookAgain({ lanes }: LoadedQueue): void {
     for (const lane of lanes.values()) {
-      if (lane.rest > 0 && lane.offers.size === 0 && lane.coldRead === undefined) lane.level.starved.add(lane);
+      if (lane.rest > 0 && lane.offers.size === 0 && lane.coldRead === undefined) lane.level.starves(lane);
     }
   }
 
@@ -91,7 +92,7 @@ export class Windows<T> {
   }
 
   firstLane(queue: LoadedQueue, level: Level<Offer>): Lane<Offer> | undefined {
-    if (level.starved.size > 0) this.#feed(queue, level);
+    if (level.starved.size > 0 || (level.blocked.size > 0 && !this.#hasManyReads(queue))) this.#feed(queue, level);
     const lane = level.first();
     if (lane === undefined || lane.rest === 0) return lane;
     this.#fill(queue, lane);
@@ -103,14 +104,25 @@ export class Windows<T> {
     let budget = this.#parts.limits.storedTasksPerTurnMax;
     for (const lane of level.starved) {
       if (budget <= 0 && level.first() !== undefined) return;
-      this.#fill(queue, lane);
-      // What this command stores is in memory only behind it.
-      const isComing = lane.rest > 0 && lane.offers.size === 0 && this.#parts.decision.spilled.length > 0;
-      if (isComing) this.#lookAgain(queue, this.#parts.decision.nowMs + 1);
-      // It has offers, or comes back when its rows do, or when its queue is looked at again.
-      if (lane.offers.size > 0 || lane.coldRead !== undefined || !this.#hasManyReads(queue)) level.starved.delete(lane);
-      budget -= 1 + lane.offers.size;
+      budget -= this.#feedLane(queue, lane);
     }
+    // Only as many as may be read for: of a thousand that wait for their turn no poll looks at all.
+    for (const lane of level.blocked) {
+      if (this.#hasManyReads(queue) || (budget <= 0 && level.first() !== undefined)) return;
+      level.blocked.delete(lane);
+      budget -= this.#feedLane(queue, lane);
+    }
+  }
+
+  /** Answers what it took. */
+  #feedLane(queue: LoadedQueue, lane: Lane<Offer>): number {
+    this.#fill(queue, lane);
+    // What this command stores is in memory only behind it.
+    const isComing = lane.rest > 0 && lane.offers.size === 0 && this.#parts.decision.spilled.length > 0;
+    if (isComing) this.#lookAgain(queue, this.#parts.decision.nowMs + 1);
+    // It has offers, or waits for a read, or comes back when its rows do, or when its queue is looked at again.
+    lane.level.starved.delete(lane);
+    return 1 + lane.offers.size;
   }
 
   #fill(queue: LoadedQueue, lane: Lane<Offer>): void {
@@ -158,7 +170,11 @@ export class Windows<T> {
       return true;
     }
     const { decision, limits } = this.#parts;
-    if (lane.coldRead !== undefined || this.#hasManyReads(queue)) return false;
+    if (lane.coldRead !== undefined) return false;
+    if (this.#hasManyReads(queue)) {
+      if (lane.offers.size === 0) lane.level.blocked.add(lane);
+      return false;
+    }
     if (lane.notBeforeMs > decision.nowMs) return this.#notYet(queue, lane.notBeforeMs);
     // Those of a shard that is not served rest in memory, and a whole backlog would follow them there.
     if (lane.of.stored - lane.of.rest >= limits.heldTasksPerQueueMax) {
@@ -201,12 +217,13 @@ export class Windows<T> {
     this.#readEnds(queue, lane);
     lane.notBeforeMs = decision.nowMs + backOffMs(++lane.coldReadFailures, limits.coldReadRetryFirstMs, limits.coldReadRetryMaxMs);
     this.#lookAgain(queue, lane.notBeforeMs);
+    this.settle(lane);
   }
 
   #readEnds(queue: LoadedQueue, lane: Lane<Offer>): void {
     lane.coldRead = undefined;
     queue.coldReads--;
-    if (lane.rest > 0 && lane.offers.size === 0) lane.level.starved.add(lane);
+    if (lane.rest > 0 && lane.offers.size === 0) lane.level.starves(lane);
   }
 
   // ── What leaves memory ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { ForwardTask } from '../../src/matching/effects.ts';
 import { matchingLimits as limits } from '../../src/matching/limits.ts';
 import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
 import type { ForwardedPollOutcome } from '../../src/matching/commands.ts';
@@ -141,6 +142,43 @@ describe('tasks of a child partition', () => {
     expect(host.takeForwardedTasks()).toEqual([]);
     host.advanceTo(1_000 + limits.forwardRetryMs);
     expect(host.takeForwardedTasks()).toHaveLength(1);
+  });
+
+  test('handed back after a hold of full length: offered anew at once, and neither polls nor other tasks wait for a pause', () => {
+    const keyed = (nth: number) => task(`t${nth}`, { priority: { priorityKey: 3, fairnessKey: `key-${nth}`, fairnessWeight: 1 } });
+    const answer = (offered: ForwardTask) =>
+      host.ask({ kind: 'forwardedTaskAnswered', correlation: offered.correlation, outcome: 'noMatch' });
+    const held: ForwardTask[] = [];
+    for (let nth = 0; nth < 20; nth++) {
+      host.ask(add(keyed(nth), { queue: child }));
+      answer(host.takeForwardedTasks()[0]!);
+      const offered = host.takeForwardedTasks();
+      held.push(...offered);
+      host.advanceTo(host.now + 100);
+    }
+    expect(held).toHaveLength(20);
+    for (const offered of held) {
+      host.advanceTo(offered.command.holdUntilMs + 5);
+      answer(offered);
+      expect(host.takeForwardedTasks().map(({ command }) => command.task)).toEqual([offered.command.task]);
+    }
+    host.ask(poll('p1', { queue: child, deadlineMs: host.now + 60_000 }));
+    expect(host.takeForwardedTasks()).toEqual([]);
+    expect(host.takeStarts()).toHaveLength(0);
+    expect(host.takeForwardedPolls()).toHaveLength(1);
+  });
+
+  test('one after the other handed back at once: each pause ends when it was to', () => {
+    const answerAll = () => {
+      for (const { correlation } of host.takeForwardedTasks()) {
+        host.advanceTo(host.now + 300);
+        host.ask({ kind: 'forwardedTaskAnswered', correlation, outcome: 'noMatch' });
+      }
+    };
+    for (let nth = 0; nth < 8; nth++) host.ask(add(task(`t${nth}`), { queue: child }));
+    for (let round = 0; round < 3; round++) answerAll();
+    host.advanceTo(host.now + 1);
+    expect(host.takeForwardedTasks().length).toBeGreaterThan(0);
   });
 
   test('after a restart a backlog without polls of its own is offered at the parent', () => {

@@ -183,6 +183,18 @@ describe('fair shares', () => {
   });
 });
 
+test('keys of one namespace that fill a host leave others their share of lanes of their own', () => {
+  const host = new Host({ keyedLanesPerHostMax: 20 });
+  const laneOfNew = (namespaceId: string, nth: number): number | undefined => {
+    host.ask(add(task(`${namespaceId}${nth}`, at(3, `key-${nth}`)), { queue: { ...activities, namespaceId } }));
+    return host.journal.at(-1)?.spilled[0]?.shared;
+  };
+  const lanesOf = (namespaceId: string, count: number) => Array.from({ length: count }, (_, nth) => laneOfNew(namespaceId, nth));
+  expect(lanesOf('greedy', 25)).toEqual([...Array.from({ length: 20 }, () => 0), 1, 1, 1, 1, 1]);
+  expect(lanesOf('other', 12)).toEqual([...Array.from({ length: 10 }, () => 0), 1, 1]);
+  expect(lanesOf('third', 8)).toEqual([...Array.from({ length: 6 }, () => 0), 1, 1]);
+});
+
 /** A host that was just taken over: all of it is in rows. */
 class FromRows {
   readonly table = new Table();
@@ -211,6 +223,12 @@ class FromRows {
     }
   }
 
+  failReads(): void {
+    const loads = this.host.effects.filter((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks');
+    this.host.effects = this.host.effects.filter((effect) => effect.kind !== 'loadStoredTasks');
+    for (const { queue, key } of loads) this.host.ask({ kind: 'storedTasksNotLoaded', queue, key });
+  }
+
   taken(count: number): readonly string[] {
     return Array.from({ length: count }, () => {
       const names = taken(this.host, 1);
@@ -221,6 +239,21 @@ class FromRows {
 }
 
 describe('in rows', () => {
+  test('more keys than may be read for at a time: all have their turns, and those whose reads failed too', () => {
+    const limits = { windowTasksPerHostMax: 1, windowTasksPerLaneMin: 1, windowTasksPerKeyedLaneMin: 1, coldReadsPerQueueMax: 2 };
+    const tasks = Array.from({ length: 40 }, (_, nth) => numbered(`k${nth}-`, 6, at(3, `key-${nth}`))).flat();
+    const of = new FromRows(tasks, { ...limits, removalsFlushMs: 0 });
+    const names = new Set<string>();
+    for (let nth = 0; names.size < tasks.length; nth++) {
+      expect(nth).toBeLessThan(20_000);
+      for (const name of taken(of.host, 1)) names.add(name);
+      if (nth % 7 === 0) of.failReads();
+      else if (nth % 3 === 0) of.answerReads();
+      of.host.advanceTo(of.host.now + 50);
+    }
+    expect(of.host.core.counts().startsUnderWay).toBe(0);
+  });
+
   const small = { windowTasksPerLaneMax: 10, windowTasksPerHostMax: 40, windowTasksPerLaneMin: 4, removalsFlushMs: 0 };
 
   test('a long backlog hides no task of a better priority behind its window', () => {

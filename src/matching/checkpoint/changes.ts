@@ -9,7 +9,8 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { collected } from '../../kernel/collected.ts';
-import type { Backlog, ChangeNotes, StoredTask } from '../backlog.ts';
+import type { Backlog, ChangeNotes } from '../backlog.ts';
+import type { StoredTask } from '../stored-lane.ts';
 import type { ConfiguredQueue } from '../task-queue-config.ts';
 import { taskBytes } from '../tasks.ts';
 import type { BacklogWire } from './backlog-wire.ts';

@@ -1,0 +1,50 @@
+/** The stored tasks of a queue, in its lanes: what of them is in memory (backlog.ts). */
+import type { LaneName } from './lane-name.ts';
+import type { TaskQueuePartition } from './task-queue.ts';
+import type { MatchingTask } from './tasks.ts';
+
+export type StoredTask = { readonly id: number; readonly lane: StoredLane; readonly task: MatchingTask; readonly storedAtMs: number };
+
+/**
+ * Of one lane: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
+ * left memory. `sinceMs`: when one close before them was stored.
+ */
+export type ColdTasks = { afterId: number; untilId: number; count: number; left: number; sinceMs: number; uncounted: IdRange | undefined };
+
+/** Ids above `afterId`, up to `untilId`. */
+export type IdRange = { readonly afterId: number; readonly untilId: number };
+
+export type StoredQueue = {
+  readonly key: string;
+  readonly queue: TaskQueuePartition;
+  readonly lanes: Map<string, StoredLane>;
+  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
+  readonly ids: Map<string, number>;
+};
+
+export type StoredLane = {
+  readonly key: string;
+  readonly of: StoredQueue;
+  readonly name: LaneName;
+  /** By id, in rising order. */
+  readonly tasks: Map<number, StoredTask>;
+  /** The highest id that ever stood in `tasks`. */
+  windowUpToId: number;
+  /** undefined: all are in `tasks`, and what comes goes there. */
+  cold: ColdTasks | undefined;
+  readonly newer: Map<number, StoredTask>;
+};
+
+/** As many at least: of those that nobody has counted there is one. */
+export function coldHint({ count, uncounted }: ColdTasks): number {
+  return uncounted === undefined ? count : count + 1;
+}
+
+export function isUncounted({ uncounted }: ColdTasks, id: number): boolean {
+  return uncounted !== undefined && id > uncounted.afterId && id <= uncounted.untilId;
+}
+
+/** `count` alone does not say so: a fold removes without a look. */
+export function hasCold({ afterId, untilId }: ColdTasks): boolean {
+  return afterId < untilId;
+}
