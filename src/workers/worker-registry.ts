@@ -9,14 +9,16 @@
  * Where the registry is full, the namespace that has the most bytes gives up its oldest workers. So a namespace never loses a worker while it
  * has no more than its fair part of the registry (all of it, divided by the namespaces), whatever the others send.
  */
+import { type HeapNode, IndexedHeap } from '../kernel/indexed-heap.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
+import { SortedKeys } from '../kernel/sorted-keys.ts';
 import type { Worker } from './worker.ts';
 
 export type RegistryLimits = {
   /** How long a worker without heartbeats stays. */
   readonly ttlMs: number;
   readonly workersMax: number;
-  /** Of all heartbeats, with what it costs to hold them. */
+  /** Of all heartbeats and of what is read of them, with what it costs to hold them. */
   readonly bytesMax: number;
 };
 
@@ -29,16 +31,31 @@ type Entry = Linked<Entry> & {
   seenAtMs: number;
 };
 
-class NamespaceWorkers {
+/** A text of a heartbeat is there twice, as it came and read; two bytes a character, for some have no other letters. */
+function bytesOf({ fields, heartbeat }: Worker): number {
+  const { instanceKey, identity, hostName, taskQueue, deploymentName, buildId, sdkName, sdkVersion } = fields;
+  const texts = [instanceKey, identity, hostName, taskQueue, deploymentName, buildId, sdkName, sdkVersion];
+  return texts.reduce((bytes, text) => bytes + 2 * text.length, heartbeat.length + entryBytes);
+}
+
+class NamespaceWorkers implements HeapNode {
+  readonly namespaceId: string;
   readonly byKey = new Map<string, Entry>();
   /** By their last heartbeat, the oldest first. */
   readonly oldestFirst = new LinkedList<Entry>();
+  readonly keys = new SortedKeys();
   bytes = 0;
+  heapIndex = -1;
+
+  constructor(namespaceId: string) {
+    this.namespaceId = namespaceId;
+  }
 }
 
 export class WorkerRegistry {
   readonly #limits: () => RegistryLimits;
   readonly #namespaces = new Map<string, NamespaceWorkers>();
+  readonly #largestFirst = new IndexedHeap<NamespaceWorkers>((one, other) => one.bytes > other.bytes);
   #workers = 0;
   #bytes = 0;
   #sweptAtMs = 0;
@@ -53,18 +70,20 @@ export class WorkerRegistry {
   }
 
   record(namespaceId: string, worker: Worker, nowMs: number): void {
-    const workers = this.#namespaces.get(namespaceId) ?? new NamespaceWorkers();
+    const workers = this.#namespaces.get(namespaceId) ?? new NamespaceWorkers(namespaceId);
     this.#namespaces.set(namespaceId, workers);
     const key = worker.fields.instanceKey;
     const known = workers.byKey.get(key);
-    if (known !== undefined) this.#remove(workers, known);
-    const bytes = worker.heartbeat.length + entryBytes;
+    if (known === undefined) workers.keys.add(key);
+    else this.#leave(workers, known);
+    const bytes = bytesOf(worker);
     const entry: Entry = { worker, bytes, seenAtMs: nowMs, prev: undefined, next: undefined, linked: false };
     workers.byKey.set(key, entry);
     workers.oldestFirst.push(entry);
     workers.bytes += bytes;
     this.#workers += 1;
     this.#bytes += bytes;
+    this.#largestFirst.place(workers);
     this.#sweep(nowMs);
     this.#makeRoom();
   }
@@ -75,7 +94,6 @@ export class WorkerRegistry {
     const known = workers?.byKey.get(instanceKey);
     if (workers === undefined || known === undefined) return;
     this.#remove(workers, known);
-    this.#dropEmpty(namespaceId, workers);
   }
 
   /** undefined: it is not known. */
@@ -84,10 +102,12 @@ export class WorkerRegistry {
     return this.#namespaces.get(namespaceId)?.byKey.get(instanceKey)?.worker;
   }
 
-  /** Those there are now. */
-  workersOf(namespaceId: string, nowMs: number): readonly Worker[] {
+  /** Those there are now, in the order of their keys: `max` at most behind that one. */
+  workersAfter(namespaceId: string, instanceKey: string | undefined, max: number, nowMs: number): readonly Worker[] {
     this.#expire(namespaceId, nowMs);
-    return [...(this.#namespaces.get(namespaceId)?.byKey.values() ?? [])].map(({ worker }) => worker);
+    const workers = this.#namespaces.get(namespaceId);
+    if (workers === undefined) return [];
+    return workers.keys.after(instanceKey, max).flatMap((key) => workers.byKey.get(key)?.worker ?? []);
   }
 
   /** Namespaces that nobody asks for are looked at once in each life of an entry. */
@@ -107,35 +127,32 @@ export class WorkerRegistry {
       if (oldest === undefined || nowMs - oldest.seenAtMs < ttlMs) break;
       this.#remove(workers, oldest);
     }
-    this.#dropEmpty(namespaceId, workers);
   }
 
   #makeRoom(): void {
     const { workersMax, bytesMax } = this.#limits();
     while (this.#workers > workersMax || this.#bytes > bytesMax) {
-      const [namespaceId, workers] = this.#largest();
-      const oldest = workers.oldestFirst.first;
-      if (oldest === undefined) return;
+      const workers = this.#largestFirst.first();
+      const oldest = workers?.oldestFirst.first;
+      if (workers === undefined || oldest === undefined) return;
       this.#remove(workers, oldest);
-      this.#dropEmpty(namespaceId, workers);
     }
   }
 
-  #largest(): readonly [string, NamespaceWorkers] {
-    let largest: readonly [string, NamespaceWorkers] = ['', new NamespaceWorkers()];
-    for (const each of this.#namespaces) if (each[1].bytes > largest[1].bytes) largest = each;
-    return largest;
+  #remove(workers: NamespaceWorkers, entry: Entry): void {
+    this.#leave(workers, entry);
+    workers.keys.delete(entry.worker.fields.instanceKey);
+    if (workers.byKey.size > 0) return this.#largestFirst.place(workers);
+    this.#largestFirst.remove(workers);
+    this.#namespaces.delete(workers.namespaceId);
   }
 
-  #remove(workers: NamespaceWorkers, entry: Entry): void {
+  /** It is gone, or comes again at once. */
+  #leave(workers: NamespaceWorkers, entry: Entry): void {
     workers.byKey.delete(entry.worker.fields.instanceKey);
     workers.oldestFirst.remove(entry);
     workers.bytes -= entry.bytes;
     this.#workers -= 1;
     this.#bytes -= entry.bytes;
-  }
-
-  #dropEmpty(namespaceId: string, workers: NamespaceWorkers): void {
-    if (workers.byKey.size === 0) this.#namespaces.delete(namespaceId);
   }
 }

@@ -137,6 +137,28 @@ test('without a page size a list ends where a client could receive no more', asy
   expect(rest.workers.length + (await workers.list({ nextPageToken: rest.nextPageToken })).workers.length).toBe(60 - first.workers.length);
 });
 
+test('ten thousand heartbeats in one request keep no other call waiting', async () => {
+  const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 10_000, bytesMax: 2 ** 30 }));
+  const workers = await opened({ workers: { registry, isEnabled: () => true } });
+  const answered: string[] = [];
+  const heartbeats = Array.from({ length: 10_000 }, (_, at) => ({ workerInstanceKey: `key-${at}`, taskQueue: 'q', sdkName: 'sdk' }));
+  const many = workers.send(heartbeats).then(() => answered.push('many'));
+  const one = workers.count().then(() => answered.push('one'));
+  await Promise.all([many, one]);
+  expect(answered).toEqual(['one', 'many']);
+  expect(await workers.count()).toBe(10_000);
+  expect((await workers.list({ pageSize: 5, query: 'WorkerInstanceKey STARTS_WITH "key-99"' })).workers).toHaveLength(5);
+});
+
+test('a page that takes the last of those that are meant is the last', async () => {
+  const workers = await opened();
+  await workers.send(
+    ['a', 'b', 'c', 'd'].map((workerInstanceKey) => ({ workerInstanceKey, taskQueue: workerInstanceKey < 'c' ? 'early' : 'late' })),
+  );
+  const page = await workers.list({ pageSize: 2, query: 'TaskQueue = "early"' });
+  expect([page.workers.length, page.nextPageToken.length]).toEqual([2, 0]);
+});
+
 test('who shuts down is gone, said with a heartbeat or with its shutdown', async () => {
   const workers = await opened();
   await workers.send([{ workerInstanceKey: 'a' }, { workerInstanceKey: 'b' }, { workerInstanceKey: 'c' }]);

@@ -11,8 +11,17 @@ function worker(instanceKey: string, bytes = 100): Worker {
   return { fields, heartbeat: new Uint8Array(bytes) };
 }
 
+function all(registry: WorkerRegistry, namespaceId: string, nowMs: number): readonly Worker[] {
+  return registry.workersAfter(namespaceId, undefined, Infinity, nowMs);
+}
+
+/** Nine texts of a few letters, a character of which is counted as two bytes. */
+function bytesOf({ fields, heartbeat }: Worker): number {
+  return heartbeat.length + 600 + 2 * (fields.instanceKey.length + 'ihqs1'.length);
+}
+
 function keysOf(registry: WorkerRegistry, namespaceId: string, nowMs = 0): readonly string[] {
-  return registry.workersOf(namespaceId, nowMs).map(({ fields }) => fields.instanceKey);
+  return all(registry, namespaceId, nowMs).map(({ fields }) => fields.instanceKey);
 }
 
 describe('a worker', () => {
@@ -30,7 +39,7 @@ describe('a worker', () => {
     registry.record('a', worker('quiet'), 0);
     registry.record('a', worker('lively'), 0);
     registry.record('a', worker('lively'), 500);
-    expect(keysOf(registry, 'a', 999)).toEqual(['quiet', 'lively']);
+    expect(keysOf(registry, 'a', 999)).toEqual(['lively', 'quiet']);
     expect(keysOf(registry, 'a', 1_000)).toEqual(['lively']);
     expect(registry.find('a', 'lively', 1_500)).toBeUndefined();
     expect(registry.size).toEqual({ workers: 0, bytes: 0 });
@@ -70,6 +79,22 @@ describe('a full registry', () => {
     expect(registry.size.bytes).toBeLessThanOrEqual(20_000);
   });
 
+  test('counts what is read of a heartbeat as well as the heartbeat', () => {
+    const registry = new WorkerRegistry(() => roomy);
+    const { fields, heartbeat } = worker('w', 60_100);
+    registry.record('a', { fields: { ...fields, taskQueue: 'q'.repeat(60_000) }, heartbeat }, 0);
+    expect(registry.size.bytes).toBeGreaterThan(60_100 + 2 * 60_000);
+  });
+
+  test('finds whose turn it is to give up a worker, however many namespaces there are', () => {
+    const registry = new WorkerRegistry(() => ({ ...roomy, workersMax: 5_000 }));
+    for (let nth = 0; nth < 3_000; nth++) registry.record(`small-${nth}`, worker('w'), 0);
+    for (let nth = 0; nth < 20_000; nth++) registry.record('flood', worker(String(nth)), 0);
+    expect(registry.size.workers).toBe(5_000);
+    expect(keysOf(registry, 'small-17')).toEqual(['w']);
+    expect(keysOf(registry, 'flood')).toHaveLength(2_000);
+  });
+
   test('a limit that is lowered holds from the next heartbeat on', () => {
     let workersMax = 10;
     const registry = new WorkerRegistry(() => ({ ...roomy, workersMax }));
@@ -95,18 +120,18 @@ describe('a full registry', () => {
         let nowMs = 0;
         for (const { namespaceId, key, bytes, shutDown, afterMs } of steps) {
           nowMs += afterMs;
-          const before = new Map(namespaces.map((each) => [each, registry.workersOf(each, nowMs)]));
+          const before = new Map(namespaces.map((each) => [each, all(registry, each, nowMs)]));
           if (shutDown) registry.remove(namespaceId, key);
           else registry.record(namespaceId, worker(key, bytes), nowMs);
-          const all = namespaces.flatMap((each) => registry.workersOf(each, nowMs));
+          const known = namespaces.flatMap((each) => all(registry, each, nowMs));
           expect(registry.size).toEqual({
-            workers: all.length,
-            bytes: all.reduce((sum, { heartbeat }) => sum + heartbeat.length + 600, 0),
+            workers: known.length,
+            bytes: known.reduce((sum, one) => sum + bytesOf(one), 0),
           });
           expect(registry.size.workers <= limits.workersMax && registry.size.bytes <= limits.bytesMax).toBe(true);
           for (const each of namespaces.filter((other) => other !== namespaceId)) {
             const had = before.get(each) ?? [];
-            const isSmall = had.reduce((sum, { heartbeat }) => sum + heartbeat.length + 600, 0) <= limits.bytesMax / 3 && had.length <= 2;
+            const isSmall = had.reduce((sum, one) => sum + bytesOf(one), 0) <= limits.bytesMax / 3 && had.length <= 2;
             if (isSmall) expect(keysOf(registry, each, nowMs)).toEqual(had.map(({ fields }) => fields.instanceKey));
           }
         }

@@ -7,6 +7,7 @@ import { requestLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
+import { Turns } from '../turns.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
@@ -30,8 +31,17 @@ export async function recordHeartbeats(
 ): Promise<Record<string, never>> {
   const namespace = await context.namespace(call, request.namespace);
   checkLength(request.identity, 'Identity', context.limits);
-  const heard = request.workerHeartbeat.map((bytes) => heartbeatOf(bytes, context.limits));
-  keep(context, namespace, heard);
+  // Thousands may come at once: others have their turns between them. What cannot be understood is found before any is kept.
+  const turns = new Turns();
+  const heard: Heard[] = [];
+  for (const bytes of request.workerHeartbeat) {
+    await turns.next();
+    heard.push(heartbeatOf(bytes, context.limits));
+  }
+  for (const one of heard) {
+    await turns.next();
+    keep(context, namespace, one);
+  }
   return {};
 }
 
@@ -39,7 +49,7 @@ export async function recordHeartbeats(
 export function recordAside(context: HandlerContext, namespace: Namespace, bytes: Uint8Array | undefined): void {
   if (bytes === undefined) return;
   try {
-    keep(context, namespace, [heartbeatOf(bytes, context.limits)]);
+    keep(context, namespace, heartbeatOf(bytes, context.limits));
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     context.ports.logger.warn('a heartbeat of a worker was not understood', { namespace: namespace.name, error: error.message });
@@ -48,13 +58,11 @@ export function recordAside(context: HandlerContext, namespace: Namespace, bytes
 
 type Heard = { readonly worker: Worker; readonly isShutDown: boolean };
 
-function keep(context: HandlerContext, namespace: Namespace, heard: readonly Heard[]): void {
+function keep(context: HandlerContext, namespace: Namespace, { worker, isShutDown }: Heard): void {
   const { workers } = context.ports;
   if (!workers.isEnabled(namespace.name)) return;
-  for (const { worker, isShutDown } of heard) {
-    if (isShutDown) workers.registry.remove(namespace.id, worker.fields.instanceKey);
-    else workers.registry.record(namespace.id, worker, context.monoMs());
-  }
+  if (isShutDown) workers.registry.remove(namespace.id, worker.fields.instanceKey);
+  else workers.registry.record(namespace.id, worker, context.monoMs());
 }
 
 function heartbeatOf(bytes: Uint8Array, limits: EdgeLimits): Heard {

@@ -31,6 +31,8 @@ import { recordHeartbeats } from './worker-heartbeats.ts';
 const pageSizeMax = 1_000;
 /** What a page carries of heartbeats; clients receive 4 MiB. */
 const pageBytesMax = 3 * 1024 * 1024;
+/** That are looked at as they are at one moment. */
+const workersAtOnce = 1_000;
 
 export function workerMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -46,25 +48,27 @@ export function workerMethods(context: HandlerContext): readonly NamedMethod[] {
 /** By their keys; those without a page size come all at once, as far as a client can receive them. */
 async function list(context: HandlerContext, request: ListWorkersRequest, call: Call): Promise<ListWorkersResponse> {
   const namespace = await context.namespace(call, request.namespace);
-  const { pageSize, nextPageToken: token, includeSystemWorkers } = request;
+  const { pageSize, nextPageToken: token } = request;
   const after = token.length === 0 ? undefined : context.tokens.readWorkerPage(token).afterName;
-  const found = await matching(context, namespace, filterOf(request.query), includeSystemWorkers);
-  const rest = found
-    .filter(({ fields }) => after === undefined || fields.instanceKey > after)
-    .toSorted((a, b) => (a.fields.instanceKey < b.fields.instanceKey ? -1 : 1));
-  const page = pageOf(rest, pageSize > 0 ? Math.min(pageSize, pageSizeMax) : Infinity);
-  const last = page.at(-1)?.fields.instanceKey;
+  const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : Infinity);
+  let isLast = true;
+  for await (const worker of matching(context, namespace, request, after)) {
+    isLast = page.take(worker);
+    if (!isLast) break;
+  }
+  const last = page.workers.at(-1)?.fields.instanceKey;
   return {
-    workersInfo: page.map(({ heartbeat }) => ({ workerHeartbeat: heartbeat })),
-    workers: page.map(listInfo),
-    nextPageToken: last === undefined || page.length === rest.length ? new Uint8Array(0) : context.tokens.workerPage({ afterName: last }),
+    workersInfo: page.workers.map(({ heartbeat }) => ({ workerHeartbeat: heartbeat })),
+    workers: page.workers.map(listInfo),
+    nextPageToken: last === undefined || isLast ? new Uint8Array(0) : context.tokens.workerPage({ afterName: last }),
   };
 }
 
 async function count(context: HandlerContext, request: CountWorkersRequest, call: Call): Promise<CountWorkersResponse> {
   const namespace = await context.namespace(call, request.namespace);
-  const found = await matching(context, namespace, filterOf(request.query), request.includeSystemWorkers);
-  return { count: found.length };
+  let found = 0;
+  for await (const _ of matching(context, namespace, request, undefined)) found++;
+  return { count: found };
 }
 
 async function describe(context: HandlerContext, request: DescribeWorkerRequest, call: Call): Promise<DescribeWorkerResponse> {
@@ -80,32 +84,47 @@ function filterOf(query: string): WorkerFilter {
   return parsed.filter;
 }
 
-/** There may be many: others have their turns between them. */
-async function matching(
+type Wanted = Pick<ListWorkersRequest, 'query' | 'includeSystemWorkers'>;
+
+/** There may be many: others have their turns between them, and they come and go meanwhile. */
+async function* matching(
   context: HandlerContext,
   namespace: Namespace,
-  filter: WorkerFilter,
-  systemToo: boolean,
-): Promise<readonly Worker[]> {
+  { query, includeSystemWorkers }: Wanted,
+  after: string | undefined,
+): AsyncGenerator<Worker, void> {
+  const filter = filterOf(query);
   const turns = new Turns();
-  const found: Worker[] = [];
-  for (const worker of context.ports.workers.registry.workersOf(namespace.id, context.monoMs())) {
-    await turns.next();
-    if ((systemToo || !isSystemWorker(worker)) && filter(worker.fields)) found.push(worker);
+  let last = after;
+  for (;;) {
+    const some = context.ports.workers.registry.workersAfter(namespace.id, last, workersAtOnce, context.monoMs());
+    for (const worker of some) {
+      await turns.next();
+      if ((includeSystemWorkers || !isSystemWorker(worker)) && filter(worker.fields)) yield worker;
+    }
+    if (some.length < workersAtOnce) return;
+    last = some.at(-1)?.fields.instanceKey;
   }
-  return found;
 }
 
-/** At least one. Each stands there twice, whole and in short. */
-function pageOf(workers: readonly Worker[], sizeMax: number): readonly Worker[] {
-  let bytes = 0;
-  let size = 0;
-  for (const { heartbeat } of workers) {
-    bytes += 2 * heartbeat.length;
-    if (size === sizeMax || (size > 0 && bytes > pageBytesMax)) break;
-    size += 1;
+/** One at least. Each stands in it twice, whole and in short. */
+class Page {
+  readonly workers: Worker[] = [];
+  readonly #sizeMax: number;
+  #bytes = 0;
+
+  constructor(sizeMax: number) {
+    this.#sizeMax = sizeMax;
   }
-  return workers.slice(0, size);
+
+  /** False: it is of the next page. */
+  take(worker: Worker): boolean {
+    const { length } = this.workers;
+    this.#bytes += 2 * worker.heartbeat.length;
+    if (length === this.#sizeMax || (length > 0 && this.#bytes > pageBytesMax)) return false;
+    this.workers.push(worker);
+    return true;
+  }
 }
 
 function listInfo({ heartbeat: bytes }: Worker): WorkerListInfo {
