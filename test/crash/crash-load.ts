@@ -84,6 +84,8 @@ export class CrashLoad {
   readonly #pollTimeoutMs: number;
   readonly #taskQueue = `crash-${randomUUID()}`;
   readonly #clients: readonly ServiceClient[];
+  /** For polls alone: in the end they are given up, and nothing else is. */
+  readonly #polling: readonly ServiceClient[];
   readonly #workflowIds: string[] = [];
   readonly #loops: Promise<void>[] = [];
   #current = 0;
@@ -95,6 +97,7 @@ export class CrashLoad {
     this.#options = options;
     this.#pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS_DEFAULT;
     this.#clients = options.addresses.map((address) => new ServiceClient(address));
+    this.#polling = options.addresses.map((address) => new ServiceClient(address));
   }
 
   get startedCount(): number {
@@ -122,9 +125,11 @@ export class CrashLoad {
       await delay(RETRY_PAUSE_MS);
     }
     this.#working = false;
+    // Most of them wait for tasks of workflows that are all closed.
+    for (const client of this.#polling) client.giveUp();
     await Promise.all(this.#loops);
     const { finals } = await this.#finalRuns(open, () => true);
-    for (const client of this.#clients) client.close();
+    this.#close();
     return [...closed, ...finals];
   }
 
@@ -145,8 +150,12 @@ export class CrashLoad {
     this.#abandoned = true;
     this.#starting = false;
     this.#working = false;
-    for (const client of this.#clients) client.close();
+    this.#close();
     await Promise.all(this.#loops);
+  }
+
+  #close(): void {
+    for (const client of [...this.#clients, ...this.#polling]) client.close();
   }
 
   /** Reads them all; those that were never started are in neither list. */
@@ -276,7 +285,7 @@ export class CrashLoad {
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollWorkflow, request, this.#pollTimeoutMs);
+      const poll = await this.#call(methods.pollWorkflow, request, this.#pollTimeoutMs, this.#polling);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
     }
   }
@@ -308,7 +317,7 @@ export class CrashLoad {
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollActivity, request, this.#pollTimeoutMs);
+      const poll = await this.#call(methods.pollActivity, request, this.#pollTimeoutMs, this.#polling);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playActivity(process, poll.response);
     }
   }
@@ -361,12 +370,17 @@ export class CrashLoad {
     return outcome;
   }
 
-  async #call<Request, Response>(method: Method<Request, Response>, request: Request, timeoutMs: number): Promise<CallOutcome<Response>> {
+  async #call<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    timeoutMs: number,
+    clients = this.#clients,
+  ): Promise<CallOutcome<Response>> {
     if (this.#abandoned) return { kind: 'fail', code: 1, message: 'abandoned' };
     const index = this.#current;
-    const outcome = await this.#clients[index]!.call(method, request, timeoutMs);
+    const outcome = await clients[index]!.call(method, request, timeoutMs);
     if (outcome.kind === 'unknown') {
-      if (this.#current === index) this.#current = (index + 1) % this.#clients.length;
+      if (this.#current === index) this.#current = (index + 1) % clients.length;
       await delay(RETRY_PAUSE_MS);
     }
     return outcome;

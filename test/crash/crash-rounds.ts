@@ -94,7 +94,7 @@ async function killRounds(
   const load = startLoad([server], random);
   try {
     for (let round = 0; round < options.rounds; round++) {
-      await delay(200 + random() * 1_300);
+      await delay(100 + random() * 800);
       await strike(random);
       options.onRound?.(round + 1);
     }

@@ -21,9 +21,10 @@ const seed = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 
 const steady = {
   servers: 1,
-  clients: 3,
+  // So small a world comes by all points, and a run of it takes half of the time that a larger one does.
+  clients: 2,
   exclusive: false,
-  faultMs: 500,
+  faultMs: 300,
   nemesisMs: 1_000_000,
   rates: {},
   nodeFaults: [],
@@ -41,7 +42,7 @@ const kinds: Readonly<
       readonly run: (deaths: readonly Death[]) => Promise<SimOutcome>;
       readonly points: readonly string[];
       readonly diesAtThemAlone?: boolean;
-      /** Of the deaths of others: each costs more than theirs, and one death is enough. */
+      /** Of the deaths of others: each run costs more than theirs, and one death is enough. */
       readonly share?: number;
     }
   >
@@ -74,7 +75,8 @@ const kinds: Readonly<
         retentionMs: 300,
         journalRetentionMs: undefined,
         // So often that it happens in any run.
-        faultMs: 1_000,
+        clients: 1,
+        faultMs: 600,
         listSetBackMs: 100,
         deaths,
       })),
@@ -85,10 +87,20 @@ const kinds: Readonly<
     run: (deaths) => {
       const letters = { failShare: 0.4, purgeShare: 0.3, jobEveryMs: 30, undoWindowMs: 200 };
       const shard = { shards: 1, cacheBytesMax: 0, retentionMs: 60_000, journalRetentionMs: undefined };
-      return runHistorySeed(seed, (): HistoryPlan => ({ ...letterPlan(seed), ...steady, ...shard, seed, letters, deaths }));
+      return runHistorySeed(seed, (): HistoryPlan => ({
+        ...letterPlan(seed),
+        ...steady,
+        ...shard,
+        clients: 1,
+        faultMs: 500,
+        seed,
+        letters,
+        deaths,
+      }));
     },
     points: ['append', 'letters', 'read', 'restore', 'write'],
-    share: 0.2,
+    diesAtThemAlone: true,
+    share: 0.4,
   },
   'a matching host': {
     run: (deaths) => {
@@ -134,12 +146,12 @@ describe.each(Object.entries(kinds))('%s dies', (_name, { run, points, diesAtThe
   });
 });
 
-/** Of each point some, from the first to the last, as evenly as can be. */
+/** Of each point some, from the first to the last, as evenly as can be; if only one, then in the midst of the run. */
 function deathsAt(met: ReadonlyMap<string, number>, max: number, isWanted: (point: string) => boolean): readonly Death[] {
   const points = [...met].filter(([point]) => isWanted(point));
   const each = Math.max(1, Math.floor(max / points.length));
   return points.flatMap(([point, times]) => {
     const count = Math.min(each, times);
-    return Array.from({ length: count }, (_, index) => ({ point, nth: 1 + Math.floor((index * times) / count) }));
+    return Array.from({ length: count }, (_, index) => ({ point, nth: 1 + Math.floor(((index + 0.5) * times) / count) }));
   });
 }

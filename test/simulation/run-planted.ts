@@ -1,13 +1,14 @@
 /**
- * `node test/simulation/run-planted.ts <name of the plant> [first seed]`: patches the source as it is loaded, then runs seeds and
- * scenarios until something is found. Prints one line of JSON. Not for the process of a test runner: the patch stays for its lifetime.
+ * `node test/simulation/run-planted.ts <name of the plant>`: patches the source as it is loaded, then runs seeds or scenarios until something is
+ * found, whatever found it last (planted-seeds.json) before all others. Prints one line of JSON. Not for the process of a test runner: the patch
+ * stays for its lifetime.
  */
 import { registerHooks } from 'node:module';
 import { plants, seedsMax, stalePlant } from './plants.ts';
+import seedsThatCaught from './planted-seeds.json' with { type: 'json' };
 import type { Violation } from './oracle.ts';
 
 const name = process.argv[2] ?? '';
-const firstSeed = Number(process.argv[3] ?? 1);
 const plant = [...plants, stalePlant].find((each) => each.name === name);
 if (plant === undefined) throw new Error(`no such plant: ${name}; there are: ${plants.map((each) => each.name).join(', ')}`);
 let patched = 0;
@@ -24,7 +25,7 @@ registerHooks({
   },
 });
 
-export type Finding = { readonly by: string; readonly invariant: string; readonly message: string; readonly seeds: number };
+export type Finding = { readonly by: string; readonly invariant: string; readonly message: string; readonly tries: number };
 
 type Runner = (seed: number) => Promise<{ readonly violation: Violation | undefined }>;
 
@@ -56,26 +57,36 @@ function isShown(invariant: string): boolean {
 
 /** What the random runs find, or the scenarios; undefined = the bug went unnoticed. */
 async function find(): Promise<Finding | undefined> {
+  let tries = 0;
   if (plant !== undefined && plant.caughtBy !== 'scenarios') {
     const run = await runner(plant.caughtBy);
-    const seeds = seedsMax[plant.caughtBy];
-    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+    const seeds = Array.from({ length: seedsMax[plant.caughtBy] }, (_, index) => index + 1);
+    for (const seed of lastFirst(seeds, (each) => `seed ${each}`)) {
+      tries += 1;
       const { violation } = await run(seed);
       if (violation === undefined || !isShown(violation.invariant)) continue;
-      return { by: `seed ${seed}`, invariant: violation.invariant, message: violation.message, seeds: seed - firstSeed + 1 };
+      return { by: `seed ${seed}`, invariant: violation.invariant, message: violation.message, tries };
     }
     return undefined;
   }
   const { scenarios } = await import('./scenarios.ts');
-  for (const { rule, name: scenario, run } of scenarios) {
+  const nameOf = ({ rule, name: scenario }: (typeof scenarios)[number]): string => `${rule}: ${scenario}`;
+  for (const each of lastFirst(scenarios, nameOf)) {
+    tries += 1;
     try {
-      await run();
+      await each.run();
     } catch (error) {
-      if (!isShown(rule)) continue;
-      return { by: `${rule}: ${scenario}`, invariant: rule, message: error instanceof Error ? error.message : String(error), seeds: 0 };
+      if (!isShown(each.rule)) continue;
+      return { by: nameOf(each), invariant: each.rule, message: error instanceof Error ? error.message : String(error), tries };
     }
   }
   return undefined;
+}
+
+/** What caught this plant last is likely to do so again: a try of a few milliseconds, where a way through all others takes seconds. */
+function lastFirst<Each>(all: readonly Each[], nameOf: (each: Each) => string): readonly Each[] {
+  const last = new Map(Object.entries<string>(seedsThatCaught)).get(name);
+  return [...all.filter((each) => nameOf(each) === last), ...all.filter((each) => nameOf(each) !== last)];
 }
 
 // A planted bug may break a promise that nobody waits for: that is a finding, not the end.

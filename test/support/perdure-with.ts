@@ -3,6 +3,7 @@
  *
  *     node perdure-with.ts '{"topicWatchIntervalMs":500}' server start …
  */
+import { flushCompileCache } from 'node:module';
 import { runCli } from '../../src/cli/run.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
 
@@ -18,7 +19,15 @@ const code = await runCli(line, {
   terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
   loadServer: async () => {
     const { startServer, ...tries } = await import('../../src/server.ts');
-    return { startServer: (options) => startServer({ ...options, ...hidden }), ...tries };
+    return {
+      startServer: async (options) => {
+        const started = await startServer({ ...options, ...hidden });
+        // Now, for this process may be killed.
+        flushCompileCache();
+        return started;
+      },
+      ...tries,
+    };
   },
 });
 process.exit(code);

@@ -2,7 +2,7 @@
  * A bare WorkflowService client on the lean codecs: no retries, no reconnect logic of its own beyond the channel's, so that the
  * caller sees every answer and every doubt exactly once.
  */
-import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { Client, type ClientUnaryCall, credentials, status, type ServiceError } from '@grpc/grpc-js';
 
 const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService/';
 
@@ -31,6 +31,7 @@ export type Method<Request, Response> = {
 
 export class ServiceClient {
   readonly #client: Client;
+  readonly #underWay = new Set<ClientUnaryCall>();
 
   constructor(address: string) {
     this.#client = new Client(address, credentials.createInsecure(), {
@@ -44,18 +45,25 @@ export class ServiceClient {
 
   call<Request, Response>(method: Method<Request, Response>, request: Request, timeoutMs: number): Promise<CallOutcome<Response>> {
     return new Promise((resolve) => {
-      this.#client.makeUnaryRequest(
+      const made = this.#client.makeUnaryRequest(
         SERVICE + method.name,
         (bytes: Buffer) => bytes,
         (bytes: Buffer) => bytes,
         Buffer.from(method.encode(request)),
         { deadline: Date.now() + timeoutMs },
         (error: ServiceError | null, bytes?: Buffer) => {
+          this.#underWay.delete(made);
           if (error === null && bytes !== undefined) resolve({ kind: 'ok', response: method.decode(bytes) });
           else resolve(failed(error));
         },
       );
+      this.#underWay.add(made);
     });
+  }
+
+  /** Nobody waits any longer for what is under way: of each call it is unknown what became of it. */
+  giveUp(): void {
+    for (const made of this.#underWay) made.cancel();
   }
 
   close(): void {
