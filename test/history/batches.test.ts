@@ -5,6 +5,8 @@ import type { BatchDescription } from '../../src/history/batch/batch-commands.ts
 import { status } from '../../src/history/generated/enums.ts';
 import { aJobKey, startBatch } from './batch-commands.ts';
 import { stepOf } from './batch-step.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { taskFailure, taskSubject } from './hand-over/task-failure.ts';
 import { ShardUnderTest } from './shard-under-test.ts';
 
 function begun(): ShardUnderTest {
@@ -55,6 +57,24 @@ test('completed, nothing is due but the end of its retention; whoever was counte
   expect(shard.ask({ kind: 'describeBatch', key: aJobKey })).toMatchObject({
     rejection: { message: 'workflow not found for ID: nightly' },
   });
+});
+
+test('one whose step never succeeds fails, says why, and leaves no letter; what a late step tells changes nothing', () => {
+  const shard = begun();
+  take(shard);
+  const { taskId } = shard.nextTimer()!;
+  const { key } = described(shard);
+  shard.expectDone({ kind: 'handOverTask', taskId, category: 'timer', failure: taskFailure, subject: taskSubject });
+  expect(described(shard)).toMatchObject({ status: status.failed, closeTimeMs: shard.nowMs });
+  const closing = shard.events(key.runId).at(-1)?.attributes;
+  const failure = closing !== undefined && 'failure' in closing ? closing.failure : undefined;
+  expect(historyWire.schedules.failureMessage(failure ?? new Uint8Array(0))).toBe(taskFailure.errorMessage);
+  expect(shard.records.some(({ tasksHandedOver }) => tasksHandedOver !== undefined)).toBe(false);
+  expect(dueInMs(shard)).toBe(3_600_000);
+  const before = described(shard);
+  shard.ask({ kind: 'batchStepped', key, taskId, step: { ...stepOf(before.progress), next: { kind: 'goesOn', pauseMs: 0 } } });
+  expect(described(shard).status).toBe(status.failed);
+  expect(dueInMs(shard)).toBe(3_600_000);
 });
 
 test('there may be more in the end than were counted', () => {

@@ -19,6 +19,8 @@ import { endRunLetter } from '../redrive/redrive.ts';
 import { findRun, isRejected, reject, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isRunning, type RunView, type ShardView } from '../state.ts';
+import type { TaskFailure } from '../hand-over/hand-over-commands.ts';
+import type { TimerTask } from '../tasks.ts';
 import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from './batch-commands.ts';
 import type { Batch } from './batch-state.ts';
 
@@ -98,6 +100,21 @@ export function batchStepped(draft: Draft, { key, taskId, step }: BatchStepped):
   endRunLetter(draft, taskId);
   return done;
 }
+
+/** No attempt at its step succeeds. A letter would leave a job that runs for ever if it is purged: the job ends, and says why. */
+export function failBatch(draft: Draft, { taskId, key }: BatchStepTask, { errorMessage }: TaskFailure): HistoryReply {
+  const found = findBatch(draft.shard, key);
+  if (isRejected(found) || !isRunning(found)) {
+    draft.finishTask(taskId);
+    return done;
+  }
+  const run = draft.open(found);
+  run.finishTask(taskId);
+  follow(run, { kind: 'failed', message: errorMessage });
+  return done;
+}
+
+type BatchStepTask = Extract<TimerTask, { readonly kind: 'batchStep' }>;
 
 function follow(run: RunDraft, next: AfterStep): void {
   const { draft } = run;

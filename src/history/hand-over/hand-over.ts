@@ -12,6 +12,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { keepForLetter } from '../archival/archive.ts';
+import { failBatch } from '../batch/batch-decisions.ts';
 import { failCallback, nothingLeft } from '../callback/attempt.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
@@ -40,6 +41,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
     if (isOfCallback(task)) failCallback(draft, task, failure);
     return done;
   }
+  if (task.kind === 'batchStep') return failBatch(draft, task, failure);
   const line = lineOf(draft.shard.handOvers, category);
   const handedOver = { category, sequence: line.lastSequence + 1, task, failure, subject };
   if (!hasRoom(line, handedOver)) return done;
