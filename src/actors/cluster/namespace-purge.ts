@@ -71,6 +71,7 @@ class Pass {
   failure: string | undefined = undefined;
   readonly #share: number;
   readonly #taken = new Map<string, number>();
+  #ended = 0;
 
   /** `share`: so many runs of each. */
   constructor(share: number) {
@@ -80,9 +81,19 @@ class Pass {
   /** False: it is of the next pass. */
   take(namespaceId: string): boolean {
     const taken = this.#taken.get(namespaceId) ?? 0;
-    if (taken < this.#share) this.#taken.set(namespaceId, taken + 1);
-    else this.found.add(namespaceId);
-    return taken < this.#share;
+    if (taken >= this.#share) return false;
+    this.#taken.set(namespaceId, taken + 1);
+    if (taken + 1 === this.#share) {
+      // There may be more.
+      this.found.add(namespaceId);
+      this.#ended += 1;
+    }
+    return true;
+  }
+
+  /** So many namespaces have had their share. */
+  hasEnded(namespaces: number): boolean {
+    return this.#ended === namespaces;
   }
 }
 
@@ -223,6 +234,7 @@ export class NamespacePurge {
         };
         await Promise.all(Array.from({ length: Math.min(concurrencyMax, keys.length) }, deletes));
         this.#tellProgress(left);
+        if (pass.hasEnded(left.size)) return pass;
       }
     }
     return pass;
