@@ -34,6 +34,7 @@ import {
   describeSchedule,
   patchSchedule,
   recordActionClosed,
+  startsChecked,
   updateSchedule,
 } from './schedule/schedule-decisions.ts';
 import { signalWorkflow } from './signal/signal.ts';
@@ -148,7 +149,7 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
     case 'archived':
       return archived(draft, command);
     case 'letterChecked':
-      return letterChecked(draft, command);
+      return startsChecked(draft, command) ?? letterChecked(draft, command);
     case 'runOutboxTask':
       return runOutboxTask(draft, command);
     case 'finishOutboxTask':

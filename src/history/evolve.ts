@@ -198,6 +198,9 @@ export function rememberTask(run: Run, task: Task): void {
     case 'scheduleWake':
       if (run.schedule !== undefined) run.schedule = { ...run.schedule, wakeTaskId: task.taskId };
       return;
+    case 'letterCheck':
+      if (run.schedule !== undefined) run.schedule = { ...run.schedule, letterCheckTaskId: task.taskId };
+      return;
     case 'batchStep':
       if (run.batch !== undefined) run.batch = { ...run.batch, stepTaskId: task.taskId };
       return;
@@ -209,7 +212,6 @@ export function rememberTask(run: Run, task: Task): void {
     case 'notifySchedule':
     case 'scheduleChildFirstTask':
     case 'archiveExecution':
-    case 'letterCheck':
     case 'callbackBackoff':
     case 'upsertVisibility':
       return;

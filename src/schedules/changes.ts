@@ -90,13 +90,22 @@ export function actionFailed(progress: ScheduleProgress, startId: number): Sched
 
 /**
  * Its start is given up for now, and may be tried again by whoever looks after dead letters: the next ones neither wait for it nor want for its
- * place. Who purges the letter tells nobody, so the oldest of many are let go of. undefined: it is not under way (any more).
+ * place. Who purges the letter tells nobody: it is looked for now and then, and the oldest of many are let go of. undefined: it is not under way (any more).
  */
 export function actionLeft(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
   if (!progress.starting.some((one) => one.startId === startId && !one.left)) return undefined;
   const starting = progress.starting.map((one) => (one.startId === startId ? { ...one, tracked: false, left: true } : one));
   const kept = starting.filter(({ left }) => left).slice(-scheduleLimits.leftMax);
   return { ...progress, starting: starting.filter((one) => !one.left || kept.includes(one)) };
+}
+
+/** None of them is a letter any more: they were purged, and nobody will start them. undefined: there are none. */
+export function letGoOfLeft(progress: ScheduleProgress): ScheduleProgress | undefined {
+  return hasLeft(progress) ? { ...progress, starting: progress.starting.filter(({ left }) => !left) } : undefined;
+}
+
+export function hasLeft({ starting }: ScheduleProgress): boolean {
+  return starting.some(({ left }) => left);
 }
 
 function withoutStarting(progress: ScheduleProgress, startId: number): ScheduleProgress {

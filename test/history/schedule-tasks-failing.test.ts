@@ -57,6 +57,49 @@ describe('a start that became a dead letter', () => {
     expect(statusOf(shard, secondId)).toBe(1);
   });
 
+  const checkMs = 3_600_000;
+  function checkDue(shard: RedrivenShard): number {
+    const checks = shard.records.flatMap(({ tasks }) => tasks.filter(({ kind }) => kind === 'letterCheck'));
+    const check = checks.at(-1);
+    if (check === undefined || !('fireTimeMs' in check)) throw new Error('nobody looks after the letters');
+    expect(check.fireTimeMs - shard.nowMs).toBe(checkMs);
+    return check.taskId;
+  }
+
+  test('is known for as long as it is one: somebody looks once in an hour, and one that was purged is let go of', () => {
+    const { shard } = withoutFirst();
+    const first = checkDue(shard);
+    shard.advance(checkMs);
+    shard.ask({ kind: 'letterChecked', taskId: first, isOpen: true });
+    expect(progressOf(shard).starting).toMatchObject([{ startId: 1, left: true }]);
+    const second = checkDue(shard);
+    shard.advance(checkMs);
+    shard.ask({ kind: 'letterChecked', taskId: second, isOpen: false });
+    expect(progressOf(shard).starting.filter(({ left }) => left)).toEqual([]);
+    expect(shard.core.timerTask(second)).toBeUndefined();
+  });
+
+  test('what was looked up before another start became one too says nothing of that', () => {
+    const { shard } = withoutFirst();
+    const first = checkDue(shard);
+    shard.fireNextTimer();
+    shard.madeLetter(shard.pendingTask('startAction').taskId);
+    shard.ask({ kind: 'letterChecked', taskId: first, isOpen: false });
+    expect(progressOf(shard).starting).toMatchObject([
+      { startId: 1, left: true },
+      { startId: 2, left: true },
+    ]);
+    shard.ask({ kind: 'letterChecked', taskId: checkDue(shard), isOpen: false });
+    expect(progressOf(shard).starting).toEqual([]);
+  });
+
+  test('deleted, the schedule leaves nothing that would look after its letters', () => {
+    const { shard } = withoutFirst();
+    const check = checkDue(shard);
+    shard.expectDone({ kind: 'deleteSchedule', key: aScheduleKey });
+    expect([shard.core.timerTask(check), shard.nextTimer()]).toEqual([undefined, undefined]);
+  });
+
   test('stays after a restart what it was', () => {
     const { shard } = withoutFirst();
     const before = progressOf(shard);

@@ -140,7 +140,7 @@ export class OwnCommands {
   /** Its queue has not answered yet that it has the letter. */
   #isOnItsWay({ key: { runId } }: BesideTimer): boolean {
     const { handOvers } = this.#core;
-    const waiting = (['archival', 'outbound', 'timer'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
+    const waiting = (['archival', 'outbound', 'timer', 'transfer'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
     return waiting.some(({ task }) => task.key.runId === runId);
   }
 

@@ -8,11 +8,12 @@ import type { Schedule } from './schedule-state.ts';
 
 type ScheduleChanged = Extract<Fact, { readonly kind: 'scheduleChanged' }>;
 
-const nothingYet: Pick<Schedule, 'definition' | 'lastCompletionResult' | 'continuedFailure' | 'wakeTaskId'> = {
+const nothingYet: Pick<Schedule, 'definition' | 'lastCompletionResult' | 'continuedFailure' | 'wakeTaskId' | 'letterCheckTaskId'> = {
   definition: new Uint8Array(0),
   lastCompletionResult: undefined,
   continuedFailure: undefined,
   wakeTaskId: 0,
+  letterCheckTaskId: 0,
 };
 
 /** The first makes the run a schedule's. */

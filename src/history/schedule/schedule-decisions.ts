@@ -14,7 +14,9 @@ import {
   actionLeft,
   actionStarted,
   type ClosedAction,
+  hasLeft,
   isRepeated,
+  letGoOfLeft,
   patchProgress,
   updateProgress,
   withRequest,
@@ -22,8 +24,9 @@ import {
 import { actionTimeText } from '../../schedules/action-time.ts';
 import { futureTimes } from '../../schedules/future-times.ts';
 import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedules/schedule.ts';
-import { scheduleIdOf } from '../../schedules/schedule-id.ts';
+import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
+import type { LetterChecked } from '../archival/archival-commands.ts';
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
@@ -152,8 +155,9 @@ export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryRe
   return done;
 }
 
-export function forgetSchedule(run: RunDraft, { wakeTaskId }: Schedule): void {
+export function forgetSchedule(run: RunDraft, { wakeTaskId, letterCheckTaskId }: Schedule): void {
   run.finishTask(wakeTaskId);
+  run.finishTask(letterCheckTaskId);
   run.forget();
 }
 
@@ -236,13 +240,39 @@ type LookAtActionTask = Extract<TransferTask, { readonly kind: 'lookAtAction' }>
 export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   const found = findRun(draft.shard, task.key);
   if (found?.schedule === undefined || !isRunning(found)) return;
-  if (task.kind === 'startAction') happen(draft.open(found), (progress) => actionLeft(progress, task.startId));
-  else if (task.taskId === found.schedule.wakeTaskId) {
+  if (task.kind === 'startAction') {
+    const run = draft.open(found);
+    happen(run, (progress) => actionLeft(progress, task.startId));
+    checkLetters(run);
+  } else if (task.taskId === found.schedule.wakeTaskId) {
     // Whatever happens to it next arms another.
     const { progress } = found.schedule;
     const unchanged = progressChange(progress, progress);
     draft.open(found).addFact({ kind: 'scheduleChanged', ...nothingChanged, ...unchanged, wakeTimeMs: undefined });
   }
+}
+
+/** What is answered to an earlier check does not know of the letters since. */
+function checkLetters(run: RunDraft): void {
+  const { draft } = run;
+  const { schedule, key } = run.run;
+  if (schedule === undefined || !hasLeft(schedule.progress)) return;
+  run.finishTask(schedule.letterCheckTaskId);
+  const fireTimeMs = draft.nowMs + draft.limits.letterRecheckMs;
+  run.addTask({ kind: 'letterCheck', taskId: draft.nextTaskId(), fireTimeMs, key });
+}
+
+/** Whether any task of the schedule is a letter still. undefined: it was no schedule for which that was asked. */
+export function startsChecked(draft: Draft, { taskId, isOpen }: LetterChecked): HistoryReply | undefined {
+  const task = draft.shard.timers.get(taskId);
+  if (task === undefined || !isSchedules(task.key)) return undefined;
+  draft.finishTask(taskId);
+  const found = findSchedule(draft.shard, task.key);
+  if (isRejected(found) || found.schedule.letterCheckTaskId !== taskId) return done;
+  const run = draft.open(found);
+  if (isOpen) checkLetters(run);
+  else happen(run, letGoOfLeft);
+  return done;
 }
 
 const nothingChanged = { definition: undefined, last: undefined, memo: undefined, searchAttributes: undefined };

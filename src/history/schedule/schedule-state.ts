@@ -12,6 +12,8 @@ export type Schedule = {
   readonly wakeTimeMs: number | undefined;
   /** The timer for that; 0 = there was none yet. */
   readonly wakeTaskId: number;
+  /** The timer after which somebody looks whether starts that became letters still are; 0 = there was none yet. */
+  readonly letterCheckTaskId: number;
 };
 
 type Key = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };

@@ -9,6 +9,7 @@ export function* timersOf(run: RunView): Iterable<number> {
   yield run.backoffTaskId;
   yield run.workflowTask?.timeoutTaskId ?? 0;
   yield run.schedule?.wakeTaskId ?? 0;
+  yield run.schedule?.letterCheckTaskId ?? 0;
   yield run.batch?.stepTaskId ?? 0;
   for (const activity of run.activities.values()) yield activity.timerTaskId;
   for (const timer of run.timers.values()) yield timer.taskId;

@@ -199,6 +199,7 @@ export const fullSchedule: Run['schedule'] = {
   continuedFailure: bytes('last failure'),
   wakeTimeMs: timeMs + 20,
   wakeTaskId: 21,
+  letterCheckTaskId: 23,
 };
 export const fullScheduledBy: Run['scheduledBy'] = { schedule: { ...key, workflowId: 'schedule' }, startId: 22 };
 

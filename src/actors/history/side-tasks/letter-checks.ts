@@ -1,5 +1,5 @@
 /**
- * Whether a closed run is still needed for a letter: of its archive task, or of one of its callbacks.
+ * Whether a closed run is still needed for a letter, of its archive task or of one of its callbacks; and whether a schedule has starts that are letters.
  *
  *     letterCheck ─▶ each queue that may hold one: is it there? may it come back? ─▶ letterChecked
  *
@@ -9,6 +9,7 @@ import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
 import type { RunKey } from '../../../history/commands.ts';
 import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
+import { isSchedules } from '../../../schedules/schedule-id.ts';
 import { SideRoom } from './side-room.ts';
 import type { LetterCheckTask, SideAnswer, SideRunner } from './side-tasks.ts';
 
@@ -19,8 +20,9 @@ export type LetterChecksOptions = {
   readonly clock: Pick<Clock, 'monoMs'>;
 };
 
-type Category = (typeof categories)[number];
-const categories = ['outbound', 'archival', 'timer'] as const;
+type Category = (typeof ofClosedRuns | typeof ofSchedules)[number];
+const ofClosedRuns = ['outbound', 'archival', 'timer'] as const;
+const ofSchedules = ['transfer'] as const;
 
 const checking = { placesMax: 8, placesPerDestinationMax: 8 } as const;
 const ATTEMPT_MS_MAX = 60_000;
@@ -45,7 +47,7 @@ class LetterChecks {
 
   async check({ key, taskId }: LetterCheckTask): Promise<SideAnswer> {
     let isOpen = false;
-    for (const category of categories) isOpen ||= await this.#mayHold(category, key);
+    for (const category of isSchedules(key) ? ofSchedules : ofClosedRuns) isOpen ||= await this.#mayHold(category, key);
     return { kind: 'done', command: { kind: 'letterChecked', taskId, isOpen } };
   }
 

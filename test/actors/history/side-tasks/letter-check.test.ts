@@ -1,7 +1,8 @@
-/** Whether a letter still needs a run: what is found out beside the shard, of the queues that may hold one. */
+/** Whether a letter still needs a run, or is a start of a schedule: what is found out beside the shard, of the queues that may hold one. */
 import { expect, test } from 'vitest';
 import { letterCheckRunner, type LetterChecksOptions } from '../../../../src/actors/history/side-tasks/letter-checks.ts';
 import type { LetterCheckTask } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
+import { keptAs } from '../../../../src/schedules/schedule-id.ts';
 import { systemClock } from '../../../../src/actors/system-ports.ts';
 
 const key = { namespaceId: 'namespace-id', workflowId: 'wf', runId: '00000000-0000-4000-8000-000000000001' };
@@ -17,11 +18,11 @@ type World = {
   readonly clusterAnswers?: boolean;
 };
 
-const numbers = { archival: 1, outbound: 2, timer: 3 } as const;
+const numbers = { archival: 1, outbound: 2, timer: 3, transfer: 4 } as const;
 type Category = keyof typeof numbers;
-const categories: readonly Category[] = ['archival', 'outbound', 'timer'];
+const categories: readonly Category[] = ['archival', 'outbound', 'timer', 'transfer'];
 
-async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World): Promise<boolean> {
+async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World, of = task): Promise<boolean> {
   let isFolded = !isBehind;
   const router: LetterChecksOptions['router'] = {
     askCluster: (_request, _deadline, done) => {
@@ -39,7 +40,7 @@ async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World
     },
   };
   const queueNumberOf = (category: Category) => (isFolded && category in queues ? numbers[category] : undefined);
-  const answer = await letterCheckRunner({ router, queueNumberOf, clock: systemClock }).attempt(task, () => true);
+  const answer = await letterCheckRunner({ router, queueNumberOf, clock: systemClock }).attempt(of, () => true);
   if (answer.kind !== 'done' || answer.command.kind !== 'letterChecked') return expect.unreachable();
   expect(answer.command.taskId).toBe(task.taskId);
   return answer.command.isOpen;
@@ -60,4 +61,14 @@ test.each<[string, World, boolean]>([
   ['no queue, as far as a process knows that cannot read what others opened', { queues: {}, clusterAnswers: false }, true],
 ])('%s', async (_name, world, expected) => {
   expect(await isOpen(world)).toBe(expected);
+});
+
+const ofSchedule: LetterCheckTask = { ...task, key: { ...key, workflowId: keptAs('nightly') } };
+
+test.each<[string, World, boolean]>([
+  ['a letter of a start', { queues: { transfer: { letters: [3] } } }, true],
+  ['none', { queues: { transfer: none, timer: { letters: [3] }, archival: undefined } }, false],
+  ['none, but one that was purged may come back', { queues: { transfer: { letters: [], uncutPurges: 1 } } }, true],
+])('of a schedule: %s', async (_name, world, expected) => {
+  expect(await isOpen(world, ofSchedule)).toBe(expected);
 });
