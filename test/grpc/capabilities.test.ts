@@ -125,9 +125,9 @@ const ofTheServer: Readonly<Record<keyof GetSystemInfoResponseCapabilities, Chec
   supportsSchedules: async () => (await world.scheduleId()) !== '',
   encodedFailureAttributes: async () => isThere((await failedActivity())?.lastFailure?.['encodedAttributes']),
   buildIdBasedVersioning: async () => {
-    const { queue } = await world.started();
-    const workerVersionCapabilities = { buildId: 'b', useVersioning: true };
-    return isBuilt('PollWorkflowTaskQueue', { taskQueue: { name: queue }, identity, workerVersionCapabilities });
+    const { task, ...run } = await world.workflowTask();
+    await world.complete(task, { workerVersionStamp: { buildId: 'build-77' } });
+    return JSON.stringify(await historyOf(run)).includes('build-77');
   },
   upsertMemo: async () => {
     const { task, ...run } = await world.workflowTask();

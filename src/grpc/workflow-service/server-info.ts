@@ -19,7 +19,9 @@ const capabilities: GetSystemInfoResponseCapabilities = {
   activityFailureIncludeHeartbeat: true,
   supportsSchedules: true,
   encodedFailureAttributes: true,
-  buildIdBasedVersioning: false,
+  // What SDKs make of it: workers say their build id with each completed task, and a workflow reads it from its history. Workers that want tasks
+  // by their build id are refused by name.
+  buildIdBasedVersioning: true,
   upsertMemo: true,
   eagerWorkflowStart: true,
   sdkMetadata: true,
