@@ -7,22 +7,18 @@
  */
 import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
 import type { RunKey } from '../../../history/commands.ts';
+import { checkedCategories, type CheckedCategory } from '../../../history/hand-over/checked-letters.ts';
 import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
-import { isSchedules } from '../../../schedules/schedule-id.ts';
 import { SideRoom } from './side-room.ts';
 import type { LetterCheckTask, SideAnswer, SideRunner } from './side-tasks.ts';
 
 export type LetterChecksOptions = {
   readonly router: Pick<Asker, 'askDeadLetters' | 'askCluster'>;
   /** undefined: none is known yet. */
-  readonly queueNumberOf: (category: Category) => number | undefined;
+  readonly queueNumberOf: (category: CheckedCategory) => number | undefined;
   readonly clock: Pick<Clock, 'monoMs'>;
 };
-
-type Category = (typeof ofClosedRuns | typeof ofSchedules)[number];
-const ofClosedRuns = ['outbound', 'archival', 'timer'] as const;
-const ofSchedules = ['transfer'] as const;
 
 const checking = { placesMax: 8, placesPerDestinationMax: 8 } as const;
 const ATTEMPT_MS_MAX = 60_000;
@@ -47,11 +43,11 @@ class LetterChecks {
 
   async check({ key, taskId }: LetterCheckTask): Promise<SideAnswer> {
     let isOpen = false;
-    for (const category of isSchedules(key) ? ofSchedules : ofClosedRuns) isOpen ||= await this.#mayHold(category, key);
+    for (const category of checkedCategories(key)) isOpen ||= await this.#mayHold(category, key);
     return { kind: 'done', command: { kind: 'letterChecked', taskId, isOpen } };
   }
 
-  async #mayHold(category: Category, key: RunKey): Promise<boolean> {
+  async #mayHold(category: CheckedCategory, key: RunKey): Promise<boolean> {
     const { queueNumberOf } = this.#options;
     // What this process has folded of the queues may lag behind.
     if (queueNumberOf(category) === undefined && !(await this.#readQueues())) return true;
