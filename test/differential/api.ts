@@ -65,8 +65,9 @@ function methodNamed(name: string): { readonly path: string; readonly input: Typ
   throw new Error(`there is no method ${name}`);
 }
 
+/** `json`: what an Any holds is shown, not its bytes. */
 function plain(type: Type, bytes: Uint8Array): Fields {
-  return type.toObject(type.decode(bytes), { enums: String, longs: Number, bytes: String }) as Fields;
+  return type.toObject(type.decode(bytes), { enums: String, longs: Number, bytes: String, json: true }) as Fields;
 }
 
 function refusal(error: ServiceError): Answer {

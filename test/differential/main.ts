@@ -32,7 +32,16 @@ const { values } = parseArgs({
 type Finding = { readonly signature: string; readonly line: string; readonly program: Program; readonly step: number };
 
 const PERDURE = 'bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error';
-const FAST = '--dynamic-config-value history.transferProcessorMaxPollRPS=1000 --dynamic-config-value history.timerProcessorMaxPollRPS=1000';
+/** Rates that many programs side by side would meet, and what is off by default there. */
+const SETTINGS = [
+  'history.transferProcessorMaxPollRPS=1000',
+  'history.timerProcessorMaxPollRPS=1000',
+  'history.visibilityProcessorMaxPollRPS=1000',
+  'frontend.namespaceRPS.visibility=100000',
+  'frontend.MaxConcurrentBatchOperationPerNamespace=1000',
+  'frontend.WorkflowPauseEnabled=true',
+];
+const WITH_SETTINGS = SETTINGS.map((setting) => `--dynamic-config-value ${setting}`).join(' ');
 
 const servers: ServerProcess[] = [];
 try {
@@ -44,7 +53,7 @@ try {
 async function compareServers(): Promise<void> {
   const ours = new Api(await address(values.ours, PERDURE));
   const theirs = new Api(
-    await address(values.theirs, `${values.start} server start-dev --headless --port {port} --log-level error ${FAST}`),
+    await address(values.theirs, `${values.start} server start-dev --headless --port {port} --log-level never ${WITH_SETTINGS}`),
   );
   await Promise.all([prepare(ours), prepare(theirs)]);
   const only = values.family === '' ? [] : values.family.split(',');

@@ -12,6 +12,8 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'executionDuration',
   'version',
   'namespaceId',
+  'conflictToken',
+  'stateSizeBytes',
   'parentWorkflowNamespaceId',
   'externalWorkflowNamespaceId',
 ]);
@@ -53,7 +55,8 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
   const visit = (value: unknown, key: string): unknown => {
     if (OPAQUE.has(key)) return '<opaque>';
     if (typeof value === 'string') return text(value);
-    if (Array.isArray(value)) return value.map((item) => visit(item, key));
+    // Lists of times are what a schedule will do: they count.
+    if (Array.isArray(value)) return value.map((item) => visit(item, ''));
     if (typeof value !== 'object' || value === null) return value;
     if (isTime(key)) return Number((value as { seconds?: unknown }).seconds ?? 0) > 0 ? '<time>' : {};
     return Object.fromEntries(

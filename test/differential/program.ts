@@ -10,12 +10,14 @@ export type Fields = { readonly [name: string]: unknown };
 
 export type Step =
   | { readonly op: 'call'; readonly method: string; readonly request: Fields; readonly slot?: number; readonly timeoutMs?: number }
-  /** Starts a call that a later `await` step finishes. */
-  | { readonly op: 'begin'; readonly method: string; readonly request: Fields; readonly timeoutMs?: number }
+  /** Starts a call that a later `await` step finishes; the oldest first. */
+  | { readonly op: 'begin'; readonly method: string; readonly request: Fields; readonly slot?: number; readonly timeoutMs?: number }
   | { readonly op: 'await' }
   /** Polls when the workflow says that a workflow task waits; `blindly` also when it does not. */
   | { readonly op: 'poll'; readonly slot: number; readonly sticky?: boolean; readonly blindly?: boolean }
   | { readonly op: 'pollActivity'; readonly slot: number }
+  /** Makes a call until its answer stays the same: for what a server does a little later. */
+  | { readonly op: 'steady'; readonly method: string; readonly request: Fields }
   /** Until no history grows any more. */
   | { readonly op: 'settle' }
   | { readonly op: 'sleep'; readonly ms: number };

@@ -8,6 +8,9 @@ import { NAMESPACE } from './program.ts';
 export type Seen = { readonly what: string; readonly step: number; readonly value: unknown };
 
 const POLL_TIMEOUT_MS = 3_200;
+const STEADY_PAUSE_MS = 120;
+const STEADY_ROUNDS = 3;
+const STEADY_ROUNDS_MAX = 40;
 
 /** `nonce` makes the ids of this execution new; both servers may use the same. */
 export async function runProgram(api: Api, program: Program, nonce: string): Promise<readonly Seen[]> {
@@ -22,7 +25,7 @@ export async function runProgram(api: Api, program: Program, nonce: string): Pro
 }
 
 function nameOf(step: Step): string {
-  return step.op === 'call' || step.op === 'begin' ? step.method : step.op;
+  return 'method' in step ? step.method : step.op;
 }
 
 class Execution {
@@ -32,7 +35,7 @@ class Execution {
   readonly #runs = new Map<number, string[]>();
   readonly #tokens = new Map<string, Uint8Array | string>();
   readonly #mask: (value: unknown) => unknown;
-  #begun: Promise<unknown> | undefined;
+  readonly #begun: Promise<unknown>[] = [];
 
   constructor(api: Api, nonce: string) {
     this.#api = api;
@@ -48,14 +51,13 @@ class Execution {
       case 'call':
         return this.#call(step.method, step.request, step.timeoutMs, step.slot);
       case 'begin':
-        this.#begun = this.#call(step.method, step.request, step.timeoutMs);
+        this.#begun.push(this.#call(step.method, step.request, step.timeoutMs, step.slot));
         await delay(150);
         return undefined;
-      case 'await': {
-        const begun = this.#begun;
-        this.#begun = undefined;
-        return begun;
-      }
+      case 'await':
+        return this.#begun.shift();
+      case 'steady':
+        return this.#steady(step.method, step.request);
       case 'poll':
         return this.#poll(step.slot, step.sticky ?? false, step.blindly ?? false);
       case 'pollActivity':
@@ -70,7 +72,7 @@ class Execution {
 
   /** Describe and history of every run that is known, after everything calmed down. */
   async remains(): Promise<readonly { readonly what: string; readonly value: unknown }[]> {
-    await this.#begun;
+    await Promise.all(this.#begun);
     for (const slot of [0, 1]) await this.#taskWaits(slot);
     const found: { what: string; value: unknown }[] = [];
     for (const slot of [0, 1, 2]) {
@@ -103,12 +105,24 @@ class Execution {
     return this.#masked(answer);
   }
 
+  async #steady(method: string, request: Fields): Promise<unknown> {
+    let last = await this.#call(method, request);
+    for (let round = 0, same = 0; round < STEADY_ROUNDS_MAX && same < STEADY_ROUNDS; round++) {
+      await delay(STEADY_PAUSE_MS);
+      const next = await this.#call(method, request);
+      same = JSON.stringify(next) === JSON.stringify(last) ? same + 1 : 0;
+      last = next;
+    }
+    return last;
+  }
+
   #remember(slot: number, response: Fields): void {
-    const { runId, taskToken, workflowTask } = response;
+    const { runId, taskToken, workflowTask, eagerWorkflowTask, responses } = response;
     if (typeof runId === 'string' && runId !== '' && !this.#runs.get(slot)?.includes(runId))
       this.#runs.set(slot, [...(this.#runs.get(slot) ?? []), runId]);
     if (typeof taskToken === 'string' && taskToken !== '') this.#keepToken('$TOKEN', slot, taskToken);
-    if (typeof workflowTask === 'object' && workflowTask !== null) this.#remember(slot, workflowTask as Fields);
+    for (const inner of [workflowTask, eagerWorkflowTask, ...(Array.isArray(responses) ? [responses[0]?.startWorkflow] : [])])
+      if (typeof inner === 'object' && inner !== null) this.#remember(slot, inner as Fields);
   }
 
   #keepToken(name: string, slot: number, token: string): void {

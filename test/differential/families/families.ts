@@ -17,8 +17,20 @@ import {
   startRequest,
   terminateRequest,
 } from './requests.ts';
-
-type Family = (prng: Prng) => readonly Step[];
+import { activityOperations } from './activity-operations.ts';
+import { batches } from './batches.ts';
+import { lives } from './lives.ts';
+import { multiOperations } from './multi-operations.ts';
+import { namespaces } from './namespaces.ts';
+import { pauses } from './pauses.ts';
+import { queueConfigs } from './queue-configs.ts';
+import { resets } from './resets.ts';
+import { schedules } from './schedules.ts';
+import { scheduleSpecs } from './schedule-specs.ts';
+import type { Family } from './steps.ts';
+import { complete, plainStart, poll, settle, times } from './steps.ts';
+import { updates } from './updates.ts';
+import { workers } from './workers.ts';
 
 const families: { readonly [name: string]: Family } = {
   starts,
@@ -33,6 +45,18 @@ const families: { readonly [name: string]: Family } = {
   closing,
   taskQueues,
   administration,
+  updates,
+  multiOperations,
+  resets,
+  lives,
+  activityOperations,
+  pauses,
+  schedules,
+  scheduleSpecs,
+  batches,
+  namespaces,
+  queueConfigs,
+  workers,
 };
 
 export const familyNames = Object.keys(families);
@@ -47,21 +71,6 @@ export function programOf(seed: number, only: readonly string[]): Program {
 
 const REUSE = ['UNSPECIFIED', 'ALLOW_DUPLICATE', 'ALLOW_DUPLICATE_FAILED_ONLY', 'REJECT_DUPLICATE', 'TERMINATE_IF_RUNNING'];
 const CONFLICT = ['UNSPECIFIED', 'FAIL', 'USE_EXISTING', 'TERMINATE_EXISTING'];
-
-function plainStart(slot = 0, more: Fields = {}): Step {
-  return call('StartWorkflowExecution', { ...startRequest(slot), workflowStartDelay: undefined, ...more }, { slot });
-}
-
-function times(count: number, make: () => readonly Step[]): Step[] {
-  return Array.from({ length: count }, make).flat();
-}
-
-const poll = (slot = 0): Step => ({ op: 'poll', slot });
-const settle: Step = { op: 'settle' };
-
-function complete(list: readonly Fields[], more: Fields = {}, slot = 0): Step {
-  return call('RespondWorkflowTaskCompleted', { taskToken: `$TOKEN${slot}`, identity: 'worker', commands: list, ...more }, { slot });
-}
 
 function starts(prng: Prng): readonly Step[] {
   const one = (): readonly Step[] => {
