@@ -209,7 +209,8 @@ export const leanModules: LeanModules = {
   },
   link: {
     'temporal.api.common.v1': {
-      Link: { written: '1', leftOut: '2-5' },
+      Link: { written: '1 5', leftOut: '2-4' },
+      'Link.Workflow': '1-4',
       'Link.WorkflowEvent': '1-3 100-101',
       'Link.WorkflowEvent.EventReference': '1-2',
       'Link.WorkflowEvent.RequestIdReference': '1-2',

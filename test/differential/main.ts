@@ -4,14 +4,15 @@
  *     node test/differential/main.ts --ours 127.0.0.1:7233 --theirs 127.0.0.1:7234 --seed 1 --programs 100
  *     node test/differential/main.ts --start /path/to/temporal --seed 1 --programs 100
  *
- * `--family a,b` draws only from those, `--users 8` programs run side by side, `--one 17` runs one seed and prints its steps.
+ * `--family a,b` draws only from those, `--users 8` programs run side by side, `--seconds 400` stops after so long, `--one 17` runs one seed and prints its steps.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../bench/server-process.ts';
 import { Api } from './api.ts';
-import { differences } from './compare.ts';
+import { type Difference, differences } from './compare.ts';
 import { programOf } from './families/families.ts';
+import { judged } from './known-differences.ts';
 import type { Program } from './program.ts';
 import type { Seen } from './run-program.ts';
 import { runProgram } from './run-program.ts';
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     programs: { type: 'string', default: '50' },
     users: { type: 'string', default: '6' },
     family: { type: 'string', default: '' },
+    seconds: { type: 'string', default: '86400' },
     one: { type: 'string' },
   },
 });
@@ -40,6 +42,11 @@ const SETTINGS = [
   'frontend.namespaceRPS.visibility=100000',
   'frontend.MaxConcurrentBatchOperationPerNamespace=1000',
   'frontend.WorkflowPauseEnabled=true',
+  'frontend.rps.namespaceReplicationInducingAPIs=1000',
+  'frontend.namespaceRPS.namespaceReplicationInducingAPIs=1000',
+  // Tasks of one queue come in their order.
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
 ];
 const WITH_SETTINGS = SETTINGS.map((setting) => `--dynamic-config-value ${setting}`).join(' ');
 
@@ -59,11 +66,14 @@ async function compareServers(): Promise<void> {
   const only = values.family === '' ? [] : values.family.split(',');
   const first = Number(values.one ?? values.seed);
   const last = values.one === undefined ? first + Number(values.programs) - 1 : first;
+  const until = performance.now() + Number(values.seconds) * 1_000;
   const known = new Set<string>();
+  const programs = new Map<string, number>();
   let next = first;
   const user = async (): Promise<void> => {
-    while (next <= last) {
+    while (next <= last && performance.now() < until) {
       const program = programOf(next++, only);
+      programs.set(program.family, (programs.get(program.family) ?? 0) + 1);
       const found = await confirmed(ours, theirs, program);
       for (const finding of found.filter(({ signature }) => !known.has(signature))) {
         known.add(finding.signature);
@@ -72,7 +82,8 @@ async function compareServers(): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: values.one === undefined ? Number(values.users) : 1 }, user));
-  console.log(`${last - first + 1} programs, ${known.size} distinct differences`);
+  console.log([...programs].map(([family, count]) => `${family} ${count}`).join(', '));
+  console.log(`${next - first} programs, ${known.size} distinct differences; the next seed is ${next}`);
   ours.close();
   theirs.close();
 }
@@ -110,16 +121,20 @@ async function compared(ours: Api, theirs: Api, program: Program): Promise<reado
   const [mine, other] = await Promise.all([runProgram(ours, program, nonce), runProgram(theirs, program, nonce)]);
   if (values.one !== undefined) print(program, mine, other);
   const count = Math.max(mine.length, other.length);
-  const found = Array.from({ length: count }, (_, index) => {
+  for (let index = 0; index < count; index++) {
     const what = mine[index]?.what ?? other[index]?.what ?? '';
     const step = mine[index]?.step ?? other[index]?.step ?? 0;
-    return differences(mine[index]?.value, other[index]?.value).map(({ path, ours: a, theirs: b }) => {
-      const line = `${what} ${path}\n    ours   ${short(a)}\n    theirs ${short(b)}`;
-      return { signature: line.replaceAll(/\d+/g, '#'), line, program, step };
-    });
-  });
-  // Whatever differs later follows, as a rule, from what differed first.
-  return found.find((list) => list.length > 0) ?? [];
+    const request = JSON.stringify(program.steps.slice(0, step + 1));
+    const { reported, ends } = judged(what, request, differences(mine[index]?.value, other[index]?.value));
+    // Whatever differs later follows, as a rule, from what differed first.
+    if (reported.length > 0 || ends) return reported.map((difference) => finding(what, difference, program, step));
+  }
+  return [];
+}
+
+function finding(what: string, { path, ours, theirs }: Difference, program: Program, step: number): Finding {
+  const line = `${what} ${path}\n    ours   ${short(ours)}\n    theirs ${short(theirs)}`;
+  return { signature: line.replaceAll(/\d+/g, '#'), line, program, step };
 }
 
 function report({ line, program, step }: Finding): void {

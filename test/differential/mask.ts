@@ -37,6 +37,8 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'customSearchAttributeAliases',
   'firstWorkflowTaskBackoff',
   'requestIdInfos',
+  'taskQueueStatus',
+  'ownerHostName',
   'replicationConfig',
 ]);
 
@@ -56,7 +58,11 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
     if (OPAQUE.has(key)) return '<opaque>';
     if (typeof value === 'string') return text(value);
     // Lists of times are what a schedule will do: they count.
-    if (Array.isArray(value)) return value.map((item) => visit(item, ''));
+    if (Array.isArray(value))
+      return inOrder(
+        value.map((item) => visit(item, '')),
+        key,
+      );
     if (typeof value !== 'object' || value === null) return value;
     if (isTime(key)) return Number((value as { seconds?: unknown }).seconds ?? 0) > 0 ? '<time>' : {};
     return Object.fromEntries(
@@ -68,6 +74,14 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
   };
   return (value) => visit(value, '');
 }
+
+/** Of lists without an order of their own. */
+function inOrder(list: readonly unknown[], key: string): readonly unknown[] {
+  if (!UNORDERED.has(key)) return list;
+  return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
+
+const UNORDERED: ReadonlySet<string> = new Set(['workers', 'workersInfo']);
 
 function isTime(key: string): boolean {
   return key.endsWith('Time') || key.endsWith('Timestamp');

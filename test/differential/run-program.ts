@@ -83,12 +83,6 @@ class Execution {
       for (const run of new Set([...runs, current])) {
         const execution = { workflowId: `${this.#nonce}-w${slot}`, runId: run };
         const described = await this.#describe(slot, run);
-        // Temporal goes on showing what a closed run had, though nobody will get it.
-        if (!isRunning(described.response)) {
-          for (const name of ['pendingWorkflowTask', 'pendingActivities', 'pendingChildren']) {
-            delete (described.response as { [name: string]: unknown } | undefined)?.[name];
-          }
-        }
         const history = await this.#api.call('GetWorkflowExecutionHistory', { namespace: NAMESPACE, execution });
         found.push({ what: 'final history', value: this.#masked(history) });
         found.push({ what: 'final describe', value: this.#masked(described) });
@@ -101,6 +95,7 @@ class Execution {
     const answer = await this.#api.call(method, this.#resolve(request) as Fields, timeoutMs);
     const { response } = answer;
     if (response !== undefined && slot !== undefined) this.#remember(slot, response);
+    if (method === 'DescribeWorkflowExecution') leaveOutPending(response);
     if (typeof response?.['nextPageToken'] === 'string') this.#tokens.set('$PAGE', response['nextPageToken']);
     return this.#masked(answer);
   }
@@ -110,7 +105,7 @@ class Execution {
     for (let round = 0, same = 0; round < STEADY_ROUNDS_MAX && same < STEADY_ROUNDS; round++) {
       await delay(STEADY_PAUSE_MS);
       const next = await this.#call(method, request);
-      same = JSON.stringify(next) === JSON.stringify(last) ? same + 1 : 0;
+      same = JSON.stringify(next) === JSON.stringify(last) && !isUnderWay(next) ? same + 1 : 0;
       last = next;
     }
     return last;
@@ -191,9 +186,11 @@ class Execution {
     return [info?.['historyLength'], info?.['execution'], info?.['stateTransitionCount'], response?.['pendingActivities']];
   }
 
-  #describe(slot: number, runId: string): Promise<Answer> {
+  async #describe(slot: number, runId: string): Promise<Answer> {
     const execution = { workflowId: `${this.#nonce}-w${slot}`, runId };
-    return this.#api.call('DescribeWorkflowExecution', { namespace: NAMESPACE, execution });
+    const answer = await this.#api.call('DescribeWorkflowExecution', { namespace: NAMESPACE, execution });
+    leaveOutPending(answer.response);
+    return answer;
   }
 
   #masked(answer: Answer): unknown {
@@ -218,9 +215,22 @@ class Execution {
   }
 }
 
+/** A batch job. */
+function isUnderWay(masked: unknown): boolean {
+  return JSON.stringify(masked).includes('BATCH_OPERATION_STATE_RUNNING');
+}
+
 function runIdOf({ response }: Answer): string {
   const info = response?.['workflowExecutionInfo'] as { readonly execution?: { readonly runId?: string } } | undefined;
   return info?.execution?.runId ?? '';
+}
+
+/** Temporal goes on showing what a closed run had, though nobody will get it. */
+function leaveOutPending(response: Fields | undefined): void {
+  if (isRunning(response)) return;
+  for (const name of ['pendingWorkflowTask', 'pendingActivities', 'pendingChildren']) {
+    delete (response as { [name: string]: unknown } | undefined)?.[name];
+  }
 }
 
 function isRunning(described: Fields | undefined): boolean {

@@ -63,13 +63,20 @@ test.each<[string, string, Uint8Array]>([
   [
     'invalid StartToCloseTimeout: negative duration',
     'UpdateActivityOptions',
-    update({ activityOptions: { ...options, startToCloseTimeoutMs: -1 } }),
+    update({ updateMask: { paths: ['start_to_close_timeout'] }, activityOptions: { ...options, startToCloseTimeoutMs: -1 } }),
   ],
 ])('%s (%s)', async (message, method, request) => {
   bench.stub.historyCommands.length = 0;
   const error = await bench.client.refusal(method, request);
   expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, message]);
   expect(bench.stub.historyCommands, 'its shard hears nothing of it').toEqual([]);
+});
+
+test('options that the mask does not name are not looked at', async () => {
+  bench.stub.historyCommands.length = 0;
+  const request = { updateMask: { paths: ['heartbeat_timeout'] }, activityOptions: { ...options, startToCloseTimeoutMs: -1 } };
+  await bench.client.refusal('UpdateActivityOptions', update(request));
+  expect(bench.stub.historyCommands).toMatchObject([{ kind: 'updateActivityOptions', change: { fields: ['heartbeatTimeout'] } }]);
 });
 
 test('a mask names options as protobuf does, or as JSON does; each counts once', async () => {

@@ -8,6 +8,7 @@ import {
   encodeExecuteMultiOperationRequest,
   decodeExecuteMultiOperationRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { encodeOutcome } from '../../src/wire/generated/lean/update.ts';
 import proto from '@temporalio/proto';
 import { type Bench, openBench } from './frontend-bench.ts';
 
@@ -22,8 +23,14 @@ let answers: HistoryReply[];
 beforeEach(() => {
   answers = [];
   bench.stub.historyCommands.length = 0;
-  bench.stub.answers.history = () => answers.shift()!;
+  bench.stub.answers.history = (command) => inRunOf(command, answers.shift()!);
 });
+
+/** What says `next` is answered in the run that the command would make. */
+function inRunOf(command: Parameters<Bench['stub']['answers']['history']>[0], reply: HistoryReply): HistoryReply {
+  if (command.kind !== 'startAndUpdate' || reply.kind !== 'updateStage' || reply.runId !== 'next') return reply;
+  return { ...reply, runId: command.start.newRunId };
+}
 
 const message = 'workflow update was aborted by closing workflow';
 const closing = (begun: boolean): HistoryReply => ({ kind: 'updateRefused', rejection: { reason: 'workflow-closed', message }, begun });
@@ -37,6 +44,7 @@ const accepted: HistoryReply = {
 };
 
 const { ExecuteMultiOperationRequest } = proto.temporal.api.workflowservice.v1;
+const { Link } = proto.temporal.api.common.v1;
 const startWorkflow = {
   namespace: 'default',
   workflowId: 'w',
@@ -80,7 +88,7 @@ describe('a workflow that was found open, and closes', () => {
   test('the server asks once more, and another one is started', async () => {
     answers = [closing(false), accepted];
     const { responses } = decodeExecuteMultiOperationResponse(await bench.client.call('ExecuteMultiOperation', request));
-    expect(responses[0]?.startWorkflow).toMatchObject({ runId: 'next', started: true });
+    expect(responses[0]?.startWorkflow).toMatchObject({ started: true, firstExecutionRunId: 'next' });
     expect(bench.stub.historyCommands.map(({ kind }) => kind)).toEqual(['startAndUpdate', 'startAndUpdate']);
   });
 
@@ -124,6 +132,43 @@ test('other refusals are passed on as they are', async () => {
       [9, text],
     ],
   });
+});
+
+test('a run that was found is not told as started, and its update leads to the event that accepted it', async () => {
+  answers = [{ ...accepted, runId: 'found' }];
+  const { responses } = decodeExecuteMultiOperationResponse(await bench.client.call('ExecuteMultiOperation', request));
+  expect(responses[0]?.startWorkflow).toMatchObject({ runId: 'found', started: false, firstExecutionRunId: '' });
+  expect(Link.decode(responses[1]?.updateWorkflow?.link ?? new Uint8Array()).toJSON()).toEqual({
+    workflowEvent: {
+      namespace: 'default',
+      workflowId: 'w',
+      runId: 'found',
+      requestIdRef: { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED' },
+    },
+  });
+});
+
+test('a failed update leads to its run', async () => {
+  const outcome = encodeOutcome({ success: undefined, failure: new Uint8Array() });
+  answers = [{ ...accepted, runId: 'found', stage: 'completed', outcome }];
+  const { responses } = decodeExecuteMultiOperationResponse(await bench.client.call('ExecuteMultiOperation', request));
+  expect(Link.decode(responses[1]?.updateWorkflow?.link ?? new Uint8Array()).toJSON()).toEqual({
+    workflow: { namespace: 'default', workflowId: 'w', runId: 'found', reason: 'Update rejected' },
+  });
+});
+
+test('what is wrong with the start and what is wrong with the update are told together', async () => {
+  const wrong = ExecuteMultiOperationRequest.encode({
+    namespace: 'default',
+    operations: [
+      { startWorkflow: { ...startWorkflow, cronSchedule: '@daily' } },
+      { updateWorkflow: { ...updateWorkflow, workflowExecution: { workflowId: 'other' }, waitPolicy: { lifecycleStage: 1 } } },
+    ],
+  });
+  expect((await refusal(wrong.finish())).statuses).toEqual([
+    [codes.INVALID_ARGUMENT, 'CronSchedule is not allowed.'],
+    [codes.PERMISSION_DENIED, 'UpdateWorkflowExecution issued asynchronously and waiting on update admitted is not supported.'],
+  ]);
 });
 
 test.each([

@@ -25,7 +25,7 @@ import { runKey } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
-import { activityOptions } from './activity-options.ts';
+import { changedActivityOptions } from './activity-options.ts';
 
 /** What operators do to the pending activities of a workflow: to one by its id, to all of a type, or to all. */
 export function activityOperationMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -77,7 +77,7 @@ export async function updateOptions(
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const change = optionsChange(request, context.limits);
   const { options } = await context.history(call, key, { kind: 'updateActivityOptions', key, target, change });
-  return { activityOptions: activityOptions(options) };
+  return { activityOptions: changedActivityOptions(options) };
 }
 
 type Named = { readonly namespace: string; readonly execution: WorkflowExecution | undefined; readonly identity: string };
@@ -111,10 +111,10 @@ function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits
   }
   if (options === undefined) throw invalidArgument('ActivityOptions are not provided');
   if (mask === undefined) throw invalidArgument('UpdateMask is not provided');
-  checkBound('ActivityOptions.schedule_to_close_timeout', options.scheduleToCloseTimeoutMs);
-  checkBound('ActivityOptions.schedule_to_start_timeout', options.scheduleToStartTimeoutMs);
-  checkBound('ActivityOptions.start_to_close_timeout', options.startToCloseTimeoutMs);
-  checkBound('ActivityOptions.heartbeat_timeout', options.heartbeatTimeoutMs);
+  if (fields.includes('scheduleToCloseTimeout')) checkBound('ActivityOptions.schedule_to_close_timeout', options.scheduleToCloseTimeoutMs);
+  if (fields.includes('scheduleToStartTimeout')) checkBound('ActivityOptions.schedule_to_start_timeout', options.scheduleToStartTimeoutMs);
+  if (fields.includes('startToCloseTimeout')) checkBound('ActivityOptions.start_to_close_timeout', options.startToCloseTimeoutMs);
+  if (fields.includes('heartbeatTimeout')) checkBound('ActivityOptions.heartbeat_timeout', options.heartbeatTimeoutMs);
   const namesQueue = fields.includes('taskQueue.name');
   if (namesQueue && options.taskQueue === undefined) throw invalidArgument('TaskQueue is not provided');
   if (namesQueue && options.taskQueue !== undefined) checkTaskQueue(options.taskQueue, limits);

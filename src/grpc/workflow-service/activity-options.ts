@@ -1,7 +1,13 @@
 import type { ActivityOptions } from '../../history/activity/activity-operations.ts';
+import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import type { ActivityOptions as Message } from '../../wire/generated/lean/activity_options.ts';
 
-/** As answers show them. Only activities outside of workflows have a start delay. */
+/** As the answer to their change shows them. */
+export function changedActivityOptions(options: ActivityOptions): Message {
+  return { ...activityOptions(options), taskQueue: { name: options.taskQueue.name, kind: TaskQueueKind.NORMAL, normalName: '' } };
+}
+
+/** As descriptions show them. Only activities outside of workflows have a start delay. */
 export function activityOptions(options: ActivityOptions): Message {
   return {
     taskQueue: { name: options.taskQueue.name, kind: 0, normalName: options.taskQueue.name },

@@ -13,11 +13,21 @@ export function signaledLink(run: Run, requestId: string): Uint8Array {
   return link(run, { eventRef: undefined, requestIdRef: { requestId, eventType: EventType.WORKFLOW_EXECUTION_SIGNALED } });
 }
 
+/** Points at the event that says that a worker took an update: by the request of the update, which may have no id. */
+export function acceptedLink(run: Run, requestId: string): Uint8Array {
+  return link(run, { eventRef: undefined, requestIdRef: { requestId, eventType: EventType.WORKFLOW_EXECUTION_UPDATE_ACCEPTED } });
+}
+
+/** Points at a run, where there is no event to point at. */
+export function runLink(run: Run, reason: string): Uint8Array {
+  return encodeLink({ workflowEvent: undefined, workflow: { ...run, reason } });
+}
+
 type Reference = {
   readonly eventRef: { readonly eventId: number; readonly eventType: number } | undefined;
   readonly requestIdRef: { readonly requestId: string; readonly eventType: number } | undefined;
 };
 
 function link(run: Run, reference: Reference): Uint8Array {
-  return encodeLink({ workflowEvent: { namespace: run.namespace, workflowId: run.workflowId, runId: run.runId, ...reference } });
+  return encodeLink({ workflowEvent: { ...run, ...reference }, workflow: undefined });
 }

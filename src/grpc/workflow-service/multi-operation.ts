@@ -4,8 +4,8 @@
  * Whatever goes wrong is told for each operation: the one that failed has its own error, the other one was aborted for it.
  */
 import type { StartWorkflow } from '../../history/commands.ts';
-import type { UpdateRefused, UpdateReply } from '../../history/replies.ts';
-import { encodeMultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
+import type { StartReply, UpdateRefused, UpdateReply } from '../../history/replies.ts';
+import { encodeMultiOperationExecutionFailure, type MultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
 import {
   decodeExecuteMultiOperationRequest,
   encodeExecuteMultiOperationResponse,
@@ -20,8 +20,9 @@ import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { runKey } from '../validation/execution.ts';
 import { startCommand, startResponse } from './start.ts';
-import { untilStage, updateAttributes, updateResponse } from './updates.ts';
+import { linked, untilStage, updateAttributes, updateResponse } from './updates.ts';
 
 export function multiOperationMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -38,14 +39,23 @@ async function startAndUpdate(
 ): Promise<ExecuteMultiOperationResponse> {
   const { startWorkflow, updateWorkflow } = operations(request);
   const namespace = await context.openNamespace(call, request.namespace);
-  const start = inOperation('start', () => {
-    checkStart(request.namespace, startWorkflow);
-    return startCommand(context, startWorkflow, namespace);
-  });
-  const update = inOperation('update', () => {
-    checkUpdate(request.namespace, startWorkflow, updateWorkflow);
-    return updateAttributes(context, updateWorkflow, namespace.name);
-  });
+  const [start, update] = bothOf(
+    () => {
+      checkNamespace(request.namespace, startWorkflow.namespace);
+      const command = startCommand(context, startWorkflow, namespace);
+      checkStart(startWorkflow);
+      return command;
+    },
+    (isStartRight) => {
+      checkNamespace(request.namespace, updateWorkflow.namespace);
+      runKey(namespace.id, updateWorkflow.workflowExecution);
+      const attributes = updateAttributes(context, updateWorkflow, namespace.name);
+      checkUpdate(updateWorkflow);
+      if (isStartRight && updateWorkflow.workflowExecution?.workflowId !== startWorkflow.workflowId)
+        throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
+      return attributes;
+    },
+  );
   const { key } = start;
   const ask = async (): Promise<UpdateReply | UpdateRefused> =>
     await untilStage(context, call, key, update.updateId, async (deadlineMs) => {
@@ -57,10 +67,13 @@ async function startAndUpdate(
     throw failed('update', error);
   });
   const updated = await updateResponse(context, call, key, update.updateId, reply);
+  const started = startResponse(start, startedOf(reply, start));
+  // An update that was over before is all that is found: no link leads to it.
+  const isOver = reply.completedEventId !== 0;
   return {
     responses: [
-      { startWorkflow: startResponse(start, startedOf(reply, start)), updateWorkflow: undefined },
-      { startWorkflow: undefined, updateWorkflow: updated },
+      { startWorkflow: isOver ? { ...started, link: undefined } : started, updateWorkflow: undefined },
+      { startWorkflow: undefined, updateWorkflow: isOver ? updated : linked(updated, namespace.name, updateWorkflow) },
     ],
   };
 }
@@ -83,9 +96,11 @@ function wasFoundClosing({ rejection, begun: isBegun }: UpdateRefused): boolean 
   return !isBegun && rejection.reason === 'workflow-closed';
 }
 
-/** Its wait was over before its update was accepted: the run is there, and whoever asks again finds it. */
-function startedOf({ started, runId }: UpdateReply, { newRunId }: StartWorkflow) {
-  return started ?? { kind: 'started' as const, runId, firstExecutionRunId: runId, started: runId === newRunId, status: 1 };
+/** Without `started` its wait was over before its update was accepted. A run that was found is not told as one that this start has made. */
+function startedOf({ started, runId }: UpdateReply, { newRunId }: StartWorkflow): StartReply {
+  const status = started?.status ?? 1;
+  if (runId !== newRunId) return { kind: 'started', runId, firstExecutionRunId: '', started: false, status };
+  return started ?? { kind: 'started', runId, firstExecutionRunId: runId, started: true, status };
 }
 
 type Operations = { readonly startWorkflow: StartWorkflowExecutionRequest; readonly updateWorkflow: UpdateWorkflowExecutionRequest };
@@ -98,31 +113,38 @@ function operations({ operations: given }: ExecuteMultiOperationRequest): Operat
   return { startWorkflow: first.startWorkflow, updateWorkflow: second.updateWorkflow };
 }
 
-function checkStart(namespace: string, request: StartWorkflowExecutionRequest): void {
-  checkNamespace(namespace, request.namespace);
+function checkStart(request: StartWorkflowExecutionRequest): void {
   if (request.cronSchedule !== '') throw invalidArgument('CronSchedule is not allowed.');
-  if (request.workflowStartDelayMs !== 0) throw invalidArgument('WorkflowStartDelay is not supported.');
   if (request.requestEagerExecution) throw invalidArgument('RequestEagerExecution is not supported.');
+  if (request.workflowStartDelayMs !== 0) throw invalidArgument('WorkflowStartDelay is not supported.');
 }
 
-function checkUpdate(namespace: string, start: StartWorkflowExecutionRequest, request: UpdateWorkflowExecutionRequest): void {
-  checkNamespace(namespace, request.namespace);
-  const { workflowExecution, firstExecutionRunId } = request;
-  if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
-  if (workflowExecution.workflowId !== start.workflowId) throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
-  if (workflowExecution.runId !== '') throw invalidArgument('RunId is not allowed.');
+function checkUpdate({ workflowExecution, firstExecutionRunId }: UpdateWorkflowExecutionRequest): void {
   if (firstExecutionRunId !== '') throw invalidArgument('FirstExecutionRunId is not allowed.');
+  if (workflowExecution !== undefined && workflowExecution.runId !== '') throw invalidArgument('RunId is not allowed.');
 }
 
 function checkNamespace(ofRequest: string, ofOperation: string): void {
   if (ofOperation !== '' && ofOperation !== ofRequest) throw invalidArgument("Operation namespace did not match request's namespace.");
 }
 
-function inOperation<Result>(operation: 'start' | 'update', run: () => Result): Result {
+/** What is wrong with either is told, also with both. */
+function bothOf<Start, Update>(ofStart: () => Start, ofUpdate: (isStartRight: boolean) => Update): readonly [Start, Update] {
+  const start = attempt(ofStart);
+  const update = attempt(() => ofUpdate('result' in start));
+  if ('result' in start && 'result' in update) return [start.result, update.result];
+  if ('result' in start) throw 'error' in update ? failed('update', update.error) : update;
+  if ('result' in update) throw failed('start', start.error);
+  throw failed('start', start.error, update.error instanceof StatusError ? statusOf(update.error) : aborted);
+}
+
+type Attempt<Result> = { readonly result: Result } | { readonly error: unknown };
+
+function attempt<Result>(run: () => Result): Attempt<Result> {
   try {
-    return run();
+    return { result: run() };
   } catch (error) {
-    throw failed(operation, error);
+    return { error };
   }
 }
 
@@ -137,15 +159,21 @@ const aborted = {
 const begun = { code: statusCode.ok, message: '', details: [] };
 
 /** What is no refusal (a server that stops, a bug of ours) is passed on as it is: callers ask again. */
-function failed(operation: 'start' | 'update', error: unknown, other: typeof aborted | typeof begun = aborted): unknown {
+function failed(operation: 'start' | 'update', error: unknown, other: OperationStatus = aborted): unknown {
   if (!(error instanceof StatusError) || error.details[0]?.type === failureType) return error;
-  const details = error.details.map(({ type, value }) => ({ typeUrl: `${detailTypes}${type}`, value }));
-  const own = { code: error.code, message: error.message, details };
+  const own = statusOf(error);
   const statuses = operation === 'start' ? [own, other] : [other, own];
   return new StatusError(error.code, 'Update-with-Start could not be executed.', {
     details: [{ type: failureType, value: encodeMultiOperationExecutionFailure({ statuses }) }],
     cause: error,
   });
+}
+
+type OperationStatus = MultiOperationExecutionFailure['statuses'][number];
+
+function statusOf(error: StatusError): OperationStatus {
+  const details = error.details.map(({ type, value }) => ({ typeUrl: `${detailTypes}${type}`, value }));
+  return { code: error.code, message: error.message, details };
 }
 
 const failureType = 'temporal.api.errordetails.v1.MultiOperationExecutionFailure';

@@ -4,7 +4,7 @@ import type { UpdateAttributes } from '../../history/update/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
-import { decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
+import { decodeOutcome, decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
 import {
   decodePollWorkflowExecutionUpdateRequest,
   decodeUpdateWorkflowExecutionRequest,
@@ -28,6 +28,7 @@ import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 import { checkLinks } from '../validation/start.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
+import { acceptedLink, runLink } from './links.ts';
 
 /** Whoever waits for longer is told how far the update is, and asks again. */
 const updateWaitMsMax = 20_000;
@@ -62,7 +63,8 @@ async function update(
   const reply = await untilStage(context, call, key, attributes.updateId, (deadlineMs) =>
     context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
   );
-  return await updateResponse(context, call, key, attributes.updateId, reply);
+  const response = await updateResponse(context, call, key, attributes.updateId, reply);
+  return linked(response, namespace.name, request);
 }
 
 async function poll(
@@ -172,6 +174,21 @@ export async function updateResponse(
   const outcome =
     reply.completedEventId === 0 ? reply.outcome : await readOutcome(context, call, { namespaceId, workflowId, runId }, reply);
   return { updateRef: { workflowExecution: { workflowId, runId }, updateId }, outcome, stage: stageOf(reply), link: undefined };
+}
+
+/** To the event that accepted it. Of one that has failed, or was refused and left no event, to its run. */
+export function linked(
+  response: UpdateWorkflowExecutionResponse,
+  namespace: string,
+  { request }: UpdateWorkflowExecutionRequest,
+): UpdateWorkflowExecutionResponse {
+  const { updateRef, outcome, stage } = response;
+  const { ACCEPTED, COMPLETED } = UpdateWorkflowExecutionLifecycleStage;
+  if (updateRef?.workflowExecution === undefined || (stage !== ACCEPTED && stage !== COMPLETED)) return response;
+  const run = { namespace, ...updateRef.workflowExecution };
+  if (stage === COMPLETED && outcome !== undefined && decodeOutcome(outcome).failure !== undefined)
+    return { ...response, link: runLink(run, 'Update rejected') };
+  return { ...response, link: acceptedLink(run, request === undefined ? '' : decodeRequest(request).requestId) };
 }
 
 function stageOf({ stage }: UpdateReply): number {

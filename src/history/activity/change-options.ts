@@ -36,7 +36,7 @@ export function changedOptions(
   if (options.taskQueue.name === '') return 'missing task queue name';
   const taskQueue = checkTaskQueue(options.taskQueue, run.start.taskQueue, limits.idBytesMax);
   if (typeof taskQueue === 'string') return taskQueue;
-  return { ...options, taskQueue, retryPolicy, ...normalisedTimeouts(options, run.start.runTimeoutMs) };
+  return { ...options, taskQueue, retryPolicy, ...normalisedTimeouts(options, 0) };
 }
 
 function withField(

@@ -60,9 +60,10 @@ export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRu
     return reject({
       reason: 'already-started',
       message: `schedule "${scheduleIdOf(key)}" is already registered`,
-      startRequestId: created?.requestId ?? '',
-      runId: current.key.runId,
-      firstExecutionRunId: current.start.firstRunId,
+      // A schedule is no run that anybody could ask for.
+      startRequestId: '',
+      runId: '',
+      firstExecutionRunId: '',
     });
   }
   if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });

@@ -28,7 +28,7 @@ export function protocolMessage(completion: Completion, { attributes }: CommandO
   const { messageId } = attributes;
   if (messageId === '') return bad(badMessage, 'MessageId is not set on ProtocolMessageCommand.');
   const message = completion.messages.get(messageId);
-  if (message === undefined) return bad(badMessage, `ProtocolMessageCommand referenced absent message ID "${messageId}".`);
+  if (message === undefined) return bad(badMessage, `ProtocolMessageCommand referenced absent message ID ${messageId}`);
   completion.messages.delete(messageId);
   return applyMessage(completion, message);
 }
@@ -62,7 +62,7 @@ type Body<Kind extends UpdateMessage['body']['kind']> = Extract<UpdateMessage['b
 
 function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
   const known = run.run.updates.get(updateId);
-  if (known !== undefined && known.acceptedEventId !== 0) return acceptedBefore(updateId);
+  if (known !== undefined && known.acceptedEventId !== 0) return outOfTurn(updateId, 'Acceptance', acceptedState(known, updateEnds));
   const { draft } = run;
   const { runId } = run.run.key;
   const update = pendingUpdates(draft, runId).get(updateId);
@@ -106,7 +106,7 @@ function requestOfWorker({ wire }: Draft, request: Uint8Array | undefined): Uint
 function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'rejection'>): CommandFailure | undefined {
   const known = run.run.updates.get(updateId);
   if (known !== undefined) {
-    if (known.acceptedEventId !== 0) return acceptedBefore(updateId);
+    if (known.acceptedEventId !== 0) return outOfTurn(updateId, 'Rejection', acceptedState(known, updateEnds));
     rejectAdmitted(run, updateEnds, updateId, body.failure);
     return undefined;
   }
@@ -119,10 +119,14 @@ function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'r
 function complete(completion: Completion, updateId: string, body: Body<'response'>): CommandFailure | undefined {
   const { run, updateEnds } = completion;
   const known = run.run.updates.get(updateId);
-  if (known === undefined || known.acceptedEventId === 0) return notFound(updateId);
-  if (known.completedEventId !== 0) return bad(badMessage, `update ${updateId} has been completed before`);
+  if (known === undefined || known.acceptedEventId === 0) {
+    const pending = pendingUpdates(run.draft, run.run.key.runId).get(updateId);
+    if (known === undefined && pending === undefined) return notFound(updateId);
+    return outOfTurn(updateId, 'Response', pending?.sentWith === 0 ? 'Admitted' : 'Sent');
+  }
+  if (known.completedEventId !== 0) return outOfTurn(updateId, 'Response', acceptedState(known, updateEnds));
   const { outcome, identity } = body;
-  if (outcome === undefined) return bad(badMessage, `the outcome of update ${updateId} is not set`);
+  if (outcome === undefined) return bad(badMessage, 'invalid *update.Response: outcome is not set');
   if (exceedsBlob(completion, outcome)) return tooLarge(badMessage, 'Workflow Update outcome exceeds size limit.');
   const { acceptedEventId } = known;
   run.add('workflowExecutionUpdateCompleted', { meta: { updateId, identity }, acceptedEventId, outcome });
@@ -131,8 +135,14 @@ function complete(completion: Completion, updateId: string, body: Body<'response
   return undefined;
 }
 
-function acceptedBefore(updateId: string): CommandFailure {
-  return bad(badMessage, `update ${updateId} has been accepted before`);
+function outOfTurn(updateId: string, message: string, state: string): CommandFailure {
+  const found = `received *update.${message} message while in state ${state}`;
+  return bad(badMessage, `invalid state transition attempted for Update ${updateId}: ${found}`);
+}
+
+/** In the words of Temporal, where it is provisional until the task is done. */
+function acceptedState({ updateId, completedEventId }: WorkflowUpdate, ends: ReadonlyMap<string, UpdateEnd>): string {
+  return `${ends.has(updateId) ? 'Provisionally' : ''}${completedEventId === 0 ? 'Accepted' : 'Completed'}`;
 }
 
 function notFound(updateId: string): CommandFailure {

@@ -27,7 +27,6 @@ export function lives(prng: Prng): readonly Step[] {
     ...(prng.chance(0.6) ? { retryPolicy: retryPolicy(prng) } : {}),
     ...(prng.chance(0.35) ? { cronSchedule: prng.pick(CRONS) } : {}),
     ...(prng.chance(0.2) ? { requestEagerExecution: true } : {}),
-    ...(prng.chance(0.15) ? { continuedFailure: applicationFailure('Before'), lastCompletionResult: payloads('before') } : {}),
   };
   if (prng.chance(0.2)) request = mutated(prng, request);
   return [

@@ -29,7 +29,7 @@ function one(prng: Prng): readonly Step[] {
   const placed = said.filter((message) => !String(message['id']).endsWith('/reject')).map(place);
   return [
     { op: 'begin', method: 'ExecuteMultiOperation', request, slot: 0, timeoutMs: WAIT_MS },
-    poll(),
+    { op: 'poll', slot: 0, blindly: true },
     complete(placed, { messages: said }),
     { op: 'await' },
     ...prng.pick<readonly Step[]>([[], [], closeSomehow(prng)]),

@@ -47,11 +47,12 @@ function one(prng: Prng): Step {
   const [method, request] = prng.pick<() => readonly [string, Fields]>([
     () => ['RecordWorkerHeartbeat', { identity: 'worker', workerHeartbeat: [heartbeat(prng)] }],
     () => ['RecordWorkerHeartbeat', { identity: 'worker', workerHeartbeat: [heartbeat(prng), heartbeat(prng)] }],
-    () => ['ListWorkers', { query, pageSize: prng.pick([0, 10, 1]) }],
+    () => ['ListWorkers', { query, pageSize: prng.pick([0, 10, -1]) }],
     () => ['ListWorkers', { query }],
     () => ['CountWorkers', { query }],
     () => ['DescribeWorker', { workerInstanceKey: prng.pick(['$W0-worker', '$W1-worker', '$W7-worker']) }],
     () => ['ShutdownWorker', { workerInstanceKey: '$W0-worker', taskQueue: '$Q0', identity: 'worker', reason: 'r' }],
   ])();
-  return call(method, prng.chance(0.2) ? mutated(prng, request) : request);
+  // Without a query they would find the workers of other programs.
+  return call(method, prng.chance(0.2) && !('query' in request) ? mutated(prng, request) : request);
 }

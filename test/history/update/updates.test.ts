@@ -354,11 +354,23 @@ describe('what becomes of an update', () => {
 describe('messages that make no sense fail the task and change nothing', () => {
   const refusals: readonly (readonly [string, readonly UpdateMessage[], string])[] = [
     ['of an unknown update', [acceptance('unknown')], "update unknown wasn't found on the server"],
-    ['a response before the acceptance', [response()], "update u1 wasn't found on the server"],
-    ['twice accepted', [acceptance(), { ...acceptance(), id: 'again' }], 'update u1 has been accepted before'],
-    ['twice completed', [acceptance(), response(), { ...response(), id: 'again' }], 'update u1 has been completed before'],
+    ['a response before the acceptance', [response()], 'received *update.Response message while in state Sent'],
+    [
+      'twice accepted',
+      [acceptance(), { ...acceptance(), id: 'again' }],
+      'received *update.Acceptance message while in state ProvisionallyAccepted',
+    ],
+    [
+      'twice completed',
+      [acceptance(), response(), { ...response(), id: 'again' }],
+      'received *update.Response message while in state ProvisionallyCompleted',
+    ],
     ['without an id', [acceptance('')], 'protocol_instance_id is not set'],
-    ['accepted, then refused', [acceptance(), { ...rejection(), id: 'no' }], 'update u1 has been accepted before'],
+    [
+      'accepted, then refused',
+      [acceptance(), { ...rejection(), id: 'no' }],
+      'received *update.Rejection message while in state ProvisionallyAccepted',
+    ],
   ];
   test.each(refusals)('%s', (_name, messages, message) => {
     const shard = idleWorkflow();

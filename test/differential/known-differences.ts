@@ -1,0 +1,74 @@
+/**
+ * Differences that docs/differences.md explains: they are not reported again. `ends`: what follows in such a program follows from it.
+ */
+import type { Difference } from './compare.ts';
+
+type Known = {
+  /** Of the call, or of the kind of step. */
+  readonly what?: RegExp;
+  readonly path?: RegExp;
+  readonly ours?: RegExp;
+  readonly theirs?: RegExp;
+  /** Of the request that was sent. */
+  readonly request?: RegExp;
+  readonly ends: boolean;
+};
+
+const KNOWN: readonly Known[] = [
+  // Durations
+  { request: /"nanos":1500000000|"seconds":1,"nanos":-5/, ends: true },
+  { path: /currentRetryInterval/, ends: false },
+  // Updates
+  {
+    theirs: /^4$|^undefined$/,
+    ours: /^0$|LIFECYCLE_STAGE_ADMITTED|LIFECYCLE_STAGE_ACCEPTED|^\{\}$/,
+    path: /^(code|response)$/,
+    ends: false,
+  },
+  { what: /Poll.*Update/, ours: /UpdateId is not set|^3$/, ends: false },
+  { ours: /UpdateName length exceeds limit/, ends: true },
+  { theirs: /Workflow was not started: StartDeduped/, ends: true },
+  // Histories
+  { path: /TaskStartedEventAttributes\.identity$/, theirs: /^undefined$/, ends: false },
+  { path: /eagerWorkflowTask.*historySizeBytes$/, ends: false },
+  // Resets
+  { theirs: /StateRebuilder unable to/, ends: true },
+  // Schedules
+  { ours: /schedule not found/, theirs: /workflow not found for ID: temporal-sys-scheduler/, ends: false },
+  { ours: /ScheduleId is not set on request/, ends: false },
+  {
+    what: /CreateSchedule|UpdateSchedule|PatchSchedule/,
+    path: /^(code|message|response)$/,
+    ours: /^3$|^9$|^undefined$|[A-Z]/,
+    theirs: /^0$|^""$|conflictToken|^\{\}$/,
+    ends: true,
+  },
+  { request: /keepOriginalWorkflowId/, path: /workflowId$/, ours: /N-w3"$/, ends: true },
+  // Batch jobs
+  { what: /BatchOperation/, ours: /Reason length exceeds limit/, ends: true },
+  // Namespaces
+  { ours: /(bad_binaries|promote_namespace|delete_bad_binary) is not supported/, ends: true },
+  // Task queues
+  { ours: /Task queue type is not set|is not supported by this server yet/, ends: true },
+];
+
+export type Judged = { readonly reported: readonly Difference[]; readonly ends: boolean };
+
+/** Of all that differs in one answer. What belongs to one refusal (its code, text, details) is known as one. */
+export function judged(what: string, request: string, found: readonly Difference[]): Judged {
+  const known = found.flatMap((difference) => KNOWN.filter((one) => matches(one, what, request, difference)).slice(0, 1));
+  if (known.some(({ ends }) => ends)) return { reported: [], ends: true };
+  return { reported: found.filter((difference) => !KNOWN.some((one) => matches(one, what, request, difference))), ends: false };
+}
+
+function matches(known: Known, what: string, request: string, { path, ours, theirs }: Difference): boolean {
+  const says = (pattern: RegExp | undefined, text: string): boolean => pattern === undefined || pattern.test(text);
+  const text = (value: unknown): string => JSON.stringify(value) ?? 'undefined';
+  return (
+    says(known.what, what) &&
+    says(known.path, path) &&
+    says(known.request, request) &&
+    says(known.ours, text(ours)) &&
+    says(known.theirs, text(theirs))
+  );
+}
