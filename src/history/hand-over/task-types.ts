@@ -14,7 +14,8 @@ const taskTypes = {
   closeChild: 'TASK_TYPE_TRANSFER_CLOSE_EXECUTION',
   startAction: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION',
   endAction: 'TASK_TYPE_TRANSFER_CANCEL_EXECUTION',
-  lookAtAction: 'TASK_TYPE_TRANSFER_CLOSE_EXECUTION',
+  // As the other that a schedule asks of its workflow: what keeps the news of closes from being told must not keep it from asking.
+  lookAtAction: 'TASK_TYPE_TRANSFER_CANCEL_EXECUTION',
   notifySchedule: 'TASK_TYPE_TRANSFER_CLOSE_EXECUTION',
   scheduleWake: 'TASK_TYPE_CHASM_PURE',
   batchStep: 'TASK_TYPE_CHASM_PURE',
