@@ -156,9 +156,15 @@ export class Campaign {
     const reply = responseType.toObject(responseType.decode(bytes)) as {
       readonly nextPageToken?: Uint8Array;
       readonly taskToken?: Uint8Array;
+      /** Of a start that takes its first task along. */
+      readonly eagerWorkflowTask?: { readonly taskToken: Uint8Array; readonly startedEventId: number };
       readonly updateRef?: { readonly workflowExecution?: Execution; readonly updateId?: string };
     };
-    const { updateRef } = reply;
+    const { eagerWorkflowTask, updateRef } = reply;
+    if (eagerWorkflowTask !== undefined && eagerWorkflowTask.taskToken.length > 0) {
+      const { taskToken: token, startedEventId } = eagerWorkflowTask;
+      this.#world.workflowTasks.push({ token, startedEventId, updates: [] });
+    }
     if (updateRef?.workflowExecution !== undefined) this.#world.noteUpdate(updateRef.workflowExecution, updateRef.updateId ?? '');
     if (reply.nextPageToken !== undefined) this.#world.notePageToken(reply.nextPageToken);
     if (reply.taskToken === undefined || reply.taskToken.length === 0) return;

@@ -297,7 +297,11 @@ const completion: Template = (prng, world) => ({
 });
 
 export const templates: Readonly<Record<string, Template>> = {
-  StartWorkflowExecution: (prng, world) => ({ ...start(prng, world), workflowIdConflictPolicy: prng.pick([0, 1, 2, 3]) }),
+  StartWorkflowExecution: (prng, world) => ({
+    ...start(prng, world),
+    workflowIdConflictPolicy: prng.pick([0, 1, 2, 3]),
+    ...maybe(prng, 0.2, () => ({ requestEagerExecution: true })),
+  }),
   SignalWithStartWorkflowExecution: (prng, world) => ({
     ...start(prng, world),
     signalName: 's',

@@ -22,6 +22,7 @@ export const seedsMax = {
   'seeds of matching hosts': 400,
   'seeds of dead letters': 60,
   'seeds of schedules': 60,
+  'seeds of lives': 150,
 } as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
@@ -45,6 +46,9 @@ const STORE = 'src/actors/history/events/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
 const BACKLOG = 'src/matching/backlog.ts';
+const RESET = 'src/history/reset/reset-workflow.ts';
+const PAUSE = 'src/history/pause/pause-workflow.ts';
+const WORKFLOW_TASK = 'src/history/workflow-task/workflow-task.ts';
 
 export const plants: readonly Plant[] = [
   {
@@ -1151,6 +1155,86 @@ export const plants: readonly Plant[] = [
     replace: 'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn && run.run.start.firstRunId === key.runId;',
     caughtBy: 'seeds of schedules',
     shows: ['I7'],
+  },
+  {
+    name: 'resets once more for a request that is repeated',
+    file: RESET,
+    search: "if (made !== undefined) return { kind: 'workflowReset', runId: made.key.runId };",
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I1'],
+  },
+  {
+    name: 'resets a workflow that has grown since it was read',
+    file: RESET,
+    search: ' || last.nextEventId - 1 !== readTo.lastEventId)',
+    replace: ')',
+    caughtBy: 'seeds of lives',
+    shows: ['I5'],
+  },
+  {
+    name: 'forgets in a reset what had no place in history yet',
+    file: RESET,
+    search: 'const waiting = last.buffered.filter((event) => last === base || isForAnyRun(event));',
+    replace: 'const waiting = last.buffered.filter((event) => last !== base && isForAnyRun(event));',
+    caughtBy: 'seeds of lives',
+    shows: ['I5'],
+  },
+  {
+    name: 'arms no timer of a run that goes on from another',
+    file: RESET,
+    search: 'for (const { timerId } of [...timers.values()]) armUserTimer(run, timerId);',
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I7'],
+  },
+  {
+    name: 'forgets at a restart by which request a run was made from another',
+    file: 'src/topics/codec/state/run-message.ts',
+    search: 'reset: message.reset && asCore<Reset>(message.reset),',
+    replace: 'reset: undefined,',
+    caughtBy: 'seeds of lives',
+    shows: ['I3', 'T12'],
+  },
+  {
+    name: 'gives a paused workflow a workflow task',
+    file: WORKFLOW_TASK,
+    search: 'if (run.run.pause !== undefined) {',
+    replace: 'if (run.run.pause !== undefined && run.run.buffered.length === 0) {',
+    caughtBy: 'seeds of lives',
+    shows: ['I24'],
+  },
+  {
+    name: 'leaves the workflow task that waits for a worker to a workflow that is paused',
+    file: PAUSE,
+    search: '  failUnstartedTask(pausing);',
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I24'],
+  },
+  {
+    name: 'brings no workflow task with an unpause',
+    file: PAUSE,
+    search: '  ensureWorkflowTask(goingOn);',
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I7'],
+  },
+  {
+    name: 'leaves activities where they are at an unpause',
+    file: PAUSE,
+    search: '  releaseActivities(goingOn);',
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I7'],
+  },
+  {
+    name: 'gives a workflow task that is started to whoever asks for it',
+    file: 'src/history/workflow-task/start-workflow-task.ts',
+    search: 'return workflowTask.requestId === command.pollRequestId ? describeStarted(draft, run, workflowTask) : workflowTaskNotFound;',
+    replace: 'return describeStarted(draft, run, workflowTask);',
+    caughtBy: 'seeds of lives',
+    shows: ['I8'],
   },
 ];
 

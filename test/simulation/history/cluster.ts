@@ -25,6 +25,7 @@ import { captureOf, jobsHost, letterPartitions, type LetterPlan, queueHost, queu
 import { SimCluster } from '../sim-cluster.ts';
 import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
 import { type SimActor, SimServer } from '../sim-server.ts';
+import type { LivesPlan } from './lives.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
@@ -65,6 +66,8 @@ export type HistoryClusterOptions = {
   readonly journalRetentionMs: number | undefined;
   /** Tasks fail, and become dead letters; with a database alone. Absent: what fails is tried for ever. */
   readonly letters?: LetterPlan;
+  /** Workflows are reset and paused, and starts take their first task along. Absent: never. */
+  readonly lives?: LivesPlan;
 };
 
 export function historyPartition(shard: number): PartitionId {

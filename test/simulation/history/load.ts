@@ -28,7 +28,7 @@ import type { Told } from './oracle.ts';
 import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
-import type { HistoryRequest, RunKey, StartWorkflow } from '../../../src/history/commands.ts';
+import type { HistoryRequest, RunKey, SignalAttributes, StartWorkflow } from '../../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../../src/history/events.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
@@ -40,7 +40,7 @@ const ASK_MS = 500;
 /** Few ids, so that they are used again and again. */
 /** A run's row leaves it to history. */
 const largeInput = new Uint8Array(4_200);
-const WORKFLOW_IDS = 12;
+export const WORKFLOW_IDS = 12;
 
 const EMPTY_PAGES_MAX = 50;
 
@@ -124,7 +124,10 @@ export class Load {
     const requestId = this.#id('start');
     // Each call brings a run id of its own, and the policies of the first one.
     const policies = { reusePolicy: 1, conflictPolicy: this.#random.pick([1, 1, 1, 3] as const) } as const;
+    const { lives } = this.#cluster.options;
+    const eager = lives === undefined ? {} : { eager: this.#random.chance(lives.eagerShare) };
     const command = (): StartWorkflow => ({
+      ...eager,
       kind: 'startWorkflow',
       key,
       namespace: 'ns',
@@ -139,6 +142,10 @@ export class Load {
       if (answer.kind !== 'started') return done();
       const { runId } = answer;
       this.told.push({ kind: 'started', runId, requestId });
+      if (answer.workflowTask !== undefined) {
+        this.#cluster.said('a first task came with its start');
+        this.#delivered(answer.workflowTask, requestId);
+      }
       if (this.#random.chance(0.3)) this.#look({ ...key, runId });
       this.#signal({ ...key, runId }, program.signals, () => {
         if (this.#random.chance(0.1)) this.#terminate({ ...key, runId });
@@ -178,7 +185,17 @@ export class Load {
     const signal = signalAttributes({ requestId });
     this.#untilAnswered(this.#shardOf(key.workflowId), { kind: 'signalWorkflow', key, signal, childOf: undefined }, (answer) => {
       if (answer.kind === 'signaled') this.told.push({ kind: 'signaled', runId: key.runId, requestId });
+      // Another run goes on in its place, and waits for what this one was to be told.
+      else if (this.#cluster.options.lives !== undefined) return this.#signalCurrent(key, signal, () => this.#signal(key, times - 1, done));
       this.#signal(key, times - 1, done);
+    });
+  }
+
+  #signalCurrent({ namespaceId: ns, workflowId }: RunKey, signal: SignalAttributes, done: () => void): void {
+    const key = { namespaceId: ns, workflowId, runId: '' };
+    this.#untilAnswered(this.#shardOf(workflowId), { kind: 'signalWorkflow', key, signal, childOf: undefined }, (answer) => {
+      if (answer.kind === 'signaled') this.told.push({ kind: 'signaledCurrent', requestId: signal.requestId });
+      done();
     });
   }
 
@@ -312,6 +329,7 @@ export class Load {
     events: readonly Uint8Array[],
     lastEventId: number,
     done: (events: readonly Uint8Array[]) => void,
+    isGone = (): void => {},
     emptyPages = 0,
   ): void {
     if (events.length >= lastEventId) {
@@ -321,19 +339,34 @@ export class Load {
     const size = { eventsMax: this.#random.pick([1, 3, 100]), bytesMax: this.#random.pick([200, 1_000_000]) };
     const page = { kind: 'readHistory', key, firstEventId: events.length + 1, lastEventId, ...size } as const;
     this.#untilAnswered(this.#shardOf(key.workflowId), page, (answer) => {
-      if (answer.kind !== 'historyPage') return;
+      if (answer.kind !== 'historyPage') return isGone();
       const more = answer.events.length;
-      if (more > 0) return this.#read(key, [...events, ...answer.events], lastEventId, done, emptyPages);
+      if (more > 0) return this.#read(key, [...events, ...answer.events], lastEventId, done, isGone, emptyPages);
       // An owner of earlier times, who does not know yet that it is none, does not know of every run.
-      if (emptyPages === EMPTY_PAGES_MAX) this.told.push({ kind: 'read', runId: key.runId, events: [] });
-      else this.#world.at(this.#random.int(20, 100), () => this.#read(key, events, lastEventId, done, emptyPages + 1));
+      if (emptyPages === EMPTY_PAGES_MAX) {
+        this.told.push({ kind: 'read', runId: key.runId, events: [] });
+        isGone();
+      } else this.#world.at(this.#random.int(20, 100), () => this.#read(key, events, lastEventId, done, isGone, emptyPages + 1));
     });
   }
 
   // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** From the first event to the last; none: it is not known any more. */
+  readAll(key: RunKey, done: (events: readonly Uint8Array[]) => void): void {
+    const position = { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false } as const;
+    this.#untilAnswered(this.#shardOf(key.workflowId), position, (answer) => {
+      if (answer.kind === 'historyPosition') this.#read(key, [], answer.lastEventId, done, () => done([]));
+      else done([]);
+    });
+  }
+
   /** As clients do. */
-  untilAnswered<Request extends HistoryRequest>(key: RunKey, request: Request, done: (answer: HistoryAnswer<Request>) => void): void {
+  untilAnswered<Request extends HistoryRequest>(
+    key: RunKey,
+    request: Request | (() => Request),
+    done: (answer: HistoryAnswer<Request>) => void,
+  ): void {
     this.#untilAnswered(this.#shardOf(key.workflowId), request, done);
   }
 

@@ -8,6 +8,7 @@ import { canonicalText } from '../../../src/history/canonical.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
+import { status as statuses } from '../../../src/history/generated/enums.ts';
 import { Shard } from '../../../src/history/shard.ts';
 import { isRunning } from '../../../src/history/state.ts';
 import { isLastMessage } from '../../../src/history/tasks.ts';
@@ -36,6 +37,11 @@ export type Told =
   /** `task`: one attempt of it. */
   | { readonly kind: 'delivered'; readonly task: string; readonly pollRequestId: string }
   | { readonly kind: 'deleted'; readonly runId: string }
+  /** Of a workflow id, whichever run it had. */
+  | { readonly kind: 'signaledCurrent'; readonly requestId: string }
+  /** `runId`: of the run that goes on. */
+  | { readonly kind: 'reset'; readonly runId: string; readonly requestId: string }
+  | { readonly kind: 'paused' | 'unpaused'; readonly runId: string; readonly requestId: string }
   /** From the first event on; none: the run is not known any more. */
   | { readonly kind: 'read'; readonly runId: string; readonly events: readonly Uint8Array[] };
 
@@ -43,6 +49,8 @@ type Begun = Extract<HistoryEvent, { type: 'workflowExecutionStarted' }>['attrib
 
 export type RunInJournal = {
   readonly requestId: string;
+  /** The request that has made it go on from an event of another; '': none. */
+  readonly resetBy: string;
   readonly events: readonly { readonly event: HistoryEvent; readonly bytes: Uint8Array }[];
   readonly isForgotten: boolean;
 };
@@ -74,6 +82,10 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
     return [...this.folded().runs.values()].some(isRunning);
   }
 
+  get pausedKeys(): readonly RunKey[] {
+    return [...this.folded().runs.values()].filter((run) => isRunning(run) && run.pause !== undefined).map(({ key }) => key);
+  }
+
   get openKeys(): readonly RunKey[] {
     return [...this.folded().runs.values()].filter(isRunning).map(({ key }) => key);
   }
@@ -90,7 +102,7 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
 
   /** I2, I5, I9: events of each run count from 1, time never goes back, and no request starts or signals twice. */
   checkedRuns(): ReadonlyMap<string, RunInJournal> {
-    const runs = new Map<string, { requestId: string; events: RunInJournal['events'][number][]; isForgotten: boolean }>();
+    const runs = new Map<string, { requestId: string; resetBy: string; events: RunInJournal['events'][number][]; isForgotten: boolean }>();
     /** Runs of a request that are not forgotten. */
     const started = new Map<string, string>();
     const signaled = new Set<string>();
@@ -108,7 +120,7 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
       lastTimeMs = record.timeMs;
       const { workflowId } = record;
       for (const { runId, events, facts } of record.runs) {
-        const run = runs.get(runId) ?? { requestId: '', events: [], isForgotten: false };
+        const run = runs.get(runId) ?? { requestId: '', resetBy: '', events: [], isForgotten: false };
         runs.set(runId, run);
         let begun: Begun | undefined;
         for (const recorded of events) {
@@ -123,10 +135,13 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
         }
         for (const { fact } of facts) {
           if (fact.kind === 'runForgotten') forget(runId);
+          if (fact.kind === 'runReset') run.resetBy = fact.requestId;
           if (fact.kind !== 'startRequest' || fact.requestId === '') continue;
           run.requestId = fact.requestId;
           const before = started.get(fact.requestId);
-          const mayBegin = before === undefined || (begun?.parentWorkflowExecution === undefined && before !== newestChain.get(workflowId));
+          const isReset = facts.some((each) => each.fact.kind === 'runReset');
+          const mayBegin =
+            before === undefined || isReset || (begun?.parentWorkflowExecution === undefined && before !== newestChain.get(workflowId));
           check(mayBegin, 'I1 started twice', () => `request ${fact.requestId} has ${before} and ${runId}`);
           started.set(fact.requestId, runId);
         }
@@ -213,9 +228,14 @@ export function checkNotAhead({ visibility }: MemoryTables, journals: readonly J
     const isKnown = journals.some((journal) => journal.runIds.has(runId));
     check(isKnown, 'T12 List is ahead of the log', () => `${workflowId} ${runId} is listed, and not begun`);
     const run = runs.get(runId);
-    const mayBe = run === undefined || !isRunning(run) || status === run.status;
+    const mayBe = run === undefined || !isRunning(run) || isShownOpen(status);
     check(mayBe, 'T12 List is ahead of the log', () => `${workflowId} ${runId} is listed as ${status}, and open`);
   }
+}
+
+/** Be it paused: an older row may show what was before. */
+function isShownOpen(shown: number): boolean {
+  return shown === statuses.running || shown === statuses.paused;
 }
 
 /** Runs that were deleted, and whose rows of List went after that: nobody who flushes or builds rows brings one back. */
@@ -280,6 +300,11 @@ export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunIn
       polls.set(task, pollRequestId);
       continue;
     }
+    if (each.kind === 'signaledCurrent') {
+      const isSomewhere = [...runs.values()].some((one) => hasEvent(one, 'workflowExecutionSignaled', each.requestId));
+      check(isSomewhere || everDamaged.size > 0, 'I5 acknowledged and lost', () => describe(each));
+      continue;
+    }
     const run = runs.get(each.runId);
     check(run !== undefined, 'I5 acknowledged and lost', () => JSON.stringify(each));
     if (run === undefined) continue;
@@ -290,12 +315,19 @@ export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunIn
   }
 }
 
-function wasTold(told: Exclude<Told, { kind: 'delivered' }>, { requestId, events, isForgotten }: RunInJournal): boolean {
+function wasTold(told: Exclude<Told, { kind: 'delivered' | 'signaledCurrent' }>, run: RunInJournal): boolean {
+  const { requestId, events, isForgotten } = run;
   switch (told.kind) {
     case 'started':
       return requestId === told.requestId;
     case 'signaled':
-      return events.some(({ event }) => event.type === 'workflowExecutionSignaled' && event.attributes.requestId === told.requestId);
+      return hasEvent(run, 'workflowExecutionSignaled', told.requestId);
+    case 'paused':
+      return hasEvent(run, 'workflowExecutionPaused', told.requestId);
+    case 'unpaused':
+      return hasEvent(run, 'workflowExecutionUnpaused', told.requestId);
+    case 'reset':
+      return run.resetBy === told.requestId;
     case 'workflowTaskCompleted':
       return events.some(({ event }) => event.type === 'workflowTaskCompleted' && event.attributes.startedEventId === told.startedEventId);
     case 'activityCompleted':
@@ -311,6 +343,12 @@ function wasTold(told: Exclude<Told, { kind: 'delivered' }>, { requestId, events
       if (told.events.length === 0) return isForgotten;
       return told.events.every((bytes, index) => Buffer.compare(bytes, events[index]?.bytes ?? new Uint8Array()) === 0);
   }
+}
+
+type Requested = 'workflowExecutionSignaled' | 'workflowExecutionPaused' | 'workflowExecutionUnpaused';
+
+function hasEvent({ events }: RunInJournal, type: Requested, requestId: string): boolean {
+  return events.some(({ event }) => event.type === type && 'requestId' in event.attributes && event.attributes.requestId === requestId);
 }
 
 function describe(told: Told): string {

@@ -10,6 +10,8 @@ import type { SimDisk } from '../sim-database.ts';
 import { CALM_MS_MAX, SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
 import { DeadLetters } from '../deadletters/dead-letters.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
+import { checkLives } from './life-oracle.ts';
+import { Lives, livesPlan } from './lives.ts';
 import { Load } from './load.ts';
 import { Schedules, type SchedulesPlan, schedulesPlan } from './schedules.ts';
 import {
@@ -102,6 +104,20 @@ export function planWithSchedules(seed: number): HistoryPlan {
   };
 }
 
+/** Operators reset workflows and pause them, and starts take their first task along; without damaged rows, which may silence a child. */
+export function planWithLives(seed: number): HistoryPlan {
+  const random = new Prng(seed * 2 ** 20 + 11);
+  const { database, listSetBackMs: _never, ...base } = historyPlanOf(seed);
+  return {
+    ...base,
+    clients: random.int(1, 2),
+    // A request that resets is known for as long as its run is.
+    retentionMs: 60_000,
+    lives: livesPlan(random),
+    ...(database === undefined ? {} : { database: { ...database, backups: false, damagedShare: 0 } }),
+  };
+}
+
 export async function runHistorySeed(seed: number, planOf = historyPlanOf): Promise<HistoryOutcome> {
   const restore = forbidGlobals();
   try {
@@ -128,6 +144,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   #rebuildsAsked = 0;
   readonly #letters: DeadLetters | undefined;
   #schedules: Schedules | undefined;
+  #lives: Lives | undefined;
 
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
@@ -145,7 +162,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   protected async story(): Promise<void> {
     this.beginFaults(() => {
       for (let client = 0; client < this.plan.clients; client++) this.#load.client();
-      const { listSetBackMs, schedules } = this.plan;
+      const { listSetBackMs, lives, schedules } = this.plan;
+      if (lives !== undefined) this.#lives = new Lives(this.#load, this.world, lives);
       if (schedules !== undefined) this.#schedules = new Schedules(this.#load, this.world, schedules);
       if (listSetBackMs !== undefined) this.#strikeList(listSetBackMs);
       this.#letters?.operate();
@@ -271,6 +289,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     for (const partition of this.cluster.partitionIds.keys()) await this.isServed(partition);
     if (this.#letters !== undefined) await this.#lettersGo(this.#letters);
     if (this.#schedules !== undefined) await this.#schedulesEnd(this.#schedules);
+    if (this.#lives !== undefined) await this.#livesGoOn(this.#lives);
     await this.#allEnds();
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
@@ -319,6 +338,17 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     );
   }
 
+  async #livesGoOn(lives: Lives): Promise<void> {
+    await this.comesTrue(
+      'I7 operators wait',
+      () => lives.areIdle,
+      () => 'an operator waits for an answer in calm',
+    );
+    lives.unpause(this.#journals.flatMap(({ pausedKeys }) => pausedKeys));
+    if (lives.resets > 0) this.reached.add('a workflow was reset');
+    if (lives.pauses > 0) this.reached.add('a workflow was paused');
+  }
+
   #memories(): readonly HistoryMemory[] {
     return this.#journals.flatMap((_, partition) => {
       const [owner] = this.cluster.owners(partition);
@@ -350,6 +380,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     }
     this.#letters?.check(true);
     if (this.#schedules !== undefined) this.actions = this.#schedules.check(this.#journals.flatMap(({ records }) => records));
+    for (const { records } of this.#lives === undefined ? [] : this.#journals) checkLives(records);
     checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
     this.world.trace(`${runs.size} runs, ${this.#load.told.length} answers`);
