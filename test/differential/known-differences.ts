@@ -30,7 +30,23 @@ const KNOWN: readonly Known[] = [
   { theirs: /Workflow was not started: StartDeduped/, ends: true },
   // Histories
   { path: /TaskStartedEventAttributes\.identity$/, theirs: /^undefined$/, ends: false },
-  { path: /eagerWorkflowTask.*historySizeBytes$/, ends: false },
+  { path: /historySizeBytes$/, theirs: /^undefined$/, ends: false },
+  { what: /Poll.*Update/, ours: /Execution is not set on request/, theirs: /WorkflowId not set/, ends: false },
+  { theirs: /invalid \*update\.(Acceptance|Response): (meta|accepted_request)/, ends: true },
+  // A termination while an update waits for its first worker: the task that was made for it stands in history.
+  { request: /UpdateWorkflowExecution.*TerminateWorkflowExecution/s, path: /historyLength|history\.events$/, ends: true },
+  { path: /SignaledEventAttributes\.requestId$|link.*requestIdRef\.requestId$/i, ours: /<uuid>/, theirs: /^undefined$/, ends: false },
+  { path: /pendingWorkflowTask$/, ours: /^undefined$/, request: /UpdateWorkflowExecution|ExecuteMultiOperation/, ends: false },
+  { what: /Poll.*Update/, ours: /update \\"u\d\\" not found/, theirs: /aborted by closing workflow/, ends: false },
+  // Whose runs are known by then differs.
+  { request: /ExecuteMultiOperation/, path: /^code$/, theirs: /^4$/, ends: true },
+  // Of two mistakes one is named.
+  { what: /ResetWorkflowExecution/, ours: /finish ID must be|WorkflowId is not set/, theirs: /not found|RequestId is not set/, ends: true },
+  { ours: /missing or invalid query/, theirs: /workflow not found/, ends: true },
+  { what: /StartBatchOperation/, ours: /invalid visibility query/, theirs: /already finished/, ends: true },
+  { ours: /Identity length exceeds limit/, ends: true },
+  // Where Temporal breaks
+  { theirs: /something went wrong, please retry/, ends: true },
   // Resets
   { theirs: /StateRebuilder unable to/, ends: true },
   // Schedules
@@ -45,8 +61,14 @@ const KNOWN: readonly Known[] = [
   },
   { request: /keepOriginalWorkflowId/, path: /workflowId$/, ours: /N-w3"$/, ends: true },
   // Batch jobs
-  { what: /BatchOperation/, ours: /Reason length exceeds limit/, ends: true },
+  { what: /BatchOperation/, ours: /(Reason|Identity|JobId|UpdateId) length exceeds limit/, ends: true },
+  { path: /CancelRequestedEventAttributes(\.identity)?$/, theirs: /@/, ends: false },
+  { what: /ListScheduleMatchingTimes/, path: /details\[0\]\.failure/, ends: false },
+  { what: /StartBatchOperation/, path: /details\[0\]\.startRequestId/, ends: false },
+  { what: /activity|Describe|final/i, path: /TemporalPauseInfo$/, ends: false },
   // Namespaces
+  { what: /DescribeNamespace/, path: /workflowExecutionRetentionTtl\.seconds$/, ours: /^259200$/, theirs: /^86400$/, ends: false },
+  { what: /UpdateNamespace/, ours: /A valid retention period/, theirs: /Invalid namespace state update/, ends: true },
   { ours: /(bad_binaries|promote_namespace|delete_bad_binary) is not supported/, ends: true },
   // Task queues
   { ours: /Task queue type is not set|is not supported by this server yet/, ends: true },

@@ -81,7 +81,7 @@ function inOrder(list: readonly unknown[], key: string): readonly unknown[] {
   return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
-const UNORDERED: ReadonlySet<string> = new Set(['workers', 'workersInfo']);
+const UNORDERED: ReadonlySet<string> = new Set(['workers', 'workersInfo', 'pendingActivities', 'pendingChildren']);
 
 function isTime(key: string): boolean {
   return key.endsWith('Time') || key.endsWith('Timestamp');

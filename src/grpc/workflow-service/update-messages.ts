@@ -34,7 +34,7 @@ export function updateMessage({ id, protocolInstanceId, body }: Message): Update
 }
 
 function messageBody(id: string, body: Any | undefined): UpdateMessage['body'] {
-  if (body === undefined) throw invalidArgument(`message ${id} has no body`);
+  if (body === undefined) throw invalidArgument('nil message body');
   switch (body.typeUrl.slice(body.typeUrl.lastIndexOf('/') + 1)) {
     case types.acceptance:
       return acceptance(body.value);

@@ -259,9 +259,9 @@ function failTask(draft: Draft, run: RunView, request: CompleteWorkflowTask, fai
   const answer = reject({ reason: failure.cause === 'unhandledCommand' ? 'unhandled-command' : 'bad-command', message });
   const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
   assert(workflowTask !== undefined, 'the task that is answered');
+  failSentUpdates(draft, run.key.runId);
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
 
-  failSentUpdates(draft, run.key.runId);
   const failing = draft.open(run);
   writeWorkflowTaskFailed(failing, {
     cause: workflowTaskFailedCause[failure.cause],

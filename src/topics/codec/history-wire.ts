@@ -156,8 +156,8 @@ function failureSpans(failure: Uint8Array): readonly FailureSpan[] {
 
 function writeFailure(w: Writer, { message, cause, info }: FailureSpec): void {
   w.string(10, message);
-  // Upstream names itself as the source of timeouts, not of what it says as a server.
-  if (info.kind !== 'server') w.string(18, 'Server');
+  // Upstream names itself as the source of timeouts, not of what it says as a server, nor of resets.
+  if (info.kind !== 'server' && info.kind !== 'reset') w.string(18, 'Server');
   // A message inside a message is its bytes: the cause goes in as it came.
   if (cause !== undefined) w.bytesAlways(causeTag, cause);
   switch (info.kind) {

@@ -23,7 +23,8 @@ function activity(activityId: string, type: string, prng: Prng): Fields {
   return command('scheduleActivityTask', {
     activityId,
     activityType: { name: type },
-    taskQueue: { name: '$Q0' },
+    // One that nobody polls: which of two tasks of a queue comes first is for chance to say.
+    taskQueue: { name: activityId === 'act-1' ? '$Q0' : '$Q1' },
     input: payloads('in'),
     startToCloseTimeout: seconds(20),
     scheduleToCloseTimeout: seconds(100),

@@ -89,5 +89,5 @@ function more(prng: Prng, jobId: string): readonly Step[] {
     ['DescribeBatchOperation', { jobId: '$W9-job' }],
     ['StartBatchOperation', { jobId, reason: 'again', visibilityQuery: BOTH, cancellationOperation: { identity: 'client' } }],
   ]);
-  return [call(method, prng.chance(0.35) ? mutated(prng, request) : request), settle];
+  return [call(method, prng.chance(0.35) ? mutated(prng, request) : request), steady('DescribeBatchOperation', { jobId }), settle];
 }

@@ -17,7 +17,7 @@ export function pauses(prng: Prng): readonly Step[] {
   return [plainStart(), ...before, ...times(prng.int(2, 5), () => [...step(prng), settle, describe()]), poll()];
 }
 
-const timer = command('startTimer', { timerId: 't', startToFireTimeout: millis(400) });
+const timer = command('startTimer', { timerId: 't', startToFireTimeout: millis(1_500) });
 const activity = command('scheduleActivityTask', {
   activityId: 'act-1',
   activityType: { name: 'act' },
@@ -41,7 +41,7 @@ function step(prng: Prng): readonly Step[] {
     () => [poll()],
     () => [{ op: 'pollActivity', slot: 0 }],
     () => [call('RespondActivityTaskCompleted', { taskToken: '$ATOKEN0', result: payloads('r'), identity: 'worker' })],
-    () => [{ op: 'sleep', ms: 450 }],
+    () => [{ op: 'sleep', ms: 1_600 }],
     () => closeSomehow(prng),
   ])();
 }

@@ -296,6 +296,19 @@ describe('what becomes of an update', () => {
     expect(shard.pollWorkflowTask().updates.map(({ updateId }) => updateId)).toEqual(['u2']);
   });
 
+  test('one of a later attempt does so too, though its task is left to time out', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    shard.completeBadly(poll(shard), [startTimer('', 1)], { messages: [] });
+    const sent = update(shard);
+    const task = shard.pollWorkflowTask();
+    expect(task).toMatchObject({ attempt: 2, updates: [{ updateId: 'u1' }] });
+    const before = shard.history();
+    shard.completeBadly(task, [startTimer('', 1)], { messages: [] });
+    expect(answerTo(shard, sent)).toMatchObject({ kind: 'rejected', rejection: { reason: 'workflow-not-ready' } });
+    expect(shard.history()).toEqual(before);
+  });
+
   test('the run closes: not accepted is told, accepted has failed, completed stays', () => {
     const shard = idleWorkflow();
     update(shard, 'done');
