@@ -18,6 +18,9 @@ const goodEvents: readonly ObservedEvent[] = [
   { eventId: 12, timeMs: 17, type: 'WorkflowExecutionCompleted' },
 ];
 
+const paused: ObservedEvent = { eventId: 9, timeMs: 15, type: 'WorkflowExecutionPaused', requestId: 'pause-1' };
+const unpaused: ObservedEvent = { eventId: 10, timeMs: 15, type: 'WorkflowExecutionUnpaused', requestId: 'unpause-1' };
+
 const goodOperations: readonly Operation[] = [
   { f: 'start', workflowId: 'w', requestId: 'start-1', runId: 'run' },
   { f: 'deliver', task: 'workflow', runId: 'run', scheduledEventId: 2, attempt: 1, pollId: 'p1' },
@@ -124,6 +127,17 @@ describe('bad histories are rejected', () => {
         goodEvents,
       ),
     ],
+    [
+      'an accepted pause lost',
+      'I5',
+      recorded(withOperation({ f: 'pause', workflowId: 'w', runId: 'run', requestId: 'pause-1' }), goodEvents),
+    ],
+    [
+      'a pause that nobody asked for',
+      'I5',
+      recorded(good, renumber([...goodEvents.slice(0, 8), paused, unpaused, ...goodEvents.slice(8)])),
+    ],
+    ['a workflow task while it is paused', 'I24', recorded(good, renumber([...goodEvents.slice(0, 8), paused, ...goodEvents.slice(8)]))],
     ['an accepted signal lost', 'I5', recorded(good, renumber(without('WorkflowExecutionSignaled')))],
     ['a signal applied twice', 'I5', recorded(good, renumber([...goodEvents.slice(0, 6), goodEvents[5]!, ...goodEvents.slice(6)]))],
     [

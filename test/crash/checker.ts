@@ -1,7 +1,7 @@
 /**
  * Judges a recorded crash run: no accepted start, signal or completion lost or applied twice, no workflow stuck. Each violation names
- * its invariant (docs/protocol.md, I1 … I14: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
- * runs, double starts, time, refusals).
+ * its invariant (docs/protocol.md, I1 … I24: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
+ * runs, double starts, time, refusals, pauses).
  */
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 
@@ -25,7 +25,10 @@ export function check(run: CrashRun): readonly Violation[] {
     ...run.finalRuns.flatMap(checkEventOrder),
     ...run.finalRuns.flatMap(checkTerminalEvents),
     ...checkStarts(run, calls),
-    ...checkSignals(run, calls),
+    ...checkRequests(run, calls, 'signal', 'WorkflowExecutionSignaled'),
+    ...checkRequests(run, calls, 'pause', 'WorkflowExecutionPaused'),
+    ...checkRequests(run, calls, 'unpause', 'WorkflowExecutionUnpaused'),
+    ...run.finalRuns.flatMap(checkPauses),
     ...checkActivityCompletions(run, calls),
     ...checkWorkflowTaskCompletions(run, calls),
     ...checkDeliveries(calls),
@@ -138,22 +141,36 @@ function checkStarts(run: CrashRun, calls: readonly Call[]): readonly Violation[
   return found;
 }
 
-function checkSignals(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+/** What is known by its request id, and stands in history with it. */
+function checkRequests(run: CrashRun, calls: readonly Call[], f: 'signal' | 'pause' | 'unpause', type: string): readonly Violation[] {
   const found: Violation[] = [];
-  const times = countBy(run, 'WorkflowExecutionSignaled', (event) => event.requestId);
+  const times = countBy(run, type, (event) => event.requestId);
   const asked = new Map<string, Call['outcome']>();
   for (const { operation, outcome } of calls) {
-    // A retry with the same request id is the same signal: one ok makes it accepted, and only refusals make it refused.
-    if (operation.f === 'signal' && rank(outcome) > rank(asked.get(operation.requestId))) asked.set(operation.requestId, outcome);
+    // A retry with the same request id is the same request: one ok makes it accepted, and only refusals make it refused.
+    if (operation.f === f && rank(outcome) > rank(asked.get(operation.requestId))) asked.set(operation.requestId, outcome);
   }
   for (const [requestId, outcome] of asked) {
     const count = times.get(requestId) ?? 0;
-    if (outcome === 'ok' && count === 0) found.push(violation('I5', `accepted signal ${requestId} is in no history`));
-    if (outcome === 'fail' && count > 0) found.push(violation('I14', `refused signal ${requestId} is in a history`));
-    if (count > 1) found.push(violation('I5', `signal ${requestId} was applied ${count} times`));
+    if (outcome === 'ok' && count === 0) found.push(violation('I5', `accepted ${f} ${requestId} is in no history`));
+    if (outcome === 'fail' && count > 0) found.push(violation('I14', `refused ${f} ${requestId} is in a history`));
+    if (count > 1) found.push(violation('I5', `${f} ${requestId} was applied ${count} times`));
   }
   for (const requestId of times.keys()) {
-    if (!asked.has(requestId)) found.push(violation('I5', `a history has signal ${requestId}, which nobody sent`));
+    if (!asked.has(requestId)) found.push(violation('I5', `a history has ${f} ${requestId}, which nobody sent`));
+  }
+  return found;
+}
+
+/** I24: a paused workflow is given no workflow task. */
+function checkPauses(run: FinalRun): readonly Violation[] {
+  const found: Violation[] = [];
+  let isPaused = false;
+  for (const { eventId, type } of run.events) {
+    if (type === 'WorkflowExecutionPaused') isPaused = true;
+    if (type === 'WorkflowExecutionUnpaused') isPaused = false;
+    if (isPaused && (type === 'WorkflowTaskScheduled' || type === 'WorkflowTaskStarted'))
+      found.push(violation('I24', `${run.runId}: ${type} ${eventId} while it is paused`));
   }
   return found;
 }
@@ -211,7 +228,14 @@ function checkReads(run: CrashRun, calls: readonly Call[]): readonly Violation[]
     if (operation.f !== 'read' || outcome !== 'ok') continue;
     const events = finals.get(operation.runId)?.events ?? [];
     const differs = operation.events.findIndex((event, index) => !sameEvent(event, events[index]));
-    if (differs >= 0) found.push(violation('I2', `${operation.runId}: event ${differs + 1} that was read once reads otherwise now`));
+    const types = (all: readonly ObservedEvent[]): string => `${all[differs]?.type ?? 'nothing'} of ${all.length} events`;
+    if (differs >= 0)
+      found.push(
+        violation(
+          'I2',
+          `${operation.runId}: event ${differs + 1} that was read once reads otherwise now: ${types(operation.events)}, now ${types(events)}`,
+        ),
+      );
   }
   return found;
 }

@@ -7,11 +7,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { emptyCommand, emptyScheduleActivityTaskCommandAttributes } from '../../src/wire/generated/lean/command.ts';
-import { decodePayload, decodePayloads, encodePayload, encodePayloads } from '../../src/wire/generated/lean/common.ts';
 import { CommandType, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import * as messages from '../../src/wire/generated/lean/workflow_service.ts';
+import { jsonPayloads, nextCommands, observe, storedEvents, WORKFLOW_TASK_TIMEOUT_MS } from './crash-workflow.ts';
 import { type FinalRun, type ObservedEvent, type Operation, Recorder } from './recorded-history.ts';
 import { type CallOutcome, type Method, ServiceClient } from '../support/service-client.ts';
 
@@ -46,6 +45,16 @@ const methods = {
     encode: messages.encodeRespondWorkflowTaskCompletedRequest,
     decode: messages.decodeRespondWorkflowTaskCompletedResponse,
   },
+  pause: {
+    name: 'PauseWorkflowExecution',
+    encode: messages.encodePauseWorkflowExecutionRequest,
+    decode: messages.decodePauseWorkflowExecutionResponse,
+  },
+  unpause: {
+    name: 'UnpauseWorkflowExecution',
+    encode: messages.encodeUnpauseWorkflowExecutionRequest,
+    decode: messages.decodeUnpauseWorkflowExecutionResponse,
+  },
   pollActivity: {
     name: 'PollActivityTaskQueue',
     encode: messages.encodePollActivityTaskQueueRequest,
@@ -68,15 +77,16 @@ export type CrashLoadOptions = {
   readonly pollTimeoutMs?: number;
   /** Uniform in [0, 1), seeded. */
   readonly random: () => number;
+  /** Of workflows: starts that take their first task along, and runs that are paused for a while. Absent: none. */
+  readonly eagerShare?: number;
+  readonly pauseShare?: number;
 };
 
-/** A worker that lost its answer finds out by these timeouts, so they bound how long a crash can hold a workflow up. */
-const WORKFLOW_TASK_TIMEOUT_MS = 2_000;
-const ACTIVITY_TIMEOUT_MS = 2_000;
 const CALL_TIMEOUT_MS = 3_000;
 const POLL_TIMEOUT_MS_DEFAULT = 8_000;
 const RETRY_PAUSE_MS = 50;
 const FINAL_READERS = 8;
+const PAUSE_MS_MAX = 300;
 
 export class CrashLoad {
   readonly recorder = new Recorder();
@@ -200,8 +210,33 @@ export class CrashLoad {
       this.#workflowIds.push(workflowId);
       const runId = await this.#start(process, workflowId, signals);
       if (runId === undefined) continue;
+      const pauses = this.#happens(this.#options.pauseShare);
+      if (pauses) await this.#pause(process, 'pause', workflowId, runId);
       for (let i = 0; i < signals; i++) await this.#signal(process, workflowId, runId);
+      if (pauses) {
+        await delay(this.#options.random() * PAUSE_MS_MAX);
+        await this.#pause(process, 'unpause', workflowId, runId);
+      }
       if (this.#options.random() < 0.3) await this.#recordRead(process, workflowId, runId);
+    }
+  }
+
+  #happens(share = 0): boolean {
+    return share > 0 && this.#options.random() < share;
+  }
+
+  /** Until there is a definite answer: asked again, it is the same pause; an unpause is refused once it has happened. */
+  async #pause(process: number, f: 'pause' | 'unpause', workflowId: string, runId: string): Promise<void> {
+    const operation: Operation = { f, workflowId, runId, requestId: randomUUID() };
+    const request = {
+      ...{ namespace: this.#options.namespace, workflowId, runId },
+      ...{ identity: 'crash-operator', reason: 'crash', requestId: operation.requestId },
+    };
+    for (;;) {
+      const outcome = await (f === 'pause'
+        ? this.#recorded(process, operation, methods.pause, request)
+        : this.#recorded(process, operation, methods.unpause, request));
+      if (outcome.kind !== 'unknown') return;
     }
   }
 
@@ -218,6 +253,7 @@ export class CrashLoad {
       workflowTaskTimeoutMs: WORKFLOW_TASK_TIMEOUT_MS,
       identity: 'crash-client',
       requestId,
+      requestEagerExecution: this.#happens(this.#options.eagerShare),
     };
     for (;;) {
       const operation: Operation = { f: 'start', workflowId, requestId };
@@ -225,7 +261,11 @@ export class CrashLoad {
         ...operation,
         runId: response.runId,
       }));
-      if (outcome.kind === 'ok') return outcome.response.runId;
+      if (outcome.kind === 'ok') {
+        const { runId, eagerWorkflowTask } = outcome.response;
+        if (eagerWorkflowTask !== undefined) await this.#playWorkflowTask(process, eagerWorkflowTask);
+        return runId;
+      }
       if (outcome.kind === 'fail') return undefined;
     }
   }
@@ -273,7 +313,7 @@ export class CrashLoad {
       nextPageToken = page.response.nextPageToken;
     } while (nextPageToken.length > 0);
     const originalRunId = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
-    return { kind: 'ok', response: { runId: runId === '' ? originalRunId : runId, events: events.map(observe) } };
+    return { kind: 'ok', response: { runId: runId === '' ? originalRunId : runId, events: storedEvents(events).map(observe) } };
   }
 
   async #workflowLoop(): Promise<void> {
@@ -385,86 +425,4 @@ export class CrashLoad {
     }
     return outcome;
   }
-}
-
-/** The workflow: one activity, then as many signals as its input says, then done. */
-function nextCommands(events: readonly HistoryEvent[], taskQueue: string): messages.RespondWorkflowTaskCompletedRequest['commands'] {
-  const started = events[0]!.workflowExecutionStartedEventAttributes!;
-  const expectedSignals = Number(jsonValue(started.input));
-  const count = (type: number): number => events.filter((event) => event.eventType === type).length;
-  if (count(EventType.ACTIVITY_TASK_SCHEDULED) === 0) {
-    const scheduledEventId = events.at(-1)!.eventId + 2;
-    return [
-      {
-        ...emptyCommand(),
-        commandType: CommandType.SCHEDULE_ACTIVITY_TASK,
-        scheduleActivityTaskCommandAttributes: {
-          ...emptyScheduleActivityTaskCommandAttributes(),
-          activityId: String(scheduledEventId),
-          activityType: { name: 'crash' },
-          taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
-          startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
-          retryPolicy: {
-            initialIntervalMs: 50,
-            backoffCoefficient: 1,
-            maximumIntervalMs: 50,
-            maximumAttempts: 0,
-            nonRetryableErrorTypes: [],
-          },
-        },
-      },
-    ];
-  }
-  const done = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
-  return done
-    ? [
-        {
-          ...emptyCommand(),
-          commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION,
-          completeWorkflowExecutionCommandAttributes: { result: undefined },
-        },
-      ]
-    : [];
-}
-
-const eventTypeNames = new Map<number, string>(
-  Object.entries(EventType).map(([name, value]) => [
-    value,
-    name.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase()),
-  ]),
-);
-
-function observe(event: HistoryEvent): ObservedEvent {
-  const signaled = event.workflowExecutionSignaledEventAttributes;
-  const about =
-    event.activityTaskStartedEventAttributes ??
-    event.activityTaskCompletedEventAttributes ??
-    event.activityTaskTimedOutEventAttributes ??
-    event.activityTaskFailedEventAttributes ??
-    event.workflowTaskStartedEventAttributes ??
-    event.workflowTaskCompletedEventAttributes ??
-    event.workflowTaskTimedOutEventAttributes ??
-    event.workflowTaskFailedEventAttributes;
-  return {
-    eventId: event.eventId,
-    timeMs: event.eventTimeMs,
-    type: eventTypeNames.get(event.eventType) ?? String(event.eventType),
-    ...(signaled === undefined ? {} : { requestId: signaled.requestId }),
-    ...(about === undefined ? {} : { scheduledEventId: about.scheduledEventId }),
-    ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
-    ...(event.activityTaskCompletedEventAttributes === undefined
-      ? {}
-      : { result: String(jsonValue(event.activityTaskCompletedEventAttributes.result)) }),
-  };
-}
-
-function jsonPayloads(value: unknown): Uint8Array {
-  const metadata = new Map([['encoding', new TextEncoder().encode('json/plain')]]);
-  const payload = { metadata, data: new TextEncoder().encode(JSON.stringify(value)), externalPayloads: [] };
-  return encodePayloads({ payloads: [encodePayload(payload)] });
-}
-
-function jsonValue(payloads: Uint8Array | undefined): unknown {
-  const first = payloads === undefined ? undefined : decodePayloads(payloads).payloads[0];
-  return first === undefined ? undefined : JSON.parse(new TextDecoder().decode(decodePayload(first).data));
 }

@@ -179,7 +179,11 @@ async function zombieRounds(campaign: Campaign, options: CampaignOptions, server
 }
 
 function startLoad(servers: readonly ServerProcess[], random: () => number): CrashLoad {
-  const load = new CrashLoad({ addresses: servers.map((server) => server.address), namespace: 'default', clients: 6, pollers: 6, random });
+  const load = new CrashLoad({
+    addresses: servers.map((server) => server.address),
+    ...{ namespace: 'default', clients: 6, pollers: 6, random },
+    ...{ eagerShare: 0.3, pauseShare: 0.2 },
+  });
   load.run();
   return load;
 }

@@ -7,6 +7,7 @@
 export type Operation =
   | { readonly f: 'start'; readonly workflowId: string; readonly requestId: string; readonly runId?: string }
   | { readonly f: 'signal'; readonly workflowId: string; readonly runId: string; readonly requestId: string }
+  | { readonly f: 'pause' | 'unpause'; readonly workflowId: string; readonly runId: string; readonly requestId: string }
   /** A workflow task or an activity attempt was handed to a worker. */
   | {
       readonly f: 'deliver';
@@ -47,7 +48,7 @@ export type ObservedEvent = {
   readonly eventId: number;
   readonly timeMs: number;
   readonly type: string;
-  /** Start and signal request ids. */
+  /** Request ids of starts, signals, pauses and unpauses. */
   readonly requestId?: string;
   /** For events about an activity, timer or child: the event that scheduled it. For workflow task events likewise. */
   readonly scheduledEventId?: number;
