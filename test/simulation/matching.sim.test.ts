@@ -6,7 +6,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
-import { matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
+import { keyedPlan, matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
 import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 
@@ -25,6 +25,7 @@ const moments = [
 ];
 
 const withDatabase = (seed: number) => runMatchingSeed(seed);
+const keyed = (seed: number) => runMatchingSeed(seed, keyedPlan);
 const withoutDatabase = (seed: number) => runMatchingSeed(seed, matchingPlanWithoutDatabase);
 
 describe('matching hosts that are checkpointed', () => {
@@ -41,6 +42,16 @@ describe('matching hosts that are checkpointed', () => {
     expect(answered).toBeGreaterThan(seeds * 50);
     expect(checkpoints).toBeGreaterThan(seeds * 10);
   });
+
+  test(
+    'a few whose tasks have priorities and fairness keys: none is lost or handed out twice, whichever lane it stands in',
+    { timeout: HOUR },
+    async () => {
+      const few = Math.ceil(seeds / 5);
+      const totals = await runSeeds(first, few, keyed, 'matching keyed database');
+      expect(totals.reached.get('tasks are rows alone')).toBeGreaterThan(0);
+    },
+  );
 
   test('a few that are new, and a few without a database', { timeout: HOUR }, async () => {
     const few = Math.ceil(seeds / 5);

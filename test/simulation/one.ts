@@ -1,7 +1,7 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history [list] | letters | schedules | lives | matching] [database]`: runs seeds, and tells what happened in the first that fails. */
+/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history [list] | letters | schedules | lives | matching [keyed]] [database]`: runs seeds, and tells what happened in the first that fails. */
 import { letterPlan } from './deadletters/plans.ts';
 import { historyPlanWithoutDatabase, listPlan, planWithLives, planWithSchedules, runHistorySeed } from './history/run-seed.ts';
-import { matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
+import { keyedPlan, matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
 import { planWithDatabase, runSeed } from './run-seed.ts';
 import type { SimOutcome } from './sim-run.ts';
 
@@ -14,6 +14,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
   history: (seed) => runHistorySeed(seed, historyPlanWithoutDatabase),
   'history database': (seed) => runHistorySeed(seed),
   'history list database': (seed) => runHistorySeed(seed, listPlan),
+  'matching keyed database': (seed) => runMatchingSeed(seed, keyedPlan),
   matching: (seed) => runMatchingSeed(seed, matchingPlanWithoutDatabase),
   'matching database': (seed) => runMatchingSeed(seed),
 };
@@ -21,7 +22,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
 const hashes = process.argv.includes('hashes');
-const words = ['ledger', 'history', 'list', 'letters', 'schedules', 'lives', 'matching', 'database'].filter((word) =>
+const words = ['ledger', 'history', 'list', 'letters', 'schedules', 'lives', 'matching', 'keyed', 'database'].filter((word) =>
   process.argv.includes(word),
 );
 const run = kinds[(words[0] === 'database' ? ['ledger', ...words] : words).join(' ') || 'ledger'];

@@ -23,6 +23,7 @@ export const seedsMax = {
   'seeds of dead letters': 60,
   'seeds of schedules': 60,
   'seeds of lives': 150,
+  'seeds of lanes': 100,
 } as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
@@ -1235,6 +1236,20 @@ export const plants: readonly Plant[] = [
     replace: 'return describeStarted(draft, run, workflowTask);',
     caughtBy: 'seeds of lives',
     shows: ['I8'],
+  },
+  {
+    name: 'folds a stored task into the lane of its priority, whatever its fairness key',
+    file: BACKLOG,
+    search: 'const lane = this.#storedLane(spilled.queue, laneOfSpilled(spilled));',
+    replace: "const lane = this.#storedLane(spilled.queue, { ...laneOfSpilled(spilled), fairnessKey: '' });",
+    caughtBy: 'seeds of lanes',
+  },
+  {
+    name: 'makes the lanes of rows anew without their fairness keys',
+    file: 'src/matching/checkpoint/install.ts',
+    search: 'const named = laneOf(queue);',
+    replace: "const found = laneOf(queue); const named = found && { ...found, lane: { ...found.lane, fairnessKey: '' } };",
+    caughtBy: 'seeds of lanes',
   },
 ];
 

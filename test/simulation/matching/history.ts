@@ -10,6 +10,7 @@ import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { PriorityFields } from '../../../src/kernel/priority.ts';
 import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
 import { taskIdentity, type MatchingTask } from '../../../src/matching/tasks.ts';
 import { check } from '../oracle.ts';
@@ -23,6 +24,8 @@ const ATTEMPT_MS = 1_500;
 export type HistoryTask = {
   readonly name: string;
   readonly queue: TaskQueuePartition;
+  /** Which lane it stands in; undefined: the plain one. */
+  readonly priority: PriorityFields | undefined;
   /** By the right clock; 0 = never. */
   readonly expiryTimeMs: number;
   stamp: number;
@@ -50,10 +53,20 @@ export class HistoryModel {
     return [...this.tasks.values()].filter(({ isOver }) => !isOver);
   }
 
-  add(queue: TaskQueuePartition, expiresInMs: number): HistoryTask {
+  add(queue: TaskQueuePartition, expiresInMs: number, priority?: PriorityFields): HistoryTask {
     const name = `t${this.tasks.size + 1}`;
     const expiryTimeMs = expiresInMs === 0 ? 0 : WALL_MS + Math.floor(this.#world.nowMs) + expiresInMs;
-    const task = { name, queue, expiryTimeMs, stamp: 1, isTaken: false, startedBy: '', isDelivered: false, isOver: false };
+    const task: HistoryTask = {
+      name,
+      queue,
+      priority,
+      expiryTimeMs,
+      stamp: 1,
+      isTaken: false,
+      startedBy: '',
+      isDelivered: false,
+      isOver: false,
+    };
     this.tasks.set(name, task);
     // Its schedule-to-start timeout.
     if (expiresInMs > 0) this.#world.at(expiresInMs, () => void (task.isOver ||= task.startedBy === ''));
@@ -62,9 +75,9 @@ export class HistoryModel {
   }
 
   /** What a host is given of it. */
-  matchingTask({ name, stamp, expiryTimeMs }: HistoryTask): MatchingTask {
+  matchingTask({ name, stamp, expiryTimeMs, priority }: HistoryTask): MatchingTask {
     const key = { namespaceId: 'ns', workflowId: name, runId: `run-${name}` };
-    return { key, historyShard: 1, scheduledEventId: 5, stamp, expiryTimeMs, taskId: 1, priority: undefined };
+    return { key, historyShard: 1, scheduledEventId: 5, stamp, expiryTimeMs, taskId: 1, priority };
   }
 
   /** Of its present attempt. */

@@ -1,6 +1,7 @@
 /** What history and workers do of a run: tasks are offered until a host takes them, and workers poll for them, wherever they are. */
 import { add, poll } from '../../matching/fixtures.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../../src/matching/task-queue.ts';
+import type { PriorityFields } from '../../../src/kernel/priority.ts';
 import { Violation } from '../oracle.ts';
 import type { MatchingCluster } from './cluster.ts';
 import type { HistoryTask } from './history.ts';
@@ -8,7 +9,13 @@ import type { World } from '../world.ts';
 
 const ADD_MS = 600;
 
-export type LoadPlan = { readonly queueNames: number; readonly queuePartitions: number; readonly expiringShare: number };
+export type LoadPlan = {
+  readonly queueNames: number;
+  readonly queuePartitions: number;
+  readonly expiringShare: number;
+  /** Of tasks: they stand in lanes of their own, by priority and fairness key. Absent: none. */
+  readonly keyedShare?: number;
+};
 
 export class MatchingLoad {
   readonly #cluster: MatchingCluster;
@@ -54,10 +61,17 @@ export class MatchingLoad {
       if (this.#isCalm) return;
       const queue = random.pick(this.queues);
       for (let left = random.int(1, 6); left > 0; left--) {
-        this.#cluster.history.add(queue, random.chance(this.#plan.expiringShare) ? random.int(200, 2_000) : 0);
+        this.#cluster.history.add(queue, random.chance(this.#plan.expiringShare) ? random.int(200, 2_000) : 0, this.#priority());
       }
       this.client();
     });
+  }
+
+  #priority(): PriorityFields | undefined {
+    const { keyedShare = 0 } = this.#plan;
+    const { random } = this.#world;
+    if (keyedShare === 0 || !random.chance(keyedShare)) return undefined;
+    return { priorityKey: random.int(0, 5), fairnessKey: random.pick(['', 'a', 'b', 'c']), fairnessWeight: random.pick([0, 0.1, 10]) };
   }
 
   /** Tasks and polls come no more by themselves. */

@@ -65,6 +65,12 @@ function tinyWindows(tasks: number): MatchingPlan['limits'] {
   };
 }
 
+/** Half of the tasks or all of them have priorities and fairness keys: each lane has a window and rows of its own. */
+export function keyedPlan(seed: number): MatchingPlan {
+  const random = new Prng(seed * 2 ** 20 + 12);
+  return { ...matchingPlanOf(seed), keyedShare: random.pick([0.5, 1]) };
+}
+
 export function matchingPlanWithoutDatabase(seed: number): MatchingPlan {
   const { database: _none, ...plan } = matchingPlanOf(seed);
   return plan;
