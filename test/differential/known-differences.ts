@@ -31,13 +31,15 @@ const KNOWN: readonly Known[] = [
   // Histories
   { path: /TaskStartedEventAttributes\.identity$/, theirs: /^undefined$/, ends: false },
   { path: /historySizeBytes$/, theirs: /^undefined$/, ends: false },
-  { what: /Poll.*Update/, ours: /Execution is not set on request/, theirs: /WorkflowId not set/, ends: false },
+  { ours: /(Execution|WorkflowId) is not set on request/, theirs: /WorkflowId not set/, ends: false },
+  { ours: /taskQueue length exceeds limit/, ends: true },
   { theirs: /invalid \*update\.(Acceptance|Response): (meta|accepted_request)/, ends: true },
   // A termination while an update waits for its first worker: the task that was made for it stands in history.
   { request: /UpdateWorkflowExecution.*TerminateWorkflowExecution/s, path: /historyLength|history\.events$/, ends: true },
   { path: /SignaledEventAttributes\.requestId$|link.*requestIdRef\.requestId$/i, ours: /<uuid>/, theirs: /^undefined$/, ends: false },
   { path: /pendingWorkflowTask$/, ours: /^undefined$/, request: /UpdateWorkflowExecution|ExecuteMultiOperation/, ends: false },
   { what: /Poll.*Update/, ours: /update \\"u\d\\" not found/, theirs: /aborted by closing workflow/, ends: false },
+  { ours: /workflow execution already completed/, theirs: /aborted by closing workflow/, ends: false },
   // Whose runs are known by then differs.
   { request: /ExecuteMultiOperation/, path: /^code$/, theirs: /^4$/, ends: true },
   // Of two mistakes one is named.
@@ -45,9 +47,34 @@ const KNOWN: readonly Known[] = [
   { ours: /missing or invalid query/, theirs: /workflow not found/, ends: true },
   { what: /StartBatchOperation/, ours: /invalid visibility query/, theirs: /already finished/, ends: true },
   { ours: /Identity length exceeds limit/, ends: true },
+  {
+    ours: /workflow is closing|^8$|ResourceExhausted/,
+    theirs: /aborted by closing workflow|^5$|NotFound/,
+    request: /continueAsNew/,
+    ends: true,
+  },
+  { what: /^poll$/, ours: /no workflow task/, request: /UpdateWorkflowExecution"|ExecuteMultiOperation/, ends: true },
   // Where Temporal breaks
   { theirs: /something went wrong, please retry/, ends: true },
+  { ours: /Invalid NextPageToken/, ends: true },
+  { path: /indexedFields\.BinaryChecksums$/, ends: false },
+  { what: /History/, path: /history\.events$/, request: /"maximumPageSize":(1|-1|9999)\b/, ends: true },
+  { ours: /Error deserializing task token/, ends: true },
+  { ours: /Namespace length exceeds limit/, ends: true },
+  { ours: /cannot start with reserved prefix/, theirs: /invalid task queue partition name|family name cannot have prefix/, ends: true },
+  { path: /ExternalWorkflowExecutionInitiatedEventAttributes\.namespace$/, theirs: /^undefined$/, ends: false },
+  // Activities
+  { what: /ById/, ours: /WorkflowId is not set on request/, theirs: /activity not found/, ends: true },
+  { path: /pendingActivities\[\d\]\.lastFailure$/, theirs: /^undefined$/, ends: false },
+  { what: /^pollActivity$/, path: /Timeout\.seconds$/, request: /UpdateActivityOptions/, ends: false },
   // Resets
+  {
+    what: /ResetWorkflowExecution/,
+    ours: /Can only reset|^3$|^undefined$/,
+    theirs: /^0$|^""$|runId/,
+    request: /RespondWorkflowTaskFailed/,
+    ends: true,
+  },
   { theirs: /StateRebuilder unable to/, ends: true },
   // Schedules
   { ours: /schedule not found/, theirs: /workflow not found for ID: temporal-sys-scheduler/, ends: false },
@@ -78,7 +105,7 @@ export type Judged = { readonly reported: readonly Difference[]; readonly ends: 
 
 /** Of all that differs in one answer. What belongs to one refusal (its code, text, details) is known as one. */
 export function judged(what: string, request: string, found: readonly Difference[]): Judged {
-  const known = found.flatMap((difference) => KNOWN.filter((one) => matches(one, what, request, difference)).slice(0, 1));
+  const known = found.flatMap((difference) => KNOWN.filter((one) => matches(one, what, request, difference)));
   if (known.some(({ ends }) => ends)) return { reported: [], ends: true };
   return { reported: found.filter((difference) => !KNOWN.some((one) => matches(one, what, request, difference))), ends: false };
 }

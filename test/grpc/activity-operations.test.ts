@@ -40,6 +40,7 @@ const queue = { name: '', kind: 0, normalName: '' };
 test.each<[string, string, Uint8Array]>([
   [unset, 'PauseActivity', encodePauseActivityRequest({ ...pause, type: undefined })],
   ['WorkflowId is not set on request.', 'PauseActivity', encodePauseActivityRequest({ ...pause, execution: undefined })],
+  ['RunId is not valid UUID.', 'PauseActivity', encodePauseActivityRequest({ ...pause, execution: { workflowId: 'w', runId: 'x' } })],
   ['Reason length exceeds limit.', 'PauseActivity', encodePauseActivityRequest({ ...pause, reason: long })],
   ['RequestId length exceeds limit.', 'PauseActivity', encodePauseActivityRequest({ ...pause, requestId: long })],
   ['ActivityType length exceeds limit.', 'PauseActivity', encodePauseActivityRequest({ ...pause, type: long })],

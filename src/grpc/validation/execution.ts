@@ -9,16 +9,17 @@ export function runKey(namespaceId: string, execution: WorkflowExecution | undef
   return runKeyOf(namespaceId, execution.workflowId, execution.runId);
 }
 
-export function runKeyOf(namespaceId: string, workflowId: string, runId: string): RunKey {
+/** Of calls that Temporal's frontend passes on without a look at their run id: its shards refuse a wrong one in other words. */
+export function uncheckedRunKey(namespaceId: string, { workflowId, runId }: WorkflowExecution): RunKey {
+  return runKeyOf(namespaceId, workflowId, runId, 'RunId is not valid UUID.');
+}
+
+export function runKeyOf(namespaceId: string, workflowId: string, runId: string, problem = 'Invalid RunId.'): RunKey {
   checkWorkflowId(workflowId);
-  checkRunId(runId);
+  if (runId !== '' && !isUuid(runId)) throw invalidArgument(problem);
   return { namespaceId, workflowId, runId: runId.toLowerCase() };
 }
 
 export function checkWorkflowId(workflowId: string): void {
   if (workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
-}
-
-function checkRunId(runId: string): void {
-  if (runId !== '' && !isUuid(runId)) throw invalidArgument('Invalid RunId.');
 }

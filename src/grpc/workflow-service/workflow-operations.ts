@@ -15,7 +15,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { runKey } from '../validation/execution.ts';
+import { runKey, uncheckedRunKey } from '../validation/execution.ts';
 import { checkLength, isTooLong } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { optionFields } from '../validation/workflow-options.ts';
@@ -63,7 +63,7 @@ async function updateOptions(
 ): Promise<UpdateWorkflowExecutionOptionsResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const { workflowExecution = { workflowId: '', runId: '' }, workflowExecutionOptions: options, updateMask, identity } = request;
-  const key: RunKey = runKey(namespace.id, workflowExecution);
+  const key: RunKey = uncheckedRunKey(namespace.id, workflowExecution);
   checkLength(identity, 'Identity', context.limits);
   if (updateMask === undefined) throw invalidArgument('UpdateMask is required');
   if (options === undefined) throw invalidArgument('WorkflowExecutionOptions is required');

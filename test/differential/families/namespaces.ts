@@ -17,10 +17,15 @@ export function namespaces(prng: Prng): readonly Step[] {
     data: { k: 'v', kept: 'yes' },
   };
   return [
-    call('RegisterNamespace', prng.chance(0.15) ? mutated(prng, register) : register),
+    call('RegisterNamespace', prng.chance(0.15) ? bent(prng, register) : register),
     ...times(prng.int(2, 4), () => [change(prng), call('DescribeNamespace', { namespace })]),
-    ...(prng.chance(0.2) ? [call('DeleteNamespace', prng.chance(0.3) ? mutated(prng, { namespace }) : { namespace })] : []),
+    ...(prng.chance(0.2) ? [call('DeleteNamespace', prng.chance(0.3) ? bent(prng, { namespace }) : { namespace })] : []),
   ];
+}
+
+/** Never that of the other programs. */
+function bent(prng: Prng, request: Fields): Fields {
+  return { namespace: '', ...mutated(prng, request) };
 }
 
 function change(prng: Prng): Step {
@@ -31,7 +36,7 @@ function change(prng: Prng): Step {
     () => ['DeprecateNamespace', { namespace }],
     () => ['DescribeNamespace', { namespace: prng.pick(['$W9-nothing', namespace]) }],
   ])();
-  return call(method, prng.chance(0.3) ? mutated(prng, request) : request);
+  return call(method, prng.chance(0.3) ? bent(prng, request) : request);
 }
 
 function update(prng: Prng): Fields {
