@@ -54,6 +54,8 @@ const KNOWN: readonly Known[] = [
     ends: true,
   },
   { what: /^poll$/, ours: /no workflow task/, request: /UpdateWorkflowExecution"|ExecuteMultiOperation/, ends: true },
+  { what: /await/, ours: /workflow execution already completed/, theirs: /Operation was aborted/, ends: true },
+  { ours: /Operation was aborted/, theirs: /already running/, ends: true },
   // Where Temporal breaks
   { theirs: /something went wrong, please retry/, ends: true },
   { ours: /Invalid NextPageToken/, ends: true },
@@ -61,20 +63,17 @@ const KNOWN: readonly Known[] = [
   { what: /History/, path: /history\.events$/, request: /"maximumPageSize":(1|-1|9999)\b/, ends: true },
   { ours: /Error deserializing task token/, ends: true },
   { ours: /Namespace length exceeds limit/, ends: true },
-  { ours: /cannot start with reserved prefix/, theirs: /invalid task queue partition name|family name cannot have prefix/, ends: true },
+  { ours: /cannot start with reserved prefix/, ends: true },
   { path: /ExternalWorkflowExecutionInitiatedEventAttributes\.namespace$/, theirs: /^undefined$/, ends: false },
   // Activities
+  { what: /UpdateActivityOptions/, path: /taskQueue\.kind$/, request: /restoreOriginal/, ends: false },
+  // How long it has waited by now.
+  { path: /nextAttemptScheduleTime$/, ends: false },
+  { path: /retryPolicy\.nonRetryableErrorTypes$/, theirs: /^undefined$/, ends: false },
   { what: /ById/, ours: /WorkflowId is not set on request/, theirs: /activity not found/, ends: true },
   { path: /pendingActivities\[\d\]\.lastFailure$/, theirs: /^undefined$/, ends: false },
   { what: /^pollActivity$/, path: /Timeout\.seconds$/, request: /UpdateActivityOptions/, ends: false },
   // Resets
-  {
-    what: /ResetWorkflowExecution/,
-    ours: /Can only reset|^3$|^undefined$/,
-    theirs: /^0$|^""$|runId/,
-    request: /RespondWorkflowTaskFailed/,
-    ends: true,
-  },
   { theirs: /StateRebuilder unable to/, ends: true },
   // Schedules
   { ours: /schedule not found/, theirs: /workflow not found for ID: temporal-sys-scheduler/, ends: false },
@@ -87,7 +86,11 @@ const KNOWN: readonly Known[] = [
     ends: true,
   },
   { request: /keepOriginalWorkflowId/, path: /workflowId$/, ours: /N-w3"$/, ends: true },
+  { path: /catchupWindow\./, ends: false },
+  { what: /CreateSchedule/, ours: /Only StartWorkflow action/, ends: true },
   // Batch jobs
+  { path: /TerminatedEventAttributes\.(details|identity)$/, request: /terminationOperation/, ends: false },
+  { ours: /syntax error at position/, theirs: /syntax error at position/, request: /ünï/, ends: true },
   { what: /BatchOperation/, ours: /(Reason|Identity|JobId|UpdateId) length exceeds limit/, ends: true },
   { path: /CancelRequestedEventAttributes(\.identity)?$/, theirs: /@/, ends: false },
   { what: /ListScheduleMatchingTimes/, path: /details\[0\]\.failure/, ends: false },
@@ -97,6 +100,7 @@ const KNOWN: readonly Known[] = [
   { what: /DescribeNamespace/, path: /workflowExecutionRetentionTtl\.seconds$/, ours: /^259200$/, theirs: /^86400$/, ends: false },
   { what: /UpdateNamespace/, ours: /A valid retention period/, theirs: /Invalid namespace state update/, ends: true },
   { ours: /(bad_binaries|promote_namespace|delete_bad_binary) is not supported/, ends: true },
+  { what: /UpdateNamespace/, ours: /Bad binary checksum/, theirs: /Invalid namespace state update/, ends: true },
   // Task queues
   { ours: /Task queue type is not set|is not supported by this server yet/, ends: true },
 ];

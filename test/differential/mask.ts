@@ -49,10 +49,14 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
   const text = (value: string): string => {
     let masked = value;
     for (const [real, name] of names()) masked = masked.replaceAll(real, name);
-    return masked
-      .replace('request-from-RespondWorkflowTaskCompleted', '<uuid>')
-      .replaceAll(UUID, '<uuid>')
-      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>');
+    return (
+      masked
+        .replace('request-from-RespondWorkflowTaskCompleted', '<uuid>')
+        .replaceAll(UUID, '<uuid>')
+        // Go prints messages with one space or two.
+        .replaceAll(/"  (?=[a-z_]+:)/g, '" ')
+        .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>')
+    );
   };
   const visit = (value: unknown, key: string): unknown => {
     if (OPAQUE.has(key)) return '<opaque>';

@@ -461,6 +461,24 @@ describe('a child of the run that is reset once more', () => {
   });
 });
 
+test('right behind a failed attempt, where the next one was pending: it is written, and fails too', () => {
+  const shard = started();
+  const { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt } = shard.pollWorkflowTask();
+  const task = { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt };
+  shard.expectDone({ kind: 'failWorkflowTask', task, cause: 1, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+  shard.signal({ signalName: 'one', requestId: 'signal-1' });
+  const runId = shard.reset(5);
+  expect(shard.history(runId)).toEqual([
+    'workflowExecutionStarted',
+    ...['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskFailed'],
+    ...['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskFailed'],
+    'workflowExecutionSignaled',
+    'workflowTaskScheduled',
+  ]);
+  expect(shard.lastEvent('workflowTaskFailed', runId).attributes).toMatchObject({ cause: workflowTaskFailedCause.resetWorkflow });
+  expect(shard.pollWorkflowTask()).toMatchObject({ attempt: 1, startedEventId: 10 });
+});
+
 describe('refused, and nothing changes', () => {
   test('at an event that ends no workflow task', () => {
     const shard = started();

@@ -49,6 +49,7 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   const ending = current !== undefined && isRunning(current) ? draft.open(current) : undefined;
   const left = draft.open(base);
   const run = branch(draft, base, command);
+  scheduleNextAttempt(run);
   if (!isRunning(run.run) || run.run.workflowTask === undefined) {
     draft.discard();
     const finishEventId = command.keptEvents.length + 1;
@@ -99,6 +100,13 @@ function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }:
   const keepsUpdate = (updateId: string, requestId: string): boolean => carried.has(attachmentKey(updateId, requestId));
   const isBase = current.run.key.runId === base.key.runId;
   decideClose(current, { kind: 'reset', reason, identity: resetter, keepsChild: (child) => isBase || isShared(child), keepsUpdate });
+}
+
+/** Behind an attempt that has failed, the next one was pending, though no event tells of it. */
+function scheduleNextAttempt(run: RunDraft): void {
+  const { workflowTask, workflowTaskAttempt, start } = run.run;
+  if (!isRunning(run.run) || workflowTask !== undefined || workflowTaskAttempt === 1) return;
+  run.add('workflowTaskScheduled', { taskQueue: start.taskQueue, startToCloseTimeoutMs: start.taskTimeoutMs, attempt: 1 });
 }
 
 /** The workflow task that was pending there: a worker that replays gets here, and learns that what it did from here on does not count. */

@@ -49,7 +49,7 @@ function operation(prng: Prng): Step {
     ['PauseActivity', { reason: 'wait' }],
     ['PauseActivity', { reason: 'wait', requestId: 'pause-1' }],
     ['UnpauseActivity', optional(prng, { resetAttempts: true, resetHeartbeat: true })],
-    ['UnpauseActivity', optional(prng, { resetAttempts: true, resetHeartbeat: true, unpauseAll: true })],
+    ['UnpauseActivity', optional(prng, { resetAttempts: true, resetHeartbeat: true })],
     ['ResetActivity', optional(prng, { resetHeartbeat: true, keepPaused: true, restoreOriginalOptions: true })],
     ['UpdateActivityOptions', options(prng)],
     ['UpdateActivityOptions', options(prng)],
