@@ -1,6 +1,7 @@
 /** Completion callbacks through the front door: a real HTTP server hears of the end of workflows. */
 import { Client, Connection } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import Long from 'long';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
 import { LetterClient, type Plain } from '../grpc/deadletter-service/letter-client.ts';
@@ -259,7 +260,10 @@ describe('an update with a callback', () => {
     const commands = messages.map(({ id: messageId }) => ({ commandType, protocolMessageCommandAttributes: { messageId } }));
     await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, commands, messages: [...messages] });
   };
-  const accepted = ofUpdate('Acceptance', Acceptance.encode({ acceptedRequestMessageId: 'u1/request' }).finish());
+  const accepted = ofUpdate(
+    'Acceptance',
+    Acceptance.encode({ acceptedRequestMessageId: 'u1/request', acceptedRequestSequencingEventId: Long.fromNumber(2) }).finish(),
+  );
 
   test.each(['an update', 'an update-with-start'])(
     '%s: stands by once it is accepted, and tells its outcome while the workflow goes on',

@@ -48,8 +48,11 @@ const body = (type: string, message: Uint8Array) => ({ type_url: `type.googleapi
 const acceptance = (updateId = 'u1') => ({
   id: `${updateId}/a`,
   protocolInstanceId: updateId,
-  // accepted_request_message_id
-  body: body('Acceptance', Buffer.concat([Buffer.from([10, updateId.length + 8]), text.encode(`${updateId}/request`)])),
+  // accepted_request_message_id, accepted_request_sequencing_event_id
+  body: body(
+    'Acceptance',
+    Buffer.concat([Buffer.from([10, updateId.length + 8]), text.encode(`${updateId}/request`), Buffer.from([16, 2])]),
+  ),
 });
 const response = (updateId = 'u1') => ({
   id: `${updateId}/r`,

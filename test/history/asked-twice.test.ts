@@ -71,7 +71,7 @@ function completeUpdate(shard: ShardUnderTest, task: StartedWorkflowTask): void 
   const acceptance = { kind: 'acceptance', requestMessageId: 'u1/request', requestSequencingEventId: 1, request: details } as const;
   const messages = [
     { id: 'a', updateId: 'u1', body: acceptance },
-    { id: 'r', updateId: 'u1', body: { kind: 'response', identity: 'worker', outcome: details } },
+    { id: 'r', updateId: 'u1', body: { kind: 'response', metaUpdateId: 'u1', identity: 'worker', outcome: details } },
   ] as const;
   shard.complete(task, [], { messages });
 }

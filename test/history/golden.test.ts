@@ -279,7 +279,11 @@ function updates(): { readonly records: readonly HistoryRecord[] } {
   shard.ask(updateWorkflow());
   const acceptance = { kind: 'acceptance', requestMessageId: 'u1/request', requestSequencingEventId: 2, request: undefined } as const;
   const accepted = { id: 'a', updateId: 'u1', body: acceptance } as const;
-  const completed = { id: 'r', updateId: 'u1', body: { kind: 'response', identity: 'worker', outcome: bytes('outcome') } } as const;
+  const completed = {
+    id: 'r',
+    updateId: 'u1',
+    body: { kind: 'response', metaUpdateId: 'u1', identity: 'worker', outcome: bytes('outcome') },
+  } as const;
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('a')], { messages: [accepted] });
   shard.signal();
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('r')], { messages: [completed] });
@@ -318,7 +322,11 @@ function readmissions(): { readonly records: readonly HistoryRecord[] } {
   shard.start();
   shard.complete(shard.pollWorkflowTask());
   const acceptanceOf = (updateId: string, request: Uint8Array | undefined) =>
-    ({ id: updateId, updateId, body: { kind: 'acceptance', requestMessageId: '', requestSequencingEventId: 2, request } }) as const;
+    ({
+      id: updateId,
+      updateId,
+      body: { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 2, request },
+    }) as const;
   shard.signal({ requestId: '' });
   const both = ['u1', 'u2'].map((updateId) => acceptanceOf(updateId, updateRequest(updateId)));
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('u1'), protocolMessage('u2')], { messages: both });
@@ -348,9 +356,13 @@ function updateCallbacks(): { readonly records: readonly HistoryRecord[] } {
     ({
       id: updateId,
       updateId,
-      body: { kind: 'acceptance', requestMessageId: '', requestSequencingEventId: 2, request: undefined },
+      body: { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 2, request: undefined },
     }) as const;
-  const completed = { id: 'r', updateId: 'u1', body: { kind: 'response', identity: 'worker', outcome: bytes('outcome') } } as const;
+  const completed = {
+    id: 'r',
+    updateId: 'u1',
+    body: { kind: 'response', metaUpdateId: 'u1', identity: 'worker', outcome: bytes('outcome') },
+  } as const;
   shard.signal({ requestId: '' });
   const messages = [acceptanceOf('u1'), acceptanceOf('u2'), completed];
   shard.complete(shard.pollWorkflowTask(), [protocolMessage('u1'), protocolMessage('u2'), protocolMessage('r')], { messages });

@@ -775,7 +775,7 @@ function answersTo(updateId: string, how: (typeof updateAnswers)[number]): reado
   const response: UpdateMessage = {
     id: `${updateId}/response`,
     updateId,
-    body: { kind: 'response', identity: 'worker', outcome: bytes('outcome') },
+    body: { kind: 'response', metaUpdateId: updateId, identity: 'worker', outcome: bytes('outcome') },
   };
   switch (how) {
     case 'complete':

@@ -5,10 +5,13 @@ import {
   completeWorkflow,
   continueAsNew,
   key,
+  protocolMessage,
   ShardUnderTest,
   signalAttributes,
   startTimer,
   terminateWorkflow,
+  updateRequest,
+  updateWorkflow,
 } from './shard-under-test.ts';
 
 type Current = 'none' | 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out';
@@ -176,6 +179,25 @@ test('no more requests than the limit attach themselves to one run', () => {
     message: 'cannot attach more than 2 request ids to a workflow (2 request ids already attached)',
   });
   expect(shard.ask(first), 'one that is attached is known for ever').toMatchObject({ runId, started: false });
+});
+
+test('request ids of updates take no room from those that attach themselves', () => {
+  const shard = new ShardUnderTest({ attachedRequestIdsMax: 1 });
+  const runId = shard.start();
+  shard.complete(shard.pollWorkflowTask());
+  for (const updateId of ['u1', 'u2']) {
+    const request = updateRequest(updateId, { requestId: `of ${updateId}` });
+    shard.ask({ ...updateWorkflow(), update: { updateId, request, waitStage: 'accepted' } });
+    shard.signal({ requestId: '' });
+    const body = { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 7, request } as const;
+    shard.complete(shard.pollWorkflowTask(), [protocolMessage('m')], { messages: [{ id: 'm', updateId, body }] });
+  }
+  expect(shard.describe().requestIds.size).toBe(3);
+  const attach = shard.startCommand({
+    policies: { reusePolicy: 1, conflictPolicy: 2 },
+    onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },
+  });
+  expect(shard.ask(attach)).toMatchObject({ runId, started: false });
 });
 
 test('the first event carries the start as it was asked for', () => {

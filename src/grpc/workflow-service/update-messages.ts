@@ -71,5 +71,5 @@ function rejection(value: Uint8Array): UpdateMessage['body'] {
 function response(value: Uint8Array): UpdateMessage['body'] {
   const { meta, outcome } = decodedWithin(requestLimits, decodeResponse, value);
   checkOpaque(outcome, 'updateOutcome');
-  return { kind: 'response', identity: meta?.identity ?? '', outcome };
+  return { kind: 'response', metaUpdateId: meta?.updateId, identity: meta?.identity ?? '', outcome };
 }

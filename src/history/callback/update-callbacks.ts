@@ -44,10 +44,10 @@ export function attachOptions(run: Run, { attributes, eventTimeMs }: EventOf<'wo
   return attributes.workflowUpdateOptions.map(({ attachedRequestId }) => attachedRequestId);
 }
 
-/** A worker has refused it. */
+/** A worker has refused it, in a task with which its run may have closed: then nobody has been told of another end yet. */
 export function noteRejection(run: Run, updateId: string, rejection: UpdateRejection): void {
   run.callbacks = run.callbacks.map((callback) =>
-    waitsFor(callback, updateId) ? { ...callback, update: { updateId, rejection } } : callback,
+    isUntold(callback, updateId) ? { ...callback, update: { updateId, rejection } } : callback,
   );
 }
 
@@ -74,7 +74,7 @@ const rejectionBytesMax = 4 * 1024;
 
 /** undefined: nobody is to be told. */
 export function rejectionToKeep({ callbacks }: RunView, updateId: string, failure: Uint8Array, wire: HistoryWire): Uint8Array | undefined {
-  if (!callbacks.some((callback) => waitsFor(callback, updateId))) return undefined;
+  if (!callbacks.some((callback) => isUntold(callback, updateId))) return undefined;
   if (failure.length <= rejectionBytesMax) return failure;
   return wire.encodeFailure({
     message: `Workflow Update was rejected, with a failure of ${failure.length} bytes.`,
@@ -85,4 +85,9 @@ export function rejectionToKeep({ callbacks }: RunView, updateId: string, failur
 
 export function waitsFor({ update, state }: Callback, updateId: string): boolean {
   return update?.updateId === updateId && state === callbackState.standby;
+}
+
+function isUntold(callback: Callback, updateId: string): boolean {
+  const { update, state, attempt } = callback;
+  return waitsFor(callback, updateId) || (update?.updateId === updateId && state === callbackState.scheduled && attempt === 0);
 }

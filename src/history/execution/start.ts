@@ -28,14 +28,15 @@ import { describeStarted } from '../workflow-task/workflow-task.ts';
 import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../state.ts';
 import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
-export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns): HistoryReply {
+/** `withUpdate`: a start that has joined an open run, which has closed since, is none that could bring its update there. Its policies are asked again. */
+export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns, { withUpdate = false } = {}): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
   const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
   if (child !== undefined) return startedChild(draft, { ...command.key, runId: child });
   const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
     const known = findRequest(draft, current, command.requestId);
-    if (known !== undefined) return startedBefore(draft, command, known);
+    if (known !== undefined && !(withUpdate && hasJoined(known) && !isRunning(known.run))) return startedBefore(draft, command, known);
     if (isRunning(current)) {
       switch (replaces(command, current) ? idConflictPolicy.terminateExisting : command.policies.conflictPolicy) {
         case idConflictPolicy.fail:
@@ -129,6 +130,10 @@ function findRequest(draft: Draft, current: RunView, requestId: string): FoundRe
   return undefined;
 }
 
+function hasJoined({ entry }: FoundRequest): boolean {
+  return entry.eventType === eventTypeNumber.workflowExecutionOptionsUpdated;
+}
+
 function started(run: RunView, isStarted: boolean): StartReply {
   return {
     kind: 'started',
@@ -194,8 +199,8 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
   const { onConflict } = command;
   const { attachedRequestIdsMax, callbackBytesPerRunMax } = draft.limits;
   // Every start goes through all request ids of the run, and every one that is added copies them.
-  if (onConflict?.attachRequestId === true && run.requestIds.length > attachedRequestIdsMax) {
-    const attached = run.requestIds.length - 1;
+  const attached = attachedRequestIds(run);
+  if (onConflict?.attachRequestId === true && attached >= attachedRequestIdsMax) {
     const message = `cannot attach more than ${attachedRequestIdsMax} request ids to a workflow (${attached} request ids already attached)`;
     return reject({ reason: 'failed-precondition', message });
   }
@@ -223,6 +228,13 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
     );
   }
   return started(run, false);
+}
+
+/** Those of updates have a limit of their own: there is one for each. */
+export function attachedRequestIds({ requestIds }: RunView): number {
+  let count = 0;
+  for (const { eventType } of requestIds) if (eventType === eventTypeNumber.workflowExecutionOptionsUpdated) count++;
+  return count;
 }
 
 const noneAttached: StartCallbacks = { callbacks: [], callbacksMax: 0 };

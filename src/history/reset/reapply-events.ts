@@ -6,6 +6,7 @@ import { isAttached } from '../callback/update-callbacks.ts';
 import { closesChild } from '../closing-events.ts';
 import type { RunDraft } from '../draft.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
+import { attachedRequestIds } from '../execution/start.ts';
 import { updateAdmittedEventOrigin } from '../generated/enums.ts';
 import { isRunning } from '../state.ts';
 
@@ -91,7 +92,7 @@ function readmit(run: RunDraft, request: Uint8Array | undefined): void {
  * asked for again, where the run has them and they are not over. And new options.
  */
 function reattach(run: RunDraft, { type, attributes, links, workerMayIgnore }: EventOf<'workflowExecutionOptionsUpdated'>): void {
-  const isFull = run.run.requestIds.length > run.draft.limits.attachedRequestIdsMax;
+  const isFull = attachedRequestIds(run.run) >= run.draft.limits.attachedRequestIdsMax;
   const workflowUpdateOptions = attributes.workflowUpdateOptions.filter(({ updateId, attachedRequestId }) => {
     const isPending = run.run.updates.get(updateId)?.completedEventId === 0;
     return isPending && !isAttached(run.run, updateId, attachedRequestId);

@@ -49,7 +49,7 @@ export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAn
     return join(draft, current, update, foundRun(current));
   }
   const { noRoom } = room;
-  const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom });
+  const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom }, { withUpdate: true });
   if (started.kind === 'rejected') return { kind: 'startRefused', rejection: started.rejection };
   if (started.kind !== 'started') return started;
   const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });

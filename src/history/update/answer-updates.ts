@@ -63,6 +63,8 @@ type Body<Kind extends UpdateMessage['body']['kind']> = Extract<UpdateMessage['b
 function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
   const known = run.run.updates.get(updateId);
   if (known !== undefined && known.acceptedEventId !== 0) return outOfTurn(updateId, 'Acceptance', acceptedState(known, updateEnds));
+  if (body.requestSequencingEventId === 0) return notSet('Acceptance', 'accepted_request_sequencing_event_id');
+  if (body.requestMessageId === '') return notSet('Acceptance', 'accepted_request_message_id');
   const { draft } = run;
   const { runId } = run.run.key;
   const update = pendingUpdates(draft, runId).get(updateId);
@@ -77,7 +79,8 @@ function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'a
     'workflowExecutionUpdateAccepted',
     {
       protocolInstanceId: updateId,
-      acceptedRequestMessageId: body.requestMessageId,
+      // The one that it was sent in, whatever the worker says.
+      acceptedRequestMessageId: `${updateId}/request`,
       acceptedRequestSequencingEventId: body.requestSequencingEventId,
       acceptedRequest: request,
     },
@@ -125,14 +128,21 @@ function complete(completion: Completion, updateId: string, body: Body<'response
     return outOfTurn(updateId, 'Response', pending?.sentWith === 0 ? 'Admitted' : 'Sent');
   }
   if (known.completedEventId !== 0) return outOfTurn(updateId, 'Response', acceptedState(known, updateEnds));
-  const { outcome, identity } = body;
-  if (outcome === undefined) return bad(badMessage, 'invalid *update.Response: outcome is not set');
+  const { metaUpdateId, outcome, identity } = body;
+  if (metaUpdateId === undefined) return notSet('Response', 'meta');
+  if (metaUpdateId === '') return notSet('Response', 'meta.update_id');
+  if (metaUpdateId !== updateId) return bad(badMessage, `invalid *update.Response: meta.update_id != ${updateId}`);
+  if (outcome === undefined) return notSet('Response', 'outcome');
   if (exceedsBlob(completion, outcome)) return tooLarge(badMessage, 'Workflow Update outcome exceeds size limit.');
   const { acceptedEventId } = known;
   run.add('workflowExecutionUpdateCompleted', { meta: { updateId, identity }, acceptedEventId, outcome });
   invokeOfUpdate(run, updateId);
   updateEnds.set(updateId, { kind: 'completed', outcome });
   return undefined;
+}
+
+function notSet(message: 'Acceptance' | 'Response', field: string): CommandFailure {
+  return bad(badMessage, `invalid *update.${message}: ${field} is not set`);
 }
 
 function outOfTurn(updateId: string, message: string, state: string): CommandFailure {

@@ -66,5 +66,11 @@ export type UpdateMessage = {
         readonly request: Uint8Array | undefined;
       }
     | { readonly kind: 'rejection'; readonly hasRequest: boolean; readonly failure: Uint8Array | undefined }
-    | { readonly kind: 'response'; readonly identity: string; readonly outcome: Uint8Array | undefined };
+    | {
+        readonly kind: 'response';
+        /** Whose response it says to be. undefined: it does not say. */
+        readonly metaUpdateId: string | undefined;
+        readonly identity: string;
+        readonly outcome: Uint8Array | undefined;
+      };
 };

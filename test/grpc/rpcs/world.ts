@@ -220,5 +220,8 @@ function updateAnswers({ id, protocolInstanceId }: Message): (Plain & { readonly
     },
   });
   const outcome = { success: result };
-  return [said('Acceptance', { acceptedRequestMessageId: id }), said('Response', { meta: { updateId: protocolInstanceId }, outcome })];
+  return [
+    said('Acceptance', { acceptedRequestMessageId: id, acceptedRequestSequencingEventId: 2 }),
+    said('Response', { meta: { updateId: protocolInstanceId }, outcome }),
+  ];
 }

@@ -31,7 +31,7 @@ const acceptance = (updateId = 'u1'): UpdateMessage => ({
 const response = (updateId = 'u1'): UpdateMessage => ({
   id: `${updateId}/completed`,
   updateId,
-  body: { kind: 'response', identity: 'worker', outcome: bytes(`outcome of ${updateId}`) },
+  body: { kind: 'response', metaUpdateId: updateId, identity: 'worker', outcome: bytes(`outcome of ${updateId}`) },
 });
 const rejection = (updateId = 'u1'): UpdateMessage => ({
   id: `${updateId}/rejected`,

@@ -78,7 +78,7 @@ const acceptance = (updateId = 'u1', request?: Uint8Array): UpdateMessage => ({
 const response = (updateId = 'u1'): UpdateMessage => ({
   id: `${updateId}/completed`,
   updateId,
-  body: { kind: 'response', identity: 'worker', outcome: bytes(`outcome of ${updateId}`) },
+  body: { kind: 'response', metaUpdateId: updateId, identity: 'worker', outcome: bytes(`outcome of ${updateId}`) },
 });
 const rejection = (failure = bytes('no'), updateId = 'u1'): UpdateMessage => ({
   id: `${updateId}/rejected`,
@@ -346,6 +346,20 @@ describe('a reset', () => {
       ['u1', succeeded],
       ['u1', standby],
     ]);
+  });
+
+  test('brings it to a worker that refuses it and closes the workflow: callers and callbacks hear of the refusal', () => {
+    const shard = accepted();
+    shard.reset(4);
+    shard.ask({ kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'completed' });
+    const askId = shard.lastAskId;
+    shard.answer(shard.pollWorkflowTask(), [rejection(bytes('not today'))], [completeWorkflow()]);
+    expect(shard.effects).toContainEqual(
+      expect.objectContaining({ kind: 'reply', askId, reply: expect.objectContaining({ stage: 'completed' }) }),
+    );
+    shard.takeOver();
+    expect(shard.due).toBe(1);
+    expect(failureIn(shard.deliver())).toBe('not today');
   });
 
   test('brings it to a worker whose refusal is large: callbacks are told that it was', () => {

@@ -61,7 +61,7 @@ const acceptance = (updateId = 'u1'): UpdateMessage => ({
 const response = (updateId = 'u1', outcome = bytes('outcome')): UpdateMessage => ({
   id: `${updateId}/completed`,
   updateId,
-  body: { kind: 'response', identity: 'worker', outcome },
+  body: { kind: 'response', metaUpdateId: updateId, identity: 'worker', outcome },
 });
 const rejection = (updateId = 'u1', hasRequest = false): UpdateMessage => ({
   id: `${updateId}/rejected`,
@@ -364,6 +364,16 @@ describe('what becomes of an update', () => {
   });
 });
 
+function acceptedWith(change: Partial<Extract<UpdateMessage['body'], { kind: 'acceptance' }>>): UpdateMessage {
+  const accepted = acceptance();
+  return accepted.body.kind === 'acceptance' ? { ...accepted, body: { ...accepted.body, ...change } } : accepted;
+}
+
+function respondedAs(metaUpdateId: string | undefined): UpdateMessage {
+  const responded = response();
+  return responded.body.kind === 'response' ? { ...responded, body: { ...responded.body, metaUpdateId } } : responded;
+}
+
 describe('messages that make no sense fail the task and change nothing', () => {
   const refusals: readonly (readonly [string, readonly UpdateMessage[], string])[] = [
     ['of an unknown update', [acceptance('unknown')], "update unknown wasn't found on the server"],
@@ -379,6 +389,19 @@ describe('messages that make no sense fail the task and change nothing', () => {
       'received *update.Response message while in state ProvisionallyCompleted',
     ],
     ['without an id', [acceptance('')], 'protocol_instance_id is not set'],
+    [
+      'accepted without a place',
+      [acceptedWith({ requestSequencingEventId: 0, requestMessageId: '' })],
+      'invalid *update.Acceptance: accepted_request_sequencing_event_id is not set',
+    ],
+    [
+      'accepted without the message that is accepted',
+      [acceptedWith({ requestMessageId: '' })],
+      'invalid *update.Acceptance: accepted_request_message_id is not set',
+    ],
+    ['completed by nobody', [acceptance(), respondedAs(undefined)], 'invalid *update.Response: meta is not set'],
+    ['completed without an id', [acceptance(), respondedAs('')], 'invalid *update.Response: meta.update_id is not set'],
+    ['completed as another one', [acceptance(), respondedAs('u2')], 'invalid *update.Response: meta.update_id != u1'],
     [
       'accepted, then refused',
       [acceptance(), { ...rejection(), id: 'no' }],
@@ -530,6 +553,23 @@ describe('with a start', () => {
     // The same asked again begins another run.
     expect(shard.ask(startAndUpdate(shard, 2, 'u2'))).toBeUndefined();
     expect(shard.pollWorkflowTask().updates).toMatchObject([{ updateId: 'u2' }]);
+  });
+
+  test('a start that joined the run that closes begins another one when it asks again; a start alone is answered as before', () => {
+    const shard = idleWorkflow();
+    const joining = startAndUpdate(shard, 2, 'u2');
+    const onConflict = { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] };
+    const again = { ...joining, start: { ...joining.start, onConflict, newRunId: shard.newRunId() } };
+    const { runId } = shard.describe().key;
+    expect(shard.ask(again)).toBeUndefined();
+    shard.complete(poll(shard), [completeWorkflow()]);
+    expect(shard.ask(again.start)).toMatchObject({ kind: 'started', runId, started: false });
+    expect(shard.ask(again)).toBeUndefined();
+    const askId = shard.lastAskId;
+    const task = shard.pollWorkflowTask();
+    expect(task).toMatchObject({ key: { runId: again.start.newRunId }, updates: [{ updateId: 'u2' }] });
+    answer(shard, task, [acceptance('u2'), response('u2')]);
+    expect(answerTo(shard, askId)).toMatchObject({ stage: 'completed', started: { started: true } });
   });
 
   test('an id that a closed run has accepted, and not completed, is free', () => {

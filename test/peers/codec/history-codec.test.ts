@@ -121,7 +121,7 @@ const updateBodies: ByKind<UpdateMessage['body']> = {
     request: orNone(bytes),
   }),
   rejection: record({ kind: fc.constant('rejection' as const), hasRequest: flag, failure: orNone(bytes) }),
-  response: record({ kind: fc.constant('response' as const), identity: text, outcome: orNone(bytes) }),
+  response: record({ kind: fc.constant('response' as const), metaUpdateId: orNone(text), identity: text, outcome: orNone(bytes) }),
 };
 
 const activityTarget = record({ activityId: orNone(text), activityType: orNone(text) });
