@@ -406,6 +406,8 @@ export const leanModules: LeanModules = {
       PendingWorkflowTaskInfo: '1-5',
       OnConflictOptions: '1-3',
       RequestIdInfo: '1-3',
+      PostResetOperation: '1-2',
+      'PostResetOperation.UpdateWorkflowOptions': '1-2',
     },
   },
   workflow_service: {

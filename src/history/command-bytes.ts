@@ -55,7 +55,13 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'updateWorkflowOptions':
       return overheadBytes + size(command.priority);
     case 'resetWorkflow':
-      return overheadBytes + command.reason.length + sizeOfAll(command.keptEvents) + sizeOfAll(command.laterEvents);
+      return (
+        overheadBytes +
+        command.reason.length +
+        sizeOfAll(command.keptEvents) +
+        sizeOfAll(command.laterEvents) +
+        anyBytes(command.priorityChanges)
+      );
     case 'queryWorkflow':
       return overheadBytes + command.query.length;
     case 'finishQueryDispatch': {

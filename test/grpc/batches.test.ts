@@ -168,6 +168,11 @@ describe('what is no job', () => {
       { ...job, visibilityQuery: '', targetExecutions: [{ type: 2, businessId: 'a' }] },
       'target_executions has type 2, but the operation requires Workflow',
     ],
+    [
+      'a reset with a signal behind it',
+      { ...without, resetOperation: { resetType: 1, postResetOperations: [{ signalWorkflow: { signalName: 's' } }] } },
+      'unsupported post reset operation: *workflow.PostResetOperation_SignalWorkflow_',
+    ],
   ])('%s', async (_, fields, message) => {
     expect(await refusal(fields)).toEqual([codes.INVALID_ARGUMENT, message]);
   });

@@ -5,6 +5,7 @@ import type { HistoryRequest, RunKey } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
 import type { Description } from '../../src/history/replies.ts';
 import { decodeEvent, encodeEvent } from '../../src/topics/codec/event-codec.ts';
+import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import {
   decodeResetWorkflowExecutionResponse,
   encodeResetWorkflowExecutionRequest,
@@ -80,6 +81,8 @@ function twoRuns(): readonly string[] {
   return shard.runIds();
 }
 
+const priority = encodePriority({ priorityKey: 2, fairnessKey: '', fairnessWeight: 0 });
+
 const plain: ResetWorkflowExecutionRequest = {
   namespace: 'default',
   workflowExecution: { workflowId: 'w', runId: '' },
@@ -91,6 +94,13 @@ const plain: ResetWorkflowExecutionRequest = {
   postResetOperations: [],
   identity: 'me',
 };
+
+const nothing = { signalWorkflow: undefined, updateWorkflowOptions: undefined };
+
+function options(paths: readonly string[]) {
+  const workflowExecutionOptions = { priority, versioningOverride: undefined, timeSkippingConfig: undefined };
+  return { workflowExecutionOptions, updateMask: { paths } };
+}
 
 async function reset(change: Partial<ResetWorkflowExecutionRequest>): Promise<string> {
   const answer = await bench.client.call('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
@@ -117,6 +127,19 @@ describe('what it reads', () => {
     const again: readonly EventKind[] = ['workflowExecutionSignaled', 'workflowExecutionOptionsUpdated'];
     expect(command?.laterEvents).toEqual([...base, ...next].filter(({ type }) => again.includes(type)).map(encodeEvent));
     expect(command?.readTo).toEqual({ runId: second, lastEventId: next.length });
+  });
+
+  test('the options that the run which goes on is to have', async () => {
+    const [first = ''] = twoRuns();
+    const changes = [options(['priority']), { ...options(['priority.priority_key']), workflowExecutionOptions: undefined }];
+    await reset({
+      workflowExecution: { workflowId: 'w', runId: first },
+      postResetOperations: changes.map((updateWorkflowOptions) => ({ ...nothing, updateWorkflowOptions })),
+    });
+    expect(asked()[0]?.priorityChanges).toEqual([
+      { fields: ['priority'], priority },
+      { fields: ['priority.priorityKey'], priority: undefined },
+    ]);
   });
 
   test.each([
@@ -322,12 +345,27 @@ describe('refused before its shard hears of it', () => {
     expect(asked()).toEqual([]);
   });
 
-  test('operations behind it, by their name', async () => {
-    const { code, details } = await refusal({ postResetOperations: [bytes('')] });
-    expect([code, details]).toEqual([
-      codes.UNIMPLEMENTED,
-      'post_reset_operations of ResetWorkflowExecution is not supported by this server yet',
-    ]);
+  test.each([
+    ['a signal', { signalWorkflow: bytes('signal') }, 'unsupported post reset operation: *workflow.PostResetOperation_SignalWorkflow_'],
+    ['nothing', {}, 'unsupported post reset operation: <nil>'],
+    ['options without a mask', { updateWorkflowOptions: { ...options([]), updateMask: undefined } }, 'UpdateMask is required'],
+    [
+      'an unknown option',
+      { updateWorkflowOptions: options(['nothing']) },
+      'error applying update_options: proto: invalid path "nothing" for message "temporal.api.workflow.v1.WorkflowExecutionOptions"',
+    ],
+  ])('behind it: %s', async (_, operation, message) => {
+    twoRuns();
+    const { code, details } = await refusal({ postResetOperations: [{ ...nothing, ...operation }] });
+    expect([code, details]).toEqual([codes.INVALID_ARGUMENT, message]);
+    expect(asked()).toEqual([]);
+  });
+
+  test('behind it: another version, which is not built, and more operations than there may be', async () => {
+    const version = [{ ...nothing, updateWorkflowOptions: options(['versioning_override']) }];
+    expect((await refusal({ postResetOperations: version })).details).toBe('versioning_override is not supported by this server yet');
+    const many = Array.from({ length: 101 }, () => ({ ...nothing, updateWorkflowOptions: options(['priority']) }));
+    expect((await refusal({ postResetOperations: many })).details).toBe('a reset may have 100 post_reset_operations, not 101');
   });
 
   test('a history that is too large for one record', async () => {

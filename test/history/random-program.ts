@@ -466,6 +466,7 @@ export class Program {
       laterEvents: encoded.slice(finishEventId - 1),
       readTo: { runId, lastEventId: events.length },
       reappliesSignals: signals,
+      priorityChanges: [],
     });
     if (reply?.kind !== 'workflowReset') return;
     expect(reply.runId, 'it was read to its end').not.toBe('');

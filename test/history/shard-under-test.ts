@@ -214,6 +214,7 @@ export class ShardUnderTest {
       laterEvents: encoded.slice(finishEventId - 1),
       readTo: { runId: runKey.runId, lastEventId: events.length },
       reappliesSignals: true,
+      priorityChanges: [],
       ...change,
       key: runKey,
     };

@@ -141,3 +141,29 @@ test('a workflow that is closed has no options', () => {
   const command = { kind: 'updateWorkflowOptions', key, fields: ['priority'], priority: priority(1), identity } as const;
   expect(shard.expectRejected(command).message).toBe('workflow execution already completed');
 });
+
+test('a reset brings new options: events behind what is applied again, before any task of the run that goes on', () => {
+  const shard = new ShardUnderTest();
+  shard.start({ start: { priority: priority(1, 'old', 2) } });
+  shard.complete(shard.pollWorkflowTask());
+  shard.signal();
+  const runId = shard.reset(4, {
+    priorityChanges: [
+      { fields: ['priority.priorityKey'], priority: priority(5) },
+      { fields: ['priority.priorityKey'], priority: priority(5) },
+      { fields: ['priority.fairnessKey'], priority: priority(0, 'new') },
+    ],
+  });
+  expect(shard.history(runId).slice(4)).toEqual([
+    'workflowExecutionSignaled',
+    'workflowExecutionOptionsUpdated',
+    'workflowExecutionOptionsUpdated',
+    'workflowTaskScheduled',
+  ]);
+  expect(shard.lastEvent('workflowExecutionOptionsUpdated')).toMatchObject({
+    workerMayIgnore: true,
+    attributes: { identity: '', priority: priority(5, 'new', 2), unsetVersioningOverride: true },
+  });
+  expect(shard.pendingTask('workflowTask').priority).toEqual({ priorityKey: 5, fairnessKey: 'new', fairnessWeight: 2 });
+  expect(shown(shard)).toEqual({ priorityKey: 5, fairnessKey: 'new', fairnessWeight: 2 });
+});

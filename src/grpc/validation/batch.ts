@@ -13,6 +13,7 @@ import type {
 } from '../../wire/generated/lean/batch.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import { checkBound } from './bounds.ts';
+import { priorityChangesOf } from './post-reset.ts';
 import { checkPriority } from './priority.ts';
 import { optionFields } from './workflow-options.ts';
 
@@ -82,7 +83,7 @@ function checkOptions({ workflowExecutionOptions: options, updateMask }: BatchOp
 
 function checkReset(reset: BatchOperationReset): void {
   const { options, resetType, postResetOperations } = reset;
-  if (postResetOperations.length > 0) throw notBuilt('post_reset_operations of BatchOperationReset');
+  priorityChangesOf(postResetOperations);
   if (options === undefined) {
     checkBound('BatchOperationReset.reset_type', resetType);
     checkBound('BatchOperationReset.reset_reapply_type', reset.resetReapplyType);

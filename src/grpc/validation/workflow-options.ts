@@ -10,13 +10,13 @@ const paths: { readonly [path: string]: PriorityPath } = {
 const notBuiltYet = ['versioning_override', 'time_skipping_config'];
 
 /** The options that a field mask names; what is not built is refused, also where nothing would be set. */
-export function optionFields(mask: readonly string[]): readonly PriorityPath[] {
+export function optionFields(mask: readonly string[], failing = 'error parsing UpdateMask'): readonly PriorityPath[] {
   const fields = new Set<PriorityPath>();
   for (const path of mask) {
     const field = Object.hasOwn(paths, path) ? paths[path] : undefined;
     const [option = ''] = path.split('.');
     if (field === undefined && notBuiltYet.includes(option)) throw notBuilt(option);
-    if (field === undefined) throw invalidArgument(`error parsing UpdateMask: ${unknownPath(path)}`);
+    if (field === undefined) throw invalidArgument(`${failing}: ${unknownPath(path)}`);
     fields.add(field);
   }
   return [...fields];

@@ -13,7 +13,7 @@ import {
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type Held, HeldBytes } from '../held-bytes.ts';
 import { type NamedMethod, unary } from '../method.ts';
@@ -21,6 +21,7 @@ import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkLength } from '../validation/lengths.ts';
+import { priorityChangesOf } from '../validation/post-reset.ts';
 import { nextRunId, unlessNotFound } from './chain-end.ts';
 import { positionNow, storedEvents } from './history-pages.ts';
 import { tellOfChildren } from './reset-children.ts';
@@ -61,7 +62,7 @@ async function reset(
   checkBound('ResetWorkflowExecutionRequest.workflow_task_finish_event_id', finishEventId);
   checkBound('ResetWorkflowExecutionRequest.reset_reapply_type', request.resetReapplyType);
   for (const type of request.resetReapplyExcludeTypes) checkBound('ResetWorkflowExecutionRequest.reset_reapply_exclude_types', type);
-  if (request.postResetOperations.length > 0) throw notBuilt('post_reset_operations of ResetWorkflowExecution');
+  const priorityChanges = priorityChangesOf(request.postResetOperations);
 
   const reapplied = reappliedOf(request);
   for (let reading = 0; reading < readingsMax; reading++) {
@@ -77,6 +78,7 @@ async function reset(
         reason,
         ...history,
         reappliesSignals: reapplied.signals,
+        priorityChanges,
       };
       const { runId } = await context.history(call, key, command);
       if (runId === '') continue;

@@ -7,16 +7,32 @@ import { changedPriority, samePriority } from '../priority.ts';
 import { findRunning, isRejected } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { dispatchWorkflowTask, finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
-import type { UpdateWorkflowOptions } from './options-commands.ts';
+import type { RunView } from '../state.ts';
+import type { PriorityChange, UpdateWorkflowOptions } from './options-commands.ts';
 
-export function updateWorkflowOptions(draft: Draft, { key, fields, priority: change, identity }: UpdateWorkflowOptions): HistoryReply {
+export function updateWorkflowOptions(draft: Draft, { key, identity, ...change }: UpdateWorkflowOptions): HistoryReply {
   const run = findRunning(draft.shard, key);
   if (isRejected(run)) return run;
-  let { priority } = run.start;
-  for (const field of fields) priority = changedPriority(priority, change, field, draft.wire);
+  const priority = priorityWith(draft, run, change);
   if (samePriority(priority, run.start.priority, draft.wire)) return { kind: 'workflowOptionsUpdated', priority: run.start.priority };
   const updating = draft.open(run);
-  updating.addOrBuffer(
+  writePriority(updating, priority, identity);
+  requeueWaitingTask(updating);
+  return { kind: 'workflowOptionsUpdated', priority: updating.run.start.priority };
+}
+
+/** Of a run that nobody works on yet. No event says who has asked for it, as in Temporal. */
+export function changePriority(run: RunDraft, change: PriorityChange): void {
+  const priority = priorityWith(run.draft, run.run, change);
+  if (!samePriority(priority, run.run.start.priority, run.draft.wire)) writePriority(run, priority, '');
+}
+
+function priorityWith({ wire }: Draft, { start }: RunView, { fields, priority: change }: PriorityChange): Uint8Array | undefined {
+  return fields.reduce((priority, field) => changedPriority(priority, change, field, wire), start.priority);
+}
+
+function writePriority(run: RunDraft, priority: Uint8Array | undefined, identity: string): void {
+  run.addOrBuffer(
     'workflowExecutionOptionsUpdated',
     {
       versioningOverride: undefined,
@@ -33,8 +49,6 @@ export function updateWorkflowOptions(draft: Draft, { key, fields, priority: cha
     },
     { workerMayIgnore: true },
   );
-  requeueWaitingTask(updating);
-  return { kind: 'workflowOptionsUpdated', priority: updating.run.start.priority };
 }
 
 const noPriority = new Uint8Array(0);

@@ -1,5 +1,7 @@
 /** What is asked of a shard when a workflow is reset. */
 
+import type { PriorityChange } from '../execution/options-commands.ts';
+
 type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /**
@@ -20,4 +22,6 @@ export type ResetWorkflow = {
   /** Where the reading of these ended. */
   readonly readTo: { readonly runId: string; readonly lastEventId: number };
   readonly reappliesSignals: boolean;
+  /** Of the run that goes on, in order, behind all that is applied again. */
+  readonly priorityChanges: readonly PriorityChange[];
 };

@@ -12,6 +12,7 @@
  */
 import { dispatchActivity } from '../activity/activity-task.ts';
 import { addStartChild } from '../child/start-child.ts';
+import { changePriority } from '../execution/update-options.ts';
 import type { RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { RecordedEvent } from '../events.ts';
@@ -65,6 +66,7 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   failWorkflowTask(run, command);
   goOn(run);
   reapplyEvents(run, later, { signals: command.reappliesSignals });
+  for (const change of command.priorityChanges) changePriority(run, change);
   for (const child of [...run.run.children.values()]) if (child.runId === '') addStartChild(run, child.initiatedEventId);
   ensureWorkflowTask(run);
   return { kind: 'workflowReset', runId: command.newRunId };

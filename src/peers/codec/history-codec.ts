@@ -12,6 +12,7 @@ import type {
 } from '../../history/commands.ts';
 import type { UpdateWorkflowOptions } from '../../history/execution/options-commands.ts';
 import type { PriorityPath } from '../../history/priority.ts';
+import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
 import type { CompletedWorkflowTask, HistoryReply, Rejection, UpdateReply } from '../../history/replies.ts';
 import type { UpdateWaitStage } from '../../history/update/pending-update.ts';
 import type { UpdateAttributes, UpdateMessage } from '../../history/update/update-commands.ts';
@@ -129,7 +130,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
-  resetWorkflow: plain(37, 'resetWorkflow', wire.writeResetWorkflow, wire.readResetWorkflow),
+  resetWorkflow: { field: 37, write: wire.writeResetWorkflow, read: readResetWorkflow },
   pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
   unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
   updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },
@@ -272,10 +273,19 @@ const priorityPaths: Words<PriorityPath> = {
   'priority.fairnessWeight': true,
 };
 
+function priorityFields(fields: readonly string[]): readonly PriorityPath[] {
+  return fields.map((field) => wordOf(priorityPaths, field, 'fields of a priority'));
+}
+
+function readResetWorkflow(r: Reader): ResetWorkflow {
+  const { priorityChanges, ...request } = wire.readResetWorkflow(r);
+  const changes = priorityChanges.map(({ fields, priority }) => ({ fields: priorityFields(fields), priority }));
+  return { ...request, kind: 'resetWorkflow', priorityChanges: changes };
+}
+
 function readUpdateWorkflowOptions(r: Reader): UpdateWorkflowOptions {
   const { fields, ...request } = wire.readUpdateWorkflowOptions(r);
-  const paths = fields.map((field) => wordOf(priorityPaths, field, 'UpdateWorkflowOptions.fields'));
-  return { ...request, kind: 'updateWorkflowOptions', fields: paths };
+  return { ...request, kind: 'updateWorkflowOptions', fields: priorityFields(fields) };
 }
 
 function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {

@@ -113,6 +113,8 @@ const startWorkflow = maybeWith(lazyStart, 'eager', fc.constant(true));
 
 const updateAttributes = record({ updateId: text, request: bytes, waitStage: word('accepted', 'completed') });
 
+const priorityFields = list(word('priority', 'priority.priorityKey', 'priority.fairnessKey', 'priority.fairnessWeight'));
+
 const updateBodies: ByKind<UpdateMessage['body']> = {
   acceptance: record({
     kind: fc.constant('acceptance' as const),
@@ -297,7 +299,7 @@ const requests: ByKind<HistoryRequest> = {
   updateWorkflowOptions: record({
     kind: fc.constant('updateWorkflowOptions' as const),
     key: runKey,
-    fields: list(word('priority', 'priority.priorityKey', 'priority.fairnessKey', 'priority.fairnessWeight')),
+    fields: priorityFields,
     priority: orNone(bytes),
     identity: text,
   }),
@@ -311,6 +313,7 @@ const requests: ByKind<HistoryRequest> = {
     laterEvents: list(bytes),
     readTo: record({ runId: text, lastEventId: count }),
     reappliesSignals: flag,
+    priorityChanges: list(record({ fields: priorityFields, priority: orNone(bytes) })),
   }),
   createSchedule: record({
     kind: fc.constant('createSchedule' as const),

@@ -85,7 +85,12 @@ export const batchScenarios: readonly Scenario[] = [
     run: async (stage) => {
       const runs = await several(stage, () => stage.start(collectSignals, [1], { workflowId: nextId(stage) }));
       for (const run of runs) await run.until('WorkflowTaskCompleted');
-      const resetOperation = { options: { firstWorkflowTask: {} }, identity: 'operator' };
+      const newOptions = { workflowExecutionOptions: { priority: { priorityKey: 2 } }, updateMask: { paths: ['priority'] } };
+      const resetOperation = {
+        options: { firstWorkflowTask: {} },
+        postResetOperations: [{ updateWorkflowOptions: newOptions }],
+        identity: 'operator',
+      };
       const visibilityQuery = `${queryOf(stage)} AND ExecutionStatus = 'Running'`;
       expect(countsOf(await perform(stage, { resetOperation, visibilityQuery }))).toEqual([3, 3, 0]);
       for (const run of runs) {
@@ -93,7 +98,9 @@ export const batchScenarios: readonly Scenario[] = [
         expect(next.runId).not.toBe(run.runId);
         await next.handle.signal(go, 'again');
         expect(await next.handle.result()).toEqual(['again']);
-        expect((await next.history()).types.slice(0, 4).at(-1)).toBe('WorkflowTaskFailed');
+        const { types } = await next.history();
+        expect(types.slice(3, 5)).toEqual(['WorkflowTaskFailed', 'WorkflowExecutionOptionsUpdated']);
+        expect((await stage.describe(next)()).workflowExecutionInfo?.priority?.priorityKey).toBe(2);
       }
     },
   },

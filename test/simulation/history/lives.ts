@@ -107,6 +107,7 @@ export class Lives {
         laterEvents: encoded.slice(finish - 1),
         readTo: { runId: key.runId, lastEventId: events.length },
         reappliesSignals: true,
+        priorityChanges: [],
       } as const;
       // Each call of the edge brings a run id of its own.
       const command = () => ({ ...reset, newRunId: uuid(this.#random) });
