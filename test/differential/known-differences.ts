@@ -66,6 +66,9 @@ const KNOWN: readonly Known[] = [
   { ours: /cannot start with reserved prefix/, ends: true },
   { path: /ExternalWorkflowExecutionInitiatedEventAttributes\.namespace$/, theirs: /^undefined$/, ends: false },
   // Activities
+  { path: /priority$/, ours: /^undefined$/, request: /restoreOriginalOptions/, ends: false },
+  { ours: /ActivityType length exceeds limit/, theirs: /Can't find pending activity/, ends: true },
+  { path: /imeout\.nanos$/, ours: /^1000000$/, theirs: /^1$/, ends: false },
   { what: /UpdateActivityOptions/, path: /taskQueue\.kind$/, request: /restoreOriginal/, ends: false },
   // How long it has waited by now.
   { path: /nextAttemptScheduleTime$/, ends: false },
@@ -101,6 +104,7 @@ const KNOWN: readonly Known[] = [
   { what: /UpdateNamespace/, ours: /A valid retention period/, theirs: /Invalid namespace state update/, ends: true },
   { ours: /(bad_binaries|promote_namespace|delete_bad_binary) is not supported/, ends: true },
   { what: /UpdateNamespace/, ours: /Bad binary checksum/, theirs: /Invalid namespace state update/, ends: true },
+  { ours: /Namespace is empty/, theirs: /Namespace not set on request/, ends: true },
   // Task queues
   { ours: /Task queue type is not set|is not supported by this server yet/, ends: true },
 ];

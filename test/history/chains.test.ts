@@ -191,6 +191,13 @@ test('the policy of a run that continues as new is what its command says', () =>
   expect(startedOf(shard, 3)).toMatchObject({ attempt: 2, initiator: 2, input: bytes('next input') });
 });
 
+test('a worker that continues as new as a retry counts the attempts on', () => {
+  const shard = ended({ retryPolicy: policy }, continueAsNew({ initiator: 2 }));
+  expect(startedOf(shard, 1)).toMatchObject({ attempt: 2, initiator: 2 });
+  end(shard, continueAsNew());
+  expect(startedOf(shard, 2)).toMatchObject({ attempt: 1, initiator: 1 });
+});
+
 // ── Cron ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('each run of a schedule begins at its next time, with the last result there was', () => {

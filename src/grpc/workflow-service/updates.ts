@@ -23,7 +23,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkCallbacks } from '../validation/callbacks.ts';
-import { runKey } from '../validation/execution.ts';
+import { runKey, uncheckedRunKey } from '../validation/execution.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 import { checkLinks } from '../validation/start.ts';
@@ -75,7 +75,8 @@ async function poll(
   const namespace = await context.namespace(call, request.namespace);
   if (request.updateRef === undefined) throw invalidArgument('UpdateRef is not set on request.');
   const { updateId, workflowExecution } = request.updateRef;
-  const key = runKey(namespace.id, workflowExecution);
+  if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
+  const key = uncheckedRunKey(namespace.id, workflowExecution);
   if (updateId === '') throw invalidArgument('UpdateId is not set on request.');
   checkLength(updateId, 'UpdateId', context.limits);
   const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;

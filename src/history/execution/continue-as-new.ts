@@ -111,7 +111,7 @@ export function continueAsNewWorkflowExecution(
     taskTimeoutMs,
     retryPolicy,
     cronSchedule: a.cronSchedule,
-    attempt: 1,
+    attempt: a.initiator === continueAsNewInitiator.retry ? old.start.attempt + 1 : 1,
     initiator: a.initiator === 0 ? continueAsNewInitiator.workflow : a.initiator,
     backoffMs: a.backoffStartIntervalMs,
     lastCompletionResult: a.lastCompletionResult,

@@ -18,7 +18,8 @@ export function answerUpdates(draft: Draft, run: RunView, ends: ReadonlyMap<stri
   for (const wait of waitingForUpdates(draft, run.key.runId)) {
     const end = ends.get(wait.updateId);
     if (end === undefined || (end.kind === 'accepted' && wait.waitStage === 'completed')) continue;
-    answer(draft, wait, replyOf(run, wait, end));
+    const isCutOff = end.kind === 'accepted' && !isRunning(run);
+    answer(draft, wait, replyOf(run, wait, isCutOff ? { kind: 'completed', outcome: completedByClose(draft) } : end));
   }
 }
 

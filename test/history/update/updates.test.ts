@@ -340,6 +340,16 @@ describe('what becomes of an update', () => {
     expect(shard.pollWorkflowTask().updates.map(({ updateId }) => updateId)).toEqual(['late']);
   });
 
+  test('a close in the task that accepts it: whoever waited for that is told that it has failed', () => {
+    const shard = idleWorkflow();
+    const ask = update(shard, 'u1', { waitStage: 'accepted' });
+    const messages = [acceptance()];
+    shard.complete(poll(shard), [...placed(messages), completeWorkflow()], { messages });
+    const told = answerTo(shard, ask);
+    expect(told).toMatchObject({ stage: 'completed' });
+    expect(told?.kind === 'updateStage' && textOf(told.outcome)).toContain('AcceptedUpdateCompletedWorkflow');
+  });
+
   test('a close in the task that completes it', () => {
     const shard = idleWorkflow();
     const ask = update(shard);
