@@ -33,7 +33,6 @@ const KNOWN: readonly Known[] = [
   { path: /historySizeBytes$/, theirs: /^undefined$/, ends: false },
   { ours: /(Execution|WorkflowId) is not set on request/, theirs: /WorkflowId not set/, ends: false },
   { ours: /taskQueue length exceeds limit/, ends: true },
-  { theirs: /invalid \*update\.(Acceptance|Response): (meta|accepted_request)/, ends: true },
   // A termination while an update waits for its first worker: the task that was made for it stands in history.
   { request: /UpdateWorkflowExecution.*TerminateWorkflowExecution/s, path: /historyLength|history\.events$/, ends: true },
   { path: /SignaledEventAttributes\.requestId$|link.*requestIdRef\.requestId$/i, ours: /<uuid>/, theirs: /^undefined$/, ends: false },
@@ -56,6 +55,10 @@ const KNOWN: readonly Known[] = [
   { what: /^poll$/, ours: /no workflow task/, request: /UpdateWorkflowExecution"|ExecuteMultiOperation/, ends: true },
   { what: /await/, ours: /workflow execution already completed/, theirs: /Operation was aborted/, ends: true },
   { ours: /Operation was aborted/, theirs: /already running/, ends: true },
+  { path: /SignaledEventAttributes\.requestId$/, ours: /<run/, theirs: /<uuid>/, ends: false },
+  { ours: /(RequestId|WorkerInstanceKey|WorkflowId|ScheduleId) (length exceeds limit|exceeds maximum)/, ends: true },
+  { what: /Schedule/, ours: /schedule not found/, theirs: /exceeds limit/, ends: true },
+  { ours: /unknown query completed type/, ends: true },
   // Where Temporal breaks
   { theirs: /something went wrong, please retry/, ends: true },
   { ours: /Invalid NextPageToken/, ends: true },
@@ -92,6 +95,8 @@ const KNOWN: readonly Known[] = [
   { path: /catchupWindow\./, ends: false },
   { what: /CreateSchedule/, ours: /Only StartWorkflow action/, ends: true },
   // Batch jobs
+  { what: /DescribeBatchOperation/, path: /OperationCount$/, request: /resetOperation/, ends: true },
+  { request: /deletionOperation/, what: /DescribeWorkflowExecution/, ours: /^5$|not found|NotFound/, ends: true },
   { path: /TerminatedEventAttributes\.(details|identity)$/, request: /terminationOperation/, ends: false },
   { ours: /syntax error at position/, theirs: /syntax error at position/, request: /ünï/, ends: true },
   { what: /BatchOperation/, ours: /(Reason|Identity|JobId|UpdateId) length exceeds limit/, ends: true },

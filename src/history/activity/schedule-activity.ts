@@ -31,7 +31,7 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
   const retryProblem = retryPolicyProblem(retryPolicy);
   if (retryProblem !== undefined) return bad(cause, retryProblem);
   const priorityIs = a.priority === undefined ? undefined : priorityProblem(run.draft.wire.decodePriority(a.priority));
-  if (priorityIs !== undefined) return bad(cause, priorityIs);
+  if (priorityIs !== undefined) return bad(cause, `invalid priorities: ${priorityIs}`);
   if (a.taskQueue === undefined) return bad(cause, 'taskQueue is not set');
   if (a.taskQueue.name === '') return bad(cause, 'missing task queue name');
   const queue = checkTaskQueue(a.taskQueue, run.run.start.taskQueue, limits.idBytesMax);

@@ -11,6 +11,7 @@ import { findRun, reject, workflowClosed, workflowNotFound } from '../reject.ts'
 import { startWorkflow } from '../execution/start.ts';
 import type { RoomForRuns, StartAndUpdate } from '../commands.ts';
 import type { Draft } from '../draft.ts';
+import { idConflictPolicy } from '../generated/enums.ts';
 import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../replies.ts';
 import { isRunning, type RunView, shownStatus } from '../state.ts';
 import { offerSpeculative } from '../workflow-task/speculative.ts';
@@ -54,7 +55,10 @@ export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAn
   if (started.kind !== 'started') return started;
   const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });
   if (run === undefined) return workflowNotFound(start.key);
-  const reply = admit(draft, run, update, started);
+  // Asked again, and its run has gone on as another one: that is the one that is open.
+  const isElsewhere = !isRunning(run) && current !== undefined && isRunning(current);
+  const usesOpen = isElsewhere && start.policies.conflictPolicy === idConflictPolicy.useExisting;
+  const reply = usesOpen ? admit(draft, current, update, foundRun(current)) : admit(draft, run, update, started);
   if (reply?.kind === 'rejected') draft.discard();
   return reply;
 }

@@ -551,6 +551,22 @@ describe('with a start', () => {
     expect(shard.ask(startAndUpdate(shard))).toMatchObject({ stage: 'completed', started: { started: false } });
   });
 
+  test('the start is asked again, and its run has gone on: the open one has the update, if the policy says so', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ requestId: 'r' });
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    const again = (conflictPolicy: 1 | 2) => {
+      const asked = startAndUpdate(shard, conflictPolicy);
+      return shard.ask({ ...asked, start: { ...asked.start, requestId: 'r' } });
+    };
+    expect(again(1)).toMatchObject({ rejection: { reason: 'workflow-closed' } });
+    expect(again(2)).toBeUndefined();
+    const ask = shard.lastAskId;
+    const task = poll(shard);
+    answer(shard, task, [acceptance(), response()]);
+    expect(answerTo(shard, ask)).toMatchObject({ stage: 'completed', runId: task.key.runId, started: { started: false } });
+  });
+
   test('its run closes before a worker accepts it: whose run that was is told as well', () => {
     const shard = new ShardUnderTest();
     const aborted = { reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' };
