@@ -32,7 +32,7 @@ describe.each([
 ] as const)('%s', (method, encode, kind) => {
   test.each([
     ['WorkflowId is not set on request.', { workflowId: '' }],
-    ['Invalid RunId.', { runId: 'no' }],
+    ['RunId is not valid UUID.', { runId: 'no' }],
     ['reason is too long.', { reason: long }],
     ['request id is too long.', { requestId: long }],
     ['identity is too long.', { identity: long }],

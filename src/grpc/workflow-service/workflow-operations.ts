@@ -15,7 +15,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { runKey, uncheckedRunKey } from '../validation/execution.ts';
+import { uncheckedRunKey } from '../validation/execution.ts';
 import { checkLength, isTooLong } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { optionFields } from '../validation/workflow-options.ts';
@@ -46,7 +46,7 @@ async function pause(
 ): Promise<Record<string, never>> {
   const namespace = await context.namespace(call, request.namespace);
   const { workflowId, runId, identity, reason, requestId } = request;
-  const key = runKey(namespace.id, { workflowId, runId });
+  const key = uncheckedRunKey(namespace.id, { workflowId, runId });
   const { limits } = context;
   if (isTooLong(reason, limits)) throw invalidArgument('reason is too long.');
   if (isTooLong(requestId, limits)) throw invalidArgument('request id is too long.');
