@@ -34,4 +34,11 @@ export const workerHeartbeatSettings = {
     }),
     scope: 'namespace' as const,
   },
+  waitsForPolls: {
+    ...onOff('frontend.enableCancelWorkerPollsOnShutdown', {
+      default: false,
+      about: 'Whether workers that stop are told to wait for their polls, which ShutdownWorker ends at once either way.',
+    }),
+    scope: 'namespace' as const,
+  },
 };

@@ -70,6 +70,8 @@ export interface FrontendPorts {
     readonly registry: WorkerRegistry;
     /** By the name of a namespace: its workers are told to send them, and they are kept. */
     readonly isEnabled: (namespace: string) => boolean;
+    /** Likewise: they are told that ShutdownWorker ends their polls. */
+    readonly waitForPolls: (namespace: string) => boolean;
   };
   /** Batch operations of a namespace, as of now. */
   readonly batchSettings: (namespace: string) => BatchSettings;

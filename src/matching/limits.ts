@@ -50,6 +50,9 @@ export const matchingLimits = {
   evictionLooksMax: 32,
   /** Identities remembered per queue for DescribeTaskQueue. */
   pollersPerQueueMax: 1_000,
+  /** How long a worker that stops is known, so that its polls that come late end at once; how many are, of at most 1,000 bytes each. */
+  stoppedWorkerMs: 30_000,
+  stoppedWorkersPerHostMax: 2_000,
   /** A sticky queue without a poll for so long is unavailable. */
   stickyPollWindowMs: 10_000,
   /** A query is refused when no poll was seen for so long. */

@@ -366,7 +366,7 @@ export class MatchingCore<T> {
 
   #shutdownWorker({ queue: partition, workerInstanceKey }: ShutdownWorker, askId: number): void {
     const queue = this.#queues.find(partition);
-    if (queue !== undefined && workerInstanceKey !== '') this.#polls.endOfWorker(queue, workerInstanceKey);
+    if (workerInstanceKey !== '') this.#polls.endOfWorker(partition, queue, workerInstanceKey);
     if (queue?.sticky === true) this.#shutDownSticky(queue, workerInstanceKey);
     this.#decision.reply(askId, done);
   }

@@ -15,6 +15,8 @@ import type { RateLimit } from './rate-limit.ts';
 import { tooManyPolls } from './rejections.ts';
 import type { EmptyPoll, MatchingReply } from './replies.ts';
 import type { Starts } from './starts.ts';
+import { StoppedWorkers } from './stopped-workers.ts';
+import type { TaskQueuePartition } from './task-queue.ts';
 
 const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
 
@@ -33,6 +35,7 @@ export class Polls<T> {
   readonly #starts: Starts<T>;
   readonly #offers: Offers<T>;
   readonly #queries: Queries<T>;
+  readonly #stopped: StoppedWorkers<T>;
   /** All open ones. */
   readonly #byAsk = new Map<number, Poll>();
   /** The server stops: no poll waits any more. */
@@ -45,6 +48,7 @@ export class Polls<T> {
     this.#starts = starts;
     this.#offers = offers;
     this.#queries = queries;
+    this.#stopped = new StoppedWorkers(parts);
   }
 
   get(askId: number): Poll | undefined {
@@ -55,9 +59,7 @@ export class Polls<T> {
 
   open(queue: LoadedQueue, command: PollWorkflowTask | PollActivityTask, askId: number): void {
     const { decision, deadlines, limits } = this.#parts;
-    if (this.#ending || queue.isShutDownBy(command.workerInstanceKey) || command.deadlineMs <= decision.nowMs) {
-      return decision.reply(askId, emptyPoll);
-    }
+    if (this.#ending || this.#comesLate(queue, command) || command.deadlineMs <= decision.nowMs) return decision.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
     if (queue.polls.size >= limits.pollsPerQueueMax) return decision.reply(askId, tooManyPolls(limits));
@@ -70,6 +72,10 @@ export class Polls<T> {
     this.#byAsk.set(askId, poll);
     deadlines.set(poll, poll.deadlineMs);
     if (!this.#findWork(poll)) queue.waitingPolls.push(poll);
+  }
+
+  #comesLate(queue: LoadedQueue, { workerInstanceKey }: Poll['command']): boolean {
+    return queue.isShutDownBy(workerInstanceKey) || this.#stopped.has(queue.queue, workerInstanceKey);
   }
 
   /** The same poll asked again: the earlier caller has given up, the later one gets whatever comes. */
@@ -109,6 +115,7 @@ export class Polls<T> {
 
   /** The start that the poll waited for came to nothing. */
   findOtherWork(poll: Poll): void {
+    if (this.#comesLate(poll.queue, poll.command)) return this.answer(poll, emptyPoll);
     if (!this.#findWork(poll)) this.#waitAgain(poll);
   }
 
@@ -170,7 +177,9 @@ export class Polls<T> {
   }
 
   /** A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. */
-  endOfWorker(queue: LoadedQueue, workerInstanceKey: string): void {
+  endOfWorker(partition: TaskQueuePartition, queue: LoadedQueue | undefined, workerInstanceKey: string): void {
+    this.#stopped.add(partition, workerInstanceKey);
+    if (queue === undefined) return;
     for (const state of ['waiting', 'forwarded'] as const) {
       for (const poll of queue.polls.values()) {
         if (poll.command.workerInstanceKey === workerInstanceKey && poll.state === state) this.#endEmpty(poll);

@@ -6,6 +6,7 @@ import { WorkerRegistry } from '../workers/worker-registry.ts';
 export type Workers = {
   readonly registry: WorkerRegistry;
   readonly isEnabled: (namespace: string) => boolean;
+  readonly waitForPolls: (namespace: string) => boolean;
 };
 
 /** `share`: of the limit of bytes, where the heap is small. */
@@ -17,5 +18,6 @@ export function workersOf(config: DynamicValues, share: number): Workers {
   return {
     registry: new WorkerRegistry(limits),
     isEnabled: (namespace) => config.values(workerHeartbeatSettings, { namespace }).enabled,
+    waitForPolls: (namespace) => config.values(workerHeartbeatSettings, { namespace }).waitsForPolls,
   };
 }

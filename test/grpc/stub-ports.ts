@@ -131,6 +131,7 @@ export class StubServer {
       workers: {
         registry: new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 20 })),
         isEnabled: () => true,
+        waitForPolls: () => false,
       },
       batchSettings: () => ({ perSecondMax: 50, concurrencyMax: 5, jobsMax: 1, executionsMax: 1_000 }),
       deletionSettings: () => ({ graceMs: 15_000, deleteDelayMs: 0 }),

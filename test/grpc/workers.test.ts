@@ -126,7 +126,7 @@ test('pages come in the order of their keys, each worker once, and a token of ot
 
 test('without a page size a list ends where a client could receive no more', async () => {
   const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 30 }));
-  const workers = await opened({ workers: { registry, isEnabled: () => true } });
+  const workers = await opened({ workers: { registry, isEnabled: () => true, waitForPolls: () => false } });
   const large = { ...whole, workerIdentity: 'x'.repeat(60_000) };
   for (let batch = 0; batch < 2; batch++) {
     await workers.send(Array.from({ length: 30 }, (_, at) => ({ ...large, workerInstanceKey: `${batch}-${at}` })));
@@ -139,7 +139,7 @@ test('without a page size a list ends where a client could receive no more', asy
 
 test('ten thousand heartbeats in one request keep no other call waiting', async () => {
   const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 10_000, bytesMax: 2 ** 30 }));
-  const workers = await opened({ workers: { registry, isEnabled: () => true } });
+  const workers = await opened({ workers: { registry, isEnabled: () => true, waitForPolls: () => false } });
   const answered: string[] = [];
   const heartbeats = Array.from({ length: 10_000 }, (_, at) => ({ workerInstanceKey: `key-${at}`, taskQueue: 'q', sdkName: 'sdk' }));
   const many = workers.send(heartbeats).then(() => answered.push('many'));
@@ -203,9 +203,11 @@ test('one bad heartbeat of a request: none is kept; one too large is refused; be
   expect(await workers.keys()).toEqual([]);
 });
 
-test('switched off, heartbeats are taken and not kept, and workers are told so', async () => {
+test('switched off, heartbeats are taken and not kept, and workers are told so; as whether they are to wait for their polls', async () => {
   const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 10, bytesMax: 2 ** 20 }));
-  const workers = await opened({ workers: { registry, isEnabled: (namespace) => namespace !== 'default' } });
+  const workers = await opened({
+    workers: { registry, isEnabled: (namespace) => namespace !== 'default', waitForPolls: (namespace) => namespace === 'default' },
+  });
   await workers.send([whole]);
   await workers.send([whole], 'other');
   expect(await workers.keys()).toEqual([]);
@@ -213,7 +215,12 @@ test('switched off, heartbeats are taken and not kept, and workers are told so',
   const told = async (namespace: string): Promise<unknown> => {
     const bytes = workflowservice.v1.DescribeNamespaceRequest.encode({ namespace }).finish();
     const answer = await workers.bench.client.call('DescribeNamespace', bytes);
-    return workflowservice.v1.DescribeNamespaceResponse.decode(answer).namespaceInfo?.capabilities?.workerHeartbeats;
+    const { workerHeartbeats, workerPollCompleteOnShutdown } =
+      workflowservice.v1.DescribeNamespaceResponse.decode(answer).namespaceInfo?.capabilities ?? {};
+    return [workerHeartbeats, workerPollCompleteOnShutdown];
   };
-  expect([await told('default'), await told('other')]).toEqual([false, true]);
+  expect([await told('default'), await told('other')]).toEqual([
+    [false, true],
+    [true, false],
+  ]);
 });

@@ -198,4 +198,34 @@ describe('sticky queues', () => {
     expect(host.replies.get(mine)).toEqual({ kind: 'emptyPoll' });
     expect(host.replies.has(other)).toBe(false);
   });
+
+  test('polls that a worker had sent before ShutdownWorker, and that come behind it, end at once: also on a queue that nobody has used', () => {
+    host.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey: 'k1' });
+    const [late, other, elsewhere] = [
+      host.ask(poll('p1', { workerInstanceKey: 'k1' })),
+      host.ask(poll('p2', { workerInstanceKey: 'k2' })),
+      host.ask(poll('p3', { queue: { ...activities, name: 'other' }, workerInstanceKey: 'k1' })),
+    ];
+    expect([late, other, elsewhere].map((askId) => host.replies.get(askId))).toEqual([{ kind: 'emptyPoll' }, undefined, undefined]);
+    host.advanceTo(host.now + limits.stoppedWorkerMs);
+    const again = host.ask(poll('p4', { workerInstanceKey: 'k1', deadlineMs: host.now + 60_000 }));
+    expect(host.replies.has(again)).toBe(false);
+  });
+
+  test('a poll whose task was taken away by history ends too, and takes no other', () => {
+    const polled = host.ask(poll('p1', { workerInstanceKey: 'k1' }));
+    host.ask(add(task('a')));
+    const [start] = host.takeStarts();
+    host.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey: 'k1' });
+    host.ask(add(task('b')));
+    host.ask({ kind: 'taskStartAnswered', correlation: start!.correlation, outcome: { kind: 'obsolete' } });
+    expect(host.replies.get(polled)).toEqual({ kind: 'emptyPoll' });
+  });
+
+  test('more workers that stop than are known: the first is forgotten', () => {
+    const few = new Host({ stoppedWorkersPerHostMax: 1 });
+    for (const workerInstanceKey of ['k1', 'k2']) few.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey });
+    const polls = ['k1', 'k2'].map((workerInstanceKey) => few.ask(poll(workerInstanceKey, { workerInstanceKey })));
+    expect(polls.map((askId) => few.replies.get(askId))).toEqual([undefined, { kind: 'emptyPoll' }]);
+  });
 });

@@ -223,6 +223,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
         workflowUpdateCallbacks: true,
         workerHeartbeats: context.ports.workers.isEnabled(namespace.name),
         workflowPause: true,
+        workerPollCompleteOnShutdown: context.ports.workers.waitForPolls(namespace.name),
       },
       limits: {
         blobSizeLimitError: context.limits.blobBytesMax,
