@@ -403,7 +403,7 @@ describe('completions', () => {
       { commands: [{ ...emptyCommand(), commandType: 17 }] },
     ],
     ['unknown command type: 99', codes.INVALID_ARGUMENT, { commands: [{ ...emptyCommand(), commandType: 99 }] }],
-    ['message m has no body', codes.INVALID_ARGUMENT, { messages: [{ ...emptyMessage(), id: 'm' }] }],
+    ['nil message body', codes.INVALID_ARGUMENT, { messages: [{ ...emptyMessage(), id: 'm' }] }],
     [
       'message m has a body of the unknown type type.googleapis.com/google.protobuf.Any',
       codes.INVALID_ARGUMENT,
