@@ -22,6 +22,9 @@ const cli: string = values.start;
 const perdure = 'bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error';
 const theirs = `${cli} server start-dev --headless --port {port} --log-level never --dynamic-config-value frontend.WorkflowPauseEnabled=true`;
 
+/** Of a run without a timeout Temporal says that it expires then. */
+const noTime = '0001-01-01T00:00:00Z';
+
 const ATTEMPTS_MAX = 20;
 
 /** Explained in docs/differences.md, or the servers' own. */
@@ -85,9 +88,6 @@ function once(address: string, command: readonly string[]): Promise<string> {
     child.stdin?.end();
   });
 }
-
-/** Of a run without a timeout Temporal says that it expires then. */
-const noTime = '0001-01-01T00:00:00Z';
 
 /** Of JSON the values alone: what is empty, zero or in `leftOut` says nothing. */
 function masked(text: string, address: string): string {
