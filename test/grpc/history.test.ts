@@ -259,10 +259,6 @@ describe('the close event', () => {
     });
   });
 
-  test('without wait: nothing while the run is open', async () => {
-    expect(await history(close)).toMatchObject({ ids: [], nextPageToken: new Uint8Array(0) });
-  });
-
   test('with wait: only once the run is closed', async () => {
     const first = await history({ ...close, waitNewEvent: true });
     expect(first.ids).toEqual([]);

@@ -1,7 +1,7 @@
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
-import { HistoryEventFilterType } from '../../wire/generated/lean/enums.ts';
+import { HistoryEventFilterType, WorkflowExecutionStatus } from '../../wire/generated/lean/enums.ts';
 import {
   decodeGetWorkflowExecutionHistoryRequest,
   decodeGetWorkflowExecutionHistoryReverseRequest,
@@ -147,10 +147,15 @@ async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wa
     if (isDeleted(waited)) return answer(asFollowed(call, waited.tailEvents.slice(-1)), noToken);
     position = waited;
   }
-  // An open run has no last event yet.
-  if (position?.closed !== true) return answer(noEvents, noToken);
+  // An open run has no last event yet. Of a paused one the CLI asks for it, and needs some event.
+  if (position === undefined || (!position.closed && !(await isPaused(context, call, key)))) return answer(noEvents, noToken);
   const last = position.lastEventId;
   return answer(asFollowed(call, await storedEvents(context, call, key, last, last, 1)), noToken);
+}
+
+async function isPaused(context: HandlerContext, call: Call, key: RunKey): Promise<boolean> {
+  const { status } = await context.history(call, key, { kind: 'describeWorkflow', key });
+  return status === WorkflowExecutionStatus.PAUSED;
 }
 
 /** While somebody waited for its end: the position brings what was left to read. */
