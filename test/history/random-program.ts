@@ -236,6 +236,9 @@ function onlyCommands(step: Completion, without: ReadonlySet<string>): Completio
   return { ...step, commands, close: step.close !== null && without.has(step.close) ? null : step.close };
 }
 
+/** As a field of bytes says it: of keys 2 and 4. */
+const priorities = [undefined, Uint8Array.of(8, 2), Uint8Array.of(8, 4)];
+
 const resettable: ReadonlySet<string> = new Set(['workflowTaskCompleted', 'workflowTaskFailed', 'workflowTaskTimedOut']);
 
 type Completion = Extract<ProgramStep, { readonly do: 'completeTask' }>;
@@ -466,7 +469,7 @@ export class Program {
       laterEvents: encoded.slice(finishEventId - 1),
       readTo: { runId, lastEventId: events.length },
       reappliesSignals: signals,
-      priorityChanges: [],
+      priorityChanges: [run % 3, run % 2].map((change) => ({ fields: ['priority'], priority: priorities[change] })),
     });
     if (reply?.kind !== 'workflowReset') return;
     expect(reply.runId, 'it was read to its end').not.toBe('');
