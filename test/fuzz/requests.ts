@@ -32,6 +32,9 @@ const weights: Readonly<Record<string, number>> = {
   ExecuteMultiOperation: 0.5,
 };
 
+/** Four times what a server takes. */
+const bytesMax = 16 * 1024 * 1024;
+
 const commandType = messageType('temporal.api.command.v1.Command');
 const worldSeed = 0x77_6f_72_6c;
 
@@ -42,10 +45,24 @@ export function fuzzedRequest(seed: number, number: number, rpcs: readonly Rpc[]
   const mutator = new Mutator(prng, sparing(rpc.method, namesIn(world)));
   const how = prng.fraction();
   const template = templates[rpc.method];
-  const message = how < 0.12 || template === undefined ? mutator.anyMessage(rpc.requestType) : template(prng, world);
+  let message = how < 0.12 || template === undefined ? mutator.anyMessage(rpc.requestType) : template(prng, world);
   if (how >= 0.35) for (let count = prng.pick([1, 1, 1, 2, 3]); count > 0; count--) mutateSomewhere(rpc, message, mutator, prng);
+  // 1,001 elements, each with 1,001, of 20,000 characters: gigabytes for whoever sends them, and refused by their length alone.
+  if (isHeavier(message, bytesMax)) message = mutator.anyMessage(rpc.requestType);
   const bytes = encodeMessage(rpc.requestType, message);
   return { number, rpc, message, body: how >= 0.9 ? damaged(bytes, prng) : bytes, gzip: prng.chance(0.03) };
+}
+
+/** Elements may be one and the same object, so its size in memory says nothing. */
+function isHeavier(message: Plain, max: number): boolean {
+  let bytes = 0;
+  const add = (value: unknown): boolean => {
+    bytes += typeof value === 'string' ? value.length + 2 : ArrayBuffer.isView(value) ? value.byteLength + 2 : 2;
+    if (bytes > max) return false;
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true;
+    return (Array.isArray(value) ? value : Object.values(value)).every(add);
+  };
+  return !add(message);
 }
 
 /** Bytes for a method of that type, of which some are not even a message. Without a world: nothing that it names has to exist. */
