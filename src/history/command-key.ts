@@ -76,11 +76,11 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'callbackAnswered':
       return shard.transfers.get(command.taskId)?.key;
     case 'handOverTask': {
-      // What its task becomes is told by the run of a callback, and to a schedule.
+      // What its task becomes is told by the run of a callback, to a schedule, and to a batch job.
       const task = shard.transfers.get(command.taskId);
       if (task?.kind === 'invokeCallback' || task?.kind === 'startAction') return task.key;
       const timer = shard.timers.get(command.taskId);
-      return timer?.kind === 'scheduleWake' ? timer.key : keyToKeep(timer);
+      return timer?.kind === 'scheduleWake' || timer?.kind === 'batchStep' ? timer.key : keyToKeep(timer);
     }
     case 'removeTask':
       return keyToSettle(shard, command.taskId);

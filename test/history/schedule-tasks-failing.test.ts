@@ -4,7 +4,7 @@ import type { ScheduleProgress } from '../../src/schedules/schedule.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { overlapPolicy } from '../../src/schedules/schedule.ts';
 import { active, aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
-import { completeWorkflow, deleteWorkflow, namespaceId } from './shard-under-test.ts';
+import { bytes, completeWorkflow, deleteWorkflow, namespaceId } from './shard-under-test.ts';
 
 const completed = 2;
 
@@ -112,7 +112,7 @@ describe('the news of an end that became a dead letter, which was purged', () =>
   function waiting() {
     const shard = scheduled();
     act(shard);
-    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow(bytes('a result'))]);
     const letter = shard.madeLetter(shard.pendingTask('notifySchedule').taskId);
     return { shard, letter };
   }
@@ -141,6 +141,18 @@ describe('the news of an end that became a dead letter, which was purged', () =>
     shard.execute(letter);
     shard.pumpOutbox();
     expect(progressOf(shard)).toEqual(before);
+  });
+
+  test('merged before another action begins, bring that one the result', () => {
+    const { shard, letter } = waiting();
+    for (let minute = 1; minute <= 10; minute++) act(shard);
+    expect(progressOf(shard)).toMatchObject({ running: [], recentActions: [{ startId: 1, status: completed }] });
+    shard.execute(letter);
+    shard.pumpOutbox();
+    act(shard);
+    const [running] = progressOf(shard).running;
+    const [next] = shard.events(running?.runId ?? '');
+    expect(next?.attributes).toMatchObject({ lastCompletionResult: bytes('a result') });
   });
 
   test('of a workflow that is deleted meanwhile: it is waited for no more', () => {

@@ -91,6 +91,13 @@ class Pass {
     return true;
   }
 
+  /** It was not deleted: were these counted, those that cannot be would keep others from their turn, in each pass the same. */
+  giveBack(namespaceId: string): void {
+    const taken = this.#taken.get(namespaceId) ?? 0;
+    if (taken === this.#share) this.#ended -= 1;
+    this.#taken.set(namespaceId, taken - 1);
+  }
+
   /** So many namespaces have had their share. */
   hasEnded(namespaces: number): boolean {
     return this.#ended === namespaces;
@@ -246,6 +253,7 @@ export class NamespacePurge {
     const answer = await new Promise<Answer>((resolve) => {
       asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, clock.monoMs() + ANSWER_TIMEOUT_MS, resolve);
     });
+    if (answer.kind !== 'done') pass.giveBack(key.namespaceId);
     if (!isAskFailure(answer) && answer.kind === 'rejected' && answer.rejection.reason === 'workflow-not-found') return;
     pass.found.add(key.namespaceId);
     if (answer.kind === 'done') {
@@ -259,12 +267,8 @@ export class NamespacePurge {
 
   /** No shard has anything of it. False: some task queue has, or it is not recorded. */
   async #purged(id: string): Promise<boolean> {
-    const { hosts, cluster, clock, logger } = this.#options;
+    const { cluster, logger } = this.#options;
     this.#troubles.delete(id);
-    const untilMs = clock.monoMs() + DRAIN_MS_MAX;
-    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed || clock.monoMs() >= untilMs }))) {
-      return this.#waits(id, `task queues of namespace ${id} have tasks left`);
-    }
     const namespace = cluster.view.namespaceById(id)?.name ?? '';
     if (!(await this.#forgottenAt(id))) return false;
     logger.info('a deleted namespace is purged', { namespaceId: id, namespace, executions: this.#deleted.get(id) ?? 0 });
@@ -272,9 +276,17 @@ export class NamespacePurge {
     return true;
   }
 
-  /** By all hosts of task queues, so that its next step is recorded. The second time finds what was on its way between two of them. */
+  /**
+   * By all hosts of task queues, which have none of its tasks any more, so that its next step is recorded. The second time finds what was on its
+   * way to them, or between two of them.
+   */
   async #forgottenAt(id: string): Promise<boolean> {
-    const problem = await forgetNamespace(id, this.#options.hosts, this.#options);
+    const { hosts, clock } = this.#options;
+    const untilMs = clock.monoMs() + DRAIN_MS_MAX;
+    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed || clock.monoMs() >= untilMs }))) {
+      return this.#waits(id, `task queues of namespace ${id} have tasks left`);
+    }
+    const problem = await forgetNamespace(id, hosts, this.#options);
     if (problem !== undefined) return this.#waits(id, problem);
     return (await this.#end(id)) || this.#waits(id, 'its next step is not recorded');
   }

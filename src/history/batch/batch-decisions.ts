@@ -16,7 +16,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
 import { decideClose } from '../execution/close.ts';
 import { endRunLetter } from '../redrive/redrive.ts';
-import { findRun, isRejected, reject, workflowClosed, workflowNotFound } from '../reject.ts';
+import { findRun, isRejected, reject, workflowBehind, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isRunning, type RunView, type ShardView } from '../state.ts';
 import type { TaskFailure } from '../hand-over/hand-over-commands.ts';
@@ -103,6 +103,7 @@ export function batchStepped(draft: Draft, { key, taskId, step }: BatchStepped):
 
 /** No attempt at its step succeeds. A letter would leave a job that runs for ever if it is purged: the job ends, and says why. */
 export function failBatch(draft: Draft, { taskId, key }: BatchStepTask, { errorMessage }: TaskFailure): HistoryReply {
+  if (draft.shard.isBehind(key.runId)) return workflowBehind;
   const found = findBatch(draft.shard, key);
   if (isRejected(found) || !isRunning(found)) {
     draft.finishTask(taskId);

@@ -125,6 +125,8 @@ const notFailed = 'the callback is tried already, or was delivered';
 
 /** Some are for open workflows, the others for closed ones. */
 function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
+  // Of a schedule, which is open: not of a closed run that is to be forgotten.
+  if (task.kind === 'letterCheck' && run.schedule !== undefined) return undefined;
   if (isRunning(run) === outlivesClose(task)) return isRunning(run) ? 'the workflow is open' : closed;
   if (task.kind === 'callbackBackoff' && !mayBeTried(callbackOf(run, task.callbackId))) return notFailed;
   // A signal may have ended the delay of its start: it would be in its delay once more.

@@ -289,7 +289,11 @@ export function recordActionClosed(draft: Draft, { key, startId, workflow, close
   if (isRejected(found)) return done;
   const closed = closedAction(draft, { startId, ...workflow }, close);
   const { policies } = planOf(draft.wire, found.key, found.schedule.definition);
-  happen(draft.open(found), (progress) => actionClosed(progress, closed, policies, draft.nowMs), lastOf(found.schedule, close));
+  // Who was asked about that action has answered before its news came: then these alone bring its result.
+  const isNewest = found.schedule.progress.recentActions.at(-1)?.startId === startId;
+  const change = (progress: ScheduleProgress): ScheduleProgress | undefined =>
+    actionClosed(progress, closed, policies, draft.nowMs) ?? (isNewest ? progress : undefined);
+  happen(draft.open(found), change, lastOf(found.schedule, close));
   return done;
 }
 

@@ -4,6 +4,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import type * as database from '../../../src/actors/database.ts';
 import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../../src/history/residency/residency.ts';
+import { aJobKey, startBatch } from '../batch-commands.ts';
+import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { fewerKinds, programStep } from '../random-program.ts';
 import {
   completeWorkflow,
@@ -143,6 +145,17 @@ describe('what a command lacks', () => {
     expect(shard.core.lacks({ kind: 'fireTimer', taskId, jitter: 0 })).toEqual(lacking);
     expect(shard.core.lacks({ kind: 'fireTimer', taskId: 12_345, jitter: 0 }), 'a timer that is over').toBeUndefined();
     expect(shard.core.lacks({ kind: 'flushFinishedTasks' })).toBeUndefined();
+  });
+
+  test('the run of a batch job whose step has failed for good', () => {
+    const shard = new EvictingShard();
+    shard.ask(startBatch());
+    const { taskId } = shard.nextTimer() ?? { taskId: 0 };
+    cold(shard);
+    const failed = { kind: 'handOverTask', taskId, category: 'timer', failure: taskFailure, subject: taskSubject } as const;
+    expect(shard.core.lacks(failed)).toMatchObject([{ kind: 'run', workflowId: aJobKey.workflowId }]);
+    shard.load(failed);
+    shard.expectDone(failed);
   });
 
   test('nothing for a workflow id that nobody has used', () => {
