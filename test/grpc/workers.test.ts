@@ -150,6 +150,16 @@ test('ten thousand heartbeats in one request keep no other call waiting', async 
   expect((await workers.list({ pageSize: 5, query: 'WorkerInstanceKey STARTS_WITH "key-99"' })).workers).toHaveLength(5);
 });
 
+test('without a page size a page has as many as can be written in a moment, and the rest follow', async () => {
+  const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 20_000, bytesMax: 2 ** 30 }));
+  const workers = await opened({ workers: { registry, isEnabled: () => true, waitForPolls: () => false } });
+  await workers.send(Array.from({ length: 10_000 }, (_, at) => ({ workerInstanceKey: `key-${at}` })));
+  await workers.send(Array.from({ length: 5 }, (_, at) => ({ workerInstanceKey: `later-${at}` })));
+  const first = await workers.list();
+  const rest = await workers.list({ nextPageToken: first.nextPageToken });
+  expect([first.workers.length, rest.workers.length, rest.nextPageToken.length]).toEqual([10_000, 5, 0]);
+});
+
 test('a page that takes the last of those that are meant is the last', async () => {
   const workers = await opened();
   await workers.send(

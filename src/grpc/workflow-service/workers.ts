@@ -29,6 +29,8 @@ import { Turns } from '../turns.ts';
 import { recordHeartbeats } from './worker-heartbeats.ts';
 
 const pageSizeMax = 1_000;
+/** Of a page whose size nobody says: written at once, more would keep others waiting. */
+const pageWorkersMax = 10_000;
 /** What a page carries of heartbeats; clients receive 4 MiB. */
 const pageBytesMax = 3 * 1024 * 1024;
 /** That are looked at as they are at one moment. */
@@ -45,21 +47,21 @@ export function workerMethods(context: HandlerContext): readonly NamedMethod[] {
   ];
 }
 
-/** By their keys; those without a page size come all at once, as far as a client can receive them. */
+/** By their keys; those without a page size come all at once, as far as a client can receive them and a moment's work goes. */
 async function list(context: HandlerContext, request: ListWorkersRequest, call: Call): Promise<ListWorkersResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const { pageSize, nextPageToken: token } = request;
   const after = token.length === 0 ? undefined : context.tokens.readWorkerPage(token).afterName;
-  const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : Infinity);
+  const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : pageWorkersMax);
   let isLast = true;
   for await (const worker of matching(context, namespace, request, after)) {
     isLast = page.take(worker);
     if (!isLast) break;
   }
-  const last = page.workers.at(-1)?.fields.instanceKey;
+  const last = page.workers.at(-1)?.workerInstanceKey;
   return {
-    workersInfo: page.workers.map(({ heartbeat }) => ({ workerHeartbeat: heartbeat })),
-    workers: page.workers.map(listInfo),
+    workersInfo: page.heartbeats.map((workerHeartbeat) => ({ workerHeartbeat })),
+    workers: page.workers,
     nextPageToken: last === undefined || isLast ? new Uint8Array(0) : context.tokens.workerPage({ afterName: last }),
   };
 }
@@ -107,9 +109,10 @@ async function* matching(
   }
 }
 
-/** One at least. Each stands in it twice, whole and in short. */
+/** One at least. Each stands in it twice, whole and in short. It is read as it is taken, so others have turns. */
 class Page {
-  readonly workers: Worker[] = [];
+  readonly heartbeats: Uint8Array[] = [];
+  readonly workers: WorkerListInfo[] = [];
   readonly #sizeMax: number;
   #bytes = 0;
 
@@ -122,7 +125,8 @@ class Page {
     const { length } = this.workers;
     this.#bytes += 2 * worker.heartbeat.length;
     if (length === this.#sizeMax || (length > 0 && this.#bytes > pageBytesMax)) return false;
-    this.workers.push(worker);
+    this.heartbeats.push(worker.heartbeat);
+    this.workers.push(listInfo(worker));
     return true;
   }
 }
