@@ -28,7 +28,7 @@ export type BatchOutcome =
 export interface BatchWork {
   readonly perSecondMax: number;
   readonly concurrencyMax: number;
-  /** How many it is about. */
+  /** How many it is about; 0 also where nobody can tell in time. */
   count(): Promise<number>;
   page(behind: BatchPosition, max: number): Promise<BatchPage>;
   /** Never rejects. */

@@ -1,10 +1,16 @@
 /** Batch jobs at the edge, in front of a shard: what is taken and shown, what is refused without a trace, and what is done to workflows for them. */
 import { status as codes } from '@grpc/grpc-js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { BatchJob, BatchTrouble } from '../../src/actors/batch-operations.ts';
+import { DatabaseError } from '../../src/actors/database.ts';
 import { newBatch } from '../../src/batches/batch.ts';
 import type { HistoryRequest } from '../../src/history/commands.ts';
-import { emptyStartBatchOperationRequest, encodeStartBatchOperationRequest } from '../../src/wire/generated/lean/batch.ts';
+import {
+  emptyBatchOperationReset,
+  emptyResetOptions,
+  emptyStartBatchOperationRequest,
+  encodeStartBatchOperationRequest,
+} from '../../src/wire/generated/lean/batch.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
@@ -206,10 +212,10 @@ describe('what is no job', () => {
 describe('what is done for a job', () => {
   const nowhere = newBatch(0).position;
 
-  async function opened(change: Partial<Parameters<typeof encodeStartBatchOperationRequest>[0]>) {
+  async function opened(change: Partial<Parameters<typeof encodeStartBatchOperationRequest>[0]>, { frontend }: Bench = bench) {
     const definition = encodeStartBatchOperationRequest({ ...emptyStartBatchOperationRequest(), reason: 'cleaning up', ...change });
     const about: BatchJob = { namespaceId: 'default-id', namespace: 'default', runId: 'job-run', definition };
-    return (await bench.frontend.batchOperations()).open(about);
+    return (await frontend.batchOperations()).open(about);
   }
 
   const terminates = { terminationOperation: { details: undefined, identity: 'me' } };
@@ -246,6 +252,17 @@ describe('what is done for a job', () => {
     expect([first.targets.map((one) => one.target.workflowId), first.isLast]).toEqual([['w4', 'w3', 'w2'], false]);
     const second = await work.page(first.targets.at(-1)?.position ?? nowhere, 100);
     expect([second.targets.map((one) => one.target.workflowId), second.isLast]).toEqual([['w1', 'w0'], true]);
+  });
+
+  test('a count that takes too long holds no job up: how many there are is seen on the way', async () => {
+    const tooLong = async (): Promise<never> => {
+      throw new DatabaseError('overtime', 'it did not end in time');
+    };
+    const slow = await openBench({ visibility: { list: tooLong, count: tooLong, giveUp: async () => {} } });
+    onTestFinished(() => slow.close());
+    const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` }, slow);
+    expect(await work.count()).toBe(0);
+    await expect(work.page(nowhere, 5)).rejects.toMatchObject({ passes: true } satisfies Partial<BatchTrouble>);
   });
 
   test('its rate is what it asks for, and no more than the server lets it', async () => {
@@ -303,6 +320,18 @@ describe('what is done for a job', () => {
   ] as const)('a refusal by %s: %s', async (reason, outcome) => {
     bench.stub.answers.history = () => ({ kind: 'rejected', rejection: { reason, message: 'm' } });
     expect(await (await opened({ ...terminates, executions: [target] })).perform(target)).toBe(outcome);
+  });
+
+  test('a reset finds the run that a list names in upper case, and fails for one that no run can have', async () => {
+    const runId = '0a000000-0000-4000-8000-00000000000b';
+    bench.stub.answers.history = (command) =>
+      'key' in command && command.key.runId === runId
+        ? { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'found, and busy' } }
+        : { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'm' } };
+    const options = { ...emptyResetOptions(), firstWorkflowTask: new Uint8Array(0) };
+    const resets = await opened({ resetOperation: { ...emptyBatchOperationReset(), options }, executions: [target] });
+    expect(await resets.perform({ workflowId: 'w', runId: runId.toUpperCase() })).toBe('again');
+    expect(await resets.perform({ workflowId: 'w', runId: 'no-uuid' })).toBe('failed');
   });
 
   test('a shard that is not served is asked again', async () => {
