@@ -27,6 +27,7 @@ import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedu
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { LetterChecked } from '../archival/archival-commands.ts';
+import { canonicalText } from '../canonical.ts';
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
@@ -289,11 +290,13 @@ export function recordActionClosed(draft: Draft, { key, startId, workflow, close
   if (isRejected(found)) return done;
   const closed = closedAction(draft, { startId, ...workflow }, close);
   const { policies } = planOf(draft.wire, found.key, found.schedule.definition);
+  const last = lastOf(found.schedule, close);
   // Who was asked about that action has answered before its news came: then these alone bring its result.
   const isNewest = found.schedule.progress.recentActions.at(-1)?.startId === startId;
+  const bringsResult = isNewest && last !== undefined && !isSame(last, found.schedule);
   const change = (progress: ScheduleProgress): ScheduleProgress | undefined =>
-    actionClosed(progress, closed, policies, draft.nowMs) ?? (isNewest ? progress : undefined);
-  happen(draft.open(found), change, lastOf(found.schedule, close));
+    actionClosed(progress, closed, policies, draft.nowMs) ?? (bringsResult ? progress : undefined);
+  happen(draft.open(found), change, last);
   return done;
 }
 
@@ -311,6 +314,12 @@ function closedAction({ wire }: Draft, workflow: ClosedAction['workflow'], close
 }
 
 type Last = Pick<Schedule, 'lastCompletionResult' | 'continuedFailure'>;
+
+function isSame(one: Last, other: Last): boolean {
+  return (
+    canonicalText([one.lastCompletionResult, one.continuedFailure]) === canonicalText([other.lastCompletionResult, other.continuedFailure])
+  );
+}
 
 /** A result is carried over failures. undefined: nothing new. */
 function lastOf({ lastCompletionResult }: Schedule, close: CloseOutcome): Last | undefined {
