@@ -4,6 +4,7 @@
 import type { QueueWithTasks, TaskQueuePartition } from '../../matching/task-queue.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Clock } from '../ports.ts';
+import { someAtATime } from './some-at-a-time.ts';
 
 /** One that hosts partitions of task queues. */
 export type TaskHost = {
@@ -39,17 +40,13 @@ export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[
     if (stored === undefined) return false;
     for (const { queue } of stored) queues.push({ host, queue });
   }
-  const rest = queues.values();
   let isDone = true;
-  const drains = async (): Promise<void> => {
-    for (const { host, queue } of rest) {
-      const isDrained = await drainQueue(host, queue, options);
-      // Perhaps somebody has said that no task leaves it; the next try finds out.
-      if (!isDrained && queue.taskType === 'activity' && !options.isOver()) await forgetRate(queue, options);
-      isDone = isDrained && isDone;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(QUEUES_AT_A_TIME, queues.length) }, drains));
+  await someAtATime(queues, QUEUES_AT_A_TIME, async ({ host, queue }) => {
+    const isDrained = await drainQueue(host, queue, options);
+    // Perhaps somebody has said that no task leaves it; the next try finds out.
+    if (!isDrained && queue.taskType === 'activity' && !options.isOver()) await forgetRate(queue, options);
+    isDone = isDrained && isDone;
+  });
   return isDone;
 }
 

@@ -20,6 +20,7 @@ import type { Asker, HistoryAnswer } from '../asks/router.ts';
 import { isOutage } from '../database.ts';
 import { BatchPace } from '../batch-pace.ts';
 import { NowAndThen } from '../now-and-then.ts';
+import { someAtATime } from './some-at-a-time.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../ports.ts';
 import { type DrainOptions, drainQueues, forgetNamespace, type TaskHost } from './drained-queues.ts';
@@ -214,11 +215,9 @@ export class NamespacePurge {
   /** A few at a time. False: one is not done. */
   async #each(ids: readonly string[], act: (id: string) => Promise<boolean>): Promise<boolean> {
     let isDone = true;
-    const rest = ids.values();
-    const acts = async (): Promise<void> => {
-      for (const id of rest) isDone = (await act(id)) && isDone;
-    };
-    await Promise.all(Array.from({ length: Math.min(ENDS_AT_A_TIME, ids.length) }, acts));
+    await someAtATime(ids, ENDS_AT_A_TIME, async (id) => {
+      isDone = (await act(id)) && isDone;
+    });
     return isDone;
   }
 
@@ -230,16 +229,11 @@ export class NamespacePurge {
     const pace = new BatchPace(this.#options.clock, perSecond);
     for (const { shard, runsOf } of this.#options.shards) {
       for await (const keys of runsOf((id) => left.has(id))) {
-        const rest = keys.values();
-        const deletes = async (): Promise<void> => {
-          for (const key of rest) {
-            if (this.#isClosed) return;
-            if (!pass.take(key.namespaceId)) continue;
-            await pace.turn();
-            await this.#delete(shard, key, pass);
-          }
-        };
-        await Promise.all(Array.from({ length: Math.min(concurrencyMax, keys.length) }, deletes));
+        await someAtATime(keys, concurrencyMax, async (key) => {
+          if (this.#isClosed || !pass.take(key.namespaceId)) return;
+          await pace.turn();
+          await this.#delete(shard, key, pass);
+        });
         this.#tellProgress(left);
         if (pass.hasEnded(left.size)) return pass;
       }

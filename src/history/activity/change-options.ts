@@ -3,6 +3,7 @@ import { priorityProblem } from '../../kernel/priority.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
+import { sameBytes } from '../../kernel/same-bytes.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { changedPriority } from '../priority.ts';
 import type { HistoryWire } from '../replies.ts';
@@ -110,9 +111,4 @@ export function areSame(one: ActivityOptions, other: ActivityOptions): boolean {
     a.maximumAttempts === b.maximumAttempts &&
     sameBytes(one.priority, other.priority)
   );
-}
-
-function sameBytes(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other;
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }

@@ -7,6 +7,7 @@
  *     an action has closed ──┘                                                    ├─ endAction ────▶ cancels or terminates one that runs
  *                                                                                 └─ scheduleWake
  */
+import { sameBytes } from '../../kernel/same-bytes.ts';
 import {
   actionClosed,
   actionFailed,
@@ -27,7 +28,6 @@ import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedu
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { LetterChecked } from '../archival/archival-commands.ts';
-import { canonicalText } from '../canonical.ts';
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
@@ -168,13 +168,13 @@ export function describeSchedule(draft: Draft, { key }: DescribeSchedule): Histo
   if (isRejected(found)) return found;
   const { schedule, memo, searchAttributes } = found;
   return {
-    aside: draft.shard.aside.get(found.key.runId),
     kind: 'scheduleDescription',
     key: found.key,
     definition: schedule.definition,
     progress: schedule.progress,
     memo,
     searchAttributes,
+    aside: draft.shard.aside.get(found.key.runId),
   };
 }
 
@@ -316,9 +316,7 @@ function closedAction({ wire }: Draft, workflow: ClosedAction['workflow'], close
 type Last = Pick<Schedule, 'lastCompletionResult' | 'continuedFailure'>;
 
 function isSame(one: Last, other: Last): boolean {
-  return (
-    canonicalText([one.lastCompletionResult, one.continuedFailure]) === canonicalText([other.lastCompletionResult, other.continuedFailure])
-  );
+  return sameBytes(one.lastCompletionResult, other.lastCompletionResult) && sameBytes(one.continuedFailure, other.continuedFailure);
 }
 
 /** A result is carried over failures. undefined: nothing new. */
