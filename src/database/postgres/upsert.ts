@@ -1,7 +1,7 @@
 /** Rows into a table, new ones and those that replace older ones: one statement for each table, one parameter for each column. */
 import { arrayOf, int64, Pack, uuidOf } from './pack.ts';
 import { quoted } from './schema-name.ts';
-import type { Parameter, Statement } from './connections.ts';
+import type { Parameter, Session, Statement } from './connections.ts';
 
 const chunkBytes = 2 ** 20;
 const chunkRows = 4_000;
@@ -27,6 +27,11 @@ export type TableOf<Row> = {
 
 /** A statement with its values: nothing in it changes any more, whatever becomes of the rows that it was made of. */
 export type Step = { readonly statement: Statement; readonly values: readonly Parameter[] };
+
+/** One after the other, within a transaction: what is refused ends it. */
+export async function runSteps(session: Session, steps: readonly Step[]): Promise<void> {
+  for (const { statement, values } of steps) await session.query(statement, values);
+}
 
 type Value = number | bigint | string | boolean | undefined;
 

@@ -99,7 +99,10 @@ export class VisibilityWriter {
     return { statement: this.#lower, values };
   }
 
-  /** Within a transaction, of a checkpoint: what is refused is left out. */
+  /**
+   * Within a transaction, of a checkpoint: what is refused is left out. A flush ends with it (runSteps), for whoever flushes goes on row by row and
+   * makes a letter of what is refused.
+   */
   async write(session: Session, steps: readonly VisibilityStep[]): Promise<void> {
     for (const { upsert, statement, values, rows } of steps) {
       const refusal = await attempt(session, async () => await session.query(statement, values));
@@ -118,11 +121,6 @@ export class VisibilityWriter {
         );
       }
     }
-  }
-
-  /** Likewise, of a flush: a refusal ends it, for whoever flushes goes on row by row and makes a letter of what is refused. */
-  async writeAll(session: Session, steps: readonly VisibilityStep[]): Promise<void> {
-    for (const { statement, values } of steps) await session.query(statement, values);
   }
 
   #leaveOut({ namespaceId, runId }: VisibilityRow, error: string): false {
