@@ -32,18 +32,9 @@ export function signalRequest(queues: Queues, workflowId: string, requestId: str
   ]);
 }
 
+/** Its fields are those of a start, and the signal's. */
 export function signalWithStartRequest(queues: Queues, workflowId: string, workflowType: string): Uint8Array {
-  return join([
-    text(1, queues.namespace),
-    text(2, workflowId),
-    message(3, text(1, workflowType)),
-    message(4, text(1, queues.normal)),
-    message(5, jsonPayload),
-    text(9, identity),
-    text(10, workflowId),
-    text(12, 'go'),
-    message(13, jsonPayload),
-  ]);
+  return join([startRequest(queues, workflowId, workflowType), text(12, 'go'), message(13, jsonPayload)]);
 }
 
 type Reset = { readonly workflowId: string; readonly runId: string; readonly finishEventId: number; readonly requestId: string };

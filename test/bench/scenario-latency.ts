@@ -14,6 +14,7 @@ import {
   timerCommand,
 } from './messages.ts';
 import type { Completion, Queues, WorkflowTask } from './messages.ts';
+import { nextTask } from './next-task.ts';
 import type { Pace } from './pace.ts';
 import { uniqueQueues } from './raw-driver.ts';
 import type { Target } from './target.ts';
@@ -125,13 +126,6 @@ export async function timerRound(target: Target, pace: Pace): Promise<readonly F
   } finally {
     await worker.close();
     await client.close();
-  }
-}
-
-async function nextTask(worker: GrpcConnection, poll: Uint8Array): Promise<WorkflowTask> {
-  for (;;) {
-    const task = readWorkflowTask(await worker.call('PollWorkflowTaskQueue', poll, 70));
-    if (task !== undefined) return task;
   }
 }
 

@@ -8,11 +8,11 @@ import {
   markerCommand,
   pollNormal,
   readRunId,
-  readWorkflowTask,
   resetRequest,
   startRequest,
 } from './messages.ts';
 import type { WorkflowTask } from './messages.ts';
+import { nextTask } from './next-task.ts';
 import type { Pace } from './pace.ts';
 import { uniqueQueues } from './raw-driver.ts';
 import type { Target } from './target.ts';
@@ -29,25 +29,20 @@ export async function resetRound(target: Target, pace: Pace): Promise<readonly F
   const queues = uniqueQueues(target.namespace);
   const [client, worker] = [await GrpcConnection.connect(target.address), await GrpcConnection.connect(target.address)];
   const workflowId = `${queues.normal}-reset`;
-  const nextTask = async (): Promise<WorkflowTask> => {
-    for (;;) {
-      const task = readWorkflowTask(await worker.call('PollWorkflowTaskQueue', pollNormal(queues), 70));
-      if (task !== undefined) return task;
-    }
-  };
+  const task = (): Promise<WorkflowTask> => nextTask(worker, pollNormal(queues));
   const complete = async ({ token }: WorkflowTask, ...parts: readonly Uint8Array[]): Promise<void> => {
     await worker.call('RespondWorkflowTaskCompleted', completeTask(token, completionWithoutSticky(queues, ...parts)));
   };
   try {
     const baseRunId = readRunId(await client.call('StartWorkflowExecution', startRequest(queues, workflowId, 'bench')));
     const markers = Array.from({ length: markersPerTask }, () => markerCommand());
-    for (let n = 0; n < tasksOfHistory; n++) await complete(await nextTask(), ...markers, anotherTask());
-    await complete(await nextTask());
+    for (let n = 0; n < tasksOfHistory; n++) await complete(await task(), ...markers, anotherTask());
+    await complete(await task());
     const finishEventId = 1 + tasksOfHistory * (markersPerTask + 3) + 3;
     const [calls, tasks]: [number[], number[]] = [[], []];
     const opens = performance.now() + pace.warmUpMs;
     for (let n = 0; performance.now() < opens + pace.windowMs; n++) {
-      const polled = nextTask();
+      const polled = task();
       // What failed first is what is said.
       polled.catch(() => {});
       const begin = performance.now();

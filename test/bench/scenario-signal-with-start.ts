@@ -1,8 +1,8 @@
 import { figure, percentile } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { GrpcConnection } from './grpc-connection.ts';
-import { completeCommand, completeTask, completionOf, pollNormal, readWorkflowTask, signalWithStartRequest } from './messages.ts';
-import type { WorkflowTask } from './messages.ts';
+import { completeCommand, completeTask, completionOf, pollNormal, signalWithStartRequest } from './messages.ts';
+import { nextTask } from './next-task.ts';
 import type { Pace } from './pace.ts';
 import { uniqueQueues } from './raw-driver.ts';
 import type { Target } from './target.ts';
@@ -15,15 +15,9 @@ export async function signalWithStartRound(target: Target, pace: Pace): Promise<
   const opens = performance.now() + pace.warmUpMs;
   const closes = opens + pace.windowMs;
   const done = completionOf(queues, completeCommand());
-  const nextTask = async (): Promise<WorkflowTask> => {
-    for (;;) {
-      const task = readWorkflowTask(await worker.call('PollWorkflowTaskQueue', pollNormal(queues), 70));
-      if (task !== undefined) return task;
-    }
-  };
   try {
     for (let n = 0; performance.now() < closes; n++) {
-      const polled = nextTask();
+      const polled = nextTask(worker, pollNormal(queues));
       const begin = performance.now();
       let callMs = 0;
       const called = client

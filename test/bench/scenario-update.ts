@@ -8,12 +8,12 @@ import {
   completionOf,
   pollNormal,
   pollSticky,
-  readWorkflowTask,
   signalRequest,
   startRequest,
   updateRequest,
 } from './messages.ts';
 import type { WorkflowTask } from './messages.ts';
+import { nextTask } from './next-task.ts';
 import type { Pace } from './pace.ts';
 import { uniqueQueues } from './raw-driver.ts';
 import type { Target } from './target.ts';
@@ -28,29 +28,23 @@ export async function updateRound(target: Target, pace: Pace, updates = updatesP
   const samples: number[] = [];
   const opens = performance.now() + pace.warmUpMs;
   const closes = opens + pace.windowMs;
-  const task = async (poll: Uint8Array): Promise<WorkflowTask> => {
-    for (;;) {
-      const found = readWorkflowTask(await worker.call('PollWorkflowTaskQueue', poll, 70));
-      if (found !== undefined) return found;
-    }
-  };
   const complete = async ({ token }: WorkflowTask, ...commands: readonly Uint8Array[]): Promise<void> => {
     await worker.call('RespondWorkflowTaskCompleted', completeTask(token, completionOf(queues, ...commands)));
   };
   try {
     for (let run = 0; performance.now() < closes; run++) {
       const workflowId = `${queues.normal}-updated-${run}`;
-      const first = task(pollNormal(queues));
+      const first = nextTask(worker, pollNormal(queues));
       await client.call('StartWorkflowExecution', startRequest(queues, workflowId, 'bench'));
       // The sticky poll is open before the completion that makes the queue sticky.
-      let polled = task(pollSticky(queues));
+      let polled = nextTask(worker, pollSticky(queues));
       await complete(await first);
       for (let n = 0; n < updates && performance.now() < closes; n++) {
         const updateId = `update-${n}`;
         const begin = performance.now();
         const answered = client.call('UpdateWorkflowExecution', updateRequest(queues, workflowId, updateId));
         const taken = await polled;
-        polled = task(pollSticky(queues));
+        polled = nextTask(worker, pollSticky(queues));
         const completed = complete(taken, ...completedUpdate(updateId));
         await answered;
         if (begin >= opens) samples.push(performance.now() - begin);
