@@ -16,21 +16,28 @@ export class StoppedWorkers<T> {
 
   add(queue: TaskQueuePartition, workerInstanceKey: string): void {
     const { decision, limits } = this.#parts;
+    this.#dropOver();
     const key = keyOf(queue, workerInstanceKey);
     this.#untilMs.delete(key);
     this.#untilMs.set(key, decision.nowMs + limits.stoppedWorkerMs);
-    for (const [oldest, untilMs] of this.#untilMs) {
-      if (untilMs > decision.nowMs && this.#untilMs.size <= limits.stoppedWorkersPerHostMax) break;
-      this.#untilMs.delete(oldest);
-    }
+    const [oldest] = this.#untilMs.keys();
+    if (this.#untilMs.size > limits.stoppedWorkersPerHostMax && oldest !== undefined) this.#untilMs.delete(oldest);
   }
 
   has(queue: TaskQueuePartition, workerInstanceKey: string): boolean {
-    if (this.#untilMs.size === 0 || workerInstanceKey === '') return false;
-    return (this.#untilMs.get(keyOf(queue, workerInstanceKey)) ?? 0) > this.#parts.decision.nowMs;
+    this.#dropOver();
+    return this.#untilMs.size > 0 && workerInstanceKey !== '' && this.#untilMs.has(keyOf(queue, workerInstanceKey));
+  }
+
+  /** So that no poll looks for any once all are over: each is known for as long, and whoever stops again begins anew. */
+  #dropOver(): void {
+    for (const [oldest, untilMs] of this.#untilMs) {
+      if (untilMs > this.#parts.decision.nowMs) return;
+      this.#untilMs.delete(oldest);
+    }
   }
 }
 
 function keyOf(queue: TaskQueuePartition, workerInstanceKey: string): string {
-  return JSON.stringify([taskQueuePartitionKey(queue), workerInstanceKey]);
+  return `${workerInstanceKey.length}/${workerInstanceKey}/${taskQueuePartitionKey(queue)}`;
 }
