@@ -55,9 +55,10 @@ export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAn
   if (started.kind !== 'started') return started;
   const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });
   if (run === undefined) return workflowNotFound(start.key);
-  // Asked again, and its run has gone on as another one: that is the one that is open.
+  // Asked again, and its run has gone on as another one: that is the one that is open. An update that is over has its end where it was.
   const isElsewhere = !isRunning(run) && current !== undefined && isRunning(current);
-  const usesOpen = isElsewhere && start.policies.conflictPolicy === idConflictPolicy.useExisting;
+  const isOver = (run.updates.get(update.updateId)?.completedEventId ?? 0) !== 0;
+  const usesOpen = isElsewhere && !isOver && start.policies.conflictPolicy === idConflictPolicy.useExisting;
   const reply = usesOpen ? admit(draft, current, update, foundRun(current)) : admit(draft, run, update, started);
   if (reply?.kind === 'rejected') draft.discard();
   return reply;

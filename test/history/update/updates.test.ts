@@ -567,6 +567,19 @@ describe('with a start', () => {
     expect(answerTo(shard, ask)).toMatchObject({ stage: 'completed', runId: task.key.runId, started: { started: false } });
   });
 
+  test('asked again once its update is over and its run has gone on: it hears of that end, and the open run of no update', () => {
+    const shard = new ShardUnderTest();
+    const asked = startAndUpdate(shard, 2);
+    expect(shard.ask(asked)).toBeUndefined();
+    const { runId } = shard.describe().key;
+    answer(shard, shard.pollWorkflowTask(), [acceptance(), response()]);
+    shard.signal();
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    expect(shard.describe().key.runId).not.toBe(runId);
+    expect(shard.ask(asked)).toMatchObject({ stage: 'completed', runId });
+    expect(shard.effects.some(({ kind }) => kind === 'speculativeOffered')).toBe(false);
+  });
+
   test('its run closes before a worker accepts it: whose run that was is told as well', () => {
     const shard = new ShardUnderTest();
     const aborted = { reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' };
