@@ -516,3 +516,21 @@ test('ShutdownWorker tells every queue of the worker', async () => {
     { kind: 'shutdownWorker', queue: { name: 'orders', taskType: 'activity', kind: 'normal' } },
   ]);
 });
+
+// What a matching host keeps of a worker that stops has these names in it.
+test.each(['taskQueue', 'stickyTaskQueue', 'workerInstanceKey'] as const)(
+  'ShutdownWorker with a %s that no worker can poll is refused',
+  async (field) => {
+    bench.stub.answers.matching = () => ({ kind: 'done' });
+    const request = {
+      ...emptyShutdownWorkerRequest(),
+      namespace: 'default',
+      taskQueue: 'orders',
+      workerInstanceKey: 'k',
+      [field]: 'x'.repeat(1_001),
+    };
+    const refused = bench.client.call('ShutdownWorker', encodeShutdownWorkerRequest(request));
+    await expect(refused).rejects.toMatchObject({ code: codes.INVALID_ARGUMENT });
+    expect(bench.stub.matchingRequests).toEqual([]);
+  },
+);

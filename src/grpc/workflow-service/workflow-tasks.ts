@@ -274,6 +274,8 @@ async function resetSticky(context: HandlerContext, request: ResetStickyTaskQueu
 async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await context.namespace(call, request.namespace);
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey', context.limits);
+  checkLength(request.taskQueue, 'TaskQueue', context.limits);
+  checkLength(request.stickyTaskQueue, 'StickyTaskQueue', context.limits);
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];
   if (request.stickyTaskQueue !== '') {
