@@ -102,14 +102,15 @@ export class Windows<T> {
   /** Lanes that have nothing to offer get offers, or ask for their rows: some of them now, the others when the next offer is needed. */
   #feed(queue: LoadedQueue, level: Level<Offer>): void {
     let budget = this.#parts.limits.storedTasksPerTurnMax;
-    for (const lane of level.starved) {
-      if (budget <= 0 && level.first() !== undefined) return;
+    // They have waited for longest: one whose read has just ended would take its place again. And only as many as may be read for: of a thousand that
+    // wait for their turn no poll looks at all.
+    for (const lane of level.blocked) {
+      if (this.#hasManyReads(queue) || (budget <= 0 && level.first() !== undefined)) break;
+      level.blocked.delete(lane);
       budget -= this.#feedLane(queue, lane);
     }
-    // Only as many as may be read for: of a thousand that wait for their turn no poll looks at all.
-    for (const lane of level.blocked) {
-      if (this.#hasManyReads(queue) || (budget <= 0 && level.first() !== undefined)) return;
-      level.blocked.delete(lane);
+    for (const lane of level.starved) {
+      if (budget <= 0 && level.first() !== undefined) return;
       budget -= this.#feedLane(queue, lane);
     }
   }

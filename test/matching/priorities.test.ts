@@ -223,6 +223,17 @@ class FromRows {
     }
   }
 
+  /** The first of them. Whose lane's it was. */
+  answerOneRead(): string | undefined {
+    const load = this.host.effects.find((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks');
+    if (load === undefined) return undefined;
+    this.host.effects = this.host.effects.filter((effect) => effect !== load);
+    const { queue, key, afterTaskId, max } = load;
+    const rows = this.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId).slice(0, max);
+    this.host.ask({ kind: 'storedTasksLoaded', queue, key, rows });
+    return key;
+  }
+
   failReads(): void {
     const loads = this.host.effects.filter((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks');
     this.host.effects = this.host.effects.filter((effect) => effect.kind !== 'loadStoredTasks');
@@ -252,6 +263,20 @@ describe('in rows', () => {
       of.host.advanceTo(of.host.now + 50);
     }
     expect(of.host.core.counts().startsUnderWay).toBe(0);
+  });
+
+  test('while reads are slow and the window is full, each key is read for before any is for a third time', () => {
+    const limits = { windowTasksPerHostMax: 1, windowTasksPerLaneMin: 1, windowTasksPerKeyedLaneMin: 2, coldReadsPerQueueMax: 4 };
+    const tasks = Array.from({ length: 20 }, (_, nth) => numbered(`k${nth}-`, 40, at(3, `key-${nth}`))).flat();
+    const of = new FromRows(tasks, { ...limits, removalsFlushMs: 0 });
+    const reads = new Map<string, number>();
+    for (let turn = 0; turn < 200 && reads.size < 20; turn++) {
+      taken(of.host, 5);
+      const key = of.answerOneRead();
+      if (key !== undefined) reads.set(key, (reads.get(key) ?? 0) + 1);
+      expect(Math.max(0, ...reads.values())).toBeLessThan(3);
+    }
+    expect(reads.size).toBe(20);
   });
 
   const small = { windowTasksPerLaneMax: 10, windowTasksPerHostMax: 40, windowTasksPerLaneMin: 4, removalsFlushMs: 0 };
