@@ -96,6 +96,11 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     return rows.isWritten(this.#filledAt) && (table.isOpen || rows.isWritten(rows.mark));
   }
 
+  /** What was tried last could not be written. */
+  get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
   /** Called for each record, behind VisibilityRows: cheap. */
   committed(_record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     if (this.#timer !== undefined || this.#isRunning || !this.#isWaiting) return;

@@ -256,6 +256,19 @@ test('the first List waits for a database that is only being opened, however lon
   expect(await listed).toEqual(['a 1']);
 });
 
+test('a List that comes before the first row waits for the database that the first row opens', async () => {
+  const bench = new Bench().activated();
+  const opening = Promise.withResolvers<void>();
+  bench.opening = opening.promise;
+  const listed = bench.listed();
+  bench.start('a');
+  bench.commit();
+  await turns(5);
+  bench.clock.advance(2_000);
+  opening.resolve();
+  expect(await listed).toEqual(['a 1']);
+});
+
 test('a database that hangs while it writes keeps a List for a second, no longer', async () => {
   const bench = new Bench().activated();
   bench.start('a');
