@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { IdPolicies } from '../../src/history/commands.ts';
+import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import {
+  attachingUpdate,
   bytes,
   completeWorkflow,
   continueAsNew,
@@ -192,7 +194,10 @@ test('request ids of updates take no room from those that attach themselves', ()
     const body = { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 7, request } as const;
     shard.complete(shard.pollWorkflowTask(), [protocolMessage('m')], { messages: [{ id: 'm', updateId, body }] });
   }
-  expect(shard.describe().requestIds.size).toBe(3);
+  const callback = encodeCallback({ nexus: { url: 'http://example.com/', header: new Map() }, links: [] });
+  shard.ask({ ...updateWorkflow(), update: attachingUpdate('u1', 'again', [callback]) });
+  expect(shard.lastEvent('workflowExecutionOptionsUpdated').attributes.workflowUpdateOptions).toHaveLength(1);
+  expect(shard.describe().requestIds.size).toBe(4);
   const attach = shard.startCommand({
     policies: { reusePolicy: 1, conflictPolicy: 2 },
     onConflict: { attachRequestId: true, attachCallbacks: false, attachLinks: false, links: [] },

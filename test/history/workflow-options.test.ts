@@ -167,3 +167,13 @@ test('a reset brings new options: events behind what is applied again, before an
   expect(shard.pendingTask('workflowTask').priority).toEqual({ priorityKey: 5, fairnessKey: 'new', fairnessWeight: 2 });
   expect(shown(shard)).toEqual({ priorityKey: 5, fairnessKey: 'new', fairnessWeight: 2 });
 });
+
+test('an activity that a reset finds pending waits for a worker with the new options', () => {
+  const shard = new ShardUnderTest();
+  shard.start({ start: { priority: priority(1) } });
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
+  shard.signal();
+  shard.pollWorkflowTask();
+  shard.reset(8, { priorityChanges: [{ fields: ['priority.priorityKey'], priority: priority(5) }] });
+  expect(shard.pendingTask('activityTask').priority).toMatchObject({ priorityKey: 5 });
+});

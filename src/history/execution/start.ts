@@ -230,10 +230,12 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
   return started(run, false);
 }
 
-/** Those of updates have a limit of their own: there is one for each. */
-export function attachedRequestIds({ requestIds }: RunView): number {
+/** Those of updates have limits of their own: each update has one, and one for each of its callbacks. */
+export function attachedRequestIds({ requestIds, callbacks }: RunView): number {
+  const ofUpdates = new Set(callbacks.flatMap(({ update, attachedBy }) => (update === undefined ? [] : attachedBy)));
   let count = 0;
-  for (const { eventType } of requestIds) if (eventType === eventTypeNumber.workflowExecutionOptionsUpdated) count++;
+  for (const { eventType, requestId } of requestIds)
+    if (eventType === eventTypeNumber.workflowExecutionOptionsUpdated && !ofUpdates.has(requestId)) count++;
   return count;
 }
 

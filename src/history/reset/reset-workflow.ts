@@ -64,9 +64,10 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   if (ending !== undefined) endCurrent(ending, base, run, command, attachmentsOf(run, later));
   left.addFact({ kind: 'runResetTo', runId: command.newRunId });
   failWorkflowTask(run, command);
-  goOn(run);
   reapplyEvents(run, later, { signals: command.reappliesSignals });
   for (const change of command.priorityChanges) changePriority(run, change);
+  // With the priority that the run has from now on.
+  goOn(run);
   for (const child of [...run.run.children.values()]) if (child.runId === '') addStartChild(run, child.initiatedEventId);
   ensureWorkflowTask(run);
   return { kind: 'workflowReset', runId: command.newRunId };
