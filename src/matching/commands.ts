@@ -84,6 +84,7 @@ export type UpdateTaskQueueConfig = {
   readonly identity: string;
   /** undefined: as it is. */
   readonly queueRate: RateUpdate | undefined;
+  readonly keyRate: RateUpdate | undefined;
   readonly setWeights: readonly FairnessWeight[];
   readonly unsetWeights: readonly string[];
 };

@@ -14,7 +14,7 @@ import type { LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
 import type { Done, TaskQueueConfigured } from './replies.ts';
-import { changedConfig, childConfig, type ConfiguredQueue, emptyConfig, isNoChange } from './task-queue-config.ts';
+import { changedConfig, changesRates, childConfig, type ConfiguredQueue, emptyConfig, isNoChange } from './task-queue-config.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
 
 const done: Done = { kind: 'done' };
@@ -53,7 +53,7 @@ export class Configs<T> {
     }
     decision.configured.push(configured);
     decision.reply(askId, configuredReply(configured.config));
-    if (change.queueRate !== undefined) this.#tellPartitions(configured);
+    if (changesRates(change)) this.#tellPartitions(configured);
     return true;
   }
 
@@ -83,7 +83,7 @@ export class Configs<T> {
   /** A new owner does not know who has heard. */
   tellAll(): void {
     for (const configured of this.#backlog.configs.values()) {
-      if (configured.queue.partition === 0 && configured.config.queueRate !== undefined) this.#tellPartitions(configured);
+      if (configured.queue.partition === 0 && changesRates(configured.config)) this.#tellPartitions(configured);
     }
   }
 
@@ -94,13 +94,14 @@ export class Configs<T> {
     }
   }
 
-  /** What is known of the queue holds for it from now on. True: its rate is another than before. */
+  /** What is known of the queue holds for it from now on. True: its rates are others than before. */
   apply(queue: LoadedQueue): boolean {
     const decided = this.#parts.decision.configured.findLast((configured) => taskQueuePartitionKey(configured.queue) === queue.key);
     const config = decided?.config ?? this.#backlog.configs.get(queue.key);
     if (config === undefined) return false;
     queue.weights = new Map(config.weights.map(({ key, weight }) => [key, weight]));
-    return this.#rateLimit.configure(queue, config.queueRate?.perSecond);
+    const ofKeys = this.#rateLimit.configureKeys(queue, config.keyRate?.perSecond);
+    return this.#rateLimit.configure(queue, config.queueRate?.perSecond) || ofKeys;
   }
 }
 

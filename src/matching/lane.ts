@@ -9,6 +9,8 @@
  * Each offer that a poll takes moves its lane on by 1 / weight: so lanes that are never empty go by their weights. One that was empty begins where
  * the level is now, and not with what it has not used: nobody saves turns up. Where it is further than that it stays there for a while
  * (`idle`): a key of little weight gains nothing by sending one task at a time.
+ *
+ * A lane whose key may send nothing for a while (key-rates.ts) is held: it keeps its pass, and has no turn.
  */
 import { type HeapNode, IndexedHeap } from '../kernel/indexed-heap.ts';
 import { priorityKeyDefault } from '../kernel/priority.ts';
@@ -51,6 +53,8 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
   /** Stored offers that are at the parent. */
   offeredTasks = 0;
   pass = 0;
+  /** It has no turn before; 0 = it is not held. */
+  heldUntilMs = 0;
   heapIndex = -1;
 
   constructor(of: Lanes<Offer>, level: Level<Offer>, key: string, name: LaneName) {
@@ -76,6 +80,7 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
 export class Level<Offer extends Placed<Offer>> {
   readonly number: number;
   readonly #ready = new IndexedHeap<Lane<Offer>>(isBeforeLane);
+  readonly #held = new IndexedHeap<Lane<Offer>>((one, other) => one.heldUntilMs < other.heldUntilMs);
   /** Lanes that have tasks and no offers. */
   readonly starved = new Set<Lane<Offer>>();
   /** Of those the ones for whose rows the queue has no read left. */
@@ -117,7 +122,7 @@ export class Level<Offer extends Placed<Offer>> {
 
   #placed(lane: Lane<Offer>): void {
     if (lane.offers.size === 1 && lane.pass < this.#pass) lane.pass = this.#pass;
-    this.#ready.place(lane);
+    this.#place(lane);
     this.starved.delete(lane);
     this.blocked.delete(lane);
     if (lane.offeredTasks === 0) this.unseen.add(lane);
@@ -131,8 +136,8 @@ export class Level<Offer extends Placed<Offer>> {
       if (this.#ready.first() === lane) this.#pass = Math.max(this.#pass, lane.pass);
       lane.pass += 1 / lane.of.weightOf(offer.task);
     }
-    if (lane.offers.size > 0) return this.#ready.place(lane);
-    this.#ready.remove(lane);
+    if (lane.offers.size > 0) return this.#place(lane);
+    this.#leave(lane);
     this.unseen.delete(lane);
     if (lane.rest > 0) this.starves(lane);
   }
@@ -145,7 +150,39 @@ export class Level<Offer extends Placed<Offer>> {
   /** What it had a turn for has reached nobody. */
   giveBack(lane: Lane<Offer>, task: MatchingTask): void {
     lane.pass = Math.max(this.#pass, lane.pass - 1 / lane.of.weightOf(task));
-    if (lane.offers.size > 0) this.#ready.place(lane);
+    if (lane.offers.size > 0) this.#place(lane);
+  }
+
+  /** It has offers, and no turn before that. */
+  hold(lane: Lane<Offer>, untilMs: number): void {
+    this.#leave(lane);
+    lane.heldUntilMs = untilMs;
+    this.#place(lane);
+  }
+
+  /** When the first of those that are held has its turn again; undefined: none is held. */
+  get heldUntilMs(): number | undefined {
+    return this.#held.first()?.heldUntilMs;
+  }
+
+  /** Those that were held until now have their turns again. True: there were some. */
+  release(nowMs: number): boolean {
+    let released = false;
+    for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= nowMs; lane = this.#held.first()) {
+      this.#leave(lane);
+      this.#place(lane);
+      released = true;
+    }
+    return released;
+  }
+
+  #place(lane: Lane<Offer>): void {
+    (lane.heldUntilMs === 0 ? this.#ready : this.#held).place(lane);
+  }
+
+  #leave(lane: Lane<Offer>): void {
+    (lane.heldUntilMs === 0 ? this.#ready : this.#held).remove(lane);
+    lane.heldUntilMs = 0;
   }
 
   atParent(lane: Lane<Offer>): void {

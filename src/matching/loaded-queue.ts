@@ -14,6 +14,7 @@
  */
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { Due } from './deadline-heap.ts';
+import type { KeyRates } from './key-rates.ts';
 import type { MatchingLimits } from './limits.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { type Lane, Lanes } from './lane.ts';
@@ -59,6 +60,8 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   shutDown = false;
   shutDownBy = '';
   bucket: TokenBucket | undefined = undefined;
+  /** undefined: fairness keys have no rate. */
+  keyRates: KeyRates | undefined = undefined;
   /** What operators say goes before what the last worker said; undefined: nothing. */
   configuredRate: number | undefined = undefined;
   workerRate: number | undefined = undefined;
@@ -92,12 +95,12 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   }
 
   /**
-   * A rate limit holds for the whole queue, and so do priorities and fair shares: the root alone matches then. While the parent is left alone
+   * Rate limits hold for the whole queue, and so do priorities and fair shares: the root alone matches then. While the parent is left alone
    * what has no limit is matched here, in the order of this partition.
    */
   get matchesAtParent(): boolean {
     if (this.parent === undefined) return false;
-    return this.bucket !== undefined || (this.lanes.special > 0 && this.forwardDueMs === 0);
+    return this.bucket !== undefined || this.keyRates !== undefined || (this.lanes.special > 0 && this.forwardDueMs === 0);
   }
 
   /** Nothing here needs this queue to be in memory, except the memory of its pollers. */

@@ -72,6 +72,8 @@ export class Offers<T> {
     if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
     if (!isLent && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
+    // What waits before it may only wait for its key.
+    if (queue.keyRates !== undefined) this.startWaiting(queue);
   }
 
   /** Behind all that have come, stored or not. */
@@ -104,18 +106,22 @@ export class Offers<T> {
     if (queue.matchesAtParent) return undefined;
     for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
       const offer = this.#windows.first(queue);
-      if (offer === undefined) return undefined;
+      if (offer === undefined) {
+        this.#rateLimit.awaitKeys(queue);
+        return undefined;
+      }
       if (this.#isExpired(offer)) {
         this.#leave(offer, false);
         this.finish(offer);
         continue;
       }
-      if (!this.#rateLimit.takeToken(queue)) return undefined;
+      if (this.#rateLimit.holdsForKey(offer)) continue;
+      if (!this.#rateLimit.takeToken(queue, offer.task)) return undefined;
       this.#leave(offer, true);
       this.#parts.deadlines.remove(offer);
       return offer;
     }
-    // So many expired offers are enough for one command. The next tick passes over more, and the poll waits for it.
+    // So many that are expired, or held for their keys, are enough for one command. The next tick passes over more, and the poll waits for it.
     queue.pairingDueMs = this.#parts.decision.nowMs + 1;
     armQueue(this.#parts, queue);
     return undefined;
@@ -123,14 +129,14 @@ export class Offers<T> {
 
   /** With the poll that has waited longest. False: none waits, or no task may go out now. */
   #startWithWaitingPoll(offer: Offer): boolean {
-    const poll = this.#takePoll(offer.queue);
+    const poll = this.#takePoll(offer);
     if (poll === undefined) return false;
     this.#starts.ask(offer, poll);
     return true;
   }
 
-  #takePoll(queue: LoadedQueue): Poll | undefined {
-    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#rateLimit.takeToken(queue)) return undefined;
+  #takePoll({ queue, task }: Offer): Poll | undefined {
+    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#rateLimit.takeToken(queue, task)) return undefined;
     return queue.waitingPolls.shift();
   }
 

@@ -1,6 +1,11 @@
-/** The rate limit of a whole queue: one bucket, at its root partition; while there is one, child partitions match nothing themselves. */
+/**
+ * The rate limits of a whole queue, and of each of its fairness keys, at its root partition; while there is one, child partitions match nothing
+ * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
+ */
 import { armQueue, type HostParts } from './host-parts.ts';
+import { KeyRates } from './key-rates.ts';
 import type { LoadedQueue, Offer } from './loaded-queue.ts';
+import type { MatchingTask } from './tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export class RateLimit<T> {
@@ -22,6 +27,17 @@ export class RateLimit<T> {
     return this.#apply(queue);
   }
 
+  /** Operators alone do. True: what was held may go out now, or what was not may not. */
+  configureKeys(queue: LoadedQueue, perSecond: number | undefined): boolean {
+    const before = queue.keyRates?.perSecond;
+    if (perSecond === undefined) queue.keyRates = undefined;
+    else if (queue.keyRates === undefined) queue.keyRates = new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits);
+    else queue.keyRates.perSecond = perSecond;
+    // Also where weights alone have changed.
+    const hadHeld = queue.lanes.levels.map((level) => level.release(Infinity)).includes(true);
+    return hadHeld || before !== perSecond;
+  }
+
   #apply(queue: LoadedQueue): boolean {
     const { decision, limits } = this.#parts;
     const wantedPerSecond = queue.configuredRate ?? queue.workerRate;
@@ -33,14 +49,35 @@ export class RateLimit<T> {
     return true;
   }
 
-  /** False: no task may go out now; the queue is looked at when one may. */
-  takeToken(queue: LoadedQueue): boolean {
-    const { bucket } = queue;
+  /** False: the task may not go out now; the queue is looked at when one may. */
+  takeToken(queue: LoadedQueue, task: MatchingTask): boolean {
+    const { bucket, keyRates } = queue;
     const { nowMs } = this.#parts.decision;
-    if (bucket === undefined || bucket.take(nowMs)) return true;
-    queue.limitedAtMs = nowMs;
-    const nextMs = bucket.nextTokenMs(nowMs);
-    queue.pairingDueMs = nextMs === Infinity ? 0 : nextMs;
+    const keyReadyMs = keyRates?.readyMs(task, nowMs) ?? nowMs;
+    if (keyReadyMs > nowMs) return this.#notBefore(queue, keyReadyMs);
+    if (bucket !== undefined && !bucket.take(nowMs)) return this.#notBefore(queue, bucket.nextTokenMs(nowMs));
+    keyRates?.take(task, nowMs);
+    return true;
+  }
+
+  /** True: its key may not go out now. Its lane is held until it may. */
+  holdsForKey({ queue, lane, task }: Offer): boolean {
+    const { nowMs } = this.#parts.decision;
+    const readyMs = queue.keyRates?.readyMs(task, nowMs) ?? nowMs;
+    if (readyMs <= nowMs || lane === undefined) return false;
+    lane.level.hold(lane, readyMs);
+    return true;
+  }
+
+  /** Nothing else may go out: the queue is looked at when the first key may that is held. */
+  awaitKeys(queue: LoadedQueue): void {
+    for (const { heldUntilMs } of queue.lanes.levels) if (heldUntilMs !== undefined) this.#notBefore(queue, heldUntilMs);
+  }
+
+  #notBefore(queue: LoadedQueue, dueMs: number): false {
+    queue.limitedAtMs = this.#parts.decision.nowMs;
+    if (dueMs === Infinity) return false;
+    queue.pairingDueMs = queue.pairingDueMs === 0 ? dueMs : Math.min(queue.pairingDueMs, dueMs);
     armQueue(this.#parts, queue);
     return false;
   }
@@ -48,6 +85,7 @@ export class RateLimit<T> {
   /** The task has reached nobody: whoever gets it takes a token and a turn of its own. */
   giveBack({ queue, lane, task }: Offer): void {
     queue.bucket?.giveBack();
+    queue.keyRates?.giveBack(task);
     lane?.level.giveBack(lane, task);
   }
 }

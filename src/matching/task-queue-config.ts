@@ -19,9 +19,11 @@ export type TaskQueueConfig = {
   readonly queueRate: ConfiguredRate | undefined;
   /** In the order of their keys. */
   readonly weights: readonly FairnessWeight[];
+  /** Of each fairness key, times its weight. undefined: never said. */
+  readonly keyRate: ConfiguredRate | undefined;
 };
 
-/** At one partition: all of it at the root; of the others, which match nothing while there is a rate, only that one. */
+/** At one partition: all of it at the root; of the others, which match nothing while there is a rate, only the rates. */
 export type ConfiguredQueue = { readonly queue: TaskQueuePartition; readonly config: TaskQueueConfig };
 
 export type RateUpdate = {
@@ -33,22 +35,29 @@ export type RateUpdate = {
 export type ConfigChange = {
   readonly identity: string;
   readonly queueRate: RateUpdate | undefined;
+  readonly keyRate: RateUpdate | undefined;
   readonly setWeights: readonly FairnessWeight[];
   readonly unsetWeights: readonly string[];
 };
 
-export const emptyConfig: TaskQueueConfig = { version: 0, queueRate: undefined, weights: [] };
+export const emptyConfig: TaskQueueConfig = { version: 0, queueRate: undefined, weights: [], keyRate: undefined };
 
-export function isNoChange({ queueRate, setWeights, unsetWeights }: ConfigChange): boolean {
-  return queueRate === undefined && setWeights.length === 0 && unsetWeights.length === 0;
+export function isNoChange({ setWeights, unsetWeights, ...rates }: ConfigChange): boolean {
+  return !changesRates(rates) && setWeights.length === 0 && unsetWeights.length === 0;
+}
+
+/** What partitions beside the root have to hear of. */
+export function changesRates({ queueRate, keyRate }: Pick<ConfigChange, 'queueRate' | 'keyRate'>): boolean {
+  return queueRate !== undefined || keyRate !== undefined;
 }
 
 export function changedConfig(config: TaskQueueConfig, change: ConfigChange, timeMs: number): TaskQueueConfig {
-  const { identity, queueRate } = change;
+  const { identity, queueRate, keyRate } = change;
   return {
     version: config.version + 1,
     queueRate: queueRate === undefined ? config.queueRate : { ...queueRate, identity, timeMs },
     weights: changedWeights(config.weights, change),
+    keyRate: keyRate === undefined ? config.keyRate : { ...keyRate, identity, timeMs },
   };
 }
 
@@ -61,12 +70,20 @@ function changedWeights(weights: readonly FairnessWeight[], { setWeights, unsetW
 }
 
 /** What partitions beside the root need of it. */
-export function childConfig({ version, queueRate }: TaskQueueConfig): TaskQueueConfig {
-  return { version, queueRate: queueRate && { ...queueRate, reason: '', identity: '' }, weights: [] };
+export function childConfig({ version, queueRate, keyRate }: TaskQueueConfig): TaskQueueConfig {
+  return { version, queueRate: queueRate && nobodySaid(queueRate), weights: [], keyRate: keyRate && nobodySaid(keyRate) };
+}
+
+function nobodySaid(rate: ConfiguredRate): ConfiguredRate {
+  return { ...rate, reason: '', identity: '' };
 }
 
 /** In memory, in a record and in each checkpoint, roughly: two bytes a character. */
-export function configBytes({ queue, config: { queueRate, weights } }: ConfiguredQueue): number {
-  const rateBytes = queueRate === undefined ? 0 : 100 + 2 * (queueRate.reason.length + queueRate.identity.length);
-  return weights.reduce((bytes, { key }) => bytes + 60 + 2 * key.length, 300 + 4 * queue.name.length + rateBytes);
+export function configBytes({ queue, config: { queueRate, keyRate, weights } }: ConfiguredQueue): number {
+  const withoutWeights = 300 + 4 * queue.name.length + rateBytes(queueRate) + rateBytes(keyRate);
+  return weights.reduce((bytes, { key }) => bytes + 60 + 2 * key.length, withoutWeights);
+}
+
+function rateBytes(rate: ConfiguredRate | undefined): number {
+  return rate === undefined ? 0 : 100 + 2 * (rate.reason.length + rate.identity.length);
 }

@@ -21,6 +21,11 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#tokens, burstOf(rate));
   }
 
+  isFull(nowMs: number): boolean {
+    this.#fill(nowMs);
+    return this.#tokens >= burstOf(this.#rate);
+  }
+
   take(nowMs: number): boolean {
     this.#fill(nowMs);
     if (this.#tokens < 1) return false;

@@ -92,6 +92,7 @@ export class Windows<T> {
   }
 
   firstLane(queue: LoadedQueue, level: Level<Offer>): Lane<Offer> | undefined {
+    level.release(this.#parts.decision.nowMs);
     if (level.starved.size > 0 || (level.blocked.size > 0 && !this.#hasManyReads(queue))) this.#feed(queue, level);
     const lane = level.first();
     if (lane === undefined || lane.rest === 0) return lane;

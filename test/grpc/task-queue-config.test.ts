@@ -19,6 +19,7 @@ const [workflow, activity, nexus] = [1, 2, 3];
 const config: TaskQueueConfig = {
   version: 4,
   queueRate: { perSecond: 5, reason: 'why', identity: 'ops', timeMs: 7_000 },
+  keyRate: { perSecond: 0.5, reason: 'fair', identity: 'ops', timeMs: 8_000 },
   weights: [{ key: 'tenant', weight: 2.5 }],
 };
 
@@ -64,19 +65,25 @@ const shown = {
     rateLimit: { requestsPerSecond: 5 },
     metadata: { reason: 'why', updateIdentity: 'ops', updateTimeMs: 7_000 },
   },
+  fairnessKeysRateLimitDefault: {
+    rateLimit: { requestsPerSecond: 0.5 },
+    metadata: { reason: 'fair', updateIdentity: 'ops', updateTimeMs: 8_000 },
+  },
   fairnessWeightOverrides: [{ key: 'tenant', value: 2.5 }],
 };
 
 test('it is asked of the root partition, and answered as a whole', async () => {
   const set = new Map([['tenant', 2.5]]);
   const change = { setFairnessWeightOverrides: set, unsetFairnessWeightOverrides: ['gone'], identity: 'ops' };
-  const answer = decodeUpdateTaskQueueConfigResponse(await update({ ...rate(5, 'why'), ...change }));
+  const ofKeys = { updateFairnessKeyRateLimitDefault: { rateLimit: { requestsPerSecond: 0.5 }, reason: 'fair' } };
+  const answer = decodeUpdateTaskQueueConfigResponse(await update({ ...rate(5, 'why'), ...ofKeys, ...change }));
   expect(decodeConfig(answer.config ?? new Uint8Array(0))).toEqual(shown);
   expect(bench.stub.matchingRequests.at(-1)).toMatchObject({
     kind: 'updateTaskQueueConfig',
     queue: { name: 'q', taskType: 'activity', partition: 0, kind: 'normal' },
     identity: 'ops',
     queueRate: { perSecond: 5, reason: 'why' },
+    keyRate: { perSecond: 0.5, reason: 'fair' },
     setWeights: [{ key: 'tenant', weight: 2.5 }],
     unsetWeights: ['gone'],
   });
@@ -105,6 +112,18 @@ test.each<[string, Over, number, string]>([
     'Setting fairness key rate limit on workflow task queues is not allowed.',
   ],
   ['a negative rate', rate(-1), codes.INVALID_ARGUMENT, 'RequestsPerSecond for UpdateQueueRateLimit rate limit must be non-negative.'],
+  [
+    'a negative rate of keys',
+    { updateFairnessKeyRateLimitDefault: { rateLimit: { requestsPerSecond: -1 }, reason: '' } },
+    codes.INVALID_ARGUMENT,
+    'RequestsPerSecond for UpdateFairnessKeyRateLimitDefault rate limit must be non-negative.',
+  ],
+  [
+    'a long reason for a rate of keys',
+    { updateFairnessKeyRateLimitDefault: { rateLimit: undefined, reason: long } },
+    codes.INVALID_ARGUMENT,
+    'UpdateFairnessKeyRateLimitDefault.Reason field too long (max 1000 characters).',
+  ],
   ['a rate that is none', rate(NaN), codes.INVALID_ARGUMENT, 'RequestsPerSecond for UpdateQueueRateLimit rate limit must be non-negative.'],
   ['a long reason', rate(1, long), codes.INVALID_ARGUMENT, 'UpdateQueueRateLimit.Reason field too long (max 1000 characters).'],
   ['a long identity', { identity: long }, codes.INVALID_ARGUMENT, 'Identity field too long (max 1000 characters).'],
@@ -131,12 +150,6 @@ test.each<[string, Over, number, string]>([
   ['no queue', { taskQueue: '' }, codes.INVALID_ARGUMENT, 'missing task queue name'],
   ['no type', { taskQueueType: 0 }, codes.INVALID_ARGUMENT, 'Task queue type is not set.'],
   ['Nexus', { taskQueueType: nexus }, codes.UNIMPLEMENTED, 'task_queue_type NEXUS is not supported by this server yet'],
-  [
-    'a rate of keys',
-    { updateFairnessKeyRateLimitDefault: { rateLimit: undefined, reason: '' } },
-    codes.UNIMPLEMENTED,
-    'update_fairness_key_rate_limit_default is not supported by this server yet',
-  ],
 ])('is refused: %s', async (_what, over, code, details) => {
   await expect(update(over)).rejects.toMatchObject({ code, details });
 });

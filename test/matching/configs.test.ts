@@ -16,7 +16,7 @@ beforeEach(() => {
 type Change = Partial<Omit<UpdateTaskQueueConfig, 'kind'>>;
 
 function update(over: Change): UpdateTaskQueueConfig {
-  const nothing = { identity: 'ops', queueRate: undefined, setWeights: [], unsetWeights: [] };
+  const nothing = { identity: 'ops', queueRate: undefined, keyRate: undefined, setWeights: [], unsetWeights: [] };
   return { kind: 'updateTaskQueueConfig', queue: activities, ...nothing, ...over };
 }
 
@@ -52,6 +52,7 @@ test('it is answered with who said it, when and why, and described', () => {
   expect(config).toEqual({
     version: 1,
     queueRate: { perSecond: 2, reason: 'why', identity: 'ops', timeMs: 1_000 },
+    keyRate: undefined,
     weights: [
       { key: 'a', weight: 0.5 },
       { key: 'b', weight: 3 },
@@ -70,7 +71,7 @@ test('what an update does not name stays; a key is unset by its name, a rate by 
 });
 
 test('an update of nothing answers what there is, and journals nothing', () => {
-  expect(configured({})).toEqual({ version: 0, queueRate: undefined, weights: [] });
+  expect(configured({})).toEqual({ version: 0, queueRate: undefined, keyRate: undefined, weights: [] });
   expect(host.journal).toEqual([]);
 });
 
@@ -219,7 +220,8 @@ test('the root tells the others of its rate, and so does its next owner; of weig
   const core = partitioned();
   const told = tellsOf(core, update({ ...rate(2), ...weights(['a', 2]) }));
   expect(told.map(({ queue }) => queue.partition)).toEqual([1, 2]);
-  expect(told[0]?.config).toEqual({ version: 1, queueRate: { perSecond: 2, reason: '', identity: '', timeMs: 1_000 }, weights: [] });
+  const shown = { perSecond: 2, reason: '', identity: '', timeMs: 1_000 };
+  expect(told[0]?.config).toEqual({ version: 1, queueRate: shown, keyRate: undefined, weights: [] });
   expect(tellsOf(core, { kind: 'activate' })).toEqual(told);
   expect(tellsOf(core, update(weights(['b', 2])))).toEqual([]);
   expect(tellsOf(partitioned(), update(weights(['b', 2])), { kind: 'activate' })).toEqual([]);

@@ -1,8 +1,10 @@
 /** Whose turn it is: priority, then fair shares between keys, then age; of what is in memory, in rows, and at a parent. */
 import { describe, expect, test } from 'vitest';
 import type { PriorityFields } from '../../src/kernel/priority.ts';
+import type { UpdateTaskQueueConfig } from '../../src/matching/commands.ts';
 import type { LoadStoredTasks } from '../../src/matching/effects.ts';
-import type { MatchingLimits } from '../../src/matching/limits.ts';
+import { KeyRates } from '../../src/matching/key-rates.ts';
+import { matchingLimits, type MatchingLimits } from '../../src/matching/limits.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
 import { Table } from './checkpointed-backlog.ts';
@@ -311,5 +313,96 @@ describe('in rows', () => {
     expect(new Set(order.slice(0, 1_000).map((name) => Number(name.slice(1)) % 1_000)).size, 'each key has had its turn').toBeGreaterThan(
       950,
     );
+  });
+});
+
+describe('rates of fairness keys', () => {
+  function limited(perSecond: number, over: Partial<Pick<UpdateTaskQueueConfig, 'queueRate' | 'setWeights'>> = {}): Host {
+    const host = new Host();
+    limitKeys(host, perSecond, over);
+    return host;
+  }
+
+  function limitKeys(host: Host, perSecond: number | undefined, over = {}): void {
+    const keyRate = { perSecond, reason: '' };
+    const change = { identity: 'ops', queueRate: undefined, keyRate, setWeights: [], unsetWeights: [], ...over };
+    host.ask({ kind: 'updateTaskQueueConfig', queue: activities, ...change });
+  }
+
+  /** What goes out by then, to polls that wait all along, by its first letter and second. */
+  function sentUntil(host: Host, atMs: number): readonly string[] {
+    const sent: string[] = [];
+    const note = (): void => {
+      for (const start of host.takeStarts()) {
+        sent.push(`${start.task.key.workflowId.slice(0, 1)}${host.now / 1_000}`);
+        host.answerStart(start);
+      }
+    };
+    note();
+    for (let at = host.now; at <= atMs; at += 100) {
+      host.advanceTo(at);
+      note();
+    }
+    return sent;
+  }
+
+  function pollAll(host: Host, count: number): void {
+    for (let nth = 0; nth < count; nth++) host.ask(poll(`p${++polls}`, { deadlineMs: host.now + 60_000 }));
+  }
+
+  test('each key goes at its own pace, by its weight, and one that may not go holds up no other', () => {
+    const host = limited(1, { setWeights: [{ key: 'b', weight: 2 }] });
+    addAll(host, [...numbered('a', 9, at(3, 'a')), ...numbered('b', 9, at(3, 'b')), ...numbered('c', 2, at(5, 'c'))]);
+    pollAll(host, 20);
+    expect(sentUntil(host, 3_000).toSorted()).toEqual(['a1', 'a2', 'a3', 'b1', 'b1', 'b1.5', 'b2', 'b2.5', 'b3', 'c1', 'c2']);
+  });
+
+  test('also those that meet a poll which waits already; tasks without a key have a rate together', () => {
+    const host = limited(0.5);
+    pollAll(host, 9);
+    addAll(host, [task('n1'), task('a1', at(3, 'a')), task('n2'), task('a2', at(3, 'a')), task('b1', at(1, 'b'))]);
+    expect(sentUntil(host, 4_000)).toEqual(['n1', 'a1', 'b1', 'n3', 'a3']);
+  });
+
+  test('a rate of the queue holds beside it, and takes no token of a key for what it holds up', () => {
+    const host = limited(1, { queueRate: { perSecond: 1, reason: '' } });
+    addAll(host, [...numbered('a', 3, at(3, 'a')), ...numbered('b', 3, at(3, 'b'))]);
+    pollAll(host, 9);
+    expect(sentUntil(host, 4_000)).toEqual(['a1', 'b2', 'a3', 'b4']);
+  });
+
+  test('0 lets no key go; another rate, another weight and the end of it let go what waits', () => {
+    const host = limited(0);
+    addAll(host, numbered('a', 3, at(3, 'a')));
+    pollAll(host, 9);
+    expect(sentUntil(host, 20_000)).toEqual([]);
+    limitKeys(host, 0.001);
+    expect(sentUntil(host, 30_000)).toEqual(['a20']);
+    limitKeys(host, 0.001, { setWeights: [{ key: 'a', weight: 1_000 }] });
+    expect(sentUntil(host, 31_000)).toEqual(['a31']);
+    limitKeys(host, undefined);
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('a task that reached nobody takes no token', () => {
+    const host = limited(0.001);
+    const asked = host.ask(poll('lost'));
+    host.ask(add(task('a', at(3, 'a'))));
+    const [start] = host.takeStarts();
+    host.cancel(asked);
+    host.answerStart(start!, { kind: 'unavailable' });
+    expect(taken(host, 1)).toEqual(['a']);
+  });
+
+  test('ten thousand keys that are quiet again leave nothing behind; those that are not are 2,000 at most', () => {
+    const limits = { ...matchingLimits, keyBucketsPerQueueMax: 2_000 };
+    for (const [perSecond, left] of [
+      [1_000_000, 1],
+      [0.1, 2_000],
+    ] as const) {
+      const rates = new KeyRates(perSecond, () => 1, limits);
+      for (let nth = 0; nth < 10_000; nth++) rates.take(task('t', at(3, `k${nth}`)), nth);
+      expect(rates.size).toBe(left);
+    }
   });
 });

@@ -10,7 +10,7 @@ export type Step =
   | { readonly kind: 'cancel' | 'deliver' | 'advance'; readonly number: number }
   | { readonly kind: 'fault'; readonly fault: StartFault }
   | { readonly kind: 'readFault' }
-  | { readonly kind: 'configure'; readonly rate: number | undefined; readonly weight: number }
+  | { readonly kind: 'configure'; readonly rate: number | undefined; readonly keyRate: number | undefined; readonly weight: number }
   | { readonly kind: 'capture'; readonly partition: number; readonly tasksMax: number }
   | { readonly kind: 'write'; readonly partition: number; readonly fault: WriteFault | undefined };
 
@@ -61,6 +61,7 @@ export function steps({ partitions, crashes, checkpoints }: StepsOptions): fc.Ar
     arbitrary: fc.record({
       kind: fc.constant('configure' as const),
       rate: fc.option(fc.constantFrom(5, 50), { nil: undefined }),
+      keyRate: fc.option(fc.constantFrom(2, 20), { nil: undefined }),
       weight: fc.constantFrom(0.5, 3),
     }),
   });
@@ -109,7 +110,7 @@ export function take(world: World, step: Step): void {
     case 'fault':
       return void world.startFaults.push(step.fault);
     case 'configure':
-      return world.configure(step.rate, step.weight);
+      return world.configure(step.rate, step.keyRate, step.weight);
     case 'readFault':
       return void (world.readFaults += 1);
     case 'cut':

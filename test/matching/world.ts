@@ -108,22 +108,23 @@ export class World {
   }
 
   /** An operator, at the root. */
-  configure(perSecond: number | undefined, weight: number): void {
+  configure(perSecond: number | undefined, keyPerSecond: number | undefined, weight: number): void {
     const weights = { setWeights: [{ key: 'a', weight }], unsetWeights: ['b'] };
-    const change = { identity: 'ops', queueRate: { perSecond, reason: '' }, ...weights };
+    const rates = { queueRate: { perSecond, reason: '' }, keyRate: { perSecond: keyPerSecond, reason: '' } };
+    const change = { identity: 'ops', ...rates, ...weights };
     this.#ask(0, { kind: 'updateTaskQueueConfig', queue: queueAt(0), ...change }, () => undefined);
   }
 
-  /** Each partition knows the rate that the root has, whatever was lost on the way. */
+  /** Each partition knows the rates that the root has, whatever was lost on the way. */
   checkConfigs(): void {
     this.#drainMessages();
     const rates = this.hosts.map((_, partition) => {
-      let rate: number | undefined;
+      let known: readonly (number | undefined)[] = [];
       this.#ask(partition, { kind: 'describeTaskQueue', queue: queueAt(partition) }, (reply) => {
-        if (reply.kind === 'taskQueueDescription') rate = reply.config?.queueRate?.perSecond;
+        if (reply.kind === 'taskQueueDescription') known = [reply.config?.queueRate?.perSecond, reply.config?.keyRate?.perSecond];
       });
       this.commit(partition, Infinity);
-      return rate;
+      return known;
     });
     deepEqual(
       rates,

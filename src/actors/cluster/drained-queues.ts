@@ -115,6 +115,7 @@ function forgetRate(of: TaskQueuePartition, { asker, clock, hostOf }: DrainOptio
     queue,
     identity: 'perdure-namespace-purge',
     queueRate: { perSecond: undefined, reason: '' },
+    keyRate: { perSecond: undefined, reason: '' },
     setWeights: [],
     unsetWeights: [],
   } as const;

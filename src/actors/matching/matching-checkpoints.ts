@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { UnreadTask } from '../../matching/checkpoint/read-rows.ts';
-import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backlog-wire.ts';
+import { type BacklogWire, backlogSchemaMax } from '../../matching/checkpoint/backlog-wire.ts';
 import { REMOVAL_BYTES } from '../../matching/checkpoint/changes.ts';
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
@@ -55,7 +55,7 @@ export class MatchingCheckpoints implements CheckpointedState {
 
   captured(): CapturedState {
     assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
-    return { kind: 'matching', ...this.#captured, schema: backlogSchema };
+    return { kind: 'matching', ...this.#captured };
   }
 
   durable(): void {
@@ -71,7 +71,7 @@ export class MatchingCheckpoints implements CheckpointedState {
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
 export function newerBacklog(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, backlogSchema);
+  return newerSchema(position, backlogSchemaMax);
 }
 
 /**

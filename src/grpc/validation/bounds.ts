@@ -251,9 +251,9 @@ export const bounds = {
     note: '',
   },
   'RateLimit.requests_per_second': {
-    by: 'edge',
-    problem: (value) => (value >= 0 ? undefined : 'RequestsPerSecond for UpdateQueueRateLimit rate limit must be non-negative.'),
-    note: '0: no task leaves the queue; over 100,000: 100,000',
+    by: 'core',
+    problem: (value) => (value >= 0 ? undefined : 'must be non-negative.'),
+    note: 'the text names the update as well; 0: no task leaves the queue, or none of any fairness key; over 100,000: 100,000',
   },
   'UpdateTaskQueueConfigRequest.set_fairness_weight_overrides': {
     by: 'core',

@@ -1,6 +1,6 @@
 /** UpdateTaskQueueConfig: what operators say of a queue, and how it is shown. */
-import type { TaskQueueConfig } from '../../matching/task-queue-config.ts';
-import { encodeConfig } from '../../wire/generated/api/taskqueue/description.ts';
+import type { ConfiguredRate, RateUpdate, TaskQueueConfig } from '../../matching/task-queue-config.ts';
+import { encodeConfig, type RateConfig } from '../../wire/generated/api/taskqueue/description.ts';
 import { TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { UpdateTaskQueueConfigRequest, UpdateTaskQueueConfigResponse } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
@@ -26,32 +26,40 @@ export async function updateConfig(
   checkTaskQueue({ name: request.taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' }, context.limits);
   checkBound('UpdateTaskQueueConfigRequest.task_queue_type', request.taskQueueType);
   if (request.taskQueueType === TaskQueueType.NEXUS) throw notBuilt('task_queue_type NEXUS');
-  if (request.updateFairnessKeyRateLimitDefault !== undefined) throw notBuilt('update_fairness_key_rate_limit_default');
   const taskType = request.taskQueueType === TaskQueueType.ACTIVITY ? 'activity' : 'workflow';
   const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition: 0, kind: 'normal' } as const;
-  const update = request.updateQueueRateLimit;
   const { config } = await context.matching(call, queue, {
     kind: 'updateTaskQueueConfig',
     queue,
     identity: request.identity,
-    queueRate: update && { perSecond: update.rateLimit?.requestsPerSecond, reason: update.reason },
+    queueRate: rateUpdate(request.updateQueueRateLimit),
+    keyRate: rateUpdate(request.updateFairnessKeyRateLimitDefault),
     setWeights: Array.from(request.setFairnessWeightOverrides, ([key, weight]) => ({ key, weight })),
     unsetWeights: request.unsetFairnessWeightOverrides,
   });
   return { config: encodedConfig(config) };
 }
 
+type RateLimitUpdate = UpdateTaskQueueConfigRequest['updateQueueRateLimit'];
+
+function rateUpdate(update: RateLimitUpdate): RateUpdate | undefined {
+  return update && { perSecond: update.rateLimit?.requestsPerSecond, reason: update.reason };
+}
+
 function checkRates({ taskQueueType, ...request }: UpdateTaskQueueConfigRequest): void {
   const { updateQueueRateLimit: ofQueue, updateFairnessKeyRateLimitDefault: ofKeys } = request;
   const isWorkflow = taskQueueType === TaskQueueType.WORKFLOW;
-  if (ofQueue?.rateLimit !== undefined) {
-    if (isWorkflow) throw invalidArgument('Setting rate limit on workflow task queues is not allowed.');
-    checkBound('RateLimit.requests_per_second', ofQueue.rateLimit.requestsPerSecond);
-  }
-  if (ofQueue !== undefined) checkText('UpdateQueueRateLimit.Reason', ofQueue.reason, REASON_BYTES_MAX);
-  if (ofKeys?.rateLimit !== undefined && isWorkflow) {
+  if (ofQueue?.rateLimit !== undefined && isWorkflow) throw invalidArgument('Setting rate limit on workflow task queues is not allowed.');
+  checkRate(ofQueue, 'UpdateQueueRateLimit');
+  if (ofKeys?.rateLimit !== undefined && isWorkflow)
     throw invalidArgument('Setting fairness key rate limit on workflow task queues is not allowed.');
-  }
+  checkRate(ofKeys, 'UpdateFairnessKeyRateLimitDefault');
+}
+
+function checkRate(update: RateLimitUpdate, field: string): void {
+  const problem = update?.rateLimit && bounds['RateLimit.requests_per_second'].problem(update.rateLimit.requestsPerSecond);
+  if (problem !== undefined) throw invalidArgument(`RequestsPerSecond for ${field} rate limit ${problem}`);
+  if (update !== undefined) checkText(`${field}.Reason`, update.reason, REASON_BYTES_MAX);
 }
 
 function checkText(field: string, value: string, bytesMax: number): void {
@@ -83,12 +91,17 @@ function checkWeight(key: string, weight: number): void {
 }
 
 /** As `temporal.api.taskqueue.v1.TaskQueueConfig`. */
-export function encodedConfig({ queueRate, weights }: TaskQueueConfig): Uint8Array {
+export function encodedConfig({ queueRate, keyRate, weights }: TaskQueueConfig): Uint8Array {
   return encodeConfig({
-    queueRateLimit: queueRate && {
-      rateLimit: queueRate.perSecond === undefined ? undefined : { requestsPerSecond: queueRate.perSecond },
-      metadata: { reason: queueRate.reason, updateIdentity: queueRate.identity, updateTimeMs: queueRate.timeMs },
-    },
+    queueRateLimit: queueRate && shownRate(queueRate),
+    fairnessKeysRateLimitDefault: keyRate && shownRate(keyRate),
     fairnessWeightOverrides: weights.map(({ key, weight }) => ({ key, value: weight })),
   });
+}
+
+function shownRate({ perSecond, reason, identity, timeMs }: ConfiguredRate): RateConfig {
+  return {
+    rateLimit: perSecond === undefined ? undefined : { requestsPerSecond: perSecond },
+    metadata: { reason, updateIdentity: identity, updateTimeMs: timeMs },
+  };
 }

@@ -2,8 +2,15 @@
 import type { SpilledTask } from '../records.ts';
 import type { ConfiguredQueue } from '../task-queue-config.ts';
 
-/** Of the bytes below. v1: first form. v2: rows of lanes, priorities, and configurations of queues. What a later version has written is not read. */
-export const backlogSchema = 2;
+/**
+ * Of the bytes below. v1: first form. v2: rows of lanes, priorities, and configurations of queues. v3: where one of these has a rate of fairness keys.
+ * What a later version has written is not read.
+ */
+export const backlogSchemaMax = 3;
+
+export function backlogSchemaOf(configs: readonly ConfiguredQueue[]): number {
+  return configs.some(({ config }) => config.keyRate !== undefined) ? backlogSchemaMax : 2;
+}
 
 export type TaskState = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 

@@ -13,7 +13,7 @@ import type { Backlog, ChangeNotes } from '../backlog.ts';
 import type { StoredTask } from '../stored-lane.ts';
 import type { ConfiguredQueue } from '../task-queue-config.ts';
 import { taskBytes } from '../tasks.ts';
-import type { BacklogWire } from './backlog-wire.ts';
+import { backlogSchemaOf, type BacklogWire } from './backlog-wire.ts';
 import type { BacklogCheckpoint, TaskRow } from './rows.ts';
 
 /** Of a removal, in memory and in a record, roughly. */
@@ -149,6 +149,6 @@ class Cut {
     }
     const goneTasks = yield* collected(this.#changes.removed);
     const counters = this.#wire.encodeCounters({ lastId: this.lastId, configs: this.#configs });
-    return { delta: { tasks, goneTasks }, counters, timeMs: this.#timeMs };
+    return { schema: backlogSchemaOf(this.#configs), delta: { tasks, goneTasks }, counters, timeMs: this.#timeMs };
   }
 }

@@ -21,4 +21,5 @@ export type BacklogCounters = {
   readonly timeMs: number;
 };
 
-export type BacklogCheckpoint = BacklogCounters & { readonly delta: BacklogDelta };
+/** `schema`: of its bytes, and of the rows before them. */
+export type BacklogCheckpoint = BacklogCounters & { readonly schema: number; readonly delta: BacklogDelta };

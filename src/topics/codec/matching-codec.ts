@@ -1,6 +1,6 @@
 /**
  * Records of `<prefix>.matching` as bytes: `perdure.journal.v1.BacklogChanged`. Schema 1: without priorities. Schema 2: the first form that has some,
- * configurations of queues or removed namespaces, is written so, and programs that would pass over them stop at it.
+ * configurations of queues or removed namespaces, is written so, and programs that would pass over them stop at it. Schema 3: a rate of fairness keys.
  */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
@@ -18,16 +18,16 @@ import { TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 
 const plainSchema = 1;
-const schemaMax = 2;
+const queuesSchema = 2;
+const schemaMax = 3;
 
 export const matchingCodec = {
   encode(record: MatchingRecord): EncodedRecord {
     const first = record.spilled[0];
     const { timeMs, removed, forgotten } = record;
-    const isPlain = record.configured.length + forgotten.length === 0 && record.spilled.every(({ task }) => task.priority === undefined);
     const configured = record.configured.map(configuredToWire);
     const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed, configured, forgotten });
-    const coded = { schema: isPlain ? plainSchema : schemaMax, timeMs, value };
+    const coded = { schema: schemaOf(record), timeMs, value };
     const queue = first?.queue ?? record.configured[0]?.queue;
     if (queue === undefined) {
       const type = forgotten.length > 0 ? 'NamespaceForgotten' : 'TasksRemoved';
@@ -55,6 +55,13 @@ export const matchingCodec = {
     };
   },
 } satisfies RecordCodec<MatchingRecord>;
+
+/** The lowest that can say it. */
+function schemaOf({ spilled, configured, forgotten }: MatchingRecord): number {
+  if (configured.some(({ config }) => config.keyRate !== undefined)) return schemaMax;
+  const isPlain = configured.length + forgotten.length === 0 && spilled.every(({ task }) => task.priority === undefined);
+  return isPlain ? plainSchema : queuesSchema;
+}
 
 export function configuredToWire({ queue, config }: ConfiguredQueue): WireConfiguredQueue {
   return { queue: queueToWire(queue), config };

@@ -396,7 +396,7 @@ describe('partitions of one queue', () => {
   });
 
   describe('and what operators say of it', () => {
-    const update = { identity: 'ops', queueRate: { perSecond: 0, reason: 'paused' }, setWeights: [], unsetWeights: [] };
+    const update = { identity: 'ops', queueRate: { perSecond: 0, reason: 'paused' }, keyRate: undefined, setWeights: [], unsetWeights: [] };
     const say = async (): Promise<void> => {
       const answer = await bench.ask({ kind: 'updateTaskQueueConfig', queue: at(0), ...update }).answer;
       expect(answer.kind).toBe('taskQueueConfigured');

@@ -65,6 +65,7 @@ function add<Kind extends 'addWorkflowTask' | 'addActivityTask'>(kind: Kind) {
 const config = record({
   version: count,
   queueRate: orNone(record({ perSecond: orNone(anyNumber), reason: text, identity: text, timeMs: count })),
+  keyRate: orNone(record({ perSecond: orNone(anyNumber), reason: text, identity: text, timeMs: count })),
   weights: list(record({ key: text, weight: anyNumber })),
 });
 
@@ -81,6 +82,7 @@ const requests: ByKind<MatchingRequest> = {
     queue,
     identity: text,
     queueRate: orNone(record({ perSecond: orNone(anyNumber), reason: text })),
+    keyRate: orNone(record({ perSecond: orNone(anyNumber), reason: text })),
     setWeights: list(record({ key: text, weight: anyNumber })),
     unsetWeights: list(text),
   }),

@@ -156,6 +156,34 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'each fairness key goes at its own rate, and none holds up another',
+    async run(stage) {
+      const { service, namespace } = stage;
+      const backlog = new Backlog(stage);
+      const { taskQueue } = backlog;
+      const queue = { namespace, identity: 'ops', taskQueue, taskQueueType: TASK_QUEUE_TYPE_ACTIVITY };
+      const rateLimit = { requestsPerSecond: 0.5 };
+      const set = await service.updateTaskQueueConfig({ ...queue, updateFairnessKeyRateLimitDefault: { rateLimit, reason: 'fair' } });
+      const shown = { rateLimit, metadata: { reason: 'fair', updateIdentity: 'ops' } };
+      expect(set.config?.fairnessKeysRateLimitDefault).toMatchObject(shown);
+      const asked = { namespace, taskQueue: { name: taskQueue }, taskQueueType: TASK_QUEUE_TYPE_ACTIVITY, reportConfig: true };
+      // Temporal's caches hear of it a moment later.
+      await vi.waitFor(async () => {
+        expect((await service.describeTaskQueue(asked)).config?.fairnessKeysRateLimitDefault).toMatchObject(shown);
+      }, patience);
+      const run = await backlog.fill('all', [...calls('a', 2, { fairnessKey: 'a' }), ...calls('b', 1, { fairnessKey: 'b' })]);
+      await backlog.until(3);
+      const began = performance.now();
+      await backlog.workOff(3);
+      expect(backlog.notes.slice(0, 2).toSorted()).toEqual(['a', 'b']);
+      expect(backlog.notes[2]).toBe('a');
+      expect(performance.now() - began, 'the second of a key comes two seconds later').toBeGreaterThan(1_000);
+      await run.handle.result();
+      const unset = await service.updateTaskQueueConfig({ ...queue, updateFairnessKeyRateLimitDefault: { reason: 'over' } });
+      expect(unset.config?.fairnessKeysRateLimitDefault?.rateLimit ?? undefined).toBeUndefined();
+    },
+  },
+  {
     name: 'what operators say of a queue is shown, goes before what its worker says, and ends when it is unset',
     async run(stage) {
       const { service, namespace } = stage;

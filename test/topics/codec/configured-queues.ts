@@ -16,6 +16,7 @@ const rates: fc.Arbitrary<ConfiguredRate> = fc.record({
 export const configs: fc.Arbitrary<TaskQueueConfig> = fc.record({
   version: count,
   queueRate: fc.option(rates, { nil: undefined }),
+  keyRate: fc.option(rates, { nil: undefined }),
   weights: fc.array(fc.record({ key: text, weight: number }), { maxLength: 3 }),
 });
 
@@ -36,6 +37,13 @@ export const configuredQueue: ConfiguredQueue = {
   config: {
     version: 3,
     queueRate: { perSecond: 0, reason: 'paused', identity: 'ops', timeMs: 1_700_000_000_000 },
+    keyRate: undefined,
     weights: [{ key: 'tenant', weight: 2.5 }],
   },
+};
+
+/** Likewise. */
+export const keyRatedQueue: ConfiguredQueue = {
+  ...configuredQueue,
+  config: { ...configuredQueue.config, keyRate: { perSecond: 2.5, reason: 'fair', identity: 'ops', timeMs: 1_700_000_000_001 } },
 };

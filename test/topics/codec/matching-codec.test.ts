@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MatchingRecord } from '../../../src/matching/records.ts';
-import { configuredQueue, configuredQueues } from './configured-queues.ts';
+import { configuredQueue, configuredQueues, keyRatedQueue } from './configured-queues.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -95,9 +95,17 @@ test('golden: the configuration of a queue, which earlier programs stop at', () 
   );
 });
 
+test('golden: a rate of fairness keys, which earlier programs stop at', () => {
+  const encoded = matchingCodec.encode({ ...stored, spilled: [], removed: [], configured: [keyRatedQueue] });
+  expect(encoded).toMatchObject({ key: 'ns/orders', schema: 3, type: 'TaskQueueConfigured', namespace: 'ns', workflowId: '' });
+  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(
+    `"0880d095ffbc3122630a0e0a026e7312066f7264657273180212510803121d09000000000000000012067061757365641a036f70732080d095ffbc311a110a0674656e616e74110000000000000440221b0900000000000004401204666169721a036f70732081d095ffbc31"`,
+  );
+});
+
 test('what it cannot read stops the partition', () => {
   const { value } = matchingCodec.encode(stored);
-  expect(() => matchingCodec.decode(value, 3)).toThrow('schema 1 to 2, found 3');
+  expect(() => matchingCodec.decode(value, 4)).toThrow('schema 1 to 3, found 4');
   expect(() => matchingCodec.decode(value.subarray(0, value.length - 20), 1)).toThrow();
   expect(() => matchingCodec.decode(new Uint8Array([0x12, 0x02, 0x08, 0x05]), 1)).toThrow('stored task 5 has no queue');
   expect(() => matchingCodec.decode(new Uint8Array([0x22, 0x00]), 2)).toThrow('a configured queue has no name');

@@ -4,8 +4,8 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/actors/database.ts';
-import type { TaskState } from '../../../src/matching/checkpoint/backlog-wire.ts';
-import { configuredQueue, configuredQueues } from './configured-queues.ts';
+import { backlogSchemaOf, type TaskState } from '../../../src/matching/checkpoint/backlog-wire.ts';
+import { configuredQueue, configuredQueues, keyRatedQueue } from './configured-queues.ts';
 import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
 
 const corrupt = expect.objectContaining({ name: 'DatabaseError', code: 'corrupt' }) as Error;
@@ -121,10 +121,14 @@ test('rows of format 1 are still read, and mean what they meant', () => {
   expect(matchingStateCodec.encodeCounters({ lastId: 123_456_789_012, configs: [] })).toEqual(counters);
 });
 
-test('golden: configurations of queues among the counters', () => {
-  const golden = readFileSync(new URL('golden/state-v2-matching-configs.hex', import.meta.url), 'utf8').trim();
+test.each([
+  [2, 'configs', configuredQueue],
+  [3, 'key-rates', keyRatedQueue],
+])('golden: configurations of queues among the counters, schema %i', (schema, name, configured) => {
+  const golden = readFileSync(new URL(`golden/state-v${schema}-matching-${name}.hex`, import.meta.url), 'utf8').trim();
   const bytes = Uint8Array.from(Buffer.from(golden, 'hex'));
-  const counters = { lastId: 7, configs: [configuredQueue] };
+  const counters = { lastId: 7, configs: [configured] };
+  expect(backlogSchemaOf(counters.configs)).toBe(schema);
   expect(matchingStateCodec.decodeCounters(bytes)).toEqual(counters);
   expect(Buffer.from(matchingStateCodec.encodeCounters(counters)).toString('hex')).toBe(golden);
 });
