@@ -187,9 +187,15 @@ function prepare(db: DatabaseSync, options: SqliteOptions, mustSync: boolean): v
   else db.exec(`PRAGMA journal_size_limit = ${writeAheadBytesMax}; PRAGMA busy_timeout = ${lockTimeoutMs}`);
 }
 
-/** Into the file, synced. Somebody who reads or writes just now may keep it from that. */
+/**
+ * Into the file, synced. Somebody who reads or writes just now may keep it from that, and nobody waits for them: a checkpoint that waits for readers
+ * holds the lock for writing, and those who open the file at the same time wait for that, all until the first of them gives up.
+ */
 function emptyWriteAheadLog(db: DatabaseSync, filename: string, mustSucceed: boolean): void {
+  const { timeout } = db.prepare('PRAGMA busy_timeout').get() ?? {};
+  db.exec(`PRAGMA busy_timeout = ${mustSucceed ? lockTimeoutMs : 0}`);
   const isBusy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] !== 0;
+  db.exec(`PRAGMA busy_timeout = ${Number(timeout)}`);
   if (isBusy && mustSucceed)
     throw new DatabaseError('unavailable', `${filename} cannot be synced after a failed commit: another process uses it`);
 }
