@@ -15,17 +15,17 @@ const fuzz = 'test/**/*.fuzz.test.ts';
 
 /**
  * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
- * brokers, topics and files is no matter of asks, and is left to the project `kafka`.
+ * brokers, topics and files is no matter of asks, and is left to the project `kafka`. Those that start no server are a project of their own: beside
+ * servers that wait for each other there is a processor for them.
  */
+const inProcess = ['test/actors/**/*.test.ts', 'test/simulation/ledger.sim.test.ts'];
 const asking = [
-  'test/actors/**/*.test.ts',
   'test/server.test.ts',
   'test/grpc/bad-input.test.ts',
   'test/acceptance/*.test.ts',
   'test/crash/campaigns.crash.test.ts',
   'test/sdk/*.sdk.test.ts',
   'test/topics/kafka-owner.kafka.test.ts',
-  'test/simulation/ledger.sim.test.ts',
   fuzz,
 ];
 const notAsking = [
@@ -36,6 +36,14 @@ const notAsking = [
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */
 const properties = fileURLToPath(new URL('test/support/properties.ts', import.meta.url));
+
+const throughCodecs = {
+  setupFiles: [properties, fileURLToPath(carrier)],
+  // The servers that these suites start are processes of their own. In a bundle the carrier would find no router.
+  env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' },
+  testTimeout: 600_000,
+  hookTimeout: 120_000,
+};
 
 export default defineConfig({
   test: {
@@ -52,19 +60,8 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      {
-        test: {
-          name: 'codecs',
-          include: asking,
-          exclude: notAsking,
-          globalSetup: ['test/kafka/global-setup.ts'],
-          setupFiles: [properties, fileURLToPath(carrier)],
-          // The servers that these suites start are processes of their own. In a bundle the carrier would find no router.
-          env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' },
-          testTimeout: 600_000,
-          hookTimeout: 120_000,
-        },
-      },
+      { test: { ...throughCodecs, name: 'codecs-in-process', include: inProcess } },
+      { test: { ...throughCodecs, name: 'codecs', include: asking, exclude: notAsking, globalSetup: ['test/kafka/global-setup.ts'] } },
       { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
       {
