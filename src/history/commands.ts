@@ -359,8 +359,8 @@ export type OutboxOutcome =
   /** `runId`: of the first run of its chain. */
   | { readonly kind: 'actionStarted'; readonly runId: string }
   | { readonly kind: 'actionFailed' }
-  /** `status`: of the newest run of the workflow's id; `firstRunId`: of its chain. */
-  | { readonly kind: 'actionSeen'; readonly firstRunId: string; readonly status: number }
+  /** `status`, `cancelRequested`: of the newest run of the workflow's id; `firstRunId`: of its chain. */
+  | { readonly kind: 'actionSeen'; readonly firstRunId: string; readonly status: number; readonly cancelRequested: boolean }
   | { readonly kind: 'externalFailed'; readonly cause: 'not-found' | 'namespace-not-found' | 'signal-count-limit-exceeded' };
 
 /** A child closed for good (no successor run). Reply: Done, also when the parent is gone or does not know the child any more. */

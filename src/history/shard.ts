@@ -51,7 +51,7 @@ export class Shard implements ShardView {
   readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers.byId;
   readonly #undelivered = new Map<string, number>();
   readonly undelivered: ReadonlyMap<string, number> = this.#undelivered;
-  /** Of the same runs, which tasks those are: to find them takes no look at all that wait. */
+  /** Which tasks those are: to find them takes no look at all that wait. */
   readonly #undeliveredIds = new Map<string, Set<number>>();
   readonly #timers = new TimerQueue();
   readonly timers: TimerView = this.#timers;
@@ -126,7 +126,7 @@ export class Shard implements ShardView {
 
   /** What other shards have not heard of the run yet, they still hear. */
   #leaveMessages(run: Run): void {
-    for (const taskId of [...(this.#undeliveredIds.get(run.key.runId) ?? [])]) {
+    for (const taskId of [...this.undeliveredOf(run.key.runId)]) {
       const task = this.transfers.get(taskId);
       if (task === undefined || !isOutbox(task)) continue;
       const message = lastMessageOf(run, task);
@@ -279,10 +279,9 @@ export class Shard implements ShardView {
   }
 
   #undeliveredYet({ taskId, key: { runId } }: PendingTask): void {
-    const ids = this.#undeliveredIds.get(runId);
-    if (ids === undefined) this.#undeliveredIds.set(runId, new Set([taskId]));
-    else ids.add(taskId);
-    this.#undelivered.set(runId, ids?.size ?? 1);
+    const ids = this.#undeliveredIds.get(runId) ?? new Set();
+    this.#undeliveredIds.set(runId, ids.add(taskId));
+    this.#undelivered.set(runId, ids.size);
   }
 
   #delivered(task: PendingTask): void {
@@ -301,6 +300,10 @@ export class Shard implements ShardView {
   /** It cannot be decided now. Memory only. */
   postponeTimer(taskId: number, untilMs: number): void {
     this.#timers.postpone(taskId, untilMs);
+  }
+
+  undeliveredOf(runId: string): Iterable<number> {
+    return this.#undeliveredIds.get(runId) ?? [];
   }
 
   // ── Runs that the shard cannot go on with ──────────────────────────────────────────────────────────────────────────────────
@@ -419,8 +422,7 @@ export class Shard implements ShardView {
     this.#residency?.hot.left(key.runId);
     if (parent !== undefined && firstRunId === key.runId) this.#dropChildStart(childStartKey(parent));
     const execution = executionKey(key.namespaceId, key.workflowId);
-    if (this.#currentRuns.get(execution) !== run) return;
-    this.#currentRuns.delete(execution);
+    if (this.#currentRuns.get(execution) === run) this.#currentRuns.delete(execution);
   }
 
   // ── Runs whose rows cannot be read ─────────────────────────────────────────────────────────────────────────────────────────
@@ -430,9 +432,7 @@ export class Shard implements ShardView {
   }
 
   runToDeleteUnread(key: RunKey): RunKey | undefined {
-    const unread = this.#residency?.toDeleteUnread;
-    if (unread === undefined || unread.size === 0) return undefined;
-    return unread.get(key.runId === '' ? currentName(key) : runName(key));
+    return this.#residency?.toDeleteUnread.get(key.runId === '' ? currentName(key) : runName(key));
   }
 
   /** The table was asked for a run that the journal goes on with, and has none: that is damage as well. */

@@ -61,6 +61,8 @@ export type ShardView = {
   readonly hasLaterRuns: true | undefined;
   /** Of the checkpoints; undefined: there is no database. */
   readonly changes: { isGone(taskId: number): boolean } | undefined;
+  /** The ids of these tasks of a run. */
+  undeliveredOf(runId: string): Iterable<number>;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */

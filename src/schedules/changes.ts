@@ -118,6 +118,36 @@ export function actionGone(progress: ScheduleProgress, startId: number): Schedul
   return running.length === progress.running.length ? undefined : { ...progress, running };
 }
 
+/**
+ * Somebody has looked, and it has ended. The news of that, which bring its result to the next one, have some time yet to come. undefined: they have
+ * had it, so they are lost, or nobody waits for them.
+ */
+export function actionSeenClosed(
+  progress: ScheduleProgress,
+  { workflow: { startId }, status }: ClosedAction,
+  nowMs: number,
+): ScheduleProgress | undefined {
+  const isAwaited = progress.running.some((one) => one.startId === startId);
+  const isNew = progress.recentActions.some((action) => action.startId === startId && action.status === runningStatus);
+  if (!isAwaited || !isNew) return undefined;
+  return {
+    ...progress,
+    runningSeenMs: nowMs - scheduleLimits.lookAfterMs + scheduleLimits.newsAfterMs,
+    recentActions: withStatus(progress.recentActions, startId, status),
+  };
+}
+
+/** It runs, also where it had ended: it was reset meanwhile. undefined: that is what is known. */
+export function actionSeenRunning(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
+  const isKnown = !progress.recentActions.some((action) => action.startId === startId && action.status !== runningStatus);
+  if (isKnown || !progress.running.some((one) => one.startId === startId)) return undefined;
+  return { ...progress, recentActions: withStatus(progress.recentActions, startId, runningStatus) };
+}
+
+function withStatus(actions: readonly RecentAction[], startId: number, status: number): readonly RecentAction[] {
+  return actions.map((action) => (action.startId === startId ? { ...action, status } : action));
+}
+
 export type ClosedAction = {
   readonly workflow: RunningWorkflow;
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
@@ -140,7 +170,7 @@ export function actionClosed(
   const closed = {
     ...progress,
     running: progress.running.filter((one) => one.startId !== startId),
-    recentActions: progress.recentActions.map((action) => (action.startId === startId ? { ...action, status } : action)),
+    recentActions: withStatus(progress.recentActions, startId, status),
   };
   if (failure === undefined || !pauseOnFailure || progress.paused) return closed;
   const notes =

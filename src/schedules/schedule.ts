@@ -159,6 +159,8 @@ export const scheduleLimits = {
   leftMax: 100,
   /** Others wait for a workflow of which nothing was heard so long: the news of its end may be a dead letter, or lost with one. */
   lookAfterMs: 600_000,
+  /** The news of an end say more than a look, and may be on their way: one that was seen to have ended is looked at again after that. */
+  newsAfterMs: 60_000,
   /** Whose next time is not found is looked at again after that: another release of the server, or of its time zones, may find it. */
   searchAgainMs: 24 * 3_600_000,
   /** A schedule that has nothing left to do is kept so long. */

@@ -13,6 +13,7 @@ import {
   scheduleLimits,
   type ScheduledTime,
   type SchedulePlan,
+  type SchedulePolicies,
   type ScheduleProgress,
   type StartingAction,
 } from './schedule.ts';
@@ -32,16 +33,26 @@ export type ScheduleStep = {
   readonly expireTimeMs: number | undefined;
 };
 
-export function stepSchedule(before: ScheduleProgress, plan: SchedulePlan, nowMs: number): ScheduleStep {
+/** As its last step left it. */
+export type LastStep = { readonly progress: ScheduleProgress; readonly policies: SchedulePolicies };
+
+/** `last`: where something has happened since. */
+export function stepSchedule(
+  before: ScheduleProgress,
+  plan: SchedulePlan,
+  nowMs: number,
+  last: LastStep = { progress: before, policies: plan.policies },
+): ScheduleStep {
   const draft = new StepDraft(before);
   const turn = new SearchSteps(turnStepsMax);
   const scheduled = takeDueTimes(draft, plan, nowMs, turn);
   takeBackfills(draft, plan, turn);
-  const { holdsUp, ...actions } = processBuffer(draft, plan);
+  const { starts, holdsUp } = processBuffer(draft, plan);
   const looks = holdsUp ? takeLook(draft, nowMs) : none;
   const { progress } = draft;
+  const ends = newEnds(endsWanted(last), endsWanted({ progress, policies: plan.policies }));
   const wakeTimeMs = earliest(earliest(scheduled, backfillTime(progress, plan, nowMs, turn)), lookTime(progress));
-  return { progress, ...actions, looks, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
+  return { progress, starts, ...ends, looks, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
 }
 
 /**
@@ -60,7 +71,8 @@ export function stepAround(
   const leaves = changed.progress.updateTimeMs !== first.progress.updateTimeMs || !actsBySpec(changed.progress);
   const missed = leaves && isCatchingUp(first, nowMs) ? countDue(first.progress, plan, nowMs) : 0;
   const missedCatchupWindow = changed.progress.missedCatchupWindow + missed;
-  const second = stepSchedule({ ...changed.progress, missedCatchupWindow }, changed.plan, nowMs);
+  const left = { progress: first.progress, policies: plan.policies };
+  const second = stepSchedule({ ...changed.progress, missedCatchupWindow }, changed.plan, nowMs, left);
   return {
     ...second,
     starts: [...first.starts, ...second.starts],
@@ -90,7 +102,7 @@ function countDue({ processedToMs }: ScheduleProgress, { nextTime }: SchedulePla
 }
 
 function union(some: readonly RunningWorkflow[], more: readonly RunningWorkflow[]): readonly RunningWorkflow[] {
-  return [...some, ...more.filter(({ startId }) => !some.some((one) => one.startId === startId))];
+  return [...some, ...without(more, some)];
 }
 
 /** The lists are copied once, whatever a step adds to them. */
@@ -176,7 +188,7 @@ function startAt({ nominalMs, nextMs }: ScheduledTime, policy: number, manual: b
 }
 
 /** `holdsUp`: one that runs, or begins, lets others wait, or has let them be skipped. */
-type Actions = Pick<ScheduleStep, 'starts' | 'cancels' | 'terminates'> & { readonly holdsUp: boolean };
+type Actions = Pick<ScheduleStep, 'starts'> & { readonly holdsUp: boolean };
 
 /** Starts that a limit or a pause does not allow make room for the next. */
 function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
@@ -196,13 +208,33 @@ function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
       waiting = decision.buffered;
       continue;
     }
-    const { cancelsRunning, terminatesRunning } = decision;
-    const cancels = cancelsRunning && !terminatesRunning ? running : none;
-    return { starts, cancels, terminates: terminatesRunning ? running : none, holdsUp };
+    return { starts, holdsUp };
   }
 }
 
 const none: readonly RunningWorkflow[] = [];
+
+type Ends = Pick<ScheduleStep, 'cancels' | 'terminates'>;
+
+/** Workflows that are to make way for a start that waits. */
+export function endsWanted({ progress: { buffered, running }, policies }: LastStep): Ends {
+  if (running.length === 0 || buffered.length === 0) return { cancels: none, terminates: none };
+  const { cancelsRunning, terminatesRunning } = decideOverlap(buffered, true, policies.overlapPolicy);
+  if (terminatesRunning) return { cancels: none, terminates: running };
+  return { cancels: cancelsRunning ? running : none, terminates: none };
+}
+
+/** What was wanted before was asked for then: a workflow may take long to end, and each time that is due meanwhile would ask once more. */
+function newEnds(before: Ends, now: Ends): Ends {
+  return {
+    cancels: without(now.cancels, [...before.cancels, ...before.terminates]),
+    terminates: without(now.terminates, before.terminates),
+  };
+}
+
+function without(some: readonly RunningWorkflow[], others: readonly RunningWorkflow[]): readonly RunningWorkflow[] {
+  return some.filter(({ startId }) => !others.some((one) => one.startId === startId));
+}
 
 /** False: it does not start, and is forgotten. */
 function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: StartingAction[]): boolean {

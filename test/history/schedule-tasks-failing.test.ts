@@ -1,19 +1,20 @@
 /** A schedule one of whose own tasks fails for good, or that is put aside: it goes on, or says how it can, and may always be deleted. */
 import { describe, expect, test } from 'vitest';
+import type { TransferTask } from '../../src/history/tasks.ts';
 import type { ScheduleProgress } from '../../src/schedules/schedule.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { overlapPolicy } from '../../src/schedules/schedule.ts';
-import { active, aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
-import { bytes, completeWorkflow, deleteWorkflow, namespaceId } from './shard-under-test.ts';
+import { active, aScheduleKey, createSchedule, type Defined, patchSchedule, updateSchedule } from './schedule-commands.ts';
+import { bytes, completeWorkflow, continueAsNew, deleteWorkflow, namespaceId } from './shard-under-test.ts';
 
 const completed = 2;
 
 const firstId = 'report-2023-11-14T22:14:00Z';
 const secondId = 'report-2023-11-14T22:15:00Z';
 
-function scheduled(): RedrivenShard {
+function scheduled(defined: Defined = {}): RedrivenShard {
   const shard = new RedrivenShard();
-  shard.ask(createSchedule());
+  shard.ask(createSchedule({ defined }));
   return shard;
 }
 
@@ -33,8 +34,8 @@ function statusOf(shard: RedrivenShard, workflowId: string): number {
 }
 
 describe('a start that became a dead letter', () => {
-  function withoutFirst() {
-    const shard = scheduled();
+  function withoutFirst(defined: Defined = {}) {
+    const shard = scheduled(defined);
     shard.fireNextTimer();
     return { shard, letter: shard.madeLetter(shard.pendingTask('startAction').taskId) };
   }
@@ -83,13 +84,26 @@ describe('a start that became a dead letter', () => {
     const { shard } = withoutFirst();
     const first = checkDue(shard);
     shard.fireNextTimer();
+    shard.advance(checkMs);
     shard.madeLetter(shard.pendingTask('startAction').taskId);
     shard.ask({ kind: 'letterChecked', taskId: first, isOpen: false });
-    expect(progressOf(shard).starting).toMatchObject([
+    expect(progressOf(shard).starting.filter(({ left }) => left)).toMatchObject([
       { startId: 1, left: true },
       { startId: 2, left: true },
     ]);
     shard.ask({ kind: 'letterChecked', taskId: checkDue(shard), isOpen: false });
+    expect(progressOf(shard).starting.filter(({ left }) => left)).toEqual([]);
+  });
+
+  test('is looked for once in an hour, however often others fail', () => {
+    const { shard } = withoutFirst({ intervalMs: 1_400_000 });
+    const check = checkDue(shard);
+    for (const _ of [1, 2]) {
+      shard.fireNextTimer();
+      shard.madeLetter(shard.pendingTask('startAction').taskId);
+    }
+    expect(shard.nextTimer()).toMatchObject({ taskId: check });
+    shard.ask({ kind: 'letterChecked', taskId: check, isOpen: false });
     expect(progressOf(shard).starting).toEqual([]);
   });
 
@@ -119,10 +133,10 @@ describe('the news of an end that became a dead letter, which was purged', () =>
 
   test('hold up the next actions for no longer than the schedule waits before it asks', () => {
     const { shard } = waiting();
-    for (let minute = 1; minute <= 10; minute++) act(shard);
-    expect(progressOf(shard)).toMatchObject({ actionCount: 1, overlapSkipped: 10, running: [], recentActions: [{ status: completed }] });
+    for (let minute = 1; minute <= 11; minute++) act(shard);
+    expect(progressOf(shard)).toMatchObject({ actionCount: 1, overlapSkipped: 11, running: [], recentActions: [{ status: completed }] });
     act(shard);
-    expect(progressOf(shard)).toMatchObject({ actionCount: 2, overlapSkipped: 10, running: [{ startId: 2 }] });
+    expect(progressOf(shard)).toMatchObject({ actionCount: 2, overlapSkipped: 11, running: [{ startId: 2 }] });
   });
 
   test('hold up what is buffered as long, though nothing else is due', () => {
@@ -130,13 +144,15 @@ describe('the news of an end that became a dead letter, which was purged', () =>
     shard.ask(patchSchedule({ pause: 'no more', trigger: { timeMs: 0, overlapPolicy: overlapPolicy.bufferOne } }));
     expect(progressOf(shard)).toMatchObject({ buffered: [{ manual: true }], running: [{ workflowId: firstId }] });
     act(shard);
-    expect(shard.nowMs).toBe(progressOf(shard).createTimeMs + 11 * 60_000 - (progressOf(shard).createTimeMs % 60_000));
+    expect(progressOf(shard)).toMatchObject({ buffered: [{ manual: true }], running: [{ workflowId: firstId }] });
+    act(shard);
+    expect(shard.nowMs).toBe(progressOf(shard).createTimeMs + 12 * 60_000 - (progressOf(shard).createTimeMs % 60_000));
     expect(progressOf(shard)).toMatchObject({ buffered: [], running: [{ startId: 2 }] });
   });
 
   test('merged after all, change nothing', () => {
     const { shard, letter } = waiting();
-    for (let minute = 1; minute <= 11; minute++) act(shard);
+    for (let minute = 1; minute <= 12; minute++) act(shard);
     const before = progressOf(shard);
     shard.execute(letter);
     shard.pumpOutbox();
@@ -145,7 +161,7 @@ describe('the news of an end that became a dead letter, which was purged', () =>
 
   test('merged before another action begins, bring that one the result', () => {
     const { shard, letter } = waiting();
-    for (let minute = 1; minute <= 10; minute++) act(shard);
+    for (let minute = 1; minute <= 11; minute++) act(shard);
     expect(progressOf(shard)).toMatchObject({ running: [], recentActions: [{ startId: 1, status: completed }] });
     shard.execute(letter);
     shard.pumpOutbox();
@@ -170,6 +186,83 @@ test('a workflow that runs for long is asked for now and then, and holds up the 
   expect(progressOf(shard)).toMatchObject({ actionCount: 1, overlapSkipped: 60, running: [{ workflowId: firstId }] });
   const looks = shard.records.flatMap(({ tasks }) => tasks.filter(({ kind }) => kind === 'lookAtAction'));
   expect(looks).toHaveLength(6);
+});
+
+function looksOf(shard: RedrivenShard): readonly TransferTask[] {
+  return shard.transfers().filter(({ kind }) => kind === 'lookAtAction');
+}
+
+test('one look at a workflow is under way at a time, however long its shard is away', () => {
+  const shard = scheduled({ intervalMs: 600_000 });
+  act(shard);
+  for (const _ of [1, 2, 3]) shard.fireNextTimer();
+  expect(looksOf(shard)).toHaveLength(1);
+  shard.takeOver();
+  shard.fireNextTimer();
+  expect(looksOf(shard)).toHaveLength(1);
+  shard.pumpOutbox();
+  expect(looksOf(shard)).toEqual([]);
+  shard.fireNextTimer();
+  expect(looksOf(shard)).toHaveLength(1);
+});
+
+test('news of an end that a look has overtaken still bring the action that waits the result', () => {
+  const shard = scheduled({ intervalMs: 600_000, policies: { overlapPolicy: overlapPolicy.bufferOne } });
+  act(shard);
+  for (const _ of [1, 2]) shard.fireNextTimer();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow(bytes('a result'))]);
+  const news = shard.pendingTask('notifySchedule');
+  shard.carry(looksOf(shard)[0]!);
+  for (const task of shard.transfers()) if (task.kind === 'startAction') shard.carry(task);
+  expect(progressOf(shard).recentActions).toMatchObject([{ startId: 1, status: completed }]);
+  shard.carry(news);
+  shard.pumpOutbox();
+  const { running } = progressOf(shard);
+  expect(running).toMatchObject([{ startId: 2 }]);
+  const [next] = shard.events(running[0]?.runId ?? '');
+  expect(next?.attributes).toMatchObject({ lastCompletionResult: bytes('a result') });
+});
+
+describe('a workflow that is to make way', () => {
+  function cancelling() {
+    const shard = scheduled({ intervalMs: 300_000, policies: { overlapPolicy: overlapPolicy.cancelOther } });
+    act(shard);
+    shard.complete(shard.pollWorkflowTask());
+    return shard;
+  }
+  const asked = (shard: RedrivenShard): number =>
+    shard.records.flatMap(({ tasks }) => tasks.filter(({ kind }) => kind === 'endAction')).length;
+
+  const isToEnd = (shard: RedrivenShard): boolean =>
+    shard.describe({ namespaceId, workflowId: progressOf(shard).running[0]?.workflowId ?? '', runId: '' }).cancelRequested;
+
+  test('is asked to once, however many times are due and whoever looks at it meanwhile', () => {
+    const shard = cancelling();
+    for (let times = 1; times <= 6; times++) act(shard);
+    expect(asked(shard)).toBe(1);
+    expect(progressOf(shard).buffered.length).toBeGreaterThan(3);
+    expect(isToEnd(shard)).toBe(true);
+  });
+
+  test('is asked again where it has gone on in a run that knows of no request', () => {
+    const shard = cancelling();
+    act(shard);
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    expect(asked(shard)).toBe(1);
+    expect(isToEnd(shard)).toBe(false);
+    act(shard);
+    expect(asked(shard)).toBe(2);
+    expect(isToEnd(shard)).toBe(true);
+  });
+
+  test('is asked again where the request was a dead letter, and was purged', () => {
+    const shard = cancelling();
+    shard.fireNextTimer();
+    shard.madeLetter(shard.pendingTask('endAction').taskId);
+    for (const _ of [1, 2]) act(shard);
+    expect(asked(shard)).toBe(2);
+    expect(isToEnd(shard)).toBe(true);
+  });
 });
 
 describe('a wake that became a dead letter', () => {

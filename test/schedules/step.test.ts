@@ -40,8 +40,8 @@ class World {
   nowMs = epochMs;
   /** Nominal times, in the order of their starts. */
   readonly started: number[] = [];
-  readonly cancelled = new Set<string>();
-  readonly terminated = new Set<string>();
+  readonly cancelled: string[] = [];
+  readonly terminated: string[] = [];
   last: ScheduleStep | undefined;
 
   readonly policies: SchedulePolicies;
@@ -54,8 +54,8 @@ class World {
     this.step();
   }
 
-  step(): void {
-    this.#take(stepSchedule(this.progress, this.#plan, this.nowMs));
+  step(change: ScheduleProgress = this.progress): void {
+    this.#take(stepSchedule(change, this.#plan, this.nowMs, { progress: this.progress, policies: this.policies }));
   }
 
   change(change: (progress: ScheduleProgress) => ScheduleProgress): void {
@@ -72,15 +72,14 @@ class World {
     this.progress = step.progress;
     this.last = step;
     for (const { nominalTimeMs } of step.starts) this.started.push(nominalTimeMs);
-    for (const { workflowId } of step.cancels) this.cancelled.add(workflowId);
-    for (const { workflowId } of step.terminates) this.terminated.add(workflowId);
+    for (const { workflowId } of step.cancels) this.cancelled.push(workflowId);
+    for (const { workflowId } of step.terminates) this.terminated.push(workflowId);
   }
 
   /** What is under way begins, and each start may let another one follow. */
   begin(): void {
     for (let first = this.progress.starting[0]; first !== undefined; first = this.progress.starting[0]) {
-      this.progress = actionStarted(this.progress, this.workflow(first.startId), this.nowMs)!;
-      this.step();
+      this.step(actionStarted(this.progress, this.workflow(first.startId), this.nowMs)!);
     }
   }
 
@@ -100,8 +99,7 @@ class World {
 
   close(startId: number, failure?: { kind: 'failed'; message: string } | { kind: 'timedOut' }): void {
     const closed = { workflow: this.workflow(startId), status: failure === undefined ? 2 : 3, failure };
-    this.progress = actionClosed(this.progress, closed, this.policies, this.nowMs) ?? this.progress;
-    this.step();
+    this.step(actionClosed(this.progress, closed, this.policies, this.nowMs));
     this.begin();
   }
 
@@ -151,13 +149,35 @@ describe('overlap', () => {
   test.each([
     [overlapPolicy.cancelOther, 'cancelled'],
     [overlapPolicy.terminateOther, 'terminated'],
-  ] as const)('policy %i: the one that runs is %s, and the next begins when it has closed', (policy, how) => {
+  ] as const)('policy %i: the one that runs is %s, once, and the next begins when it has closed', (policy, how) => {
     const world = new World(policies(policy));
     world.sleepUntil(epochMs + 2 * minuteMs);
-    expect([...world[how]]).toEqual(['w-1']);
+    expect(world[how]).toEqual(['w-1']);
+    for (let wakes = 1; wakes <= 3; wakes++) world.step();
+    expect(world[how]).toEqual(['w-1']);
     expect(world.started).toEqual([epochMs + minuteMs]);
     world.close(1);
     expect(world.started).toEqual([epochMs + minuteMs, epochMs + 2 * minuteMs]);
+  });
+
+  test('what waited while a workflow was being started ends it once it has begun', () => {
+    const world = new World(policies(overlapPolicy.skip), never);
+    const trigger = { timeMs: 0, overlapPolicy: overlapPolicy.unspecified };
+    const patched = (progress: ScheduleProgress) =>
+      patchProgress(progress, { ...nothing, trigger: { ...trigger, overlapPolicy: overlapPolicy.cancelOther } }, world.nowMs);
+    world.step(patchProgress(world.progress, { ...nothing, trigger }, world.nowMs));
+    world.step(patched(world.progress));
+    expect([world.progress.starting.length, world.progress.buffered.length, world.cancelled]).toEqual([1, 1, []]);
+    world.begin();
+    expect(world.cancelled).toEqual(['w-1']);
+  });
+
+  test('a workflow that was asked to end is terminated where that is wanted later', () => {
+    const world = new World(policies(overlapPolicy.cancelOther));
+    world.sleepUntil(epochMs + 2 * minuteMs);
+    world.patch({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.terminateOther } });
+    world.sleepUntil(epochMs + 4 * minuteMs);
+    expect([world.cancelled, world.terminated]).toEqual([['w-1'], ['w-1']]);
   });
 
   test('allow all: everything begins when it is due, and nobody waits for its end', () => {
@@ -173,7 +193,7 @@ describe('overlap', () => {
     world.nowMs += 3 * minuteMs;
     world.step();
     expect(world.started).toEqual([epochMs + 3 * minuteMs]);
-    expect(world.cancelled.size).toBe(0);
+    expect(world.cancelled).toEqual([]);
   });
 });
 

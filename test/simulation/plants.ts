@@ -554,8 +554,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes the workflow id away with an older run',
     file: 'src/history/shard.ts',
-    search: 'if (this.#currentRuns.get(execution) !== run) return;',
-    replace: '',
+    search: 'if (this.#currentRuns.get(execution) === run) this.#currentRuns.delete(execution);',
+    replace: 'this.#currentRuns.delete(execution);',
     caughtBy: 'scenarios',
     shows: ['I3'],
   },

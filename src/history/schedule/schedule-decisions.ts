@@ -13,6 +13,8 @@ import {
   actionFailed,
   actionGone,
   actionLeft,
+  actionSeenClosed,
+  actionSeenRunning,
   actionStarted,
   type ClosedAction,
   hasLeft,
@@ -26,7 +28,7 @@ import { actionTimeText } from '../../schedules/action-time.ts';
 import { futureTimes } from '../../schedules/future-times.ts';
 import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedules/schedule.ts';
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
-import { type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
+import { endsWanted, type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { LetterChecked } from '../archival/archival-commands.ts';
 import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
@@ -202,17 +204,24 @@ export function finishStartAction(run: RunDraft, { startId, target }: StartActio
   );
 }
 
-/** What it came to is known by its status alone: the news of it, which say more, are a dead letter, or lost with one. */
+/** What it came to is known by its status alone: if the news of it, which say more, do not come soon, they are a dead letter, or lost with one. */
 export function finishLookAtAction(run: RunDraft, { startId, target }: LookAtActionTask, outcome: OutboxOutcome): void {
   const { schedule, key } = run.run;
   if (schedule === undefined) return;
-  const end = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? endOf(outcome.status) : 'unknown';
-  if (end === 'none') return;
+  const seen = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? outcome : undefined;
+  const end = seen === undefined ? 'unknown' : endOf(seen.status);
   if (end === 'unknown') return happen(run, (progress) => actionGone(progress, startId));
   const { draft } = run;
-  const closed = closedAction(draft, { startId, workflowId: target.workflowId, runId: target.runId }, end);
   const { policies } = planOf(draft.wire, key, schedule.definition);
-  happen(run, (progress) => actionClosed(progress, closed, policies, draft.nowMs));
+  if (end === 'none') {
+    const { cancels, terminates } = endsWanted({ progress: schedule.progress, policies });
+    for (const workflow of terminates) if (workflow.startId === startId) endAction(run, workflow, true);
+    // It runs as if nobody had asked: its chain has gone on in a run that knows of no request, or the request was a dead letter and was purged.
+    if (seen?.cancelRequested === false) for (const workflow of cancels) if (workflow.startId === startId) endAction(run, workflow, false);
+    return happen(run, (progress) => actionSeenRunning(progress, startId));
+  }
+  const closed = closedAction(draft, { startId, workflowId: target.workflowId, runId: target.runId }, end);
+  happen(run, (progress) => actionSeenClosed(progress, closed, draft.nowMs) ?? actionClosed(progress, closed, policies, draft.nowMs));
 }
 
 /** Of the newest run of a chain. Another would go on where that has gone on, unless it was deleted. */
@@ -244,8 +253,9 @@ export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   if (found?.schedule === undefined || !isRunning(found)) return;
   if (task.kind === 'startAction') {
     const run = draft.open(found);
+    const isChecked = hasLeft(found.schedule.progress) && isCheckAhead(draft, found.schedule.letterCheckTaskId);
     happen(run, (progress) => actionLeft(progress, task.startId));
-    checkLetters(run);
+    if (!isChecked) checkLetters(run);
   } else if (task.taskId === found.schedule.wakeTaskId) {
     // Whatever happens to it next arms another.
     const { progress } = found.schedule;
@@ -254,7 +264,13 @@ export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   }
 }
 
-/** What is answered to an earlier check does not know of the letters since. */
+/** What is answered to a check that has begun does not know of this letter. One that has not yet will: were it put off, none would ever begin. */
+function isCheckAhead({ shard: { timers }, nowMs }: Draft, taskId: number): boolean {
+  const task = timers.get(taskId);
+  // Behind the horizon timers are in a database alone.
+  return task === undefined ? timers.horizon.fireTimeMs !== Infinity : task.fireTimeMs > nowMs;
+}
+
 function checkLetters(run: RunDraft): void {
   const { draft } = run;
   const { schedule, key } = run.run;
@@ -332,7 +348,8 @@ function happen(run: RunDraft, change: (progress: ScheduleProgress) => ScheduleP
   const progress = change(schedule.progress);
   if (progress === undefined) return;
   const plan = planOf(draft.wire, run.run.key, schedule.definition);
-  write(run, plan, stepSchedule(progress, plan, draft.nowMs), { last });
+  const before = { progress: schedule.progress, policies: plan.policies };
+  write(run, plan, stepSchedule(progress, plan, draft.nowMs, before), { last });
 }
 
 // ── What is written of it ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -377,6 +394,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
 function endAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['cancels'][number], terminates: boolean): void {
   const { draft } = run;
   const { key } = run.run;
+  if (isUnderWay(run, (task) => task.kind === 'endAction' && task.startId === startId && task.terminates === terminates)) return;
   const target = { namespaceId: key.namespaceId, workflowId, runId };
   run.addTask({ kind: 'endAction', taskId: draft.nextTaskId(), key, version: 0, startId, target, terminates });
 }
@@ -384,8 +402,19 @@ function endAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['
 function lookAtAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['looks'][number]): void {
   const { draft } = run;
   const { key } = run.run;
+  if (isUnderWay(run, (task) => task.kind === 'lookAtAction' && task.startId === startId)) return;
   const target = { namespaceId: key.namespaceId, workflowId, runId };
   run.addTask({ kind: 'lookAtAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
+}
+
+/** The shard of that workflow has not answered yet: it may be away for long, and what is asked of it would pile up. */
+function isUnderWay({ draft, run: { key } }: RunDraft, isIt: (task: PendingTask) => boolean): boolean {
+  const { shard } = draft;
+  for (const taskId of shard.undeliveredOf(key.runId)) {
+    const task = shard.transfers.get(taskId) ?? shard.tasksAside.get(taskId);
+    if (task !== undefined && !draft.finishedTaskIds.has(taskId) && isIt(task)) return true;
+  }
+  return false;
 }
 
 function joined({ wire }: Draft, some: Uint8Array | undefined, more: Uint8Array): Uint8Array {

@@ -42,7 +42,10 @@ export const lookAtActionOutbox: OutboxKind<'lookAtAction'> = {
   message: lookAtAction,
   lastMessage: undefined,
   outcome(reply) {
-    if (reply.kind === 'description') return { kind: 'actionSeen', firstRunId: reply.firstRunId, status: reply.status };
+    if (reply.kind === 'description') {
+      const { firstRunId, status, cancelRequested } = reply;
+      return { kind: 'actionSeen', firstRunId, status, cancelRequested };
+    }
     return reply.kind === 'rejected' && reply.rejection.reason === 'workflow-not-found' ? { kind: 'done' } : undefined;
   },
   tooLarge: undefined,
