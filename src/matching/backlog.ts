@@ -15,7 +15,7 @@ import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { ConfigTable } from './config-table.ts';
 import { KeyedLanes } from './keyed-lanes.ts';
-import { type LaneName, laneKey } from './lane-name.ts';
+import { type LaneName, laneKey, laneOf } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
 import {
@@ -85,8 +85,8 @@ export class Backlog {
   #goneInCut: readonly number[] = none;
   #goneRows: readonly number[] = none;
   readonly #uncounted = new Set<StoredLane>();
-  /** Of tasks whose rows cannot be read. */
-  readonly #unread = new Set<number>();
+  /** Tasks whose rows cannot be read: at which lanes these stand. */
+  readonly #unread = new Map<number, string>();
   /** undefined: there are no checkpoints. */
   notes: ChangeNotes | undefined = undefined;
 
@@ -121,9 +121,15 @@ export class Backlog {
   }
 
   /** The row of a task that comes now cannot be read: it goes when the task ends. */
-  leaveUnread(id: number): void {
-    this.#installed(id);
-    this.#unread.add(id);
+  leaveUnread({ taskId, queue }: UnreadTask): void {
+    this.#installed(taskId);
+    this.#unread.set(taskId, queue);
+  }
+
+  /** Nobody will end these: as many of a namespace whose tasks all go. */
+  unreadOf(namespaceId: string): readonly number[] {
+    if (this.#unread.size === 0) return none;
+    return [...this.#unread].flatMap(([id, key]) => (laneOf(key)?.queue.namespaceId === namespaceId ? [id] : []));
   }
 
   /** Of the latest copy of this task that is in memory. One of a cold task is stored once more, and refused by history when its turn comes. */
@@ -417,7 +423,11 @@ export class Backlog {
       cold.afterId = id;
       if (this.#goneNewer.delete(id)) continue;
       if (!isUncounted(cold, id)) cold.count--;
-      if (this.#goneCold.delete(id) || isUnread(row)) continue;
+      if (this.#goneCold.delete(id)) continue;
+      if (isUnread(row)) {
+        this.#unread.set(id, row.queue);
+        continue;
+      }
       cold.sinceMs = row.storedAtMs;
       const task: StoredTask = { id, lane: stored, task: row.spilled.task, storedAtMs: row.storedAtMs };
       this.#intoWindow(task);

@@ -342,7 +342,12 @@ export class MatchingCore<T> {
   /** Offers and reads of its tasks may be under way: whoever removes it polls them away first. */
   #forgetNamespace(namespaceId: string, askId: number): void {
     const left = this.storedQueues((id) => id === namespaceId).reduce((sum, { stored }) => sum + stored, 0);
-    if (left > 0) this.#decision.reply(askId, tasksLeft(left));
+    if (left > 0) return this.#decision.reply(askId, tasksLeft(left));
+    const unread = this.#backlog.unreadOf(namespaceId);
+    const { removalsPerRecordMax } = this.#parts.limits;
+    for (const id of unread.slice(0, removalsPerRecordMax)) this.#removals.add(id, this.#decision.nowMs);
+    this.#removals.hasten(this.#decision.nowMs);
+    if (unread.length > removalsPerRecordMax) this.#decision.reply(askId, tasksLeft(unread.length - removalsPerRecordMax));
     else this.#configs.forget(namespaceId, askId);
   }
 

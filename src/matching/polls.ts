@@ -176,7 +176,10 @@ export class Polls<T> {
     }
   }
 
-  /** A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. */
+  /**
+   * A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. One whose start
+   * history could not answer would wait for the whole of an outage: its task goes to another worker.
+   */
   endOfWorker(partition: TaskQueuePartition, queue: LoadedQueue | undefined, workerInstanceKey: string): void {
     this.#stopped.add(partition, workerInstanceKey);
     if (queue === undefined) return;
@@ -185,6 +188,15 @@ export class Polls<T> {
         if (poll.command.workerInstanceKey === workerInstanceKey && poll.state === state) this.#endEmpty(poll);
       }
     }
+    // Behind the others: what they let go of is for none of these.
+    for (const poll of queue.polls.values()) {
+      if (poll.command.workerInstanceKey === workerInstanceKey && poll.offer?.state === 'retrying') this.#endEmpty(poll);
+    }
+  }
+
+  /** Its start is to be asked again. */
+  endIfStopped(poll: Poll): void {
+    if (this.#comesLate(poll.queue, poll.command)) this.#endEmpty(poll);
   }
 
   /** For good, as the server stops. A forwarded poll is answered by its parent, which ends its polls as well. */

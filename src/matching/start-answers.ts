@@ -103,6 +103,7 @@ export class StartAnswers<T> {
     const { decision, deadlines, limits } = this.#parts;
     offer.state = 'retrying';
     deadlines.set(offer, decision.nowMs + backOffMs(++offer.retries, limits.startRetryFirstMs, limits.startRetryMaxMs));
+    this.#polls.endIfStopped(poll);
   }
 
   /**

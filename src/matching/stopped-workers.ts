@@ -5,10 +5,14 @@
 import type { HostParts } from './host-parts.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
+type Stopped = { readonly untilMs: number; readonly namespaceId: string };
+
 export class StoppedWorkers<T> {
   readonly #parts: HostParts<T>;
-  /** By partition and worker: until when. The oldest first. */
-  readonly #untilMs = new Map<string, number>();
+  /** By partition and worker. The oldest first. */
+  readonly #stopped = new Map<string, Stopped>();
+  /** How many each namespace has. */
+  readonly #counts = new Map<string, number>();
 
   constructor(parts: HostParts<T>) {
     this.#parts = parts;
@@ -16,25 +20,42 @@ export class StoppedWorkers<T> {
 
   add(queue: TaskQueuePartition, workerInstanceKey: string): void {
     const { decision, limits } = this.#parts;
+    const { namespaceId } = queue;
     this.#dropOver();
     const key = keyOf(queue, workerInstanceKey);
-    this.#untilMs.delete(key);
-    this.#untilMs.set(key, decision.nowMs + limits.stoppedWorkerMs);
-    const [oldest] = this.#untilMs.keys();
-    if (this.#untilMs.size > limits.stoppedWorkersPerHostMax && oldest !== undefined) this.#untilMs.delete(oldest);
+    this.#drop(key);
+    if (this.#stopped.size >= limits.stoppedWorkersPerHostMax) this.#makeRoom(namespaceId);
+    this.#stopped.set(key, { untilMs: decision.nowMs + limits.stoppedWorkerMs, namespaceId });
+    this.#counts.set(namespaceId, (this.#counts.get(namespaceId) ?? 0) + 1);
   }
 
   has(queue: TaskQueuePartition, workerInstanceKey: string): boolean {
     this.#dropOver();
-    return this.#untilMs.size > 0 && workerInstanceKey !== '' && this.#untilMs.has(keyOf(queue, workerInstanceKey));
+    return this.#stopped.size > 0 && workerInstanceKey !== '' && this.#stopped.has(keyOf(queue, workerInstanceKey));
   }
 
   /** So that no poll looks for any once all are over: each is known for as long, and whoever stops again begins anew. */
   #dropOver(): void {
-    for (const [oldest, untilMs] of this.#untilMs) {
+    for (const [oldest, { untilMs }] of this.#stopped) {
       if (untilMs > this.#parts.decision.nowMs) return;
-      this.#untilMs.delete(oldest);
+      this.#drop(oldest);
     }
+  }
+
+  /** The oldest of the namespace that has the most goes: whoever stops workers without end forgets its own. Where many have as many, of the own one. */
+  #makeRoom(namespaceId: string): void {
+    let most = namespaceId;
+    for (const [id, count] of this.#counts) if (count > (this.#counts.get(most) ?? 0)) most = id;
+    for (const [key, stopped] of this.#stopped) if (stopped.namespaceId === most) return this.#drop(key);
+  }
+
+  #drop(key: string): void {
+    const stopped = this.#stopped.get(key);
+    if (stopped === undefined) return;
+    this.#stopped.delete(key);
+    const left = (this.#counts.get(stopped.namespaceId) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(stopped.namespaceId);
+    else this.#counts.set(stopped.namespaceId, left);
   }
 }
 

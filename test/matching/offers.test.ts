@@ -222,6 +222,40 @@ describe('sticky queues', () => {
     expect(host.replies.get(polled)).toEqual({ kind: 'emptyPoll' });
   });
 
+  test('a poll whose start nobody answers ends too, and another worker has its task', () => {
+    const [waiting, hung] = [host.ask(poll('p1', { workerInstanceKey: 'k1' })), host.ask(poll('p2', { workerInstanceKey: 'k1' }))];
+    host.ask(add(task('a')));
+    const [first] = host.takeStarts();
+    host.ask({ kind: 'taskStartAnswered', correlation: first!.correlation, outcome: { kind: 'unavailable' } });
+    host.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey: 'k1' });
+    expect([waiting, hung].map((askId) => host.replies.get(askId))).toEqual([{ kind: 'emptyPoll' }, { kind: 'emptyPoll' }]);
+    expect(host.takeStarts()).toEqual([]);
+    host.ask(poll('p3', { workerInstanceKey: 'k2' }));
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('a poll whose start was under way when its worker stopped ends once history cannot answer', () => {
+    const polled = host.ask(poll('p1', { workerInstanceKey: 'k1' }));
+    host.ask(add(task('a')));
+    const [start] = host.takeStarts();
+    host.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey: 'k1' });
+    expect(host.replies.has(polled)).toBe(false);
+    host.ask({ kind: 'taskStartAnswered', correlation: start!.correlation, outcome: { kind: 'unavailable' } });
+    expect(host.replies.get(polled)).toEqual({ kind: 'emptyPoll' });
+  });
+
+  test('a namespace that stops workers without end forgets its own', () => {
+    const few = new Host({ stoppedWorkersPerHostMax: 3 });
+    const ofOther = { ...activities, namespaceId: 'other' };
+    few.ask({ kind: 'shutdownWorker', queue: ofOther, workerInstanceKey: 'k0' });
+    for (let n = 1; n <= 5; n++) few.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey: `k${n}` });
+    const other = few.ask(poll('p0', { queue: ofOther, workerInstanceKey: 'k0' }));
+    expect(few.replies.get(other)).toEqual({ kind: 'emptyPoll' });
+    const polls = [1, 2, 3, 4, 5].map((n) => few.ask(poll(`p${n}`, { workerInstanceKey: `k${n}` })));
+    const isEmpty = { kind: 'emptyPoll' };
+    expect(polls.map((askId) => few.replies.get(askId))).toEqual([undefined, undefined, undefined, isEmpty, isEmpty]);
+  });
+
   test('more workers that stop than are known: the first is forgotten', () => {
     const few = new Host({ stoppedWorkersPerHostMax: 1 });
     for (const workerInstanceKey of ['k1', 'k2']) few.ask({ kind: 'shutdownWorker', queue: activities, workerInstanceKey });

@@ -22,7 +22,7 @@ export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: Que
     upToId = row.taskId;
     const read = readRow(row, wire);
     if (isUnread(read)) {
-      backlog.leaveUnread(row.taskId);
+      backlog.leaveUnread(read);
       unread.push(read);
     } else backlog.installTask(read.spilled, read.storedAtMs);
   }

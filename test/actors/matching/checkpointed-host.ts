@@ -99,6 +99,14 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     return answers[0];
   }
 
+  /** The namespace of all its queues, or another. */
+  async forget(namespaceId = queueOf(0).namespaceId): Promise<void> {
+    const kinds: string[] = [];
+    this.router.askMatching(0, { kind: 'forgetNamespace', namespaceId }, FAR_AWAY_MS, ({ kind }) => kinds.push(kind));
+    await turns(6);
+    assert.deepEqual(kinds, ['done']);
+  }
+
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Memory is what the journal says, from its first record on. */

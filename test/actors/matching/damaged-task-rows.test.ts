@@ -62,3 +62,23 @@ test('rows that stand at no task queue are told, and the other queues go on', as
   await host.pass(1_000);
   expect([...host.started]).toEqual(['task-2', 'task-3']);
 });
+
+test('where its namespace is removed, the row of a task that nobody can read goes too', async () => {
+  const host = new CheckpointedHost({ windows: { windowTasksPerLaneMax: 2, windowTasksPerHostMax: 4, windowTasksPerLaneMin: 1 } });
+  await host.start();
+  for (let count = 0; count < 6; count++) await host.add(`task-${count}`);
+  await host.checkpointed();
+  // One that a takeover finds, and one that comes with a later page.
+  for (const taskId of [1, 5]) host.rows.set(taskId, { ...host.rows.get(taskId)!, task: Uint8Array.of(1, 2, 3) });
+  await host.takeOver();
+  await host.forget('another');
+  for (let tries = 0; tries < 30; tries++) {
+    await host.work();
+    await host.pass(1_000);
+  }
+  await host.checkpointed();
+  expect([...host.rows.keys()], 'no other namespace touches them').toEqual([1, 5]);
+  await host.forget();
+  await host.checkpointed();
+  expect([...host.rows.keys()]).toEqual([]);
+});
