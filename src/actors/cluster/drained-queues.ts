@@ -58,10 +58,11 @@ export async function forgetNamespace(
   namespaceId: string,
   hosts: readonly TaskHost[],
   { asker, clock }: Pick<DrainOptions, 'asker' | 'clock'>,
+  answerMsMax = ANSWER_TIMEOUT_MS,
 ): Promise<string | undefined> {
   const forget = ({ partition }: TaskHost): Promise<string | undefined> =>
     new Promise((resolve) => {
-      asker.askMatching(partition, { kind: 'forgetNamespace', namespaceId }, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) =>
+      asker.askMatching(partition, { kind: 'forgetNamespace', namespaceId }, clock.monoMs() + answerMsMax, (answer) =>
         resolve(answer.kind === 'done' ? undefined : answer.kind === 'rejected' ? answer.rejection.message : answer.message),
       );
     });

@@ -46,11 +46,15 @@ export type NamespacePurgeOptions = {
   readonly newId: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** PASS_MS_MAX, unless a test has less time. */
+  /** PASS_MS_MAX, ENDS_MS_MAX and the times for answers, unless a test has less time. */
   readonly passMsMax?: number;
+  readonly endsMsMax?: number;
+  readonly answerMsMax?: number;
 };
 
 const ANSWER_TIMEOUT_MS = 30_000;
+/** One that is not answered by then is asked again by a later pass: its place is for others. */
+const DELETION_MS_MAX = 5_000;
 const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MS_MAX = 60_000;
 const TELL_INTERVAL_MS = 10_000;
@@ -62,7 +66,11 @@ const QUIET_TRIES = 11;
 const PASS_MS_MAX = 60_000;
 /** Likewise, of its stored tasks. */
 const DRAIN_MS_MAX = 60_000;
+/** Of those that are purged, or removed, one after the other: the others are next time, for some host of task queues does not answer. */
+const ENDS_MS_MAX = 60_000;
 const ENDS_AT_A_TIME = 8;
+/** Of runs whose deletion nobody answers: of more it is forgotten that they hold up others. */
+const UNANSWERED_KEPT = 10_000;
 
 /** What has become of the runs of one pass, by namespace. */
 class Pass {
@@ -70,19 +78,29 @@ class Pass {
   /** Something of it was there. */
   readonly found = new Set<string>();
   failure: string | undefined = undefined;
+  readonly #untilMs: number;
+  readonly #clock: Pick<Clock, 'monoMs'>;
   readonly #share: number;
   readonly #taken = new Map<string, number>();
   #ended = 0;
 
   /** `share`: so many runs of each. */
-  constructor(share: number) {
+  constructor({ share, untilMs, clock }: { readonly share: number; readonly untilMs: number; readonly clock: Pick<Clock, 'monoMs'> }) {
     this.#share = share;
+    this.#untilMs = untilMs;
+    this.#clock = clock;
+  }
+
+  /** Where nobody answers each deletion takes its whole time. What is left is of the next pass, and this one sees of whom there is something. */
+  get isOver(): boolean {
+    return this.#clock.monoMs() >= this.#untilMs;
   }
 
   /** False: it is of the next pass. */
   take(namespaceId: string): boolean {
     const taken = this.#taken.get(namespaceId) ?? 0;
-    if (taken >= this.#share) return false;
+    if (this.isOver) this.found.add(namespaceId);
+    if (this.isOver || taken >= this.#share) return false;
     this.#taken.set(namespaceId, taken + 1);
     if (taken + 1 === this.#share) {
       // There may be more.
@@ -99,9 +117,16 @@ class Pass {
     this.#taken.set(namespaceId, taken - 1);
   }
 
-  /** So many namespaces have had their share. */
+  /** A shard is not served now, or its database is away: any of them may have something there. */
+  couldNotSee(namespaces: ReadonlySet<string>, error: unknown): void {
+    if (!isOutage(error)) throw error;
+    this.failure = error.message;
+    for (const id of namespaces) this.found.add(id);
+  }
+
+  /** Of so many namespaces nothing else is to be done, or known. */
   hasEnded(namespaces: number): boolean {
-    return this.#ended === namespaces;
+    return this.#ended === namespaces || (this.isOver && this.found.size === namespaces);
   }
 }
 
@@ -127,6 +152,12 @@ export class NamespacePurge {
   readonly #deleted = new Map<string, number>();
   /** Why it is not purged, or not removed, since it was tried last. */
   readonly #troubles = new Map<string, string>();
+  /** Run ids. They are left out until a pass has come to its end, so that those behind them have their turn. */
+  readonly #unanswered = new Set<string>();
+  /** Where the next pass begins: the last one did not come further. */
+  #firstShard = 0;
+  /** When it was last tried to remove what is purged, by id. */
+  readonly #triedMs = new Map<string, number>();
   #timer: Timer | undefined;
   #isRunning = false;
   /** There was something new while it ran. */
@@ -151,7 +182,7 @@ export class NamespacePurge {
     const { cluster, clock } = this.#options;
     let nextMs = Infinity;
     for (const deletion of cluster.view.deletions.values()) nextMs = Math.min(nextMs, nextStepMs(deletion));
-    if (nextMs === Infinity) return;
+    if (nextMs === Infinity) return this.#unanswered.clear();
     const delayMs = nextMs - clock.wallMs();
     if (delayMs > 0) return this.#lookIn(Math.min(delayMs, LOOK_MS_MAX));
     this.#isRunning = true;
@@ -180,25 +211,37 @@ export class NamespacePurge {
   /** False: something is left, and is tried again after a pause. */
   async #round(): Promise<boolean> {
     const tried = new Set<string>();
-    const purgedBefore = this.#due().filter((deletion) => !isToPurge(deletion));
-    let isDone = await this.#each(
-      purgedBefore.map(({ id }) => id),
-      (id) => this.#forgottenAt(id),
-    );
+    let isDone = true;
     for (let left = this.#left(tried); left.size > 0 && !this.#isClosed; left = this.#left(tried)) {
       const pass = await this.#walk(left);
       // It has left some out.
       if (this.#isClosed) return false;
       const empty = [...left].filter((id) => !pass.found.has(id));
-      for (const id of empty) tried.add(id);
-      isDone = (await this.#each(empty, (id) => this.#purged(id))) && isDone;
+      isDone = (await this.#each(empty, (id) => (tried.add(id), this.#purged(id)))) && isDone;
       // Nothing but failures: another pass would find the same.
       if (pass.found.size > 0 && pass.deleted === 0) {
-        this.#lastFailure = pass.failure ?? '';
-        return false;
+        this.#lastFailure = pass.failure ?? this.#lastFailure;
+        isDone = false;
+        break;
       }
+      // A large one is purged for hours.
+      if (pass.found.size > 0) await this.#removed();
     }
-    return isDone;
+    return (await this.#removed()) && isDone;
+  }
+
+  /** Those that are purged, and whose entries are to go: those first that have waited longest. False: some are left. */
+  async #removed(): Promise<boolean> {
+    const due = this.#due().flatMap((deletion) => (isToPurge(deletion) ? [] : [deletion.id]));
+    for (const id of this.#triedMs.keys()) if (!due.includes(id)) this.#triedMs.delete(id);
+    const tried = (id: string): number => this.#triedMs.get(id) ?? -1;
+    return this.#each(
+      due.toSorted((one, other) => tried(one) - tried(other)),
+      (id) => {
+        this.#triedMs.set(id, this.#options.clock.monoMs());
+        return this.#forgottenAt(id);
+      },
+    );
   }
 
   #due(): readonly NamespaceDeletion[] {
@@ -212,11 +255,14 @@ export class NamespacePurge {
     return new Set(this.#due().flatMap((deletion) => (isToPurge(deletion) && !tried.has(deletion.id) ? [deletion.id] : [])));
   }
 
-  /** A few at a time. False: one is not done. */
+  /** A few at a time. False: one is not done, or was not begun in time. */
   async #each(ids: readonly string[], act: (id: string) => Promise<boolean>): Promise<boolean> {
+    const { clock, endsMsMax = ENDS_MS_MAX } = this.#options;
+    const untilMs = clock.monoMs() + endsMsMax;
     let isDone = true;
     await someAtATime(ids, ENDS_AT_A_TIME, async (id) => {
-      isDone = (await act(id)) && isDone;
+      const isInTime = !this.#isClosed && clock.monoMs() < untilMs;
+      isDone = isInTime && (await act(id)) && isDone;
     });
     return isDone;
   }
@@ -225,27 +271,48 @@ export class NamespacePurge {
     const { settings, passMsMax = PASS_MS_MAX } = this.#options;
     const { perSecondOfEach, concurrencyMax } = settings();
     const perSecond = perSecondOfEach * concurrencyMax;
-    const pass = new Pass(Math.max(1, Math.floor((perSecond * passMsMax) / 1_000 / left.size)));
+    const share = Math.max(1, Math.floor((perSecond * passMsMax) / 1_000 / left.size));
+    const pass = new Pass({ share, untilMs: this.#options.clock.monoMs() + passMsMax, clock: this.#options.clock });
     const pace = new BatchPace(this.#options.clock, perSecond);
-    for (const { shard, runsOf } of this.#options.shards) {
-      for await (const keys of runsOf((id) => left.has(id))) {
-        await someAtATime(keys, concurrencyMax, async (key) => {
-          if (this.#isClosed || !pass.take(key.namespaceId)) return;
-          await pace.turn();
-          await this.#delete(shard, key, pass);
-        });
-        this.#tellProgress(left);
-        if (pass.hasEnded(left.size)) return pass;
-      }
+    const { shards } = this.#options;
+    const first = this.#firstShard;
+    for (let nth = 0; nth < shards.length; nth++) {
+      const at = (first + nth) % shards.length;
+      const wasOver = pass.isOver;
+      await this.#walkShard(shards[at] as PurgedShard, left, pass, () => pace.turn()).catch((error: unknown) =>
+        pass.couldNotSee(left, error),
+      );
+      // The next pass begins behind the shard that took the time.
+      if (pass.isOver && !wasOver) this.#firstShard = (at + 1) % shards.length;
+      if (pass.hasEnded(left.size)) return pass;
     }
+    if (!pass.isOver) this.#unanswered.clear();
     return pass;
   }
 
+  async #walkShard({ shard, runsOf }: PurgedShard, left: ReadonlySet<string>, pass: Pass, turn: () => Promise<void>): Promise<void> {
+    for await (const keys of runsOf((id) => left.has(id))) {
+      await someAtATime(keys, this.#options.settings().concurrencyMax, async (key) => {
+        if (this.#isClosed || this.#isLeftOut(key, pass) || !pass.take(key.namespaceId)) return;
+        await turn();
+        await this.#delete(shard, key, pass);
+      });
+      this.#tellProgress(left);
+      if (pass.hasEnded(left.size)) return;
+    }
+  }
+
+  #isLeftOut({ runId, namespaceId }: RunKey, pass: Pass): boolean {
+    if (!this.#unanswered.has(runId)) return false;
+    pass.found.add(namespaceId);
+    return true;
+  }
+
   async #delete(shard: number, key: RunKey, pass: Pass): Promise<void> {
-    const { asker, clock } = this.#options;
+    const { asker, clock, answerMsMax = DELETION_MS_MAX } = this.#options;
     type Answer = HistoryAnswer<{ readonly kind: 'deleteWorkflow'; readonly key: RunKey }>;
     const answer = await new Promise<Answer>((resolve) => {
-      asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, clock.monoMs() + ANSWER_TIMEOUT_MS, resolve);
+      asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, clock.monoMs() + answerMsMax, resolve);
     });
     if (answer.kind !== 'done') pass.giveBack(key.namespaceId);
     if (!isAskFailure(answer) && answer.kind === 'rejected' && answer.rejection.reason === 'workflow-not-found') return;
@@ -255,6 +322,7 @@ export class NamespacePurge {
       this.#deleted.set(key.namespaceId, (this.#deleted.get(key.namespaceId) ?? 0) + 1);
     } else {
       pass.failure = isAskFailure(answer) ? `${answer.kind}: ${answer.message}` : answer.rejection.reason;
+      if (answer.kind === 'deadline' && this.#unanswered.size < UNANSWERED_KEPT) this.#unanswered.add(key.runId);
       this.#troubles.set(key.namespaceId, `workflow ${key.workflowId} of shard ${shard} is not deleted: ${pass.failure}`);
     }
   }
@@ -280,7 +348,7 @@ export class NamespacePurge {
     if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed || clock.monoMs() >= untilMs }))) {
       return this.#waits(id, `task queues of namespace ${id} have tasks left`);
     }
-    const problem = await forgetNamespace(id, hosts, this.#options);
+    const problem = await forgetNamespace(id, hosts, this.#options, this.#options.answerMsMax);
     if (problem !== undefined) return this.#waits(id, problem);
     return (await this.#end(id)) || this.#waits(id, 'its next step is not recorded');
   }
