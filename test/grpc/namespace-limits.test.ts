@@ -2,11 +2,13 @@
 import { status as codes, type ServiceError } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Rate } from '../../src/grpc/limits/rate.ts';
-import type { LimitsOfNamespace } from '../../src/grpc/limits/namespace-limits.ts';
+import type { Namespace } from '../../src/cluster/cluster-state.ts';
+import { type LimitsOfNamespace, NamespaceLimits } from '../../src/grpc/limits/namespace-limits.ts';
 import { firstDetail } from './details.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
+import { StubServer } from './stub-ports.ts';
 
 const { workflowservice } = proto.temporal.api;
 const unlimited = { perSecond: 0, burst: 1 };
@@ -185,4 +187,46 @@ test('however calls come, no more are let in than the rate and its burst, and th
       expect(letIn).toBeLessThanOrEqual(most);
     }),
   );
+});
+
+describe('more namespaces than are kept', () => {
+  const some = 20_000;
+
+  function limiting() {
+    const looked: string[] = [];
+    const limits = new NamespaceLimits(
+      (name) => {
+        looked.push(name);
+        return { rates: { execution: { perSecond: 1, burst: 1 }, visibility: unlimited }, waitingMax: 1 };
+      },
+      () => 0,
+    );
+    const known = new StubServer().namespaces[0]!;
+    const named = (name: string): Namespace => ({ ...known, id: name, name });
+    const isAdmitted = (name: string): boolean => {
+      try {
+        limits.admit(named(name), 'StartWorkflowExecution');
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    return { looked, limits, named, isAdmitted };
+  }
+
+  test('one that has had its calls has no others for that', () => {
+    const { isAdmitted } = limiting();
+    expect([isAdmitted('busy'), isAdmitted('busy')]).toEqual([true, false]);
+    for (let nth = 0; nth < some + 10; nth++) isAdmitted(`n${nth}`);
+    expect(isAdmitted('busy')).toBe(false);
+  });
+
+  test('those that wait are kept, and none of the others is begun anew with each call', () => {
+    const { limits, named, looked, isAdmitted } = limiting();
+    for (let nth = 0; nth < some; nth++) limits.beginWait(named(`n${nth}`), 'PollWorkflowTaskQueue');
+    looked.length = 0;
+    for (let call = 0; call < 100; call++) for (const name of ['one', 'other']) isAdmitted(name);
+    expect(looked).toEqual(['one', 'other']);
+    expect(() => limits.beginWait(named('n0'), 'PollWorkflowTaskQueue')).toThrow('namespace concurrent poller limit exceeded');
+  });
 });

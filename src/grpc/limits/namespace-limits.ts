@@ -15,8 +15,11 @@ export type LimitsOfNamespace = {
 
 /** What operators set is looked at so often. */
 const limitsAgeMs = 1_000;
-/** Then those that are used no more are dropped. */
+/** Beyond so many, those that are used no more are dropped: a few are looked at for each that is new. */
 const usersMax = 20_000;
+const looksMax = 32;
+/** Whoever has asked nothing for so long has its whole burst again, as one that is new. */
+const idleMs = 60_000;
 
 type User = {
   readonly rates: Readonly<Record<CallClass, Rate>>;
@@ -29,6 +32,7 @@ type User = {
 export class NamespaceLimits {
   readonly #limitsOf: (namespace: string) => LimitsOfNamespace;
   readonly #nowMs: () => number;
+  /** Those that asked last are the last, by the second. */
   readonly #users = new Map<string, User>();
 
   /** `nowMs`: of a clock that never jumps. */
@@ -64,7 +68,7 @@ export class NamespaceLimits {
   #user({ id, name }: Namespace, nowMs: number): User {
     const known = this.#users.get(id);
     if (known === undefined) {
-      if (this.#users.size >= usersMax) this.#dropIdle();
+      if (this.#users.size >= usersMax) this.#dropIdle(nowMs);
       const limits = this.#limitsOf(name);
       const user = {
         rates: { execution: new Rate(), visibility: new Rate() },
@@ -78,11 +82,20 @@ export class NamespaceLimits {
     if (nowMs - known.limitsAtMs >= limitsAgeMs) {
       known.limits = this.#limitsOf(name);
       known.limitsAtMs = nowMs;
+      this.#users.delete(id);
+      this.#users.set(id, known);
     }
     return known;
   }
 
-  #dropIdle(): void {
-    for (const [id, { waiting }] of this.#users) if (waiting.size === 0) this.#users.delete(id);
+  #dropIdle(nowMs: number): void {
+    let looks = 0;
+    for (const [id, user] of this.#users) {
+      const isIdle = user.waiting.size === 0;
+      if (looks++ === looksMax || (isIdle && nowMs - user.limitsAtMs < idleMs)) return;
+      this.#users.delete(id);
+      // Who waits for long is not looked at again before all others.
+      if (!isIdle) this.#users.set(id, user);
+    }
   }
 }
