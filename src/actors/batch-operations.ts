@@ -39,13 +39,20 @@ export interface BatchOperations {
   open(job: BatchJob): BatchWork;
 }
 
+export type BatchTroubleKind =
+  /** The job waits. */
+  | 'passes'
+  /** Some attempts, and the job has failed. */
+  | 'mayPass'
+  /** The job has failed, its query can be asked no more. */
+  | 'stays';
+
 export class BatchTrouble extends Error {
   override readonly name = 'BatchTrouble';
-  /** False: the job has failed, its query can be asked no more. */
-  readonly passes: boolean;
+  readonly kind: BatchTroubleKind;
 
-  constructor(message: string, passes: boolean) {
+  constructor(message: string, kind: BatchTroubleKind) {
     super(message);
-    this.passes = passes;
+    this.kind = kind;
   }
 }

@@ -11,10 +11,12 @@ import {
   emptyStartBatchOperationRequest,
   encodeStartBatchOperationRequest,
 } from '../../src/wire/generated/lean/batch.ts';
+import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
 import { visibilityRow as aRow } from '../contract/database/samples.ts';
+import { turns } from '../support/event-loop.ts';
 import { type Bench, openBench } from './frontend-bench.ts';
 
 type Plain = Readonly<Record<string, unknown>>;
@@ -105,6 +107,27 @@ describe('a job', () => {
     bench.stub.historyCommands.length = 0;
     expect(await refusal({ ...job, jobId: 'other' })).toEqual([codes.RESOURCE_EXHAUSTED, 'Max concurrent batch operations is reached']);
   });
+});
+
+test('jobs that are started together are no more than there may be', async () => {
+  let open = 0;
+  const count = async () => {
+    const counted = [{ status: 1, count: open }];
+    await turns(20);
+    return counted;
+  };
+  const slow = await openBench({ visibility: { list: async () => ({ rows: [] }), count, giveUp: async () => {} } });
+  onTestFinished(() => slow.close());
+  slow.stub.answers.history = (command) => {
+    if (command.kind === 'startBatch') open++;
+    return { kind: 'done' };
+  };
+  const starts = [1, 2, 3].map((nth) =>
+    slow.client.call('StartBatchOperation', encoded('StartBatchOperation', { ...job, jobId: `job-${nth}` })),
+  );
+  const outcomes = await Promise.allSettled(starts);
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(open).toBe(1);
 });
 
 describe('what is no job', () => {
@@ -262,7 +285,7 @@ describe('what is done for a job', () => {
     onTestFinished(() => slow.close());
     const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` }, slow);
     expect(await work.count()).toBe(0);
-    await expect(work.page(nowhere, 5)).rejects.toMatchObject({ passes: true } satisfies Partial<BatchTrouble>);
+    await expect(work.page(nowhere, 5)).rejects.toMatchObject({ kind: 'mayPass' } satisfies Partial<BatchTrouble>);
   });
 
   test('its rate is what it asks for, and no more than the server lets it', async () => {
@@ -280,7 +303,23 @@ describe('what is done for a job', () => {
 
   test('a query that has become invalid ends it', async () => {
     const work = await opened({ ...terminates, visibilityQuery: `Nope = 'x'` });
-    await expect(work.count()).rejects.toMatchObject({ passes: false } satisfies Partial<BatchTrouble>);
+    await expect(work.count()).rejects.toMatchObject({ kind: 'stays' } satisfies Partial<BatchTrouble>);
+  });
+
+  test.each([
+    ['unavailable', 'passes'],
+    ['data', 'stays'],
+    ['corrupt', 'stays'],
+  ] as const)('a query that its database answers with %s: that %s', async (code, kind) => {
+    const fails = async (): Promise<never> => {
+      throw new DatabaseError(code, 'no such column: s17');
+    };
+    const other = await openBench({ visibility: { list: fails, count: fails, giveUp: async () => {} } });
+    onTestFinished(() => other.close());
+    const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` }, other);
+    const trouble = { kind, message: expect.stringContaining('no such column: s17') };
+    await expect(work.count()).rejects.toMatchObject(trouble);
+    await expect(work.page(nowhere, 5)).rejects.toMatchObject(trouble);
   });
 
   test('each operation is the request of a client, with an id that is the same when it is sent again', async () => {
@@ -332,6 +371,31 @@ describe('what is done for a job', () => {
     const resets = await opened({ resetOperation: { ...emptyBatchOperationReset(), options }, executions: [target] });
     expect(await resets.perform({ workflowId: 'w', runId: runId.toUpperCase() })).toBe('again');
     expect(await resets.perform({ workflowId: 'w', runId: 'no-uuid' })).toBe('failed');
+  });
+
+  test('a reset of whatever run is the current one names the one whose events it has read', async () => {
+    const runId = '0a000000-0000-4000-8000-00000000000b';
+    const other = new ShardUnderTest();
+    other.start();
+    other.complete(other.pollWorkflowTask());
+    const events = other.events().map(encodeEvent);
+    bench.stub.answers.page = () => ({ kind: 'historyPage', events });
+    bench.stub.answers.history = ({ kind }) =>
+      kind === 'getHistoryPosition'
+        ? {
+            ...{ kind: 'historyPosition', firstEventId: 1, lastEventId: events.length, closed: false, tailEvents: [] },
+            key: { namespaceId: 'default-id', workflowId: 'w', runId },
+          }
+        : { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'm' } };
+    const options = { ...emptyResetOptions(), lastWorkflowTask: new Uint8Array(0) };
+    const resets = await opened({ resetOperation: { ...emptyBatchOperationReset(), options }, executions: [target] });
+    bench.stub.historyCommands.length = 0;
+    expect(await resets.perform({ workflowId: 'w', runId: '' })).toBe('again');
+    expect(bench.stub.historyCommands.map((command) => ('key' in command ? [command.kind, command.key.runId] : []))).toEqual([
+      ['getHistoryPosition', ''],
+      ['getHistoryPosition', runId],
+      ['resetWorkflow', runId],
+    ]);
   });
 
   test('a shard that is not served is asked again', async () => {

@@ -17,6 +17,7 @@ import {
   encodeUpdateWorkflowExecutionOptionsRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { BatchOperation } from './batch-definition.ts';
+import type { ResetPoint } from './reset-point.ts';
 
 export type Prepared = {
   readonly operation: BatchOperation;
@@ -28,8 +29,8 @@ export type Prepared = {
 
 export type OperationRequest = { readonly method: string; readonly bytes: Uint8Array };
 
-/** `resetTo`: of a reset alone, the event that ends the workflow task to which the workflow is reset. */
-export function operationRequest(job: Prepared, target: BatchTarget, resetTo: number): OperationRequest {
+/** `resetTo`: of a reset alone. */
+export function operationRequest(job: Prepared, target: BatchTarget, resetTo: ResetPoint | undefined): OperationRequest {
   const { operation, namespace, reason } = job;
   const requestId = requestIdOf(job, target);
   const workflow = { namespace, workflowExecution: target };
@@ -54,10 +55,12 @@ export function operationRequest(job: Prepared, target: BatchTarget, resetTo: nu
     case 'reset': {
       const { identity, postResetOperations, options, resetReapplyType } = operation.of;
       const request = {
-        ...workflow,
+        namespace,
+        // Its events were looked at: by now another run may be the current one.
+        workflowExecution: { ...target, runId: resetTo?.runId ?? target.runId },
         reason,
         requestId,
-        workflowTaskFinishEventId: resetTo,
+        workflowTaskFinishEventId: resetTo?.eventId ?? 0,
         resetReapplyType: options?.resetReapplyType ?? resetReapplyType,
         resetReapplyExcludeTypes: options?.resetReapplyExcludeTypes ?? [],
         postResetOperations,

@@ -11,6 +11,7 @@ import {
   type BatchPage,
   type BatchTarget,
   BatchTrouble,
+  type BatchTroubleKind,
   type BatchWork,
 } from '../../actors/batch-operations.ts';
 import type { BatchPosition } from '../../batches/batch.ts';
@@ -48,7 +49,7 @@ export class EdgeBatchOperations implements BatchOperations {
   open(job: BatchJob): BatchWork {
     const namespace = this.#context.ports.cluster.namespaceById(job.namespaceId);
     if (namespace === undefined || namespace.state === 'deleted')
-      throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, true);
+      throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
     return new EdgeBatchWork({ context: this.#context, service: this.#service, queries: this.#queries, namespace, job });
   }
 }
@@ -124,7 +125,7 @@ class EdgeBatchWork implements BatchWork {
       const { operation } = this.#prepared;
       const call = this.#call(operation.kind);
       const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
-      const resetTo = resetsTo === undefined ? 0 : await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo);
+      const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
       const { method, bytes } = operationRequest(this.#prepared, target, resetTo);
       const found = service.methods.get(method);
       assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
@@ -143,7 +144,7 @@ class EdgeBatchWork implements BatchWork {
     const { namespace } = this.#parts;
     const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#prepared.operation));
     // An attribute was removed since the start.
-    if (query.kind === 'invalid') throw new BatchTrouble(`invalid visibility query: ${query.message}`, false);
+    if (query.kind === 'invalid') throw new BatchTrouble(`invalid visibility query: ${query.message}`, 'stays');
     return query.condition;
   }
 
@@ -151,7 +152,7 @@ class EdgeBatchWork implements BatchWork {
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof StatusError) throw new BatchTrouble(errorText(error), error.code !== statusCode.invalidArgument);
+      if (error instanceof StatusError) throw new BatchTrouble(errorText(error), troubleOf(error.code));
       throw error;
     }
   }
@@ -176,6 +177,21 @@ class EdgeBatchWork implements BatchWork {
 function unknownWhereTooLong(error: unknown): number {
   if (error instanceof StatusError && error.code === statusCode.deadlineExceeded) return 0;
   throw error;
+}
+
+/** Of a list or a count. A query that takes too long may always do; what the database refuses it refuses again. */
+function troubleOf(code: StatusCode): BatchTroubleKind {
+  switch (code) {
+    case statusCode.unavailable:
+    case statusCode.resourceExhausted:
+    case statusCode.aborted:
+    case statusCode.cancelled:
+      return 'passes';
+    case statusCode.deadlineExceeded:
+      return 'mayPass';
+    default:
+      return 'stays';
+  }
 }
 
 /** What another attempt may mend is tried again; a workflow that is closed or gone wants nothing done. */

@@ -23,16 +23,17 @@ export function resetTarget({ options, resetType }: BatchOperationReset): ResetT
   return options.lastWorkflowTask === undefined ? undefined : { kind: 'last' };
 }
 
+/** The event that ends the workflow task to which a workflow is reset, of that run. */
+export type ResetPoint = { readonly runId: string; readonly eventId: number };
+
 /** A run without a workflow task that was completed is reset to the one that is, or was, scheduled. */
-export async function resetPoint(context: HandlerContext, call: Call, key: RunKey, target: ResetTarget): Promise<number> {
-  if (target.kind === 'event') return target.eventId;
+export async function resetPoint(context: HandlerContext, call: Call, key: RunKey, target: ResetTarget): Promise<ResetPoint> {
+  if (target.kind === 'event') return { runId: key.runId, eventId: target.eventId };
   const position = await positionNow(context, call, key);
-  const found =
-    target.kind === 'first'
-      ? await first(context, call, position.key, position.lastEventId)
-      : await last(context, call, position.key, position.lastEventId);
-  if (found === 0) throw invalidArgument('unable to find any scheduled or completed task');
-  return found;
+  const find = target.kind === 'first' ? first : last;
+  const eventId = await find(context, call, position.key, position.lastEventId);
+  if (eventId === 0) throw invalidArgument('unable to find any scheduled or completed task');
+  return { runId: position.key.runId, eventId };
 }
 
 async function first(context: HandlerContext, call: Call, key: RunKey, lastEventId: number): Promise<number> {

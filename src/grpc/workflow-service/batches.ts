@@ -19,22 +19,21 @@ import { encodePayload } from '../../wire/generated/lean/common.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { type BatchOperation, executionsOf, isForOpenOnes, operationOf, operationTypes } from '../batch/batch-definition.ts';
 import { batchQuery } from '../batch/batch-query.ts';
-import { batchState, openBatches } from '../batch/listed-batches.ts';
-import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import { BatchStarts } from '../batch/batch-starts.ts';
+import { batchState } from '../batch/listed-batches.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type NamedMethod, unary } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkedOperation } from '../validation/batch.ts';
 import { checkLength } from '../validation/lengths.ts';
-import { VisibilityQueries } from './visibility-queries.ts';
 
 /** Jobs over many workflows, but for their lists (visibility.ts). What they do is done by src/grpc/batch. */
 export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
-  const queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
+  const starts = new BatchStarts(context);
   return [
     unary('StartBatchOperation', decodeStartBatchOperationRequest, encodeStartBatchOperationResponse, (request, call) =>
-      start(context, queries, request, call),
+      start(context, starts, request, call),
     ),
     unary('StopBatchOperation', decodeStopBatchOperationRequest, encodeStopBatchOperationResponse, (request, call) =>
       stop(context, request, call),
@@ -47,7 +46,7 @@ export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
 
 async function start(
   context: HandlerContext,
-  queries: VisibilityQueries,
+  starts: BatchStarts,
   request: StartBatchOperationRequest,
   call: Call,
 ): Promise<Record<never, never>> {
@@ -67,14 +66,7 @@ async function start(
   if (request.visibilityQuery !== '') await checkQuery(context, call, namespace, request.visibilityQuery, operation);
   const definition = encodeStartBatchOperationRequest(request);
   if (definition.length > limits.blobBytesMax) throw invalidArgument('Blob data size exceeds limit.');
-  const counts = await queries.run(call, namespace.id, (asked) =>
-    ports.visibility.count({ namespaceId: namespace.id, condition: openBatches, byStatus: false, asked }),
-  );
-  if (counts.reduce((sum, { count }) => sum + count, 0) >= jobsMax) {
-    const message = 'Max concurrent batch operations is reached';
-    throw resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
-  }
-  await context.history(call, key, {
+  await starts.begin(call, namespace.id, jobsMax, {
     kind: 'startBatch',
     key,
     namespace: namespace.name,

@@ -102,7 +102,8 @@ class BatchSteps {
       return await (progress.steps === 0 ? this.#first(work) : this.#next(job, work, isWanted));
     } catch (error) {
       if (!(error instanceof BatchTrouble)) return { kind: 'failed', by: 'bug', error: thrownError(error) };
-      if (error.passes) return { kind: 'notYet', why: 'away', error: saidError('Unavailable', error.message) };
+      if (error.kind === 'passes') return { kind: 'notYet', why: 'away', error: saidError('Unavailable', error.message) };
+      if (error.kind === 'mayPass') return { kind: 'failed', by: 'dependency', error: saidError('Unavailable', error.message) };
       const next: AfterStep = { kind: 'failed', message: error.message };
       return { number: progress.steps, total: undefined, completed: 0, failed: 0, position: progress.position, next };
     }

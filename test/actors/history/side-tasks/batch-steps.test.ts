@@ -139,9 +139,11 @@ test('cut off while the last ones are tried again, its job is not over, and whoe
   expect(stepOf(step)).toMatchObject({ completed: 2, failed: 0, position: { listed: 1 }, next: { kind: 'goesOn' } });
 });
 
-test('a query that can be asked no more ends the job, one that cannot be asked now does not', async () => {
-  const over = await taken({ trouble: new BatchTrouble('invalid visibility query: gone', false) });
+test('a query that can be asked no more ends the job, one that cannot be asked now does not, and one that takes too long is tried some times', async () => {
+  const over = await taken({ trouble: new BatchTrouble('invalid visibility query: gone', 'stays') });
   expect(stepOf(over)).toMatchObject({ completed: 0, next: { kind: 'failed', message: 'invalid visibility query: gone' } });
-  const { answer } = await taken({ trouble: new BatchTrouble('visibility does not answer', true) });
-  expect(answer).toMatchObject({ kind: 'failed', failure: { kind: 'notYet', why: 'away' } });
+  const away = await taken({ trouble: new BatchTrouble('visibility does not answer', 'passes') });
+  expect(away.answer).toMatchObject({ kind: 'failed', failure: { kind: 'notYet', why: 'away' } });
+  const slow = await taken({ trouble: new BatchTrouble('the query took longer than 10 s', 'mayPass') });
+  expect(slow.answer).toMatchObject({ kind: 'failed', failure: { kind: 'failed', by: 'dependency' } });
 });
