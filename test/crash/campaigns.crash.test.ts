@@ -57,8 +57,10 @@ describe('servers die under load and lose nothing', async () => {
 });
 
 function judge(report: CampaignReport): void {
-  const { campaign, seed, workflows, calls, violations } = report;
-  console.log(`${campaign}: seed ${seed}, ${workflows} workflows, calls ${calls.ok} ok ${calls.fail} refused ${calls.unknown} unknown`);
+  const { campaign, seed, workflows, runs, resets, calls, violations } = report;
+  const told = `${workflows} workflows, ${runs} runs, ${resets} resets, calls ${calls.ok} ok ${calls.fail} refused ${calls.unknown} unknown`;
+  console.log(`${campaign}: seed ${seed}, ${told}`);
   expect(violations).toEqual([]);
+  expect(runs, 'no run followed another').toBeGreaterThan(workflows);
   expect(calls.unknown, 'no call met a fault: the kills hit nothing').toBeGreaterThan(0);
 }

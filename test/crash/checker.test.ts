@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { check } from './checker.ts';
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 
+const program = { kind: 'plain', signals: 1 } as const;
+
 /** One workflow, one signal, one activity, all acknowledged. */
 const goodEvents: readonly ObservedEvent[] = [
   { eventId: 1, timeMs: 10, type: 'WorkflowExecutionStarted', requestId: 'start-1' },
@@ -22,7 +24,7 @@ const paused: ObservedEvent = { eventId: 9, timeMs: 15, type: 'WorkflowExecution
 const unpaused: ObservedEvent = { eventId: 10, timeMs: 15, type: 'WorkflowExecutionUnpaused', requestId: 'unpause-1' };
 
 const goodOperations: readonly Operation[] = [
-  { f: 'start', workflowId: 'w', requestId: 'start-1', runId: 'run' },
+  { f: 'start', workflowId: 'w', requestId: 'start-1', program, runId: 'run' },
   { f: 'deliver', task: 'workflow', runId: 'run', scheduledEventId: 2, attempt: 1, pollId: 'p1' },
   { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 3, closes: false },
   { f: 'signal', workflowId: 'w', runId: 'run', requestId: 'signal-1' },
@@ -73,7 +75,7 @@ describe('bad histories are rejected', () => {
     [
       'an accepted start without a run',
       'I1',
-      recorded(withOperation({ f: 'start', workflowId: 'x', requestId: 'start-2', runId: 'gone' }), goodEvents),
+      recorded(withOperation({ f: 'start', workflowId: 'x', requestId: 'start-2', program, runId: 'gone' }), goodEvents),
     ],
     ['one request, two runs', 'I1', recorded(good, goodEvents, [{ workflowId: 'w', runId: 'other', events: goodEvents }])],
     [
@@ -85,7 +87,7 @@ describe('bad histories are rejected', () => {
       'a refused start that ran',
       'I14',
       recorded(
-        [['fail', goodOperations[0]!], ...good.slice(1), ['ok', { f: 'start', workflowId: 'v', requestId: 's', runId: 'v' }]],
+        [['fail', goodOperations[0]!], ...good.slice(1), ['ok', { f: 'start', workflowId: 'v', requestId: 's', program, runId: 'v' }]],
         goodEvents,
         [
           {

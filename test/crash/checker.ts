@@ -1,11 +1,11 @@
 /**
  * Judges a recorded crash run: no accepted start, signal or completion lost or applied twice, no workflow stuck. Each violation names
- * its invariant (docs/protocol.md, I1 … I24: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
- * runs, double starts, time, refusals, pauses).
+ * its invariant (docs/protocol.md, I1 … I25: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
+ * runs, double starts, time, refusals, pauses, chains of runs).
  */
+import { checkChains } from './chain-checker.ts';
+import { baseOf, type Call, chainFrom, rank, violation, type Violation } from './judged.ts';
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
-
-export type Violation = { readonly invariant: string; readonly message: string };
 
 const CLOSE_EVENTS = new Set([
   'WorkflowExecutionCompleted',
@@ -33,10 +33,9 @@ export function check(run: CrashRun): readonly Violation[] {
     ...checkWorkflowTaskCompletions(run, calls),
     ...checkDeliveries(calls),
     ...checkReads(run, calls),
+    ...checkChains(run, calls),
   ];
 }
-
-type Call = { readonly operation: Operation; readonly outcome: 'ok' | 'fail' | 'info' };
 
 /** An invoke without an ending is one whose caller died: unknown. */
 function callsOf(entries: readonly Entry[]): readonly Call[] {
@@ -120,6 +119,8 @@ function checkStarts(run: CrashRun, calls: readonly Call[]): readonly Violation[
   const found: Violation[] = [];
   const runsOfRequest = new Map<string, string[]>();
   for (const final of run.finalRuns) {
+    // What follows another run, nobody has asked for; a reset has the request of its base.
+    if (baseOf(final) !== '' || (final.events[0]?.begun?.continuedRunId ?? '') !== '') continue;
     const requestId = final.events[0]?.requestId ?? '';
     runsOfRequest.set(requestId, [...(runsOfRequest.get(requestId) ?? []), final.runId]);
   }
@@ -144,7 +145,7 @@ function checkStarts(run: CrashRun, calls: readonly Call[]): readonly Violation[
 /** What is known by its request id, and stands in history with it. */
 function checkRequests(run: CrashRun, calls: readonly Call[], f: 'signal' | 'pause' | 'unpause', type: string): readonly Violation[] {
   const found: Violation[] = [];
-  const times = countBy(run, type, (event) => event.requestId);
+  const times = timesOf(run, type);
   const asked = new Map<string, Call['outcome']>();
   for (const { operation, outcome } of calls) {
     // A retry with the same request id is the same request: one ok makes it accepted, and only refusals make it refused.
@@ -246,21 +247,25 @@ function sameEvent(a: ObservedEvent, b: ObservedEvent | undefined): boolean {
   );
 }
 
-function countBy(run: CrashRun, type: string, keyOf: (event: ObservedEvent) => string | undefined): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
+/** How often each request of that kind was applied. What a reset brings along counts where it was told first. */
+function timesOf(run: CrashRun, type: string): ReadonlyMap<string, number> {
+  const byRunId = new Map(run.finalRuns.map((final) => [final.runId, final]));
+  const times = new Map<string, number>();
   for (const final of run.finalRuns) {
-    for (const event of final.events) {
-      const key = event.type === type ? keyOf(event) : undefined;
-      if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
+    const inherited = new Set(chainFrom(baseOf(final), byRunId).flatMap((one) => [...countIn(one, type).keys()]));
+    for (const [requestId, count] of countIn(final, type)) {
+      const own = count - (inherited.has(requestId) ? 1 : 0);
+      if (own > 0) times.set(requestId, (times.get(requestId) ?? 0) + own);
     }
   }
+  return times;
+}
+
+function countIn({ events }: FinalRun, type: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const event of events) {
+    if (event.type !== type || event.requestId === undefined) continue;
+    counts.set(event.requestId, (counts.get(event.requestId) ?? 0) + 1);
+  }
   return counts;
-}
-
-function rank(outcome: Call['outcome'] | undefined): number {
-  return outcome === undefined ? -1 : ['fail', 'info', 'ok'].indexOf(outcome);
-}
-
-function violation(invariant: string, message: string): Violation {
-  return { invariant, message };
 }

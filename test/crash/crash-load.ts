@@ -1,71 +1,23 @@
 /**
- * Load for crash runs: clients that start, signal and read, and workers that play the workflows, all through the front door, all
+ * Load for crash runs: clients that start, signal, pause, reset and read, and workers that play the workflows, all through the front door, all
  * recorded. It goes on while servers die under it: a call without an answer is recorded as such and, where its request id makes that
  * safe, made again.
  *
  *     start ─▶ [workflow task] ─▶ activity ─▶ [workflow task] … until activity done and all signals there ─▶ completed
+ *                     └─ reset: from here, in another run, once more
+ *     start ─▶ run ─▶ the next one: after a failure, on a schedule, continued as new ─▶ … ─▶ completed, failed or canceled
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CommandType, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
-import { decodeHistoryEvent, type HistoryEvent } from '../../src/wire/generated/lean/history.ts';
+import { TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
+import { decodeHistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import * as messages from '../../src/wire/generated/lean/workflow_service.ts';
-import { jsonPayloads, nextCommands, observe, storedEvents, WORKFLOW_TASK_TIMEOUT_MS } from './crash-workflow.ts';
-import { type FinalRun, type ObservedEvent, type Operation, Recorder } from './recorded-history.ts';
-import { type CallOutcome, type Method, ServiceClient } from '../support/service-client.ts';
-
-const methods = {
-  start: {
-    name: 'StartWorkflowExecution',
-    encode: messages.encodeStartWorkflowExecutionRequest,
-    decode: messages.decodeStartWorkflowExecutionResponse,
-  },
-  signal: {
-    name: 'SignalWorkflowExecution',
-    encode: messages.encodeSignalWorkflowExecutionRequest,
-    decode: messages.decodeSignalWorkflowExecutionResponse,
-  },
-  describe: {
-    name: 'DescribeWorkflowExecution',
-    encode: messages.encodeDescribeWorkflowExecutionRequest,
-    decode: messages.decodeDescribeWorkflowExecutionResponse,
-  },
-  history: {
-    name: 'GetWorkflowExecutionHistory',
-    encode: messages.encodeGetWorkflowExecutionHistoryRequest,
-    decode: messages.decodeGetWorkflowExecutionHistoryResponse,
-  },
-  pollWorkflow: {
-    name: 'PollWorkflowTaskQueue',
-    encode: messages.encodePollWorkflowTaskQueueRequest,
-    decode: messages.decodePollWorkflowTaskQueueResponse,
-  },
-  completeWorkflow: {
-    name: 'RespondWorkflowTaskCompleted',
-    encode: messages.encodeRespondWorkflowTaskCompletedRequest,
-    decode: messages.decodeRespondWorkflowTaskCompletedResponse,
-  },
-  pause: {
-    name: 'PauseWorkflowExecution',
-    encode: messages.encodePauseWorkflowExecutionRequest,
-    decode: messages.decodePauseWorkflowExecutionResponse,
-  },
-  unpause: {
-    name: 'UnpauseWorkflowExecution',
-    encode: messages.encodeUnpauseWorkflowExecutionRequest,
-    decode: messages.decodeUnpauseWorkflowExecutionResponse,
-  },
-  pollActivity: {
-    name: 'PollActivityTaskQueue',
-    encode: messages.encodePollActivityTaskQueueRequest,
-    decode: messages.decodePollActivityTaskQueueResponse,
-  },
-  completeActivity: {
-    name: 'RespondActivityTaskCompleted',
-    encode: messages.encodeRespondActivityTaskCompletedRequest,
-    decode: messages.decodeRespondActivityTaskCompletedResponse,
-  },
-} as const;
+import type { CallOutcome, Method } from '../support/service-client.ts';
+import { CrashCalls, methods } from './crash-calls.ts';
+import type { Program } from './crash-program.ts';
+import { closesRun, jsonPayloads, nextCommands, programStart } from './crash-workflow.ts';
+import { FinalRuns } from './final-runs.ts';
+import type { FinalRun, Operation, Recorder } from './recorded-history.ts';
 
 export type CrashLoadOptions = {
   /** Tried in turn: a process that does not answer is left for the next. */
@@ -77,37 +29,39 @@ export type CrashLoadOptions = {
   readonly pollTimeoutMs?: number;
   /** Uniform in [0, 1), seeded. */
   readonly random: () => number;
-  /** Of workflows: starts that take their first task along, and runs that are paused for a while. Absent: none. */
+  /** Of workflows: starts that take their first task along, runs that are paused for a while, and such as are reset. Absent: none. */
   readonly eagerShare?: number;
   readonly pauseShare?: number;
+  readonly resetShare?: number;
+  /** Of workflows: those of which one run follows the other. Absent: none. */
+  readonly chainShare?: number;
 };
 
-const CALL_TIMEOUT_MS = 3_000;
 const POLL_TIMEOUT_MS_DEFAULT = 8_000;
-const RETRY_PAUSE_MS = 50;
-const FINAL_READERS = 8;
 const PAUSE_MS_MAX = 300;
+/** What is left to history in a row, and what is not. */
+const paddings = [0, 0, 0, 8_192] as const;
+const RESETTABLE_WITHIN_MS = 1_500;
+const RESET_AGAIN_SHARE = 0.3;
+const resettable: ReadonlySet<string> = new Set(['WorkflowTaskCompleted', 'WorkflowTaskFailed', 'WorkflowTaskTimedOut']);
 
 export class CrashLoad {
-  readonly recorder = new Recorder();
   readonly #options: CrashLoadOptions;
-  readonly #pollTimeoutMs: number;
+  readonly #calls: CrashCalls;
   readonly #taskQueue = `crash-${randomUUID()}`;
-  readonly #clients: readonly ServiceClient[];
-  /** For polls alone: in the end they are given up, and nothing else is. */
-  readonly #polling: readonly ServiceClient[];
   readonly #workflowIds: string[] = [];
-  readonly #loops: Promise<void>[] = [];
-  #current = 0;
+  readonly #clients: Promise<void>[] = [];
+  readonly #workers: Promise<void>[] = [];
   #starting = true;
   #working = true;
-  #abandoned = false;
 
   constructor(options: CrashLoadOptions) {
     this.#options = options;
-    this.#pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS_DEFAULT;
-    this.#clients = options.addresses.map((address) => new ServiceClient(address));
-    this.#polling = options.addresses.map((address) => new ServiceClient(address));
+    this.#calls = new CrashCalls(options.addresses, options.namespace, options.pollTimeoutMs ?? POLL_TIMEOUT_MS_DEFAULT);
+  }
+
+  get recorder(): Recorder {
+    return this.#calls.recorder;
   }
 
   get startedCount(): number {
@@ -115,32 +69,27 @@ export class CrashLoad {
   }
 
   run(): void {
-    for (let i = 0; i < this.#options.clients; i++) this.#loops.push(this.#clientLoop());
-    for (let i = 0; i < this.#options.pollers; i++) this.#loops.push(this.#workflowLoop(), this.#activityLoop());
+    for (let i = 0; i < this.#options.clients; i++) this.#clients.push(this.#clientLoop());
+    for (let i = 0; i < this.#options.pollers; i++) this.#workers.push(this.#workflowLoop(), this.#activityLoop());
   }
 
   /**
-   * No more starts; waits until every workflow is closed, or until none has closed for `patienceMs`. Then the workers stop, and what is
-   * still open is read once more: a history that was read before the last answer of a worker would prove nothing.
+   * No more starts; waits until every workflow is closed, or until none has closed for `patienceMs`. Then the workers stop, and all runs are read:
+   * a history that was read before the last answer of a worker would prove nothing.
    */
   async finish(patienceMs: number): Promise<readonly FinalRun[]> {
     this.#starting = false;
-    const closed: FinalRun[] = [];
-    let open: readonly string[] = this.#workflowIds;
-    for (let patientUntilMs = Date.now() + patienceMs; open.length > 0 && Date.now() < patientUntilMs;) {
-      const runs = await this.#finalRuns(open, (run) => run.events.at(-1)?.type === 'WorkflowExecutionCompleted');
-      if (runs.finals.length > 0) patientUntilMs = Date.now() + patienceMs;
-      closed.push(...runs.finals);
-      open = runs.open;
-      await delay(RETRY_PAUSE_MS);
-    }
+    // One that is closed goes on if it is reset.
+    await Promise.all(this.#clients);
+    const finals = new FinalRuns(this.#calls);
+    const open = await finals.close(this.#workflowIds, patienceMs);
     this.#working = false;
     // Most of them wait for tasks of workflows that are all closed.
-    for (const client of this.#polling) client.giveUp();
-    await Promise.all(this.#loops);
-    const { finals } = await this.#finalRuns(open, () => true);
-    this.#close();
-    return [...closed, ...finals];
+    this.#calls.giveUpPolls();
+    await Promise.all(this.#workers);
+    const runs = await finals.read(open);
+    this.#calls.close();
+    return runs;
   }
 
   /** Of the first acknowledged workflows those that the server says do not exist. */
@@ -149,7 +98,7 @@ export class CrashLoad {
     const acknowledged = this.recorder.entries.filter(({ type, operation }) => type === 'ok' && operation.f === 'start');
     for (const { operation } of acknowledged.slice(0, 40)) {
       if (operation.f !== 'start') continue;
-      const read = await this.#readHistory(operation.workflowId, '');
+      const read = await this.#calls.readHistory(operation.workflowId, '');
       if (read.kind === 'fail') absent.push(operation.workflowId);
     }
     return absent;
@@ -157,68 +106,59 @@ export class CrashLoad {
 
   /** Ends all that is under way, for a run that has failed already or a server that will not come back. */
   async abandon(): Promise<void> {
-    this.#abandoned = true;
     this.#starting = false;
     this.#working = false;
-    this.#close();
-    await Promise.all(this.#loops);
+    this.#calls.abandon();
+    await Promise.all([...this.#clients, ...this.#workers]);
   }
 
-  #close(): void {
-    for (const client of [...this.#clients, ...this.#polling]) client.close();
-  }
-
-  /** Reads them all; those that were never started are in neither list. */
-  async #finalRuns(
-    workflowIds: readonly string[],
-    isFinal: (run: Omit<FinalRun, 'workflowId'>) => boolean,
-  ): Promise<{ readonly finals: readonly FinalRun[]; readonly open: readonly string[] }> {
-    const finals: FinalRun[] = [];
-    const open: string[] = [];
-    const queue = workflowIds.values();
-    const reader = async (): Promise<void> => {
-      for (const workflowId of queue) {
-        const read = await this.#readHistory(workflowId, '');
-        if (read.kind === 'unknown' || (read.kind === 'ok' && !isFinal(read.response))) open.push(workflowId);
-        else if (read.kind === 'ok') finals.push(await this.#withRequestId(workflowId, read.response));
-      }
-    };
-    await Promise.all(Array.from({ length: FINAL_READERS }, reader));
-    return { finals, open };
-  }
-
-  /** The request that started a run is not in its history; Describe knows it. */
-  async #withRequestId(workflowId: string, run: Omit<FinalRun, 'workflowId'>): Promise<FinalRun> {
-    const request = {
-      ...messages.emptyDescribeWorkflowExecutionRequest(),
-      namespace: this.#options.namespace,
-      execution: { workflowId, runId: run.runId },
-    };
-    const described = await this.#call(methods.describe, request, CALL_TIMEOUT_MS);
-    if (described.kind === 'unknown') return this.#withRequestId(workflowId, run);
-    if (described.kind === 'fail') throw new Error(`${workflowId} has a history but cannot be described: ${described.message}`);
-    const requestIds = described.response.workflowExtendedInfo?.requestIdInfos ?? new Map<string, { readonly eventType: number }>();
-    const requestId = [...requestIds].find(([, info]) => info.eventType === EventType.WORKFLOW_EXECUTION_STARTED)?.[0] ?? '';
-    return { workflowId, runId: run.runId, events: run.events.map((event, index) => (index === 0 ? { ...event, requestId } : event)) };
-  }
+  // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #clientLoop(): Promise<void> {
     const process = this.recorder.newProcess();
     while (this.#starting) {
       const workflowId = `crash-${randomUUID()}`;
-      const signals = Math.floor(this.#options.random() * 3);
+      const program = this.#program();
       this.#workflowIds.push(workflowId);
-      const runId = await this.#start(process, workflowId, signals);
+      const runId = await this.#start(process, workflowId, program);
       if (runId === undefined) continue;
-      const pauses = this.#happens(this.#options.pauseShare);
-      if (pauses) await this.#pause(process, 'pause', workflowId, runId);
-      for (let i = 0; i < signals; i++) await this.#signal(process, workflowId, runId);
-      if (pauses) {
-        await delay(this.#options.random() * PAUSE_MS_MAX);
-        await this.#pause(process, 'unpause', workflowId, runId);
-      }
+      // At once: a signal meets the one run or the other, and is in both if it meets the first one.
+      const resets = this.#happens(this.#options.resetShare) ? this.#resets(workflowId, runId) : undefined;
+      if (program.kind !== 'plain') await this.#signalChain(process, workflowId);
+      else if (resets === undefined) await this.#signalAndPause(process, workflowId, runId, program.signals);
+      else for (let i = 0; i < program.signals; i++) await this.#signal(process, workflowId, '');
+      await resets;
       if (this.#options.random() < 0.3) await this.#recordRead(process, workflowId, runId);
     }
+  }
+
+  #program(): Program {
+    const { random, chainShare } = this.#options;
+    const upTo = (max: number): number => Math.floor(random() * (max + 1));
+    if (!this.#happens(chainShare)) return { kind: 'plain', signals: upTo(2) };
+    const kind = random();
+    if (kind < 0.5) return { kind: 'retried', failures: 1 + upTo(2), maximumAttempts: upTo(4) };
+    return kind < 0.75 ? { kind: 'scheduled', runs: 1 + upTo(1) } : { kind: 'continued', more: 1 };
+  }
+
+  async #signalAndPause(process: number, workflowId: string, runId: string, signals: number): Promise<void> {
+    const pauses = this.#happens(this.#options.pauseShare);
+    if (pauses) await this.#pause(process, 'pause', workflowId, runId);
+    for (let i = 0; i < signals; i++) await this.#signal(process, workflowId, runId);
+    if (!pauses) return;
+    await delay(this.#options.random() * PAUSE_MS_MAX);
+    await this.#pause(process, 'unpause', workflowId, runId);
+  }
+
+  async #resets(workflowId: string, runId: string): Promise<void> {
+    const process = this.recorder.newProcess();
+    const made = await this.#reset(process, workflowId, runId);
+    if (this.#happens(RESET_AGAIN_SHARE)) await this.#reset(process, workflowId, made);
+  }
+
+  /** Once: the run after the one that had it does not know it, and would take it again. */
+  async #signalChain(process: number, workflowId: string): Promise<void> {
+    await this.#signalOnce(process, { f: 'signal', workflowId, runId: '', requestId: randomUUID() });
   }
 
   #happens(share = 0): boolean {
@@ -229,35 +169,33 @@ export class CrashLoad {
   async #pause(process: number, f: 'pause' | 'unpause', workflowId: string, runId: string): Promise<void> {
     const operation: Operation = { f, workflowId, runId, requestId: randomUUID() };
     const request = {
-      ...{ namespace: this.#options.namespace, workflowId, runId },
+      ...{ namespace: this.#calls.namespace, workflowId, runId },
       ...{ identity: 'crash-operator', reason: 'crash', requestId: operation.requestId },
     };
     for (;;) {
       const outcome = await (f === 'pause'
-        ? this.#recorded(process, operation, methods.pause, request)
-        : this.#recorded(process, operation, methods.unpause, request));
+        ? this.#calls.recorded(process, operation, methods.pause, request)
+        : this.#calls.recorded(process, operation, methods.unpause, request));
       if (outcome.kind !== 'unknown') return;
     }
   }
 
   /** Until there is a definite answer: a start that never learns its outcome would leave a workflow waiting for its signals. */
-  async #start(process: number, workflowId: string, signals: number): Promise<string | undefined> {
+  async #start(process: number, workflowId: string, program: Program): Promise<string | undefined> {
     const requestId = randomUUID();
     const request: messages.StartWorkflowExecutionRequest = {
       ...messages.emptyStartWorkflowExecutionRequest(),
-      namespace: this.#options.namespace,
+      namespace: this.#calls.namespace,
       workflowId,
-      workflowType: { name: 'crash' },
+      ...programStart(program, paddings[Math.floor(this.#options.random() * paddings.length)] ?? 0),
       taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
-      input: jsonPayloads(signals),
-      workflowTaskTimeoutMs: WORKFLOW_TASK_TIMEOUT_MS,
       identity: 'crash-client',
       requestId,
       requestEagerExecution: this.#happens(this.#options.eagerShare),
     };
     for (;;) {
-      const operation: Operation = { f: 'start', workflowId, requestId };
-      const outcome = await this.#recorded(process, operation, methods.start, request, (response) => ({
+      const operation: Operation = { f: 'start', workflowId, requestId, program };
+      const outcome = await this.#calls.recorded(process, operation, methods.start, request, (response) => ({
         ...operation,
         runId: response.runId,
       }));
@@ -270,62 +208,78 @@ export class CrashLoad {
     }
   }
 
+  /** Until there is a definite answer: the workflow waits for it. */
   async #signal(process: number, workflowId: string, runId: string): Promise<void> {
-    const requestId = randomUUID();
+    const operation: Operation = { f: 'signal', workflowId, runId, requestId: randomUUID() };
+    for (let isAnswered = false; !isAnswered;) isAnswered = (await this.#signalOnce(process, operation)) !== 'unknown';
+  }
+
+  async #signalOnce(process: number, operation: Extract<Operation, { readonly f: 'signal' }>): Promise<CallOutcome<unknown>['kind']> {
+    const { workflowId, runId, requestId } = operation;
     const request: messages.SignalWorkflowExecutionRequest = {
       ...messages.emptySignalWorkflowExecutionRequest(),
-      namespace: this.#options.namespace,
+      namespace: this.#calls.namespace,
       workflowExecution: { workflowId, runId },
       signalName: 'go',
       identity: 'crash-client',
       requestId,
     };
+    return (await this.#calls.recorded(process, operation, methods.signal, request)).kind;
+  }
+
+  /** To a workflow task that is over, until there is a definite answer: asked again, it is the same reset. Answers the run that goes on. */
+  async #reset(process: number, workflowId: string, runId: string): Promise<string> {
+    const finishEventId = await this.#resettable(workflowId, runId);
+    if (finishEventId === undefined) return runId;
+    const operation: Operation = { f: 'reset', workflowId, runId, requestId: randomUUID(), finishEventId };
+    const request: messages.ResetWorkflowExecutionRequest = {
+      ...messages.emptyResetWorkflowExecutionRequest(),
+      namespace: this.#calls.namespace,
+      workflowExecution: { workflowId, runId },
+      workflowTaskFinishEventId: finishEventId,
+      reason: 'crash',
+      identity: 'crash-operator',
+      requestId: operation.requestId,
+    };
     for (;;) {
-      const outcome = await this.#recorded(process, { f: 'signal', workflowId, runId, requestId }, methods.signal, request);
-      if (outcome.kind !== 'unknown') return;
+      const outcome = await this.#calls.recorded(process, operation, methods.reset, request, (response) => ({
+        ...operation,
+        newRunId: response.runId,
+      }));
+      if (outcome.kind !== 'unknown') return outcome.kind === 'ok' ? outcome.response.runId : runId;
     }
+  }
+
+  /** As soon as there is one, or never. */
+  async #resettable(workflowId: string, runId: string): Promise<number | undefined> {
+    for (const untilMs = Date.now() + RESETTABLE_WITHIN_MS; Date.now() < untilMs; await delay(20)) {
+      const read = await this.#calls.readHistory(workflowId, runId);
+      const ends = read.kind === 'ok' ? read.response.filter(({ type }) => resettable.has(type)) : [];
+      if (ends.length > 0) return ends[Math.floor(this.#options.random() * ends.length)]?.eventId;
+    }
+    return undefined;
   }
 
   async #recordRead(process: number, workflowId: string, runId: string): Promise<void> {
     const operation: Operation = { f: 'read', workflowId, runId, events: [] };
     this.recorder.add('invoke', process, operation);
-    const read = await this.#readHistory(workflowId, runId);
-    if (read.kind === 'ok') this.recorder.add('ok', process, { ...operation, events: read.response.events });
+    const read = await this.#calls.readHistory(workflowId, runId);
+    if (read.kind === 'ok') this.recorder.add('ok', process, { ...operation, events: read.response });
     else this.recorder.add(read.kind === 'fail' ? 'fail' : 'info', process, operation);
   }
 
-  async #readHistory(
-    workflowId: string,
-    runId: string,
-  ): Promise<CallOutcome<{ readonly runId: string; readonly events: readonly ObservedEvent[] }>> {
-    const events: HistoryEvent[] = [];
-    let nextPageToken: Uint8Array = new Uint8Array();
-    do {
-      const request = {
-        ...messages.emptyGetWorkflowExecutionHistoryRequest(),
-        namespace: this.#options.namespace,
-        execution: { workflowId, runId },
-        nextPageToken,
-      };
-      const page = await this.#call(methods.history, request, CALL_TIMEOUT_MS);
-      if (page.kind !== 'ok') return page;
-      events.push(...(page.response.history?.events ?? []).map((bytes) => decodeHistoryEvent(bytes)));
-      nextPageToken = page.response.nextPageToken;
-    } while (nextPageToken.length > 0);
-    const originalRunId = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
-    return { kind: 'ok', response: { runId: runId === '' ? originalRunId : runId, events: storedEvents(events).map(observe) } };
-  }
+  // ── Workers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #workflowLoop(): Promise<void> {
     const process = this.recorder.newProcess();
     while (this.#working) {
       const request: messages.PollWorkflowTaskQueueRequest = {
         ...messages.emptyPollWorkflowTaskQueueRequest(),
-        namespace: this.#options.namespace,
+        namespace: this.#calls.namespace,
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollWorkflow, request, this.#pollTimeoutMs, this.#polling);
+      const poll = await this.#calls.poll(methods.pollWorkflow, request);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
     }
   }
@@ -336,11 +290,11 @@ export class CrashLoad {
     const scheduledEventId = task.startedEventId - 1;
     this.#deliver(process, { f: 'deliver', task: 'workflow', runId, scheduledEventId, attempt: task.attempt, pollId: randomUUID() });
     const commands = nextCommands(events, this.#taskQueue);
-    const closes = commands.some((command) => command.commandType === CommandType.COMPLETE_WORKFLOW_EXECUTION);
-    const operation: Operation = { f: 'completeWorkflowTask', workflowId, runId, startedEventId: task.startedEventId, closes };
+    const { startedEventId } = task;
+    const operation: Operation = { f: 'completeWorkflowTask', workflowId, runId, startedEventId, closes: closesRun(commands) };
     const request: messages.RespondWorkflowTaskCompletedRequest = {
       ...messages.emptyRespondWorkflowTaskCompletedRequest(),
-      namespace: this.#options.namespace,
+      namespace: this.#calls.namespace,
       taskToken: task.taskToken,
       identity: 'crash-worker',
       commands,
@@ -353,11 +307,11 @@ export class CrashLoad {
     while (this.#working) {
       const request: messages.PollActivityTaskQueueRequest = {
         ...messages.emptyPollActivityTaskQueueRequest(),
-        namespace: this.#options.namespace,
+        namespace: this.#calls.namespace,
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollActivity, request, this.#pollTimeoutMs, this.#polling);
+      const poll = await this.#calls.poll(methods.pollActivity, request);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playActivity(process, poll.response);
     }
   }
@@ -370,7 +324,7 @@ export class CrashLoad {
     const operation: Operation = { f: 'completeActivity', workflowId, runId, scheduledEventId, result };
     const request: messages.RespondActivityTaskCompletedRequest = {
       ...messages.emptyRespondActivityTaskCompletedRequest(),
-      namespace: this.#options.namespace,
+      namespace: this.#calls.namespace,
       taskToken: task.taskToken,
       identity: 'crash-worker',
       result: jsonPayloads(result),
@@ -391,38 +345,8 @@ export class CrashLoad {
     request: Request,
   ): Promise<void> {
     for (;;) {
-      const outcome = await this.#recorded(process, operation, method, request);
+      const outcome = await this.#calls.recorded(process, operation, method, request);
       if (outcome.kind !== 'unknown' || !this.#working) return;
     }
-  }
-
-  async #recorded<Request, Response>(
-    process: number,
-    operation: Operation,
-    method: Method<Request, Response>,
-    request: Request,
-    completed: (response: Response) => Operation = () => operation,
-  ): Promise<CallOutcome<Response>> {
-    this.recorder.add('invoke', process, operation);
-    const outcome = await this.#call(method, request, CALL_TIMEOUT_MS);
-    if (outcome.kind === 'ok') this.recorder.add('ok', process, completed(outcome.response));
-    else this.recorder.add(outcome.kind === 'fail' ? 'fail' : 'info', process, operation);
-    return outcome;
-  }
-
-  async #call<Request, Response>(
-    method: Method<Request, Response>,
-    request: Request,
-    timeoutMs: number,
-    clients = this.#clients,
-  ): Promise<CallOutcome<Response>> {
-    if (this.#abandoned) return { kind: 'fail', code: 1, message: 'abandoned' };
-    const index = this.#current;
-    const outcome = await clients[index]!.call(method, request, timeoutMs);
-    if (outcome.kind === 'unknown') {
-      if (this.#current === index) this.#current = (index + 1) % clients.length;
-      await delay(RETRY_PAUSE_MS);
-    }
-    return outcome;
   }
 }

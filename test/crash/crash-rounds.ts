@@ -9,8 +9,9 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { check, type Violation } from './checker.ts';
+import { check } from './checker.ts';
 import { CrashLoad } from './crash-load.ts';
+import type { Violation } from './judged.ts';
 import type { Database } from '../../src/actors/database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
@@ -28,6 +29,8 @@ export type CampaignReport = {
   readonly seed: number;
   readonly rounds: number;
   readonly workflows: number;
+  readonly runs: number;
+  readonly resets: number;
   readonly calls: { readonly ok: number; readonly fail: number; readonly unknown: number };
   readonly violations: readonly Violation[];
 };
@@ -182,7 +185,7 @@ function startLoad(servers: readonly ServerProcess[], random: () => number): Cra
   const load = new CrashLoad({
     addresses: servers.map((server) => server.address),
     ...{ namespace: 'default', clients: 6, pollers: 6, random },
-    ...{ eagerShare: 0.3, pauseShare: 0.2 },
+    ...{ eagerShare: 0.3, pauseShare: 0.2, resetShare: 0.25, chainShare: 0.2 },
   });
   load.run();
   return load;
@@ -196,7 +199,9 @@ async function report(campaign: CampaignReport['campaign'], options: CampaignOpt
     campaign,
     seed: options.seed,
     rounds: options.rounds,
-    workflows: finalRuns.length,
+    workflows: new Set(finalRuns.map(({ workflowId }) => workflowId)).size,
+    runs: finalRuns.length,
+    resets: finalRuns.filter(({ resetRunId }) => resetRunId !== undefined).length,
     calls: { ok: count('ok'), fail: count('fail'), unknown: count('info') },
     violations: check({ entries, finalRuns }),
   };

@@ -1,19 +1,68 @@
-/** The workflow of crash runs as its workers play it, and its events as the checker sees them. */
-import { emptyCommand, emptyScheduleActivityTaskCommandAttributes } from '../../src/wire/generated/lean/command.ts';
-import { decodePayload, decodePayloads, encodePayload, encodePayloads } from '../../src/wire/generated/lean/common.ts';
-import { CommandType, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
+/** The workflows of crash runs as their workers play them, and their events as the checker sees them. */
+import { unreachable } from '../../src/kernel/assert.ts';
+import {
+  emptyCommand,
+  emptyContinueAsNewWorkflowExecutionCommandAttributes,
+  emptyScheduleActivityTaskCommandAttributes,
+} from '../../src/wire/generated/lean/command.ts';
+import { decodePayload, decodePayloads, encodePayload, encodePayloads, type RetryPolicy } from '../../src/wire/generated/lean/common.ts';
+import { CommandType, ContinueAsNewInitiator, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
+import { emptyApplicationFailureInfo, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import type { HistoryEvent } from '../../src/wire/generated/lean/history.ts';
-import type { RespondWorkflowTaskCompletedRequest } from '../../src/wire/generated/lean/workflow_service.ts';
+import type { RespondWorkflowTaskCompletedRequest, StartWorkflowExecutionRequest } from '../../src/wire/generated/lean/workflow_service.ts';
+import type { Program } from './crash-program.ts';
 import type { ObservedEvent } from './recorded-history.ts';
 
 /** A worker that lost its answer finds out by these timeouts, so they bound how long a crash can hold a workflow up. */
 export const WORKFLOW_TASK_TIMEOUT_MS = 2_000;
 const ACTIVITY_TIMEOUT_MS = 2_000;
+const workflowType = { name: 'crash' };
 
-/** The workflow: one activity, then as many signals as its input says, then done. */
-export function nextCommands(events: readonly HistoryEvent[], taskQueue: string): RespondWorkflowTaskCompletedRequest['commands'] {
+type Commands = RespondWorkflowTaskCompletedRequest['commands'];
+
+/** What a start says of it. `padding`: bytes of its input, which a row leaves to history if they are many. */
+export function programStart(
+  program: Program,
+  padding: number,
+): Pick<StartWorkflowExecutionRequest, 'workflowType' | 'workflowTaskTimeoutMs' | 'input' | 'retryPolicy' | 'cronSchedule'> {
+  return {
+    workflowType,
+    workflowTaskTimeoutMs: WORKFLOW_TASK_TIMEOUT_MS,
+    input: jsonPayloads({ program, padding: 'x'.repeat(padding) }),
+    retryPolicy: program.kind === 'retried' ? soon(program.maximumAttempts) : undefined,
+    cronSchedule: program.kind === 'scheduled' ? '@every 1s' : '',
+  };
+}
+
+function soon(maximumAttempts: number): RetryPolicy {
+  return { initialIntervalMs: 50, backoffCoefficient: 1, maximumIntervalMs: 50, maximumAttempts, nonRetryableErrorTypes: [] };
+}
+
+export function nextCommands(events: readonly HistoryEvent[], taskQueue: string): Commands {
   const started = events[0]!.workflowExecutionStartedEventAttributes!;
-  const expectedSignals = Number(jsonValue(started.input));
+  const input = jsonValue(started.input) as { readonly program: Program; readonly padding: string };
+  const { program } = input;
+  switch (program.kind) {
+    case 'plain':
+      return plainCommands(program.signals, events, taskQueue);
+    case 'retried':
+      return [started.attempt <= program.failures ? failed() : completed(undefined)];
+    case 'scheduled': {
+      const run = 1 + Number(jsonValue(started.lastCompletionResult) ?? 0);
+      return [run < program.runs ? completed(jsonPayloads(run)) : canceled()];
+    }
+    case 'continued': {
+      const { more } = program;
+      if (more === 0) return [completed(undefined)];
+      return [continuedAsNew(jsonPayloads({ ...input, program: { ...program, more: more - 1 } }), taskQueue)];
+    }
+    default:
+      return unreachable(program);
+  }
+}
+
+/** An activity, then as many signals as its input says, then done. */
+function plainCommands(expectedSignals: number, events: readonly HistoryEvent[], taskQueue: string): Commands {
   const count = (type: number): number => events.filter((event) => event.eventType === type).length;
   if (count(EventType.ACTIVITY_TASK_SCHEDULED) === 0) {
     const scheduledEventId = events.at(-1)!.eventId + 2;
@@ -27,27 +76,63 @@ export function nextCommands(events: readonly HistoryEvent[], taskQueue: string)
           activityType: { name: 'crash' },
           taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
           startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
-          retryPolicy: {
-            initialIntervalMs: 50,
-            backoffCoefficient: 1,
-            maximumIntervalMs: 50,
-            maximumAttempts: 0,
-            nonRetryableErrorTypes: [],
-          },
+          retryPolicy: soon(0),
         },
       },
     ];
   }
-  const done = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
-  return done
-    ? [
-        {
-          ...emptyCommand(),
-          commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION,
-          completeWorkflowExecutionCommandAttributes: { result: undefined },
-        },
-      ]
-    : [];
+  const isDone = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
+  return isDone ? [completed(undefined)] : [];
+}
+
+function completed(result: Uint8Array | undefined): Commands[number] {
+  return {
+    ...emptyCommand(),
+    commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION,
+    completeWorkflowExecutionCommandAttributes: { result },
+  };
+}
+
+function failed(): Commands[number] {
+  const failure = encodeFailure({
+    ...emptyFailure(),
+    message: 'again',
+    applicationFailureInfo: { ...emptyApplicationFailureInfo(), type: 'Again' },
+  });
+  return { ...emptyCommand(), commandType: CommandType.FAIL_WORKFLOW_EXECUTION, failWorkflowExecutionCommandAttributes: { failure } };
+}
+
+function canceled(): Commands[number] {
+  return {
+    ...emptyCommand(),
+    commandType: CommandType.CANCEL_WORKFLOW_EXECUTION,
+    cancelWorkflowExecutionCommandAttributes: { details: undefined },
+  };
+}
+
+function continuedAsNew(input: Uint8Array, taskQueue: string): Commands[number] {
+  return {
+    ...emptyCommand(),
+    commandType: CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION,
+    continueAsNewWorkflowExecutionCommandAttributes: {
+      ...emptyContinueAsNewWorkflowExecutionCommandAttributes(),
+      workflowType,
+      taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+      input,
+      initiator: ContinueAsNewInitiator.WORKFLOW,
+    },
+  };
+}
+
+const closingCommands: ReadonlySet<number> = new Set([
+  CommandType.COMPLETE_WORKFLOW_EXECUTION,
+  CommandType.FAIL_WORKFLOW_EXECUTION,
+  CommandType.CANCEL_WORKFLOW_EXECUTION,
+  CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION,
+]);
+
+export function closesRun(commands: Commands): boolean {
+  return commands.some(({ commandType }) => closingCommands.has(commandType));
 }
 
 const eventTypeNames = new Map<number, string>(
@@ -87,10 +172,32 @@ export function observe(event: HistoryEvent): ObservedEvent {
     ...(requested === undefined ? {} : { requestId: requested.requestId }),
     ...(about === undefined ? {} : { scheduledEventId: about.scheduledEventId }),
     ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
-    ...(event.activityTaskCompletedEventAttributes === undefined
-      ? {}
-      : { result: String(jsonValue(event.activityTaskCompletedEventAttributes.result)) }),
+    ...observeLinks(event),
+    ...observeResult(event),
   };
+}
+
+function observeLinks({
+  workflowExecutionStartedEventAttributes: started,
+  workflowTaskFailedEventAttributes: failed,
+  ...event
+}: HistoryEvent): Pick<ObservedEvent, 'begun' | 'nextRunId' | 'reset'> {
+  const close =
+    event.workflowExecutionCompletedEventAttributes ??
+    event.workflowExecutionFailedEventAttributes ??
+    event.workflowExecutionTimedOutEventAttributes ??
+    event.workflowExecutionContinuedAsNewEventAttributes;
+  if (close !== undefined) return { nextRunId: close.newExecutionRunId };
+  if (failed !== undefined && failed.newRunId !== '') return { reset: { baseRunId: failed.baseRunId, newRunId: failed.newRunId } };
+  if (started === undefined) return {};
+  const { continuedExecutionRunId: continuedRunId, firstExecutionRunId: firstRunId, attempt, initiator, input } = started;
+  return { begun: { continuedRunId, firstRunId, attempt, initiator, inputBytes: input?.length ?? 0 } };
+}
+
+function observeResult(event: HistoryEvent): Pick<ObservedEvent, 'result'> {
+  const done = event.activityTaskCompletedEventAttributes ?? event.workflowExecutionCompletedEventAttributes;
+  const result = done === undefined ? undefined : jsonValue(done.result);
+  return typeof result === 'string' || typeof result === 'number' ? { result: String(result) } : {};
 }
 
 export function jsonPayloads(value: unknown): Uint8Array {

@@ -4,10 +4,28 @@
  * read it.
  */
 
+import type { Program } from './crash-program.ts';
+
+/** `runId` of what is asked for: '' = of the run that is the current one. */
 export type Operation =
-  | { readonly f: 'start'; readonly workflowId: string; readonly requestId: string; readonly runId?: string }
+  | {
+      readonly f: 'start';
+      readonly workflowId: string;
+      readonly requestId: string;
+      readonly program: Program;
+      readonly runId?: string;
+    }
   | { readonly f: 'signal'; readonly workflowId: string; readonly runId: string; readonly requestId: string }
   | { readonly f: 'pause' | 'unpause'; readonly workflowId: string; readonly runId: string; readonly requestId: string }
+  | {
+      readonly f: 'reset';
+      readonly workflowId: string;
+      readonly runId: string;
+      readonly requestId: string;
+      /** The first event that the new run does not take along. */
+      readonly finishEventId: number;
+      readonly newRunId?: string;
+    }
   /** A workflow task or an activity attempt was handed to a worker. */
   | {
       readonly f: 'deliver';
@@ -53,10 +71,35 @@ export type ObservedEvent = {
   /** For events about an activity, timer or child: the event that scheduled it. For workflow task events likewise. */
   readonly scheduledEventId?: number;
   readonly startedEventId?: number;
+  /** Of an activity, or of a workflow. */
   readonly result?: string;
+  /** Of a start. */
+  readonly begun?: Begun;
+  /** Of a close: the run that follows; '' = none. */
+  readonly nextRunId?: string;
+  /** Of the workflow task that a reset has failed. */
+  readonly reset?: { readonly baseRunId: string; readonly newRunId: string };
 };
 
-export type FinalRun = { readonly workflowId: string; readonly runId: string; readonly events: readonly ObservedEvent[] };
+export type Begun = {
+  /** '' = it continues none. */
+  readonly continuedRunId: string;
+  readonly firstRunId: string;
+  readonly attempt: number;
+  /** temporal.api.enums.v1.ContinueAsNewInitiator */
+  readonly initiator: number;
+  readonly inputBytes: number;
+};
+
+export type FinalRun = {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly events: readonly ObservedEvent[];
+  /** As it says itself: the run that a reset has made of it. Absent: there is none. */
+  readonly resetRunId?: string;
+  /** List does not know it. */
+  readonly isUnlisted?: boolean;
+};
 
 /** Every call of a run and, at quiescence, all histories. `healedMs`: when the last fault ended. */
 export type CrashRun = { readonly entries: readonly Entry[]; readonly finalRuns: readonly FinalRun[] };

@@ -1,6 +1,13 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history [list] | letters | schedules | lives | matching [keyed]] [database]`: runs seeds, and tells what happened in the first that fails. */
+/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history [list] | letters | schedules | lives | batches | matching [keyed]] [database]`: runs seeds, and tells what happened in the first that fails. */
 import { letterPlan } from './deadletters/plans.ts';
-import { historyPlanWithoutDatabase, listPlan, planWithLives, planWithSchedules, runHistorySeed } from './history/run-seed.ts';
+import {
+  historyPlanWithoutDatabase,
+  listPlan,
+  planWithBatches,
+  planWithLives,
+  planWithSchedules,
+  runHistorySeed,
+} from './history/run-seed.ts';
 import { keyedPlan, matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
 import { planWithDatabase, runSeed } from './run-seed.ts';
 import type { SimOutcome } from './sim-run.ts';
@@ -9,6 +16,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
   letters: (seed) => runHistorySeed(seed, letterPlan),
   schedules: (seed) => runHistorySeed(seed, planWithSchedules),
   lives: (seed) => runHistorySeed(seed, planWithLives),
+  batches: (seed) => runHistorySeed(seed, planWithBatches),
   ledger: (seed) => runSeed(seed),
   'ledger database': (seed) => runSeed(seed, planWithDatabase),
   history: (seed) => runHistorySeed(seed, historyPlanWithoutDatabase),
@@ -22,7 +30,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
 const hashes = process.argv.includes('hashes');
-const words = ['ledger', 'history', 'list', 'letters', 'schedules', 'lives', 'matching', 'keyed', 'database'].filter((word) =>
+const words = ['ledger', 'history', 'list', 'letters', 'schedules', 'lives', 'batches', 'matching', 'keyed', 'database'].filter((word) =>
   process.argv.includes(word),
 );
 const run = kinds[(words[0] === 'database' ? ['ledger', ...words] : words).join(' ') || 'ledger'];

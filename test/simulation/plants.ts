@@ -23,6 +23,7 @@ export const seedsMax = {
   'seeds of dead letters': 60,
   'seeds of schedules': 60,
   'seeds of lives': 150,
+  'seeds of batches': 60,
   'seeds of lanes': 100,
 } as const;
 
@@ -50,6 +51,7 @@ const BACKLOG = 'src/matching/backlog.ts';
 const RESET = 'src/history/reset/reset-workflow.ts';
 const PAUSE = 'src/history/pause/pause-workflow.ts';
 const WORKFLOW_TASK = 'src/history/workflow-task/workflow-task.ts';
+const BATCH_STEPS = 'src/actors/history/side-tasks/batch-steps.ts';
 
 export const plants: readonly Plant[] = [
   {
@@ -1250,6 +1252,30 @@ export const plants: readonly Plant[] = [
     search: 'const named = laneOf(queue);',
     replace: "const found = laneOf(queue); const named = found && { ...found, lane: { ...found.lane, fairnessKey: '' } };",
     caughtBy: 'seeds of lanes',
+  },
+  {
+    name: 'tells of a step that its whole page is over',
+    file: BATCH_STEPS,
+    search: 'const over = Math.min(counts.begun, cut);',
+    replace: 'const over = targets.length;',
+    caughtBy: 'seeds of batches',
+    shows: ['I26'],
+  },
+  {
+    name: 'goes on with a batch job that was stopped',
+    file: BATCH_STEPS,
+    search: "if (!isWanted()) return 'cut';",
+    replace: '',
+    caughtBy: 'seeds of batches',
+    shows: ['I26'],
+  },
+  {
+    name: 'takes the operation of a batch job that nobody has answered for done',
+    file: BATCH_STEPS,
+    search: "if (outcome !== 'again') return outcome;",
+    replace: "return outcome === 'failed' ? 'failed' : 'done';",
+    caughtBy: 'seeds of batches',
+    shows: ['I26'],
   },
 ];
 

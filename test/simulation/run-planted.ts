@@ -48,6 +48,10 @@ async function runner(kind: keyof typeof seedsMax): Promise<Runner> {
     const { planWithLives, runHistorySeed } = await import('./history/run-seed.ts');
     return (seed) => runHistorySeed(seed, planWithLives);
   }
+  if (kind === 'seeds of batches') {
+    const { planWithBatches, runHistorySeed } = await import('./history/run-seed.ts');
+    return (seed) => runHistorySeed(seed, planWithBatches);
+  }
   if (kind === 'seeds of lanes') {
     const { keyedPlan, runMatchingSeed } = await import('./matching/run-seed.ts');
     return (seed) => runMatchingSeed(seed, keyedPlan);

@@ -9,6 +9,8 @@ export class Totals {
   checkpoints = 0;
   /** Workflows that schedules have begun. */
   actions = 0;
+  /** Batch jobs that have completed. */
+  jobs = 0;
   readonly injected = new Map<string, number>();
   readonly reached = new Map<string, number>();
 
@@ -16,14 +18,16 @@ export class Totals {
     answered,
     checkpoints,
     actions,
+    jobs,
     injected,
     reached,
-  }: SimOutcome & { readonly checkpoints?: number; readonly actions?: number }): void {
+  }: SimOutcome & { readonly checkpoints?: number; readonly actions?: number; readonly jobs?: number }): void {
     this.runs += 1;
     this.answered += answered;
     if (answered === 0) this.quiet += 1;
     this.checkpoints += checkpoints ?? 0;
     this.actions += actions ?? 0;
+    this.jobs += jobs ?? 0;
     for (const [kind, times] of injected) this.injected.set(kind, (this.injected.get(kind) ?? 0) + times);
     for (const moment of reached) this.reached.set(moment, (this.reached.get(moment) ?? 0) + 1);
   }

@@ -4,9 +4,11 @@
  */
 import { status as codes, type ServiceError } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { publicServices, rpcsOf, type Rpc } from '../../fuzz/descriptors.ts';
 import { Service } from '../../fuzz/service.ts';
+import { templates } from '../../fuzz/templates.ts';
 import { memoryServer } from '../../support/memory-server.ts';
 import { calls } from './calls.ts';
 import { World } from './world.ts';
@@ -74,6 +76,12 @@ test('docs/rpcs.md says what the server answers to each RPC', async () => {
     service.close();
     await server.stop();
   }
+});
+
+test('each RPC that works is fuzzed, beginning with a request that is fine', async () => {
+  const works = [...(await readFile(page, 'utf8')).matchAll(/^\| `(\w+)` \| works \|/gm)].map(([, method = '']) => method);
+  expect(works.length).toBeGreaterThan(70);
+  expect(Object.keys(templates).toSorted(), 'test/fuzz/templates.ts').toEqual(works.toSorted());
 });
 
 async function pageOf(service: Service): Promise<string> {

@@ -21,15 +21,19 @@ import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.t
 import { jsonClaims } from '../../actors/ledger.ts';
 import { tasksLeave } from '../../support/shard-rows.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
+import { batchRunner } from '../../../src/actors/history/side-tasks/batch-steps.ts';
 import { captureOf, jobsHost, letterPartitions, type LetterPlan, queueHost, queues, thereIs } from '../deadletters/actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
 import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
 import { type SimActor, SimServer } from '../sim-server.ts';
+import type { BatchesPlan } from './batches.ts';
 import type { LivesPlan } from './lives.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { BatchOperations } from '../../../src/actors/batch-operations.ts';
+import type { BatchStepTask, SideRunner, SideRunners } from '../../../src/actors/history/side-tasks/side-tasks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
 import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
@@ -68,6 +72,8 @@ export type HistoryClusterOptions = {
   readonly letters?: LetterPlan;
   /** Workflows are reset and paused, and starts take their first task along. Absent: never. */
   readonly lives?: LivesPlan;
+  /** Absent: there are no batch jobs. */
+  readonly batches?: BatchesPlan;
 };
 
 export function historyPartition(shard: number): PartitionId {
@@ -111,8 +117,9 @@ export class HistoryServer extends SimServer {
     const visibility =
       this.database === undefined ? undefined : new ProcessVisibility({ database: this.database, clock: this.node.clock, logger });
     const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1, clock: this.node.clock, logger });
+    const sideRunners = options.batches === undefined ? {} : { batchStep: this.#batchRunner(options) };
     for (let shard = 1; shard <= options.shards; shard++) {
-      const actor = this.#shard(shard, schedule, visibility);
+      const actor = this.#shard(shard, schedule, visibility, sideRunners);
       this.router.history.attach(shard, actor);
       this.shards.push(actor);
     }
@@ -148,7 +155,24 @@ export class HistoryServer extends SimServer {
     });
   }
 
-  #shard(shard: number, schedule: CheckpointSchedule, visibility: ProcessVisibility | undefined): HistoryShard {
+  #batchRunner({ shards }: HistoryClusterOptions): SideRunner<BatchStepTask> {
+    const { cluster, asker } = this;
+    const settled = <Answer>(answer: Answer): Answer => {
+      cluster.world.promiseSettled();
+      return answer;
+    };
+    return batchRunner({
+      router: {
+        askHistory: (shard, request, deadlineMs, onReply) =>
+          asker.askHistory(shard, request, deadlineMs, (answer) => onReply(settled(answer))),
+      },
+      historyShards: shards,
+      operations: () => settled(Promise.resolve(cluster.batchOperations(this))),
+      clock: this.node.clock,
+    });
+  }
+
+  #shard(shard: number, schedule: CheckpointSchedule, visibility: ProcessVisibility | undefined, sideRunners: SideRunners): HistoryShard {
     const { world, options, logger } = this.cluster;
     const { database } = this;
     const { recordsMax, journalRetentionMs } = options;
@@ -185,6 +209,7 @@ export class HistoryServer extends SimServer {
         this.cluster.onStatus(this, shard - 1, status);
       },
       ...(visibility === undefined ? {} : { visibility }),
+      sideRunners,
       ...(database === undefined
         ? {}
         : {
@@ -255,6 +280,10 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
   tasksFail = true;
   onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
   onBug: (invariant: string, message: string) => void = () => {};
+  /** Of a plan with batch jobs: set before any begins. */
+  batchOperations: (server: HistoryServer) => BatchOperations = () => {
+    throw new Error('there are no batch jobs');
+  };
 
   constructor(world: World, broker: SimBroker, options: HistoryClusterOptions) {
     super(world, broker, options.database);

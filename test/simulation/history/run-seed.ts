@@ -13,6 +13,7 @@ import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from '
 import { checkLives } from './life-oracle.ts';
 import { Lives, livesPlan } from './lives.ts';
 import { Load } from './load.ts';
+import { Batches, batchesPlan } from './batches.ts';
 import { Schedules, type SchedulesPlan, schedulesPlan } from './schedules.ts';
 import {
   checkListed,
@@ -39,7 +40,12 @@ export type HistoryPlan = SimPlan &
     readonly listSetBackMs?: number;
   };
 
-export type HistoryOutcome = SimOutcome & { readonly plan: HistoryPlan; readonly checkpoints: number; readonly actions: number };
+export type HistoryOutcome = SimOutcome & {
+  readonly plan: HistoryPlan;
+  readonly checkpoints: number;
+  readonly actions: number;
+  readonly jobs: number;
+};
 
 /** Of the checkpoints of a run so many are compared with the journal at once; later ones now and then, and the last. */
 const CHECKED_AT_FIRST = 12;
@@ -118,11 +124,26 @@ export function planWithLives(seed: number): HistoryPlan {
   };
 }
 
+/** Batch jobs go through what List has and through ids, while clients look at them and stop some; without damaged rows, which may silence a child. */
+export function planWithBatches(seed: number): HistoryPlan {
+  const random = new Prng(seed * 2 ** 20 + 12);
+  const { database, listSetBackMs: _never, ...base } = historyPlanOf(seed);
+  return {
+    ...base,
+    clients: random.int(1, 2),
+    faultMs: random.int(2_500, 5_000),
+    // What a job counts is to be found in whole journals, and its operations in runs that are known.
+    retentionMs: 60_000,
+    batches: batchesPlan(random),
+    ...(database === undefined ? {} : { database: { ...database, backups: false, damagedShare: 0 } }),
+  };
+}
+
 export async function runHistorySeed(seed: number, planOf = historyPlanOf): Promise<HistoryOutcome> {
   const restore = forbidGlobals();
   try {
     const run = new HistoryRun(planOf(seed));
-    return { ...(await run.run()), checkpoints: run.checkpoints, actions: run.actions };
+    return { ...(await run.run()), checkpoints: run.checkpoints, actions: run.actions, jobs: run.jobs };
   } finally {
     restore();
   }
@@ -136,6 +157,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   checkpoints = 0;
   /** Workflows that schedules have begun. */
   actions = 0;
+  /** Batch jobs that have completed. */
+  jobs = 0;
   #flushes = 0;
   /** Runs that were deleted, and whose rows of List are gone. */
   readonly #unlisted = new Unlisted();
@@ -145,6 +168,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   readonly #letters: DeadLetters | undefined;
   #schedules: Schedules | undefined;
   #lives: Lives | undefined;
+  #batches: Batches | undefined;
 
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
@@ -162,7 +186,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   protected async story(): Promise<void> {
     this.beginFaults(() => {
       for (let client = 0; client < this.plan.clients; client++) this.#load.client();
-      const { listSetBackMs, lives, schedules } = this.plan;
+      const { batches, listSetBackMs, lives, schedules } = this.plan;
+      if (batches !== undefined) this.#batches = new Batches(this.#load, this.cluster, batches);
       if (lives !== undefined) this.#lives = new Lives(this.#load, this.world, lives);
       if (schedules !== undefined) this.#schedules = new Schedules(this.#load, this.world, schedules);
       if (listSetBackMs !== undefined) this.#strikeList(listSetBackMs);
@@ -289,6 +314,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     for (const partition of this.cluster.partitionIds.keys()) await this.isServed(partition);
     if (this.#letters !== undefined) await this.#lettersGo(this.#letters);
     if (this.#schedules !== undefined) await this.#schedulesEnd(this.#schedules);
+    if (this.#batches !== undefined) await this.#batchesEnd(this.#batches);
     if (this.#lives !== undefined) await this.#livesGoOn(this.#lives);
     await this.#allEnds();
     if (this.cluster.disk === undefined) return;
@@ -338,6 +364,14 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     );
   }
 
+  async #batchesEnd(batches: Batches): Promise<void> {
+    await this.comesTrue(
+      'I7 batch jobs stay',
+      () => batches.areOver,
+      () => this.#journals.flatMap((journal) => journal.openRuns(new Set())).join('; '),
+    );
+  }
+
   async #livesGoOn(lives: Lives): Promise<void> {
     await this.comesTrue(
       'I7 operators wait',
@@ -380,6 +414,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     }
     this.#letters?.check(true);
     if (this.#schedules !== undefined) this.actions = this.#schedules.check(this.#journals.flatMap(({ records }) => records));
+    if (this.#batches !== undefined) this.jobs = this.#batches.check(this.#journals.flatMap(({ records }) => records));
     for (const { records } of this.#lives === undefined ? [] : this.#journals) checkLives(records);
     checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
