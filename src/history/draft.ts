@@ -381,6 +381,15 @@ export class RunDraft {
     if (workflowTask !== undefined && isRunning(this.run)) this.draft.makeSpeculativeReal(this, workflowTask);
   }
 
+  /** A speculative workflow task that no worker has begun: of a run that ends now, it leaves no trace. */
+  dropOffered(): void {
+    const { runId } = this.run.key;
+    const offered = this.draft.volatile.speculative.get(runId);
+    if (this.#writing || offered === undefined || offered.startedEventId !== 0) return;
+    this.#writing = true;
+    this.draft.stage({ kind: 'speculativeEnded', runId });
+  }
+
   /** Writes an event; answers its id. */
   add<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
     assert(isRunning(this.run), `${kind} after the close of run ${this.run.key.runId}`);

@@ -1,149 +1,282 @@
 /**
- * Differences that docs/differences.md explains: they are not reported again. `ends`: what follows in such a program follows from it.
+ * Differences that docs/differences.md explains: they are not reported again. Each rule names its row there, and the call and the field
+ * that the row is about.
  */
-import type { Difference } from './compare.ts';
+import { type Difference, OUTCOME } from './compare.ts';
+import { knownOperations } from './known-operations.ts';
+import type { Fields, Step } from './program.ts';
 
-type Known = {
-  /** Of the call, or of the kind of step. */
+export type Known = {
+  /** How its row begins. */
+  readonly row: string;
+  /** The call, or the kind of step; `final history` and `final describe` of what is left in the end. */
   readonly what?: RegExp;
+  /** The field that differs; absent: the outcome of the call (compare.ts). */
   readonly path?: RegExp;
+  /** Of an outcome as it is written, of a field as JSON. */
   readonly ours?: RegExp;
   readonly theirs?: RegExp;
   /** Of the request that was sent. */
   readonly request?: RegExp;
+  /** Of any step up to this one. */
+  readonly before?: RegExp;
+  /** What follows in such a program follows from it. */
   readonly ends: boolean;
 };
 
-const KNOWN: readonly Known[] = [
-  // Durations
-  { request: /"nanos":1500000000|"seconds":1,"nanos":-5/, ends: true },
-  { path: /currentRetryInterval/, ends: false },
-  // Updates
+const update = /^(UpdateWorkflowExecution|PollWorkflowExecutionUpdate)$/;
+const multiOperation = /^ExecuteMultiOperation$/;
+const twoMistakes = 'A request with two mistakes';
+const longIdentities = 'Identities; reasons and ids';
+
+const ofDurations: readonly Known[] = [
+  { row: 'Duration with nanos of a second', request: /"nanos":1500000000/, ends: true },
   {
-    theirs: /^4$|^undefined$/,
-    ours: /^0$|LIFECYCLE_STAGE_ADMITTED|LIFECYCLE_STAGE_ACCEPTED|^\{\}$/,
-    path: /^(code|response)$/,
+    row: 'Duration with nanos of a second',
+    path: /\.(seconds|nanos)$/,
+    before: /"nanos":1500000000/,
+    ours: /^(2|500000000)$/,
+    theirs: /^(1|1500000000)$/,
     ends: false,
   },
-  { what: /Poll.*Update/, ours: /UpdateId is not set|^3$/, ends: false },
-  { ours: /UpdateName length exceeds limit/, ends: true },
-  { theirs: /Workflow was not started: StartDeduped/, ends: true },
-  // Histories
-  { path: /TaskStartedEventAttributes\.identity$/, theirs: /^undefined$/, ends: false },
-  { path: /historySizeBytes$/, theirs: /^undefined$/, ends: false },
-  { ours: /(Execution|WorkflowId) is not set on request/, theirs: /WorkflowId not set/, ends: false },
-  { ours: /taskQueue length exceeds limit/, ends: true },
-  // A termination while an update waits for its first worker: the task that was made for it stands in history.
-  { request: /UpdateWorkflowExecution.*TerminateWorkflowExecution/s, path: /historyLength|history\.events$/, ends: true },
-  { path: /SignaledEventAttributes\.requestId$|link.*requestIdRef\.requestId$/i, ours: /<uuid>/, theirs: /^undefined$/, ends: false },
-  { path: /pendingWorkflowTask$/, ours: /^undefined$/, request: /UpdateWorkflowExecution|ExecuteMultiOperation/, ends: false },
-  { what: /Poll.*Update/, ours: /update \\"u\d\\" not found/, theirs: /aborted by closing workflow/, ends: false },
-  { ours: /workflow execution already completed/, theirs: /aborted by closing workflow/, ends: false },
-  // Whose runs are known by then differs.
-  { request: /ExecuteMultiOperation/, path: /^code$/, theirs: /^4$/, ends: true },
-  // Of two mistakes one is named.
-  { what: /ResetWorkflowExecution/, ours: /finish ID must be|WorkflowId is not set/, theirs: /not found|RequestId is not set/, ends: true },
-  { ours: /missing or invalid query/, theirs: /workflow not found/, ends: true },
-  { what: /StartBatchOperation/, ours: /invalid visibility query/, theirs: /already finished/, ends: true },
-  { ours: /Identity length exceeds limit/, ends: true },
+  { row: 'Duration of mixed signs', request: /"seconds":1,"nanos":-5/, ours: /seconds and nanos with different signs/, ends: true },
+  { row: 'Durations under a millisecond', path: /\.nanos$/, before: /\{"nanos":1\}/, ours: /^1000000$/, theirs: /^1$/, ends: false },
+  { row: 'Sticky timeouts, retry delays', path: /catchupWindow\.seconds$/, theirs: /^315576000001$/, ends: false },
+];
+
+const ofUpdates: readonly Known[] = [
   {
-    ours: /workflow is closing|^8$|ResourceExhausted/,
-    theirs: /aborted by closing workflow|^5$|NotFound/,
-    request: /continueAsNew/,
+    row: 'An update, or a poll for one, that does not come as far',
+    what: update,
+    ours: /^OK .*LIFECYCLE_STAGE_(ADMITTED|ACCEPTED)/,
+    theirs: /^DEADLINE_EXCEEDED/,
+    ends: false,
+  },
+  {
+    // Its answer names the run.
+    row: 'An update, or a poll for one, that does not come as far',
+    what: multiOperation,
+    ours: /^OK .*LIFECYCLE_STAGE_(ADMITTED|ACCEPTED)/,
+    theirs: /^DEADLINE_EXCEEDED/,
     ends: true,
   },
-  { what: /^poll$/, ours: /no workflow task/, request: /UpdateWorkflowExecution"|ExecuteMultiOperation/, ends: true },
-  { what: /await/, ours: /workflow execution already completed/, theirs: /Operation was aborted/, ends: true },
-  { ours: /Operation was aborted/, theirs: /already running/, ends: true },
-  { path: /SignaledEventAttributes\.requestId$/, ours: /<run/, theirs: /<uuid>/, ends: false },
-  { ours: /(RequestId|WorkerInstanceKey|WorkflowId|ScheduleId) (length exceeds limit|exceeds maximum)/, ends: true },
-  { what: /Schedule/, ours: /schedule not found/, theirs: /exceeds limit/, ends: true },
-  { ours: /unknown query completed type/, ends: true },
-  { ours: /workflow is closing|^8$/, theirs: /^""$|^0$/, request: /completeWorkflowExecution.*recordMarker/, ends: true },
-  { what: /History/, ours: /^undefined$/, theirs: /events/, request: /"waitNewEvent":true.*\$PAGE/, ends: true },
   {
-    what: /StartWorkflowExecution/,
-    ours: /runId|run 0\.1|^undefined$/,
-    request: /SignalWithStartWorkflowExecution/,
+    row: 'A poll for an update without an id',
+    what: /^PollWorkflowExecutionUpdate$/,
+    ours: /^INVALID_ARGUMENT UpdateId is not set/,
+    theirs: /^NOT_FOUND/,
+    ends: false,
+  },
+  { row: 'The name of an update above 1,000 bytes', what: update, ours: /^INVALID_ARGUMENT UpdateName length exceeds limit/, ends: true },
+  {
+    row: 'Update-with-start that repeats the request id',
+    what: multiOperation,
+    theirs: /^UNAVAILABLE .*Workflow was not started: StartDeduped/,
+    ends: true,
+  },
+  {
+    row: 'A poll for an update that its closing workflow has aborted',
+    what: /^PollWorkflowExecutionUpdate$/,
+    ours: /^NOT_FOUND update "u\d" not found/,
+    theirs: /^NOT_FOUND workflow update was aborted by closing workflow/,
+    ends: false,
+  },
+  {
+    row: 'A poll for an update that its closing workflow has aborted',
+    what: update,
+    ours: /^NOT_FOUND workflow execution already completed/,
+    theirs: /^NOT_FOUND workflow update was aborted by closing workflow/,
+    ends: false,
+  },
+  {
+    row: 'An update that a worker accepts behind the command that continues',
+    what: update,
+    ours: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
+    theirs: /^NOT_FOUND workflow update was aborted by closing workflow/,
+    before: /continueAsNewWorkflowExecution/,
+    ends: true,
+  },
+  {
+    row: 'Signals and updates while a workflow tries to close',
+    what: /^(UpdateWorkflowExecution|ExecuteMultiOperation|Signal\w+)$/,
+    ours: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
+    theirs: /^OK /,
+    before: /(complete|fail|cancel|continueAsNew)\w*WorkflowExecutionCommandAttributes.*recordMarker/,
+    ends: true,
+  },
+];
+
+const ofHistories: readonly Known[] = [
+  {
+    row: 'Started event of a transient task',
+    what: /[Hh]istory/,
+    path: /TaskStartedEventAttributes\.identity$/,
+    theirs: /^undefined$/,
+    ends: false,
+  },
+  {
+    row: '`request_id` of events: signals',
+    path: /SignaledEventAttributes\.requestId$|link.*requestIdRef\.requestId$/i,
+    ours: /^"<(uuid|run \d\.\d)>(:\d+:\d+)?"$/,
+    theirs: /^(undefined|"<uuid>")$/,
+    ends: false,
+  },
+  {
+    row: 'A command to another workflow that names no namespace',
+    path: /ExternalWorkflowExecutionInitiatedEventAttributes\.namespace$/,
+    ours: /^"default"$/,
+    theirs: /^undefined$/,
+    ends: false,
+  },
+  {
+    row: 'Page token used for another workflow',
+    what: /^GetWorkflowExecutionHistory(Reverse)?$/,
+    ours: /^INVALID_ARGUMENT Invalid NextPageToken/,
+    request: /\$PAGE/,
+    ends: true,
+  },
+  {
+    row: 'Page token of a call that waited for new events',
+    what: /^GetWorkflowExecutionHistory$/,
+    path: /^response(\.history)?$/,
+    ours: /^undefined$/,
+    theirs: /"events"/,
+    request: /\$PAGE/,
+    before: /"waitNewEvent":true/,
+    ends: true,
+  },
+  {
+    row: 'Page size of a history',
+    what: /^GetWorkflowExecutionHistory(Reverse)?$/,
+    path: /history\.events$/,
+    request: /"maximumPageSize":1\b/,
+    ends: true,
+  },
+];
+
+const ofStarts: readonly Known[] = [
+  {
+    row: '`on_conflict_options` that attach nothing',
+    path: /historyLength$|history\.events$/,
+    before: /"attachRequestId":false,"attachCompletionCallbacks":false,"attachLinks":false/,
+    ends: true,
+  },
+  {
+    row: 'Very short timers and timeouts',
+    what: /^poll$/,
+    theirs: /^no workflow task$/,
+    before: /"startToFireTimeout":\{"nanos":1\}/,
+    ends: true,
+  },
+  {
+    row: 'History size that a worker is told with an eager start',
+    path: /history\.events\[2\]\.workflowTaskStartedEventAttributes\.historySizeBytes$/,
+    theirs: /^undefined$/,
+    before: /"requestEagerExecution":true/,
+    ends: false,
+  },
+  {
+    row: '`requestIdInfos` after SignalWithStart',
+    path: /requestIdInfos\..*\.eventId$/,
+    ours: /^1$/,
+    before: /"SignalWithStartWorkflowExecution"/,
+    ends: false,
+  },
+  {
+    row: 'DescribeNamespace with an id that is no UUID',
+    what: /^(DescribeNamespace|RespondWorkflowTaskCompleted)$/,
+    theirs: /^INTERNAL something went wrong, please retry/,
+    ends: true,
+  },
+  {
+    row: 'Unstarted child whose id belongs to another',
+    what: /^final history$/,
+    path: /history\.events$/,
+    theirs: /_EXECUTION_(CANCEL_REQUESTED|TERMINATED)"/,
+    before: /startChildWorkflowExecutionCommandAttributes.*startChildWorkflowExecutionCommandAttributes/s,
+    ends: true,
+  },
+  {
+    row: 'Order of the results of two external calls',
+    path: /history\.events\[\d+\]\.(eventType|\w*(External|Child)WorkflowExecution\w*Attributes)$/,
+    before: /CommandAttributes.*(External|startChild)\w*CommandAttributes/s,
+    ends: true,
+  },
+  {
+    row: 'SignalWithStart repeated after its run has closed',
+    what: /^SignalWithStartWorkflowExecution$/,
+    path: /^response\.(runId|started)$/,
+    before: /"SignalWithStartWorkflowExecution".*"SignalWithStartWorkflowExecution"/s,
+    ours: /run 0\.\d|undefined/,
     theirs: /run 0\.\d|true/,
     ends: true,
   },
-  { ours: /no mapping defined for search attribute/, theirs: /is not found/, ends: true },
-  { what: /UpdateActivityOptions/, ours: /negative duration/, theirs: /Can't find pending activity/, ends: true },
-  { what: /UpdateNamespace/, ours: /Bad binary checksum/, ends: true },
-  { ours: /has a body of the unknown type/, theirs: /no message name specified/, ends: true },
-  // Where Temporal breaks
-  { theirs: /something went wrong, please retry/, ends: true },
-  { ours: /Invalid NextPageToken/, ends: true },
-  { path: /indexedFields\.BinaryChecksums$/, ends: false },
-  { what: /History/, path: /history\.events$/, request: /"maximumPageSize":(1|-1|9999)\b/, ends: true },
-  { ours: /Error deserializing task token/, ends: true },
-  { ours: /Namespace length exceeds limit/, ends: true },
-  { ours: /cannot start with reserved prefix/, ends: true },
-  { path: /ExternalWorkflowExecutionInitiatedEventAttributes\.namespace$/, theirs: /^undefined$/, ends: false },
-  // Activities
-  { path: /priority$/, ours: /^undefined$/, request: /restoreOriginalOptions/, ends: false },
-  { ours: /ActivityType length exceeds limit/, theirs: /Can't find pending activity/, ends: true },
-  { path: /imeout\.nanos$/, ours: /^1000000$/, theirs: /^1$/, ends: false },
-  { what: /UpdateActivityOptions/, path: /taskQueue\.kind$/, request: /restoreOriginal/, ends: false },
-  // How long it has waited by now.
-  { path: /nextAttemptScheduleTime$/, ends: false },
-  { path: /retryPolicy\.nonRetryableErrorTypes$/, theirs: /^undefined$/, ends: false },
-  { what: /ById/, ours: /WorkflowId is not set on request/, theirs: /activity not found/, ends: true },
-  { path: /pendingActivities\[\d\]\.lastFailure$/, theirs: /^undefined$/, ends: false },
-  { what: /^pollActivity$/, path: /Timeout\.seconds$/, request: /UpdateActivityOptions/, ends: false },
-  // Resets
-  { theirs: /StateRebuilder unable to/, ends: true },
-  // Schedules
-  { ours: /schedule not found/, theirs: /workflow not found for ID: temporal-sys-scheduler/, ends: false },
-  { ours: /ScheduleId is not set on request/, ends: false },
+  { row: longIdentities, ours: /^INVALID_ARGUMENT Identity length exceeds limit/, request: /"identity":"x{1001}"/, ends: true },
   {
-    what: /CreateSchedule|UpdateSchedule|PatchSchedule/,
-    path: /^(code|message|response)$/,
-    ours: /^3$|^9$|^undefined$|[A-Z]/,
-    theirs: /^0$|^""$|conflictToken|^\{\}$/,
+    row: longIdentities,
+    what: /^RequestCancelWorkflowExecution$/,
+    ours: /^INVALID_ARGUMENT RequestId length exceeds limit/,
+    theirs: /^OK /,
     ends: true,
   },
-  { request: /keepOriginalWorkflowId/, path: /workflowId$/, ours: /N-w3"$/, ends: true },
-  { path: /catchupWindow\./, ends: false },
-  { what: /CreateSchedule/, ours: /Only StartWorkflow action/, ends: true },
-  // Batch jobs
-  { what: /DescribeBatchOperation/, path: /OperationCount$/, request: /resetOperation/, ends: true },
-  { request: /deletionOperation/, what: /DescribeWorkflowExecution/, ours: /^5$|not found|NotFound/, ends: true },
-  { path: /TerminatedEventAttributes\.(details|identity)$/, request: /terminationOperation/, ends: false },
-  { ours: /syntax error at position/, theirs: /syntax error at position/, request: /ünï/, ends: true },
-  { what: /BatchOperation/, ours: /(Reason|Identity|JobId|UpdateId) length exceeds limit/, ends: true },
-  { path: /CancelRequestedEventAttributes(\.identity)?$/, theirs: /@/, ends: false },
-  { what: /ListScheduleMatchingTimes/, path: /details\[0\]\.failure/, ends: false },
-  { what: /StartBatchOperation/, path: /details\[0\]\.startRequestId/, ends: false },
-  { what: /activity|Describe|final/i, path: /TemporalPauseInfo$/, ends: false },
-  // Namespaces
-  { what: /DescribeNamespace/, path: /workflowExecutionRetentionTtl\.seconds$/, ours: /^259200$/, theirs: /^86400$/, ends: false },
-  { what: /UpdateNamespace/, ours: /A valid retention period/, theirs: /Invalid namespace state update/, ends: true },
-  { ours: /(bad_binaries|promote_namespace|delete_bad_binary) is not supported/, ends: true },
-  { what: /UpdateNamespace/, ours: /Bad binary checksum/, theirs: /Invalid namespace state update/, ends: true },
-  { ours: /Namespace is empty/, theirs: /Namespace not set on request/, ends: true },
-  // Task queues
-  { ours: /Task queue type is not set|is not supported by this server yet/, ends: true },
+  { row: 'Names of task queues that begin with', ours: /cannot start with reserved prefix/, request: /\/_sys\//, ends: true },
+  { row: 'Token of another kind', what: /^(Respond|Record)/, ours: /^INVALID_ARGUMENT Error deserializing task token/, ends: true },
+  {
+    row: 'Query answer of an unknown type',
+    what: /^RespondQueryTaskCompleted$/,
+    ours: /^INVALID_ARGUMENT unknown query completed type/,
+    ends: true,
+  },
+  {
+    row: 'Namespace name over 1000 bytes in a command',
+    what: /^RespondWorkflowTaskCompleted$/,
+    ours: /Namespace length exceeds limit/,
+    request: /"namespace":"x{1001}"/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
+    what: /^ResetWorkflowExecution$/,
+    ours: /^INVALID_ARGUMENT .*(finish ID must be|WorkflowId is not set)/,
+    theirs: /not found|RequestId is not set/,
+    ends: true,
+  },
 ];
+
+const KNOWN: readonly Known[] = [...ofDurations, ...ofUpdates, ...ofHistories, ...ofStarts, ...knownOperations];
+
+export const explainedRows: readonly string[] = [...new Set(KNOWN.map(({ row }) => row))];
 
 export type Judged = { readonly reported: readonly Difference[]; readonly ends: boolean };
 
-/** Of all that differs in one answer. What belongs to one refusal (its code, text, details) is known as one. */
-export function judged(what: string, request: string, found: readonly Difference[]): Judged {
-  const known = found.flatMap((difference) => KNOWN.filter((one) => matches(one, what, request, difference)));
-  if (known.some(({ ends }) => ends)) return { reported: [], ends: true };
-  return { reported: found.filter((difference) => !KNOWN.some((one) => matches(one, what, request, difference))), ends: false };
+/** Of all that differs in one answer. */
+export class Judge {
+  readonly #hidden = new Map<Known, number>();
+
+  judged(asked: Asked, found: readonly Difference[]): Judged {
+    const rules = found.map((difference) => KNOWN.find((known) => matches(known, asked, difference)));
+    for (const rule of rules) if (rule !== undefined) this.#hidden.set(rule, (this.#hidden.get(rule) ?? 0) + 1);
+    if (rules.some((rule) => rule?.ends)) return { reported: [], ends: true };
+    return { reported: found.filter((_, index) => rules[index] === undefined), ends: false };
+  }
+
+  /** What each rule has hidden, how often. */
+  get hidden(): readonly string[] {
+    return KNOWN.map((known) => `${this.#hidden.get(known) ?? 0} × ${known.row}: ${[known.what, known.path, known.ours].join(' ')}`);
+  }
 }
 
-function matches(known: Known, what: string, request: string, { path, ours, theirs }: Difference): boolean {
-  const says = (pattern: RegExp | undefined, text: string): boolean => pattern === undefined || pattern.test(text);
-  const text = (value: unknown): string => JSON.stringify(value) ?? 'undefined';
+export type Asked = { readonly what: string; readonly request: Fields; readonly before: readonly Step[] };
+
+function matches(known: Known, { what, request, before }: Asked, { path, ours, theirs }: Difference): boolean {
+  const isSo = (pattern: RegExp | undefined, text: () => string): boolean => pattern === undefined || pattern.test(text());
+  const text = (value: unknown): string => (path === OUTCOME ? String(value) : (JSON.stringify(value) ?? 'undefined'));
   return (
-    says(known.what, what) &&
-    says(known.path, path) &&
-    says(known.request, request) &&
-    says(known.ours, text(ours)) &&
-    says(known.theirs, text(theirs))
+    (known.path === undefined ? path === OUTCOME : known.path.test(path)) &&
+    isSo(known.what, () => what) &&
+    isSo(known.ours, () => text(ours)) &&
+    isSo(known.theirs, () => text(theirs)) &&
+    isSo(known.request, () => JSON.stringify(request)) &&
+    isSo(known.before, () => JSON.stringify(before))
   );
 }

@@ -4,18 +4,21 @@
  *     node test/differential/main.ts --ours 127.0.0.1:7233 --theirs 127.0.0.1:7234 --seed 1 --programs 100
  *     node test/differential/main.ts --start /path/to/temporal --seed 1 --programs 100
  *
- * `--family a,b` draws only from those, `--users 8` programs run side by side, `--seconds 400` stops after so long, `--one 17` runs one seed and prints its steps.
+ * `--family a,b` draws only from those, `--users 8` programs run side by side, `--seconds 400` stops after so long, `--one 17` runs one seed and prints its steps,
+ * `--rules` says what each rule of known-differences.ts has hidden. Of a program that differs, the steps are shown without which it would not.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../bench/server-process.ts';
+import { HttpTarget } from '../outbound/http-target.ts';
 import { Api } from './api.ts';
 import { type Difference, differences } from './compare.ts';
 import { programOf } from './families/families.ts';
-import { judged } from './known-differences.ts';
-import type { Program } from './program.ts';
+import { Judge } from './known-differences.ts';
+import type { Program, Step } from './program.ts';
 import type { Seen } from './run-program.ts';
 import { runProgram } from './run-program.ts';
+import { shrunk } from './shrink.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     family: { type: 'string', default: '' },
     seconds: { type: 'string', default: '86400' },
     one: { type: 'string' },
+    rules: { type: 'boolean', default: false },
   },
 });
 
@@ -35,7 +39,10 @@ type Finding = { readonly signature: string; readonly line: string; readonly pro
 
 const CONFIRMATIONS = 2;
 
-const PERDURE = 'bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error';
+const nothing: Seen = { what: '', request: {}, step: 0, value: undefined };
+
+const ANYWHERE = `'callback.allowedAddresses=${JSON.stringify([{ Pattern: '127.0.0.1:*', AllowInsecure: true, AllowPrivate: true }])}'`;
+const PERDURE = `bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error --dynamic-config-value ${ANYWHERE}`;
 /** Rates that many programs side by side would meet, and what is off by default there. */
 const SETTINGS = [
   'history.transferProcessorMaxPollRPS=1000',
@@ -44,6 +51,8 @@ const SETTINGS = [
   'frontend.namespaceRPS.visibility=100000',
   'frontend.MaxConcurrentBatchOperationPerNamespace=1000',
   'frontend.WorkflowPauseEnabled=true',
+  'history.enableUpdateCallbacks=true',
+  ANYWHERE,
   'frontend.rps.namespaceReplicationInducingAPIs=1000',
   'frontend.namespaceRPS.namespaceReplicationInducingAPIs=1000',
   // Tasks of one queue come in their order.
@@ -52,10 +61,13 @@ const SETTINGS = [
 ];
 const WITH_SETTINGS = SETTINGS.map((setting) => `--dynamic-config-value ${setting}`).join(' ');
 
+const judge = new Judge();
 const servers: ServerProcess[] = [];
+const callbacks = await HttpTarget.open();
 try {
   await compareServers();
 } finally {
+  await callbacks.close();
   await Promise.all(servers.map((server) => server.stop()));
 }
 
@@ -79,12 +91,13 @@ async function compareServers(): Promise<void> {
       const found = await confirmed(ours, theirs, program);
       for (const finding of found.filter(({ signature }) => !known.has(signature))) {
         known.add(finding.signature);
-        report(finding);
+        report(values.one === undefined ? await inShort(ours, theirs, finding) : finding);
       }
     }
   };
   await Promise.all(Array.from({ length: values.one === undefined ? Number(values.users) : 1 }, user));
   console.log([...programs].map(([family, count]) => `${family} ${count}`).join(', '));
+  if (values.rules) for (const line of judge.hidden) console.log(line);
   console.log(`${next - first} programs, ${known.size} distinct differences; the next seed is ${next}`);
   ours.close();
   theirs.close();
@@ -112,7 +125,7 @@ async function prepare(api: Api): Promise<void> {
 
 /** A difference counts when it comes each time: a busy machine makes some of its own. */
 async function confirmed(ours: Api, theirs: Api, program: Program): Promise<readonly Finding[]> {
-  let found = await compared(ours, theirs, program);
+  let found = await compared(ours, theirs, program, values.one !== undefined);
   for (let again = 0; again < CONFIRMATIONS && found.length > 0; again++) {
     const signatures = new Set((await compared(ours, theirs, program)).map(({ signature }) => signature));
     found = found.filter(({ signature }) => signatures.has(signature));
@@ -120,16 +133,28 @@ async function confirmed(ours: Api, theirs: Api, program: Program): Promise<read
   return found;
 }
 
-async function compared(ours: Api, theirs: Api, program: Program): Promise<readonly Finding[]> {
+/** The same finding with as few steps as show it. */
+async function inShort(ours: Api, theirs: Api, finding: Finding): Promise<Finding> {
+  let shortest = finding;
+  await shrunk(finding.program.steps, async (steps: readonly Step[]) => {
+    const found = await compared(ours, theirs, { ...finding.program, steps });
+    const same = found.find(({ signature }) => signature === finding.signature);
+    shortest = same ?? shortest;
+    return same !== undefined;
+  });
+  return shortest;
+}
+
+async function compared(ours: Api, theirs: Api, program: Program, isShown = false): Promise<readonly Finding[]> {
   const nonce = `diff-${Math.random().toString(36).slice(2, 10).padEnd(8, '0')}`;
-  const [mine, other] = await Promise.all([runProgram(ours, program, nonce), runProgram(theirs, program, nonce)]);
-  if (values.one !== undefined) print(program, mine, other);
+  const run = (api: Api): Promise<readonly Seen[]> => runProgram(api, program, nonce, callbacks.url(`/${nonce}`));
+  const [mine, other] = await Promise.all([run(ours), run(theirs)]);
+  if (isShown) print(program, mine, other);
   const count = Math.max(mine.length, other.length);
   for (let index = 0; index < count; index++) {
-    const what = mine[index]?.what ?? other[index]?.what ?? '';
-    const step = mine[index]?.step ?? other[index]?.step ?? 0;
-    const request = JSON.stringify(program.steps.slice(0, step + 1));
-    const { reported, ends } = judged(what, request, differences(mine[index]?.value, other[index]?.value));
+    const { what, request, step } = mine[index] ?? other[index] ?? nothing;
+    const asked = { what, request, before: program.steps.slice(0, step + 1) };
+    const { reported, ends } = judge.judged(asked, differences(mine[index]?.value, other[index]?.value));
     // Whatever differs later follows, as a rule, from what differed first.
     if (reported.length > 0 || ends) return reported.map((difference) => finding(what, difference, program, step));
   }
@@ -138,7 +163,7 @@ async function compared(ours: Api, theirs: Api, program: Program): Promise<reado
 
 function finding(what: string, { path, ours, theirs }: Difference, program: Program, step: number): Finding {
   const line = `${what} ${path}\n    ours   ${short(ours)}\n    theirs ${short(theirs)}`;
-  return { signature: line.replaceAll(/\d+/g, '#'), line, program, step };
+  return { signature: line.replaceAll(/\([0-9a-f]{8}\)|\d+/g, '#'), line, program, step };
 }
 
 function report({ line, program, step }: Finding): void {

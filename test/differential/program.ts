@@ -4,6 +4,7 @@
  *
  *     $W0, $Q0       a workflow id and a task queue of this execution (0..9)
  *     $RUN0, $OLD0   the newest and the previous run id that a start of $W0 gave
+ *     $CALLBACK      the address of a target of completion callbacks, which takes all
  *     $TOKEN0, $TOKENOLD0, $ATOKEN0, $ATOKENOLD0, $PAGE   tokens of the last answers (whole value only)
  */
 export type Fields = { readonly [name: string]: unknown };

@@ -4,46 +4,55 @@ import { masker } from './mask.ts';
 import type { Fields, Program, Step } from './program.ts';
 import { NAMESPACE } from './program.ts';
 
-/** What a user saw of one step, or of one run at the end. */
-export type Seen = { readonly what: string; readonly step: number; readonly value: unknown };
+/** What a user saw of one step, or of one run at the end. Of a step that awaits a call: that call. */
+export type Seen = { readonly what: string; readonly request: Fields; readonly step: number; readonly value: unknown };
+
+type Begun = { readonly step: Step; readonly answer: Promise<unknown> };
 
 const POLL_TIMEOUT_MS = 3_200;
 const STEADY_PAUSE_MS = 120;
 const STEADY_ROUNDS = 3;
 const STEADY_ROUNDS_MAX = 40;
 
-/** `nonce` makes the ids of this execution new; both servers may use the same. */
-export async function runProgram(api: Api, program: Program, nonce: string): Promise<readonly Seen[]> {
-  const execution = new Execution(api, nonce);
+/** `nonce` makes the ids of this execution new; both servers may use the same. `callback`: where completion callbacks are sent. */
+export async function runProgram(api: Api, program: Program, nonce: string, callback: string): Promise<readonly Seen[]> {
+  const execution = new Execution(api, nonce, callback);
   const seen: Seen[] = [];
   for (const [index, step] of program.steps.entries()) {
+    const asked = (step.op === 'await' ? execution.oldestBegun : undefined) ?? step;
     const value = await execution.step(step);
-    if (value !== undefined) seen.push({ what: nameOf(step), step: index, value });
+    if (value !== undefined) seen.push({ ...nameOf(asked), step: index, value });
   }
-  for (const { what, value } of await execution.remains()) seen.push({ what, step: program.steps.length, value });
+  for (const { what, value } of await execution.remains()) seen.push({ what, request: {}, step: program.steps.length, value });
   return seen;
 }
 
-function nameOf(step: Step): string {
-  return 'method' in step ? step.method : step.op;
+function nameOf(step: Step): { readonly what: string; readonly request: Fields } {
+  return 'method' in step ? { what: step.method, request: step.request } : { what: step.op, request: {} };
 }
 
 class Execution {
   readonly #api: Api;
   readonly #nonce: string;
+  readonly #callback: string;
   /** Run ids by slot, oldest first. */
   readonly #runs = new Map<number, string[]>();
   readonly #tokens = new Map<string, Uint8Array | string>();
   readonly #mask: (value: unknown) => unknown;
-  readonly #begun: Promise<unknown>[] = [];
+  readonly #begun: Begun[] = [];
 
-  constructor(api: Api, nonce: string) {
+  constructor(api: Api, nonce: string, callback: string) {
     this.#api = api;
     this.#nonce = nonce;
+    this.#callback = callback;
     this.#mask = masker(() => [
       ...[...this.#runs].flatMap(([slot, runs]) => runs.map((run, index) => [run, `<run ${slot}.${index + 1}>`] as const)),
       [nonce, 'N'],
     ]);
+  }
+
+  get oldestBegun(): Step | undefined {
+    return this.#begun[0]?.step;
   }
 
   async step(step: Step): Promise<unknown> {
@@ -51,11 +60,11 @@ class Execution {
       case 'call':
         return this.#call(step.method, step.request, step.timeoutMs, step.slot);
       case 'begin':
-        this.#begun.push(this.#call(step.method, step.request, step.timeoutMs, step.slot));
+        this.#begun.push({ step, answer: this.#call(step.method, step.request, step.timeoutMs, step.slot) });
         await delay(150);
         return undefined;
       case 'await':
-        return this.#begun.shift();
+        return this.#begun.shift()?.answer;
       case 'steady':
         return this.#steady(step.method, step.request);
       case 'poll':
@@ -72,7 +81,7 @@ class Execution {
 
   /** Describe and history of every run that is known, after everything calmed down. */
   async remains(): Promise<readonly { readonly what: string; readonly value: unknown }[]> {
-    await Promise.all(this.#begun);
+    await Promise.all(this.#begun.map(({ answer }) => answer));
     for (const slot of [0, 1]) await this.#taskWaits(slot);
     const found: { what: string; value: unknown }[] = [];
     for (const slot of [0, 1, 2]) {
@@ -206,7 +215,7 @@ class Execution {
 
   #resolveText(value: string): unknown {
     if (/^\$(A?TOKEN|PAGE)/.test(value)) return this.#tokens.get(value) ?? '';
-    return value.replaceAll(/\$(W|Q|RUN|OLD)(\d)/g, (_all, kind: string, digit: string) => {
+    return value.replace('$CALLBACK', this.#callback).replaceAll(/\$(W|Q|RUN|OLD)(\d)/g, (_all, kind: string, digit: string) => {
       const runs = this.#runs.get(Number(digit)) ?? [];
       if (kind === 'W') return `${this.#nonce}-w${digit}`;
       if (kind === 'Q') return `${this.#nonce}-q${digit}`;

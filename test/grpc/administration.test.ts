@@ -57,7 +57,7 @@ describe('DescribeNamespace', () => {
       codes.INVALID_ARGUMENT,
       'GetNamespace operation failed.  Both ID and Name specified in request.',
     ],
-    [{}, codes.INVALID_ARGUMENT, 'Namespace is empty.'],
+    [{}, codes.INVALID_ARGUMENT, 'Namespace not set on request.'],
     [{ id: 'x' }, codes.NOT_FOUND, 'Namespace x is not found.'],
   ])('by %j is refused', async (by, code, message) => {
     const error = await bench.client.refusal('DescribeNamespace', describeBy(by));

@@ -229,6 +229,12 @@ describe('refused without a trace', () => {
     expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, text]);
     expect(await call('DescribeSchedule', {})).toMatchObject({ conflictToken: token(1) });
   });
+
+  test('without its times a search fails as a query does', async () => {
+    await create();
+    const failure = { message: 'missing or invalid query', source: 'GoSDK' };
+    expect(firstDetail(await refusal('ListScheduleMatchingTimes', {}))).toEqual({ type: 'QueryFailedFailure', fields: { failure } });
+  });
 });
 
 describe('a schedule whose times cannot be found stays, and says why', () => {

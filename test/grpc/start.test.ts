@@ -2,6 +2,7 @@ import { status as codes } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { encodePayload, encodeSearchAttributes } from '../../src/wire/generated/lean/common.ts';
+import { EventType } from '../../src/wire/generated/lean/enums.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
 import {
   decodeSignalWithStartWorkflowExecutionResponse,
@@ -238,6 +239,20 @@ test('conflict options and links go to the shard', async () => {
   expect(bench.stub.historyCommands).toMatchObject([
     { requestId: 'r', onConflict: { attachRequestId: true, attachLinks: true, links: [new Uint8Array([10, 0])] } },
   ]);
+});
+
+test('who attaches its request to an open run gets a link to the event of that; the link of others leads to the first event', async () => {
+  const linkOf = async (onConflictOptions?: Parameters<typeof start>[0]['onConflictOptions']) => {
+    const answer = decodeStartWorkflowExecutionResponse(
+      await bench.client.call('StartWorkflowExecution', start({ requestId: 'r', onConflictOptions })),
+    );
+    return decodeLink(answer.link ?? new Uint8Array(0)).workflowEvent;
+  };
+  const attaches = { attachRequestId: true, attachCompletionCallbacks: false, attachLinks: false };
+  expect((await linkOf(attaches))?.eventRef).toEqual({ eventId: 1, eventType: 1 });
+  bench.stub.answers.history = () => ({ kind: 'started', runId, firstExecutionRunId: runId, started: false, status: 1 });
+  expect((await linkOf(attaches))?.requestIdRef).toEqual({ requestId: 'r', eventType: EventType.WORKFLOW_EXECUTION_OPTIONS_UPDATED });
+  expect((await linkOf({ ...attaches, attachRequestId: false }))?.eventRef).toEqual({ eventId: 1, eventType: 1 });
 });
 
 test('a namespace that is not known passes the read barrier before it is not found', async () => {

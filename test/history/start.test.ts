@@ -151,7 +151,11 @@ test('a request that attached itself to a run gets that run again, as not starte
   });
   expect(shard.ask(command)).toMatchObject({ started: false, runId });
   const updated = shard.lastEvent('workflowExecutionOptionsUpdated');
-  expect(updated).toMatchObject({ workerMayIgnore: true, links: [bytes('link')], attributes: { attachedRequestId: command.requestId } });
+  expect(updated).toMatchObject({
+    workerMayIgnore: true,
+    links: [bytes('link')],
+    attributes: { attachedRequestId: command.requestId, identity: '' },
+  });
   expect(shard.history(), 'it wakes nobody').toEqual([
     'workflowExecutionStarted',
     'workflowTaskScheduled',

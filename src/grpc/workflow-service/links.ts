@@ -8,6 +8,11 @@ export function startedLink(run: Run): Uint8Array {
   return link(run, { eventRef: { eventId: 1, eventType: EventType.WORKFLOW_EXECUTION_STARTED }, requestIdRef: undefined });
 }
 
+/** Points at the event by which a start has attached its request to an open run. */
+export function attachedLink(run: Run, requestId: string): Uint8Array {
+  return link(run, { eventRef: undefined, requestIdRef: { requestId, eventType: EventType.WORKFLOW_EXECUTION_OPTIONS_UPDATED } });
+}
+
 /** Points at an event whose id is not known yet (it may be buffered): by the request that caused it. */
 export function signaledLink(run: Run, requestId: string): Uint8Array {
   return link(run, { eventRef: undefined, requestIdRef: { requestId, eventType: EventType.WORKFLOW_EXECUTION_SIGNALED } });

@@ -62,12 +62,17 @@ async function describe(context: HandlerContext, request: DescribeNamespaceReque
     throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
   }
   const { id, namespace: name } = request;
+  if (name === '' && id === '') throw noNamespace();
   const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
   return namespaceDescription(context, namespace);
 }
 
+function noNamespace(): Error {
+  return invalidArgument('Namespace not set on request.');
+}
+
 async function register(context: HandlerContext, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
-  if (request.namespace === '') throw invalidArgument('Namespace not set on request.');
+  if (request.namespace === '') throw noNamespace();
   checkLength(request.namespace, 'Namespace', context.limits);
   checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', request.workflowExecutionRetentionPeriodMs);
   if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
@@ -95,6 +100,7 @@ async function register(context: HandlerContext, request: RegisterNamespaceReque
 
 /** What is empty stays as it is. What a workflow has of its namespace (its retention) it has from its start. */
 async function update(context: HandlerContext, request: UpdateNamespaceRequest, call: Call): Promise<UpdateNamespaceResponse> {
+  if (request.namespace === '') throw noNamespace();
   const { updateInfo: info, config } = request;
   const namespace = await context.namespace(call, request.namespace);
   refuseUnbuiltUpdate(context, request);
@@ -163,6 +169,7 @@ function refuseOtherClusters(own: string, active: string, clusters: readonly { r
 }
 
 async function deprecate(context: HandlerContext, request: DeprecateNamespaceRequest, call: Call): Promise<Record<string, never>> {
+  if (request.namespace === '') throw noNamespace();
   const { id } = await context.namespace(call, request.namespace);
   const unsaid = { description: undefined, ownerEmail: undefined, data: undefined, retentionMs: undefined };
   await context.cluster(call, { kind: 'updateNamespace', id, ...unsaid, state: 'deprecated' }, request.namespace);

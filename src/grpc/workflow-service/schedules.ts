@@ -5,6 +5,7 @@ import { type NextTime, scheduleLimits, type ScheduleProgress } from '../../sche
 import { type CompiledSpec, compileSpec, unknownZone } from '../../schedules/spec/compiled-spec.ts';
 import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } from '../../schedules/spec/matching-times.ts';
 import { nextTime } from '../../schedules/spec/next-time.ts';
+import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
 import {
   type CreateScheduleRequest,
   decodeCreateScheduleRequest,
@@ -204,16 +205,22 @@ async function listMatchingTimes(
   call: Call,
 ): Promise<ListScheduleMatchingTimesResponse> {
   const { startTimeMs: startMs, endTimeMs: endMs } = request;
-  if (startMs === undefined || endMs === undefined) throw queryFailed('missing or invalid query', undefined);
-  checkBound('ListScheduleMatchingTimesRequest.start_time', startMs);
-  checkBound('ListScheduleMatchingTimesRequest.end_time', endMs);
+  if (startMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.start_time', startMs);
+  if (endMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.end_time', endMs);
   const { key, schedule } = await described(context, request, call);
+  if (startMs === undefined || endMs === undefined) throw noTimes();
   const compiled =
     schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: seedOf(key.namespaceId, request.scheduleId) });
   if (compiled === undefined) return { startTime: [] };
   const found = await allMatching(call, compiled, { startMs, endMs, timesMax: matchingTimesMax });
   if ('problem' in found) throw invalidArgument(found.problem);
   return { startTime: found.timesMs.map(timestamp) };
+}
+
+/** As the query of a workflow that refuses it. */
+function noTimes(): StatusError {
+  const message = 'missing or invalid query';
+  return queryFailed(message, encodeFailure({ ...emptyFailure(), message, source: 'GoSDK' }));
 }
 
 /** A thousand times that are hard to find take a third of a second, in which others have their turns. */

@@ -21,7 +21,7 @@ import { checkCallbacks } from '../validation/callbacks.ts';
 import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { checkLinks, idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
-import { signaledLink, startedLink } from './links.ts';
+import { attachedLink, signaledLink, startedLink } from './links.ts';
 import { workflowTaskAnswer } from './task-answers.ts';
 
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
@@ -74,13 +74,18 @@ export function startCommand(context: HandlerContext, request: StartWorkflowExec
 }
 
 /** Without the first workflow task, which only a start that is alone may have. */
-export function startResponse({ namespace, key: { workflowId } }: StartWorkflow, reply: StartReply): StartWorkflowExecutionResponse {
+export function startResponse(
+  { namespace, key: { workflowId }, requestId, onConflict }: StartWorkflow,
+  reply: StartReply,
+): StartWorkflowExecutionResponse {
   const { runId, started, status, firstExecutionRunId } = reply;
+  const run = { namespace, workflowId, runId };
+  const isAttached = !started && onConflict?.attachRequestId === true;
   return {
     runId,
     eagerWorkflowTask: undefined,
     started,
-    link: startedLink({ namespace, workflowId, runId }),
+    link: isAttached ? attachedLink(run, requestId) : startedLink(run),
     status,
     firstExecutionRunId,
   };

@@ -35,7 +35,8 @@ export function updateMessage({ id, protocolInstanceId, body }: Message): Update
 
 function messageBody(id: string, body: Any | undefined): UpdateMessage['body'] {
   if (body === undefined) throw invalidArgument('nil message body');
-  switch (body.typeUrl.slice(body.typeUrl.lastIndexOf('/') + 1)) {
+  const name = body.typeUrl.slice(body.typeUrl.lastIndexOf('/') + 1);
+  switch (name) {
     case types.acceptance:
       return acceptance(body.value);
     case types.rejection:
@@ -43,9 +44,12 @@ function messageBody(id: string, body: Any | undefined): UpdateMessage['body'] {
     case types.response:
       return response(body.value);
     default:
+      if (!isMessageName.test(name)) throw invalidArgument('no message name specified');
+      if (!name.includes('.')) throw invalidArgument(`failed to extract protocol type: no . found in "${name}"`);
       throw invalidArgument(`message ${id} has a body of the unknown type ${body.typeUrl}`);
   }
 }
+const isMessageName = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/;
 
 function acceptance(value: Uint8Array): UpdateMessage['body'] {
   const { acceptedRequestMessageId, acceptedRequestSequencingEventId, acceptedRequest } = decodedWithin(

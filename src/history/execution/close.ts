@@ -151,6 +151,7 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */
 function forceEndWorkflowTask(run: RunDraft): void {
+  run.dropOffered();
   run.ensureReal();
   const { workflowTask } = run.run;
   if (workflowTask === undefined) return;

@@ -12,17 +12,18 @@ import type {
   PendingActivityDescription,
   PendingChildDescription,
 } from '../replies.ts';
-import { type Activity, type AsideRun, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../state.ts';
+import { type Activity, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../state.ts';
 import type { HistoryWaiter } from '../volatile.ts';
 import { encodeTail } from '../workflow-task/workflow-task.ts';
 
 export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);
-  return run === undefined ? workflowNotFound(command.key) : describe(run, draft.shard.aside.get(run.key.runId));
+  return run === undefined ? workflowNotFound(command.key) : describe(draft, run);
 }
 
-function describe(run: RunView, aside: AsideRun | undefined): Description {
-  const { start, workflowTask } = run;
+function describe({ shard, volatile }: Draft, run: RunView): Description {
+  const { start } = run;
+  const workflowTask = run.workflowTask ?? volatile.speculative.get(run.key.runId);
   const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
   for (const { requestId, eventId, eventType } of run.requestIds)
     requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
@@ -74,7 +75,7 @@ function describe(run: RunView, aside: AsideRun | undefined): Description {
       ...callback,
       updateId: update?.updateId ?? '',
     })),
-    aside,
+    aside: shard.aside.get(run.key.runId),
     requestIds,
   };
 }
@@ -129,7 +130,7 @@ function describeChild(child: Child): PendingChildDescription {
 export function describeMutableState(draft: Draft, { key }: DescribeMutableState): HistoryReply {
   const run = findRun(draft.shard, key);
   if (run === undefined) return workflowNotFound(key);
-  const { kind: _, ...description } = describe(run, draft.shard.aside.get(run.key.runId));
+  const { kind: _, ...description } = describe(draft, run);
   return { kind: 'mutableState', description, ...pendingOf(run, run.workflowTask ?? draft.volatile.speculative.get(run.key.runId)) };
 }
 

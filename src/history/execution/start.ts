@@ -218,7 +218,7 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
         unsetVersioningOverride: false,
         attachedRequestId: onConflict.attachRequestId ? command.requestId : '',
         attachedCompletionCallbacks: callbacks.callbacks,
-        identity: command.start.identity,
+        identity: '',
         priority: undefined,
         timeSkippingConfig: undefined,
         workflowUpdateOptions: [],

@@ -19,6 +19,7 @@ import {
 } from './requests.ts';
 import { activityOperations } from './activity-operations.ts';
 import { batches } from './batches.ts';
+import { callbacks } from './callbacks.ts';
 import { lives } from './lives.ts';
 import { multiOperations } from './multi-operations.ts';
 import { namespaces } from './namespaces.ts';
@@ -57,6 +58,7 @@ const families: { readonly [name: string]: Family } = {
   namespaces,
   queueConfigs,
   workers,
+  callbacks,
 };
 
 export const familyNames = Object.keys(families);

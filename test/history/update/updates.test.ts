@@ -326,6 +326,19 @@ describe('what becomes of an update', () => {
     expect(shard.expectRejected(updateWorkflow('admitted')).reason).toBe('workflow-closed');
   });
 
+  test('a termination before a worker has the task: it is described until then, and leaves no trace', () => {
+    const shard = idleWorkflow();
+    const sent = update(shard);
+    expect(shard.describe().pendingWorkflowTask).toMatchObject({ started: false, attempt: 1 });
+    const written = shard.history().length;
+    shard.expectDone(terminateWorkflow());
+    expect(shard.history().slice(written)).toEqual(['workflowExecutionTerminated']);
+    expect(answerTo(shard, sent)).toMatchObject({ rejection: { message: 'workflow update was aborted by closing workflow' } });
+    const { scheduledEventId, stamp, taskQueue } = offered(shard);
+    const poll = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId: 'poll', identity: 'worker', taskQueue } as const;
+    expect(shard.expectRejected(poll).reason).toBe('task-not-found');
+  });
+
   test('the run continues as new: whoever is not accepted asks again', () => {
     const shard = idleWorkflow();
     update(shard);
