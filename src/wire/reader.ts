@@ -119,6 +119,14 @@ export class Reader {
     return copyOf(this.#buffer, start, length);
   }
 
+  /** A view of the received buffer: for what is used up before the call that came in it returns. */
+  bytesInPlace(): Uint8Array {
+    const length = this.#length();
+    const start = this.pos;
+    this.pos = start + length;
+    return this.#buffer.subarray(start, this.pos);
+  }
+
   bool(): boolean {
     this.#varint();
     return this.#low !== 0 || this.#high !== 0;

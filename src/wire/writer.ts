@@ -6,7 +6,7 @@
  *      tag | len? | field field field ...          `open` returns where the body starts,
  *            ^1 byte  ^at                          `close(at)` fills the length in
  */
-import { copyOf } from './copy-of.ts';
+import { briefCopyOf, copyOf } from './copy-of.ts';
 import { WireError } from './wire-error.ts';
 
 const twoTo32 = 0x1_0000_0000;
@@ -29,9 +29,20 @@ export class Writer {
   /** A copy of what was written, of exactly its size. */
   finish(): Uint8Array {
     const bytes = copyOf(this.#buffer, 0, this.#pos);
+    this.#begin();
+    return bytes;
+  }
+
+  /** The same for bytes that nobody keeps. */
+  finishBriefly(): Uint8Array {
+    const bytes = briefCopyOf(this.#buffer, 0, this.#pos);
+    this.#begin();
+    return bytes;
+  }
+
+  #begin(): void {
     this.#pos = 0;
     if (this.#buffer.length > writerBytesKept) this.#buffer = Buffer.allocUnsafeSlow(writerBytesInitial);
-    return bytes;
   }
 
   /** Starts a length-delimited message or packed list; the answer goes to `close`. */
@@ -382,4 +393,11 @@ export function encodeWith<T>(write: (writer: Writer, message: T) => void, messa
   sharedWriter.reset();
   write(sharedWriter, message);
   return sharedWriter.finish();
+}
+
+/** The same for bytes that nobody keeps: an answer to a call, a record that is appended (copy-of.ts). */
+export function encodeBriefly<T>(write: (writer: Writer, message: T) => void, message: T): Uint8Array {
+  sharedWriter.reset();
+  write(sharedWriter, message);
+  return sharedWriter.finishBriefly();
 }

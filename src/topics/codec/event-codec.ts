@@ -11,7 +11,7 @@ import { type AttributesOf, eventTypeNumber } from '../../history/generated/publ
 import { eventAttributes } from '../../wire/generated/lean/event-attributes.ts';
 import { Reader } from '../../wire/reader.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { encodeWith, type Writer } from '../../wire/writer.ts';
+import { encodeBriefly, type Writer } from '../../wire/writer.ts';
 
 type AttributesCodec<Attributes> = {
   readonly field: number;
@@ -24,8 +24,9 @@ const attributeCodecs: { readonly [Kind in EventKind]: AttributesCodec<Attribute
 const kindOfField: EventKind[] = [];
 for (const kind of Object.keys(attributeCodecs) as EventKind[]) kindOfField[attributeCodecs[kind].field] = kind;
 
+/** For a record, or for a page of a history: whoever keeps events packs them. */
 export function encodeEvent(event: HistoryEvent): Uint8Array {
-  return encodeWith(writeEvent, event);
+  return encodeBriefly(writeEvent, event);
 }
 
 function writeEvent(w: Writer, event: HistoryEvent): void {

@@ -7,6 +7,7 @@ import { isTimer, type Task } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
+import { encodeBriefly } from '../../wire/writer.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
 import { handedOverFromWire, handedOverToWire } from './hand-over-codec.ts';
 import { begunFromWire, begunToWire, endedFromWire, endedToWire } from './redrive-codec.ts';
@@ -21,7 +22,7 @@ export const historyCodec = {
       if (isTimer(task)) timerTasks.push(toWireTimer(task, record));
       else transferTasks.push(toWireTransfer(task, record));
     }
-    const value = journal.encodeHistoryRecord({
+    const value = encodeBriefly(journal.writeHistoryRecord, {
       timeMs,
       type,
       namespaceId,
