@@ -34,11 +34,11 @@ import {
   recordSchemaRetiring,
   type RunChange,
 } from './record.ts';
+import { recordType } from './record-type.ts';
 import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
 import { isOfLaterForm, isOfLaterKind, type Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
-import { pascalCase } from '../kernel/pascal-case.ts';
 
 /** What an event carries beside its attributes. */
 export type EventMeta = {
@@ -54,6 +54,7 @@ const noChanges: readonly VolatileChange[] = [];
 const noQueries: readonly BufferedQuery[] = [];
 const noLetters: readonly EndedLetter[] = [];
 const noTasks: readonly { readonly task: Task }[] = [];
+const noTaskIds: ReadonlySet<number> = new Set();
 
 /** What every decision of a shard has at hand. */
 export type ShardParts = {
@@ -86,8 +87,8 @@ export class Draft {
   /** In the order of their ids, which follow the shard's last one; undefined: finished by this very draft. */
   #tasks: (Task | undefined)[] = [];
   #tasksDropped = 0;
-  readonly #finished = new Set<number>();
   /** Made with the first, as the changes are. */
+  #finished: Set<number> | undefined;
   #retired: RunKey[] | undefined;
   #atMatching: number[] | undefined;
   #handedOver: HandedOverTask[] | undefined;
@@ -142,7 +143,7 @@ export class Draft {
     this.#changes = undefined;
     this.#tasks = [];
     this.#tasksDropped = 0;
-    this.#finished.clear();
+    this.#finished = undefined;
     this.#retired = undefined;
     this.#atMatching = undefined;
     this.#handedOver = undefined;
@@ -185,7 +186,7 @@ export class Draft {
   finishTask(taskId: number): void {
     if (taskId === 0) return;
     const own = taskId - this.shard.taskIdLast - 1;
-    if (own < 0) this.#finished.add(taskId);
+    if (own < 0) (this.#finished ??= new Set()).add(taskId);
     else if (this.#tasks[own] !== undefined) {
       this.#tasks[own] = undefined;
       this.#tasksDropped++;
@@ -237,11 +238,11 @@ export class Draft {
 
   /** Of those that were pending before. */
   get finishedTaskIds(): ReadonlySet<number> {
-    return this.#finished;
+    return this.#finished ?? noTaskIds;
   }
 
   get isEmpty(): boolean {
-    return !this.#isAboutShard && this.#finished.size === 0 && !this.hasEffect;
+    return !this.#isAboutShard && this.#finished === undefined && !this.hasEffect;
   }
 
   /** More than the end of tasks. */
@@ -276,9 +277,10 @@ export class Draft {
   }
 
   #hasTasks(isOfKind: (task: Task) => boolean): boolean {
-    if (this.#tasks.some((task) => task !== undefined && isOfKind(task))) return true;
-    const whole = [...(this.#handedOver ?? noTasks), ...(this.#lettersBegun ?? noTasks)];
-    return whole.some(({ task }) => isOfKind(task));
+    for (const task of this.#tasks) if (task !== undefined && isOfKind(task)) return true;
+    for (const { task } of this.#handedOver ?? noTasks) if (isOfKind(task)) return true;
+    for (const { task } of this.#lettersBegun ?? noTasks) if (isOfKind(task)) return true;
+    return false;
   }
 
   #typeOf(runs: readonly RunChange[]): string {
@@ -293,22 +295,17 @@ export class Draft {
 
   toRecord(): HistoryRecord {
     const first = this.runs[0];
-    const retiredRuns = this.#retired;
-    const taskIdsAtMatching = this.#atMatching;
-    const tasksHandedOver = this.#handedOver;
-    const lettersAccepted = this.#accepted;
-    const lettersBegun = this.#lettersBegun;
-    const lettersEnded = this.#lettersEnded;
-    const lettersConfirmed = this.#lettersConfirmed;
-    const isAbout = first !== undefined || this.#finished.size > 0 || this.#isAboutShard;
+    const isAboutShard = this.#isAboutShard;
+    const isAbout = first !== undefined || this.#finished !== undefined || isAboutShard;
     assert(isAbout, 'a record is about a run, or about tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
-    const tasks = this.#tasks.filter(isKept);
+    const tasks: Task[] = [];
+    for (const task of this.#tasks) if (task !== undefined) tasks.push(task);
     // Tasks of a run that is deleted come without it.
-    const handedOver = tasksHandedOver?.[0];
-    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? lettersBegun?.[0]?.task.key;
-    return {
+    const handedOver = this.#handedOver?.[0];
+    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? this.#lettersBegun?.[0]?.task.key;
+    const record: HistoryRecord = {
       schema: this.#schema,
       timeMs: this.nowMs,
       type: this.#typeOf(runs),
@@ -318,7 +315,21 @@ export class Draft {
       runId: key?.runId ?? '',
       runs,
       tasks,
-      finishedTaskIds: [...this.#finished],
+      finishedTaskIds: this.#finished === undefined ? [] : [...this.#finished],
+    };
+    return isAboutShard ? { ...record, ...this.#aboutShard() } : record;
+  }
+
+  /** What few records have. */
+  #aboutShard(): Partial<HistoryRecord> {
+    const retiredRuns = this.#retired;
+    const taskIdsAtMatching = this.#atMatching;
+    const tasksHandedOver = this.#handedOver;
+    const lettersAccepted = this.#accepted;
+    const lettersBegun = this.#lettersBegun;
+    const lettersEnded = this.#lettersEnded;
+    const lettersConfirmed = this.#lettersConfirmed;
+    return {
       ...(retiredRuns === undefined ? {} : { retiredRuns }),
       ...(taskIdsAtMatching === undefined ? {} : { taskIdsAtMatching }),
       ...(tasksHandedOver === undefined ? {} : { tasksHandedOver }),
@@ -332,18 +343,10 @@ export class Draft {
 
 function isLaterChange({ changed, run, events, facts }: RunDraft): boolean {
   if (!changed) return false;
-  return isLaterRun(run) || facts.some(({ fact }) => isLaterFact(fact)) || events.some(({ event }) => isLaterEvent(event));
-}
-
-function isKept(task: Task | undefined): task is Task {
-  return task !== undefined;
-}
-
-function recordType(runs: readonly RunChange[]): string {
-  const event = runs[0]?.events[0];
-  if (event !== undefined) return pascalCase(event.event.type);
-  const fact = runs[0]?.facts[0];
-  return fact === undefined ? 'TasksFinished' : pascalCase(fact.fact.kind);
+  if (isLaterRun(run)) return true;
+  for (const { fact } of facts) if (isLaterFact(fact)) return true;
+  for (const { event } of events) if (isLaterEvent(event)) return true;
+  return false;
 }
 
 export class RunDraft {

@@ -19,7 +19,7 @@ import { commandKey } from './command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from './commands.ts';
 import { answerWaiters } from './execution/describe.ts';
 import { decide, takeFinishedAlong } from './decide.ts';
-import { Draft } from './draft.ts';
+import { Draft, type ShardParts } from './draft.ts';
 import type { HistoryEffect } from './effects.ts';
 import { evolve } from './evolve.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
@@ -67,9 +67,8 @@ const noKey: Partial<RunKey> = {};
 
 export class HistoryCore {
   readonly #wire: HistoryWire;
-  readonly #limits: HistoryLimits;
-  readonly #archives: (namespaceId: string) => boolean;
   readonly #shard: Shard;
+  readonly #parts: ShardParts;
   readonly #stateWire: StateWire | undefined;
   readonly #timerWindow: TimerWindow | undefined;
   /** Which tasks for workers are in memory. undefined: all, there is no database. */
@@ -79,7 +78,6 @@ export class HistoryCore {
   readonly damaged: DamagedRows;
 
   constructor({ wire, limits, archives = () => false, stateWire }: HistoryCoreOptions) {
-    this.#archives = archives;
     this.#wire = wire;
     this.#shard = new Shard(stateWire);
     this.#stateWire = stateWire;
@@ -89,7 +87,14 @@ export class HistoryCore {
       this.transferWindow = new TransferWindow(this.#shard, changes, stateWire);
     }
     this.damaged = new DamagedRows(this.#shard, stateWire);
-    this.#limits = { ...defaultHistoryLimits, ...limits };
+    this.#parts = {
+      shard: this.#shard,
+      volatile: this.#volatile,
+      wire,
+      limits: { ...defaultHistoryLimits, ...limits },
+      archives,
+      makeSpeculativeReal,
+    };
   }
 
   handle(command: HistoryCommand, nowMs: number, askId: number): HandledHistory {
@@ -440,15 +445,7 @@ export class HistoryCore {
   }
 
   #draft(nowMs: number, askId: number): Draft {
-    const parts = {
-      shard: this.#shard,
-      volatile: this.#volatile,
-      wire: this.#wire,
-      limits: this.#limits,
-      archives: this.#archives,
-      makeSpeculativeReal,
-    };
-    return new Draft(parts, Math.max(nowMs, this.#shard.timeMs), askId);
+    return new Draft(this.#parts, Math.max(nowMs, this.#shard.timeMs), askId);
   }
 
   #handled(draft: Draft, reply: HistoryReply | undefined): HandledHistory {

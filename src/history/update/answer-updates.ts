@@ -215,9 +215,8 @@ export function refuseUpdates(draft: Draft, run: RunView, messages: readonly Upd
 /** What was with this worker, in messages or in its history, and it says nothing of: it knows no updates. */
 export function refuseUnanswered(run: RunDraft, ends: Map<string, UpdateEnd>): void {
   refuseSent(run.draft, run.run, ends);
-  const failure = unprocessed(run.draft);
   for (const { updateId, admittedEventId } of [...admittedByEvent(run.run)]) {
-    if (admittedEventId < run.run.previousStartedEventId) rejectAdmitted(run, ends, updateId, failure);
+    if (admittedEventId < run.run.previousStartedEventId) rejectAdmitted(run, ends, updateId, unprocessed(run.draft));
   }
 }
 
