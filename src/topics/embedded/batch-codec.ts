@@ -17,13 +17,15 @@ const headersFormat = 2;
 const headBytes = 4 + 1 + 4;
 const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4;
 const textBytesMax = 0xffff;
+/** Of UTF-8, for a unit of a string. */
+const bytesPerCharMax = 3;
+const shortTextChars = 64;
 
 export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuffer> {
   const withHeaders = records.some(({ headers, isTombstone }) => headers !== undefined || isTombstone === true);
-  let size = headBytes;
-  for (const record of records) size += recordSize(record) + (withHeaders ? headersSize(record) : 0);
-  // A buffer of its own, never a slice of a pool: it changes threads, and in memory mode it is what stays.
-  const bytes = Buffer.from(new ArrayBuffer(size));
+  let sizeMax = headBytes;
+  for (const record of records) sizeMax += recordSizeMax(record) + (withHeaders ? headersSizeMax(record) : 0);
+  const bytes = sizeMax <= scratch.length ? scratch : Buffer.allocUnsafeSlow(sizeMax);
   bytes.writeUInt8(withHeaders ? headersFormat : plainFormat, 4);
   bytes.writeUInt32LE(records.length, 5);
   let at = headBytes;
@@ -31,10 +33,13 @@ export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuff
     at = writeRecord(bytes, at, record);
     if (withHeaders) at = writeHeaders(bytes, at, record);
   }
-  assert(at === size, 'the batch fills its buffer');
-  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
-  return new Uint8Array(bytes.buffer);
+  bytes.writeUInt32LE(crc32(bytes.subarray(4, at)), 0);
+  // An array of its own, never a slice of another: it changes threads, and in memory mode it is what stays.
+  return new Uint8Array(bytes.subarray(0, at));
 }
+
+/** Batches of usual size are written here, and then copied: how long their texts are in UTF-8 is known when they are written. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 const recordsPerStep = 256;
 
@@ -61,22 +66,9 @@ export function* decodeBatch(data: Uint8Array, base: number, fromOffset: number,
   }
 }
 
-function recordSize(record: LogRecord): number {
-  return (
-    fixedRecordBytes +
-    textSize(record.key) +
-    textSize(record.type) +
-    textSize(record.namespace) +
-    textSize(record.workflowId) +
-    textSize(record.runId) +
-    record.value.byteLength
-  );
-}
-
-function textSize(text: string): number {
-  const size = Buffer.byteLength(text);
-  assert(size <= textBytesMax, 'names in a record are below 64 KiB');
-  return size;
+function recordSizeMax({ key, type, namespace, workflowId, runId, value }: LogRecord): number {
+  const chars = key.length + type.length + namespace.length + workflowId.length + runId.length;
+  return fixedRecordBytes + bytesPerCharMax * chars + value.byteLength;
 }
 
 function writeRecord(bytes: Buffer, start: number, record: LogRecord): number {
@@ -95,13 +87,25 @@ function writeRecord(bytes: Buffer, start: number, record: LogRecord): number {
 }
 
 function writeText(bytes: Buffer, at: number, text: string): number {
-  const written = text === '' ? 0 : bytes.write(text, at + 2, 'utf8');
+  const written = isShortAscii(bytes, at + 2, text) ? text.length : bytes.write(text, at + 2, 'utf8');
+  assert(written <= textBytesMax, 'names in a record are below 64 KiB');
   bytes.writeUInt16LE(written, at);
   return at + 2 + written;
 }
 
-function headersSize({ headers = [] }: LogRecord): number {
-  return headers.reduce((size, [name, value]) => size + 4 + textSize(name) + textSize(value), 1 + 2);
+/** True: it is written. Ids and types are, nearly always, and that takes no call out of the engine. */
+function isShortAscii(bytes: Buffer, start: number, text: string): boolean {
+  if (text.length > shortTextChars) return false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > 127) return false;
+    bytes[start + at] = code;
+  }
+  return true;
+}
+
+function headersSizeMax({ headers = [] }: LogRecord): number {
+  return headers.reduce((size, [name, value]) => size + 4 + bytesPerCharMax * (name.length + value.length), 1 + 2);
 }
 
 function writeHeaders(bytes: Buffer, start: number, { headers = [], isTombstone }: LogRecord): number {
