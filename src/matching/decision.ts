@@ -23,12 +23,8 @@ export class Decision<T> {
 
   begin(nowMs: number): void {
     this.nowMs = nowMs;
-    this.spilled = [];
-    this.spilledBytes = 0;
-    this.configured = [];
-    this.forgotten = [];
     this.barrier = false;
-    this.#effects = [];
+    if (this.#effects.length > 0) this.#effects = [];
   }
 
   spill(task: SpilledTask): void {
@@ -50,8 +46,18 @@ export class Decision<T> {
     const { nowMs: timeMs, spilled, configured, forgotten } = this;
     if (spilled.length + removed.length + configured.length + forgotten.length > 0) {
       const record: MatchingRecord = { kind: 'backlogChanged', timeMs, spilled, removed, configured, forgotten };
+      this.#letGo();
       return { kind: 'commit', record, reply: undefined, effects };
     }
     return effects.length === 0 ? nothing : { kind: 'wait', barrier: this.barrier, effects };
+  }
+
+  /** All that is here is the record's now. Hardly any command has one. */
+  #letGo(): void {
+    this.spilled = [];
+    this.spilledBytes = 0;
+    this.configured = [];
+    this.forgotten = [];
+    this.#effects = [];
   }
 }

@@ -177,9 +177,10 @@ async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<bool
 type BeginsRun = Extract<HistoryRequest, { readonly kind: (typeof beginsRun)[number] }>;
 
 const beginsRun = ['startWorkflow', 'signalWithStartWorkflow', 'startAndUpdate', 'resetWorkflow', 'createSchedule', 'startBatch'] as const;
+const kindsThatBeginRuns: ReadonlySet<HistoryRequest['kind']> = new Set(beginsRun);
 
 function mayBeginRun(request: HistoryRequest): request is BeginsRun {
-  return beginsRun.some((kind) => kind === request.kind);
+  return kindsThatBeginRuns.has(request.kind);
 }
 
 function resolved(request: CompleteWorkflowTask, view: Registry['view']): ResolvedCompletion {
