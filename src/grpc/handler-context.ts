@@ -148,10 +148,9 @@ export class HandlerContext {
   }
 
   /** As `namespace`, for what a deprecated one refuses too: starts. */
-  async openNamespace(call: Call, name: string): Promise<Namespace> {
-    const namespace = await this.namespace(call, name);
-    if (namespace.state !== 'registered') throw namespaceInvalidState(namespace, ['registered']);
-    return namespace;
+  openNamespace(call: Call, name: string): Namespace | Promise<Namespace> {
+    const namespace = this.namespace(call, name);
+    return namespace instanceof Promise ? namespace.then(notDeprecated) : notDeprecated(namespace);
   }
 
   namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
@@ -173,11 +172,11 @@ export class HandlerContext {
   }
 
   /** The namespace that a token was made for; a request that names another one is refused before anything is read. */
-  async namespaceOfToken(call: Call, requestNamespace: string, tokenNamespaceId: string): Promise<Namespace> {
+  namespaceOfToken(call: Call, requestNamespace: string, tokenNamespaceId: string): Namespace | Promise<Namespace> {
     if (requestNamespace === '') return this.namespaceById(call, tokenNamespaceId);
-    const namespace = await this.namespace(call, requestNamespace);
-    if (namespace.id !== tokenNamespaceId) throw invalidArgument('Operation requested with a token from a different namespace.');
-    return namespace;
+    const namespace = this.namespace(call, requestNamespace);
+    if (namespace instanceof Promise) return namespace.then((known) => ofToken(known, tokenNamespaceId));
+    return ofToken(namespace, tokenNamespaceId);
   }
 
   /** Between two looks at something. Ends early with the call, and at drain; false: the answer should go out now. */
@@ -296,6 +295,16 @@ export class HandlerContext {
       });
     });
   }
+}
+
+function notDeprecated(namespace: Namespace): Namespace {
+  if (namespace.state !== 'registered') throw namespaceInvalidState(namespace, ['registered']);
+  return namespace;
+}
+
+function ofToken(namespace: Namespace, tokenNamespaceId: string): Namespace {
+  if (namespace.id !== tokenNamespaceId) throw invalidArgument('Operation requested with a token from a different namespace.');
+  return namespace;
 }
 
 function notDeleted(namespace: Namespace): Namespace {

@@ -133,8 +133,17 @@ async function poll(context: HandlerContext, request: PollActivityTaskQueueReque
   return activityTaskAnswer(context, reply.task, namespace.name);
 }
 
-async function byToken(context: HandlerContext, call: Call, requestNamespace: string, token: ActivityTaskToken): Promise<ActivityRef> {
-  await context.namespaceOfToken(call, requestNamespace, token.namespaceId);
+function byToken(
+  context: HandlerContext,
+  call: Call,
+  requestNamespace: string,
+  token: ActivityTaskToken,
+): ActivityRef | Promise<ActivityRef> {
+  const namespace = context.namespaceOfToken(call, requestNamespace, token.namespaceId);
+  return namespace instanceof Promise ? namespace.then(() => activityRef(token)) : activityRef(token);
+}
+
+function activityRef(token: ActivityTaskToken): ActivityRef {
   return {
     key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
     scheduledEventId: token.scheduledEventId,

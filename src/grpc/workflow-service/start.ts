@@ -1,4 +1,5 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
+import type { StartCallbacks } from '../../history/callback/callback-commands.ts';
 import type { StartWorkflow } from '../../history/commands.ts';
 import type { StartReply } from '../../history/replies.ts';
 import {
@@ -51,11 +52,7 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
 /** Throws what is wrong with the request. */
 export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
   const attributes = startAttributes(request, namespace, context.limits, context.nowMs());
-  const limits = context.ports.callbacks.limitsOf(namespace.name);
-  const { callbacks, links: callbackLinks } = checkCallbacks(request.completionCallbacks, limits);
-  // What a callback brings along need not stand in the event twice.
-  const links = request.links.filter((link) => !callbackLinks.some((other) => Buffer.compare(link, other) === 0));
-  if (callbackLinks.length > 0) checkLinks([...links, ...callbackLinks]);
+  const { callbacks, links } = callbacksAndLinks(context, request, namespace);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   return {
@@ -64,13 +61,27 @@ export function startCommand(context: HandlerContext, request: StartWorkflowExec
     namespace: namespace.name,
     newRunId: context.ports.newRunId(),
     requestId: context.requestId(request.requestId),
-    start: { ...attributes, links },
+    start: links === attributes.links ? attributes : { ...attributes, links },
     retentionMs: namespace.retentionMs,
     policies,
     parent: undefined,
     onConflict: onConflict(request, links),
-    ...(callbacks.length === 0 ? {} : { callbacks: { callbacks, callbacksMax: limits.callbacksMax } }),
+    ...(callbacks === undefined ? {} : { callbacks }),
   };
+}
+
+function callbacksAndLinks(
+  context: HandlerContext,
+  { completionCallbacks, links }: StartWorkflowExecutionRequest,
+  namespace: Namespace,
+): { readonly callbacks: StartCallbacks | undefined; readonly links: readonly Uint8Array[] } {
+  if (completionCallbacks.length === 0) return { callbacks: undefined, links };
+  const limits = context.ports.callbacks.limitsOf(namespace.name);
+  const { callbacks, links: callbackLinks } = checkCallbacks(completionCallbacks, limits);
+  // What a callback brings along need not stand in the event twice.
+  const others = links.filter((link) => !callbackLinks.some((other) => Buffer.compare(link, other) === 0));
+  if (callbackLinks.length > 0) checkLinks([...others, ...callbackLinks]);
+  return { callbacks: { callbacks, callbacksMax: limits.callbacksMax }, links: others };
 }
 
 /** Without the first workflow task, which only a start that is alone may have. */

@@ -31,15 +31,15 @@ export function targetNamespaces(
   call: Call,
   commands: readonly Command[],
 ): TargetNamespaces | Promise<TargetNamespaces> {
-  const named = new Set<string>();
+  let named: Set<string> | undefined;
   for (const command of commands) {
     const name =
       command.startChildWorkflowExecutionCommandAttributes?.namespace ??
       command.signalExternalWorkflowExecutionCommandAttributes?.namespace ??
       command.requestCancelExternalWorkflowExecutionCommandAttributes?.namespace;
-    if (name !== undefined && name !== '') named.add(name);
+    if (name !== undefined && name !== '') (named ??= new Set()).add(name);
   }
-  return named.size === 0 ? ownOnly : resolve(context, call, named);
+  return named === undefined ? ownOnly : resolve(context, call, named);
 }
 
 async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<string>): Promise<TargetNamespaces> {
