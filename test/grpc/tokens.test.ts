@@ -16,30 +16,45 @@ describe('the HMAC of a token', () => {
 });
 
 describe('a token', () => {
-  const body = filled(130);
-  const token = new TokenSigner(() => filled(32)).sign(tokenKind.workflowTask, body);
+  const keyBytes = filled(32);
+  const signer = new TokenSigner(() => keyBytes);
+  const other = new TokenSigner(() => filled(32));
+  const bodyOf = (token: Uint8Array, by = signer): string | undefined => {
+    const body = by.verify(tokenKind.workflowTask, token);
+    return body === undefined ? undefined : Buffer.from(body).toString('hex');
+  };
 
-  test('is read by whoever has the key', () => {
-    expect(Buffer.from(new TokenSigner(() => filled(32)).verify(tokenKind.workflowTask, token) ?? [])).toEqual(Buffer.from(body));
+  test.each([1, 130, 223, 224, 2_000])('with a body of %i bytes is read by who signed it, and by whoever has the key', (length) => {
+    const body = filled(length);
+    const token = signer.sign(tokenKind.workflowTask, body);
+    const hex = Buffer.from(body).toString('hex');
+    expect([bodyOf(token), bodyOf(token), bodyOf(token, other)]).toEqual([hex, hex, hex]);
+  });
+
+  test('is read when ten thousand others were signed since', () => {
+    const tokens = Array.from({ length: 10_000 }, (_, nth) => signer.sign(tokenKind.workflowTask, Buffer.from(`body ${nth}`)));
+    tokens.forEach((token, nth) => expect(bodyOf(token)).toBe(Buffer.from(`body ${nth}`).toString('hex')));
   });
 
   test('is worth nothing under another key, for another use, or with one bit changed', () => {
-    const key = filled(32);
-    const signer = new TokenSigner(() => key);
-    expect(new TokenSigner(() => filled(33)).verify(tokenKind.workflowTask, token)).toBeUndefined();
+    const token = signer.sign(tokenKind.workflowTask, filled(130));
+    expect(bodyOf(token, new TokenSigner(() => filled(33)))).toBeUndefined();
     expect(signer.verify(tokenKind.activityTask, token)).toBeUndefined();
     for (let at = 0; at < token.length; at++) {
       const changed = Uint8Array.from(token);
       changed[at]! ^= 1;
-      expect(signer.verify(tokenKind.workflowTask, changed)).toBeUndefined();
+      expect([bodyOf(changed), bodyOf(changed, other)]).toEqual([undefined, undefined]);
     }
+    expect(bodyOf(token.subarray(0, 32))).toBeUndefined();
+    expect(bodyOf(token.subarray(1))).toBeUndefined();
   });
 
-  test('is signed anew when the cluster has another key', () => {
+  test('is worth nothing any more when the cluster has another key', () => {
     let key = filled(32);
-    const signer = new TokenSigner(() => key);
-    const before = signer.sign(tokenKind.workflowTask, body);
+    const changing = new TokenSigner(() => key);
+    const token = changing.sign(tokenKind.workflowTask, filled(130));
+    expect(bodyOf(token, changing)).toBeDefined();
     key = filled(33);
-    expect(Buffer.from(signer.sign(tokenKind.workflowTask, body))).not.toEqual(Buffer.from(before));
+    expect(bodyOf(token, changing)).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hmacBytes as macBytes, HmacSha256 } from './hmac.ts';
+import { IssuedTokens } from './issued-tokens.ts';
 
 /**
  * Tokens come back from strangers: nothing in a token is believed, and no state is read for it, before its signature is verified.
@@ -29,6 +30,8 @@ export class TokenSigner {
   readonly #key: () => Uint8Array;
   #keyBytes: Uint8Array | undefined;
   #hmac: HmacSha256 | undefined;
+  /** Under the current key. */
+  readonly #issued = new IssuedTokens();
 
   constructor(key: () => Uint8Array) {
     this.#key = key;
@@ -37,22 +40,22 @@ export class TokenSigner {
   sign(kind: TokenKind, body: Uint8Array): Uint8Array {
     // A slice of Node's pool: it goes into an answer, and nothing keeps it.
     const token = Buffer.allocUnsafe(1 + body.length + macBytes);
+    const macAt = token.length - macBytes;
     token[0] = kind;
     token.set(body, 1);
-    token.set(this.#mac(token.subarray(0, 1 + body.length)), 1 + body.length);
+    token.set(this.#currentHmac().of(token.subarray(0, macAt)), macAt);
+    this.#issued.add(token, macAt);
     return token;
   }
 
   /** The body of a token that this cluster signed for this use; undefined for anything else. */
   verify(kind: TokenKind, token: Uint8Array): Uint8Array | undefined {
     if (token.length <= macBytes || token[0] !== kind) return undefined;
-    const signed = token.subarray(0, token.length - macBytes);
-    if (!timingSafeEqual(this.#mac(signed), token.subarray(token.length - macBytes))) return undefined;
+    const macAt = token.length - macBytes;
+    const signed = token.subarray(0, macAt);
+    const hmac = this.#currentHmac();
+    if (!this.#issued.has(token, macAt) && !timingSafeEqual(hmac.of(signed), token.subarray(macAt))) return undefined;
     return signed.subarray(1);
-  }
-
-  #mac(bytes: Uint8Array): Uint8Array {
-    return this.#currentHmac().of(bytes);
   }
 
   #currentHmac(): HmacSha256 {
@@ -60,6 +63,7 @@ export class TokenSigner {
     if (this.#hmac === undefined || bytes !== this.#keyBytes) {
       this.#keyBytes = bytes;
       this.#hmac = new HmacSha256(bytes);
+      this.#issued.clear();
     }
     return this.#hmac;
   }
