@@ -132,6 +132,10 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
 }
 
 export function attachRequestId(run: Run, requestId: string, eventId: number, eventType: number): void {
+  if (run.requestIds.length === 0) {
+    run.requestIds = [{ requestId, eventId, eventType }];
+    return;
+  }
   // An array that is spread into and grows has room for 17: with one entry, 136 bytes of each run.
   run.requestIds = run.requestIds.filter((entry) => entry.requestId !== requestId).concat({ requestId, eventId, eventType });
 }
