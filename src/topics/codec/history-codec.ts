@@ -29,7 +29,7 @@ export const historyCodec = {
       namespace,
       workflowId,
       runId,
-      runs: record.runs.map((change) => toWireRun(change, runId)),
+      runs: wireRuns(record),
       transferTasks,
       timerTasks,
       finishedTaskIds: record.finishedTaskIds,
@@ -88,13 +88,18 @@ function executedLetters({ lettersBegun, lettersEnded, lettersConfirmed }: journ
   };
 }
 
-function toWireRun(change: RunChange, runId: string): journal.RunChange {
-  return {
-    runId: change.runId === runId ? '' : change.runId,
-    events: change.events.map((recorded) => recorded.bytes),
-    facts: change.facts.map(toWireFact),
-  };
+function wireRuns({ runs, runId }: HistoryRecord): readonly journal.RunChange[] {
+  const wire: journal.RunChange[] = [];
+  for (const change of runs) {
+    const events: Uint8Array[] = [];
+    for (const { bytes } of change.events) events.push(bytes);
+    const facts = change.facts.length === 0 ? noFacts : change.facts.map(toWireFact);
+    wire.push({ runId: change.runId === runId ? '' : change.runId, events, facts });
+  }
+  return wire;
 }
+
+const noFacts: readonly journal.Fact[] = [];
 
 function fromWireRun(change: journal.RunChange, runId: string): RunChange {
   return {

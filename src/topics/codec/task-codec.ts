@@ -5,7 +5,15 @@ import type { HistoryEvent } from '../../history/events.ts';
 import { parentClosePolicy, timeoutType } from '../../history/generated/enums.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
 import type { HistoryRecord } from '../../history/record.ts';
-import { isLastMessage, type ParentClosePolicy, type Sender, type TimerTask, type TransferTask } from '../../history/tasks.ts';
+import {
+  type DispatchTask,
+  isDispatch,
+  isLastMessage,
+  type ParentClosePolicy,
+  type Sender,
+  type TimerTask,
+  type TransferTask,
+} from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 
@@ -16,17 +24,11 @@ const transferKind = journal.TransferTaskKind;
 const noTransfer = journal.emptyTransferTask();
 
 export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.TransferTask {
+  if (isDispatch(task)) return dispatchToWire(task, record);
   const { taskId, version } = task;
   const { runId } = task.key;
   const common = { ...noTransfer, taskId, version, runId: runId === record.runId ? '' : runId, sender: senderToWire(task) };
   switch (task.kind) {
-    case 'workflowTask':
-    case 'activityTask': {
-      const kind = task.kind === 'workflowTask' ? transferKind.WORKFLOW_TASK : transferKind.ACTIVITY_TASK;
-      const { scheduledEventId: eventId, stamp, scheduleToStartTimeoutMs, priority } = task;
-      const taskQueue = isSameQueue(task.taskQueue, taskQueueIn(record, runId, eventId)) ? undefined : task.taskQueue;
-      return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs, priority };
-    }
     case 'startChild':
       return {
         ...common,
@@ -136,6 +138,16 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
   }
 }
 
+/** Of nearly every record, so in one step; nobody sends them for a run that is gone. */
+function dispatchToWire(task: DispatchTask, record: TaskRecord): journal.TransferTask {
+  const { taskId, version, scheduledEventId: eventId, stamp, scheduleToStartTimeoutMs, priority } = task;
+  const { runId } = task.key;
+  const kind = task.kind === 'workflowTask' ? transferKind.WORKFLOW_TASK : transferKind.ACTIVITY_TASK;
+  const taskQueue = isSameQueue(task.taskQueue, taskQueueIn(record, runId, eventId)) ? undefined : task.taskQueue;
+  const ofRun = runId === record.runId ? '' : runId;
+  return { ...noTransfer, kind, taskId, version, runId: ofRun, eventId, stamp, taskQueue, scheduleToStartTimeoutMs, priority };
+}
+
 function senderToWire(task: TransferTask): journal.Sender | undefined {
   if (!isLastMessage(task)) return undefined;
   const { namespace, start } = task.sender;
@@ -173,7 +185,17 @@ type TimerTaskOf<Kind extends TimerTask['kind']> = Extract<TimerTask, { readonly
 const timerKind = journal.TimerTaskKind;
 const noTimer = journal.emptyTimerTask();
 
+/** Of nearly every record, so in one step. */
+function timeoutToWire(task: TimerTaskOf<'activityTimeout' | 'workflowTaskTimeout'>, record: TaskRecord): journal.TimerTask {
+  const { taskId, fireTimeMs, scheduledEventId: eventId, stamp, timeout } = task;
+  const { runId } = task.key;
+  const kind = task.kind === 'activityTimeout' ? timerKind.ACTIVITY_TIMEOUT : timerKind.WORKFLOW_TASK_TIMEOUT;
+  const ofRun = runId === record.runId ? '' : runId;
+  return { ...noTimer, kind, taskId, fireTimeMs, runId: ofRun, eventId, stamp, timeoutType: timeoutType[timeout] };
+}
+
 export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerTask {
+  if (task.kind === 'activityTimeout' || task.kind === 'workflowTaskTimeout') return timeoutToWire(task, record);
   const { taskId, fireTimeMs } = task;
   const { runId } = task.key;
   const common = { ...noTimer, taskId, fireTimeMs, runId: runId === record.runId ? '' : runId };
@@ -181,11 +203,6 @@ export function toWireTimer(task: TimerTask, record: TaskRecord): journal.TimerT
     case 'userTimer': {
       const timerId = task.timerId === timerIdIn(record, runId, task.startedEventId) ? '' : task.timerId;
       return { ...common, kind: timerKind.USER_TIMER, eventId: task.startedEventId, timerId };
-    }
-    case 'activityTimeout':
-    case 'workflowTaskTimeout': {
-      const kind = task.kind === 'activityTimeout' ? timerKind.ACTIVITY_TIMEOUT : timerKind.WORKFLOW_TASK_TIMEOUT;
-      return { ...common, kind, eventId: task.scheduledEventId, stamp: task.stamp, timeoutType: timeoutType[task.timeout] };
     }
     case 'activityRetry':
       return { ...common, kind: timerKind.ACTIVITY_RETRY, eventId: task.scheduledEventId, stamp: task.stamp };
