@@ -1254,6 +1254,14 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds of lanes',
   },
   {
+    name: 'resets a run that does not know what has become of it',
+    file: RESET,
+    search: "left.addFact({ kind: 'runResetTo', runId: command.newRunId });",
+    replace: '',
+    caughtBy: 'seeds of lives',
+    shows: ['I25'],
+  },
+  {
     name: 'tells of a step that its whole page is over',
     file: BATCH_STEPS,
     search: 'const over = Math.min(counts.begun, cut);',

@@ -10,6 +10,7 @@ import type { SimDisk } from '../sim-database.ts';
 import { CALM_MS_MAX, SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
 import { DeadLetters } from '../deadletters/dead-letters.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
+import { checkRunChains } from './chain-oracle.ts';
 import { checkLives } from './life-oracle.ts';
 import { Lives, livesPlan } from './lives.ts';
 import { Load } from './load.ts';
@@ -415,6 +416,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     this.#letters?.check(true);
     if (this.#schedules !== undefined) this.actions = this.#schedules.check(this.#journals.flatMap(({ records }) => records));
     if (this.#batches !== undefined) this.jobs = this.#batches.check(this.#journals.flatMap(({ records }) => records));
+    for (const { records } of this.#journals) if (checkRunChains(records) > 0) this.reached.add('a run followed another');
     for (const { records } of this.#lives === undefined ? [] : this.#journals) checkLives(records);
     checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
