@@ -13,6 +13,7 @@ export type BatchJob = {
   readonly namespace: string;
   /** Of the job's own run: what it asks is known again by that. */
   readonly runId: string;
+  readonly startTimeMs: number;
   /** temporal.api.workflowservice.v1.StartBatchOperationRequest */
   readonly definition: Uint8Array;
 };

@@ -14,7 +14,7 @@ import {
 import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
-import { ShardUnderTest } from '../history/shard-under-test.ts';
+import { key, ShardUnderTest } from '../history/shard-under-test.ts';
 import { visibilityRow as aRow } from '../contract/database/samples.ts';
 import { turns } from '../support/event-loop.ts';
 import { type Bench, openBench } from './frontend-bench.ts';
@@ -237,7 +237,7 @@ describe('what is done for a job', () => {
 
   async function opened(change: Partial<Parameters<typeof encodeStartBatchOperationRequest>[0]>, { frontend }: Bench = bench) {
     const definition = encodeStartBatchOperationRequest({ ...emptyStartBatchOperationRequest(), reason: 'cleaning up', ...change });
-    const about: BatchJob = { namespaceId: 'default-id', namespace: 'default', runId: 'job-run', definition };
+    const about: BatchJob = { namespaceId: 'default-id', namespace: 'default', runId: 'job-run', startTimeMs: shard.nowMs, definition };
     return (await frontend.batchOperations()).open(about);
   }
 
@@ -396,6 +396,22 @@ describe('what is done for a job', () => {
       ['getHistoryPosition', runId],
       ['resetWorkflow', runId],
     ]);
+  });
+
+  test('a run that goes on by a reset since the job began is found by its query too, and is reset no more', async () => {
+    shard.start();
+    shard.complete(shard.pollWorkflowTask());
+    const base = shard.describe().key.runId;
+    const options = { ...emptyResetOptions(), workflowTaskId: 4 };
+    const resets = await opened({ resetOperation: { ...emptyBatchOperationReset(), options }, visibilityQuery: `WorkflowType = 'Report'` });
+    shard.advance(1);
+    const reset = shard.reset(4);
+    bench.stub.answers.history = (command) => ('key' in command ? shard.describe({ ...key, runId: command.key.runId }) : 'never');
+    bench.stub.historyCommands.length = 0;
+    expect(await resets.perform({ workflowId: key.workflowId, runId: reset })).toBe('done');
+    expect(bench.stub.historyCommands.map(({ kind }) => kind)).toEqual(['describeWorkflow']);
+    await resets.perform({ workflowId: key.workflowId, runId: base });
+    expect(bench.stub.historyCommands.length).toBeGreaterThan(2);
   });
 
   test('a shard that is not served is asked again', async () => {

@@ -31,7 +31,9 @@ function pause(shard: ShardUnderTest, target = one, requestId = 'one'): HistoryR
   return shard.ask({ kind: 'pauseActivity', key, target, identity, reason: 'why', requestId });
 }
 
-function unpause(shard: ShardUnderTest, change: { readonly resetAttempts?: boolean; readonly jitterMs?: number } = {}, target = one): void {
+type UnpauseFlags = { readonly resetAttempts?: boolean; readonly resetHeartbeat?: boolean; readonly jitterMs?: number };
+
+function unpause(shard: ShardUnderTest, change: UnpauseFlags = {}, target = one): void {
   shard.expectDone({ kind: 'unpauseActivity', key, target, resetAttempts: false, resetHeartbeat: false, ...draw, ...change });
 }
 
@@ -180,6 +182,25 @@ describe('unpause', () => {
     expect(shard.history()).toContain('activityTaskTimedOut');
   });
 });
+
+test.each([
+  [false, 1],
+  [true, 2],
+])(
+  'an attempt that beats is unpaused, its heartbeats reset: %s; without any its deadline counts from its start, as on Temporal',
+  (resetHeartbeat, attempt) => {
+    const shard = scheduled({ heartbeatTimeoutMs: 3_000, retryPolicy: { ...retryPolicy, initialIntervalMs: 1 } });
+    const task = shard.pollActivityTask();
+    for (const _ of [1, 2]) {
+      shard.advance(2_000);
+      heartbeat(shard, task);
+    }
+    pause(shard);
+    unpause(shard, { resetHeartbeat });
+    shard.fireDueTimers();
+    expect(pending(shard)).toMatchObject({ attempt });
+  },
+);
 
 describe('reset', () => {
   test('one in a long backoff runs at once, as its first attempt', () => {

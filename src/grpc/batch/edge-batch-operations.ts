@@ -124,6 +124,7 @@ class EdgeBatchWork implements BatchWork {
     try {
       const { operation } = this.#prepared;
       const call = this.#call(operation.kind);
+      if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return 'done';
       const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
       const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
       const { method, bytes } = operationRequest(this.#prepared, target, resetTo);
@@ -138,6 +139,18 @@ class EdgeBatchWork implements BatchWork {
       context.ports.logger.error('an operation of a batch job has failed by a bug', fields);
       return 'failed';
     }
+  }
+
+  /**
+   * Of a query: the run goes on from another by a reset since the job began, by one of its own as a rule. A reset run is found by the query as its base
+   * was, by a step that is taken once more, or once it has closed.
+   */
+  async #wasReset(target: BatchTarget, call: Call): Promise<boolean> {
+    const { context, job } = this.#parts;
+    if (executionsOf(this.#request).length > 0) return false;
+    const key = runKey(job.namespaceId, target);
+    const { lastResetTimeMs } = await context.history(call, key, { kind: 'describeWorkflow', key });
+    return lastResetTimeMs >= job.startTimeMs;
   }
 
   #condition() {

@@ -96,9 +96,9 @@ class BatchSteps {
   }
 
   async #step(job: BatchDescription, operations: BatchOperations, isWanted: IsWanted): Promise<BatchStep | TaskFailure> {
-    const { namespace, definition, progress, key } = job;
+    const { namespace, definition, progress, key, startTimeMs } = job;
     try {
-      const work = operations.open({ namespaceId: key.namespaceId, namespace, runId: key.runId, definition });
+      const work = operations.open({ namespaceId: key.namespaceId, namespace, runId: key.runId, startTimeMs, definition });
       return await (progress.steps === 0 ? this.#first(work) : this.#next(job, work, isWanted));
     } catch (error) {
       if (!(error instanceof BatchTrouble)) return { kind: 'failed', by: 'bug', error: thrownError(error) };
