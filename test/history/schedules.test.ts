@@ -144,6 +144,10 @@ describe('an action', () => {
     const shard = scheduled({ defined: { policies: { keepOriginalWorkflowId: true } } });
     act(shard);
     expect(shard.describe(openWorkflow('report')).status).toBe(1);
+    complete(shard);
+    act(shard);
+    expect(shard.describe(openWorkflow('report')).status).toBe(1);
+    expect(described(shard).progress).toMatchObject({ actionCount: 2, running: [{ startId: 2 }] });
   });
 });
 

@@ -70,7 +70,7 @@ function startAction(
   const action = schedule?.progress.starting.find((one) => one.startId === startId);
   if (schedule === undefined || action === undefined) return undefined;
   const scheduleId = scheduleIdOf(key);
-  const { workflow } = planOf(wire, key, schedule.definition);
+  const { workflow, keepsWorkflowId } = planOf(wire, key, schedule.definition);
   const { workflowId: _, searchAttributes, ...start } = workflow;
   const { allowDuplicate, rejectDuplicate } = idReusePolicy;
   const { tracked } = action;
@@ -88,7 +88,8 @@ function startAction(
       links: [],
       cronSchedule: '',
     },
-    policies: { reusePolicy: action.manual ? allowDuplicate : rejectDuplicate, conflictPolicy: idConflictPolicy.fail },
+    // Without a time in its id each one has that of the one before.
+    policies: { reusePolicy: action.manual || keepsWorkflowId ? allowDuplicate : rejectDuplicate, conflictPolicy: idConflictPolicy.fail },
     parent: undefined,
     onConflict: undefined,
     retentionMs: run.retentionMs,
