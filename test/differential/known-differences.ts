@@ -46,6 +46,15 @@ const ofDurations: readonly Known[] = [
 
 const ofUpdates: readonly Known[] = [
   {
+    // Each gives up, or hears of it, a little earlier or later than the other.
+    row: 'An update, or a poll for one, that does not come as far',
+    what: update,
+    path: /^response\.(stage|link)$/,
+    ours: /STAGE_ADMITTED|^undefined$/,
+    theirs: /STAGE_ACCEPTED|UPDATE_ACCEPTED/,
+    ends: false,
+  },
+  {
     row: 'An update, or a poll for one, that does not come as far',
     what: update,
     ours: /^OK .*LIFECYCLE_STAGE_(ADMITTED|ACCEPTED)/,
@@ -156,6 +165,19 @@ const ofHistories: readonly Known[] = [
 
 const ofStarts: readonly Known[] = [
   {
+    row: 'A refusal whose text ends in a blank',
+    ours: /^INVALID_ARGUMENT .* $/,
+    theirs: /^INVALID_ARGUMENT $/,
+    ends: true,
+  },
+  {
+    row: '`requestIdInfos` of a request that attached callbacks',
+    path: /requestIdInfos\.[^.]+\.(eventId|buffered)$/,
+    theirs: /^(undefined|true)$/,
+    before: /"UpdateWorkflowExecution".*"completionCallbacks"/s,
+    ends: false,
+  },
+  {
     row: '`on_conflict_options` that attach nothing',
     path: /historyLength$|history\.events$/,
     before: /"attachRequestId":false,"attachCompletionCallbacks":false,"attachLinks":false/,
@@ -190,6 +212,13 @@ const ofStarts: readonly Known[] = [
   },
   {
     row: 'Unstarted child whose id belongs to another',
+    what: /^poll$/,
+    theirs: /^no workflow task$/,
+    before: /startChildWorkflowExecutionCommandAttributes.*startChildWorkflowExecutionCommandAttributes.*completeWorkflow/s,
+    ends: true,
+  },
+  {
+    row: 'Unstarted child whose id belongs to another',
     what: /^final history$/,
     path: /history\.events$/,
     theirs: /_EXECUTION_(CANCEL_REQUESTED|TERMINATED)"/,
@@ -211,7 +240,7 @@ const ofStarts: readonly Known[] = [
     theirs: /run 0\.\d|true/,
     ends: true,
   },
-  { row: longIdentities, ours: /^INVALID_ARGUMENT Identity length exceeds limit/, request: /"identity":"x{1001}"/, ends: true },
+  { row: longIdentities, ours: /^INVALID_ARGUMENT .*Identity length exceeds limit/, request: /"identity":"x{1001}"/, ends: true },
   {
     row: longIdentities,
     what: /^RequestCancelWorkflowExecution$/,
@@ -221,6 +250,15 @@ const ofStarts: readonly Known[] = [
   },
   { row: 'Names of task queues that begin with', ours: /cannot start with reserved prefix/, request: /\/_sys\//, ends: true },
   { row: 'Token of another kind', what: /^(Respond|Record)/, ours: /^INVALID_ARGUMENT Error deserializing task token/, ends: true },
+  {
+    row: 'ResetStickyTaskQueue, and then a workflow task that fails',
+    what: /^poll$/,
+    path: /\.attempt$/,
+    ours: /^2$/,
+    theirs: /^1$/,
+    before: /"ResetStickyTaskQueue"/,
+    ends: true,
+  },
   {
     row: 'Query answer of an unknown type',
     what: /^RespondQueryTaskCompleted$/,
@@ -236,8 +274,15 @@ const ofStarts: readonly Known[] = [
   },
   {
     row: twoMistakes,
+    what: update,
+    ours: /^UNIMPLEMENTED unknown callback variant/,
+    theirs: /request_id is required when completion_callbacks are set/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
     what: /^ResetWorkflowExecution$/,
-    ours: /^INVALID_ARGUMENT .*(finish ID must be|WorkflowId is not set)/,
+    ours: /^INVALID_ARGUMENT .*(finish ID must be|(WorkflowId|Execution) is not set)/,
     theirs: /not found|RequestId is not set/,
     ends: true,
   },

@@ -6,6 +6,26 @@ const mistake = 'A schedule that could never act';
 
 const ofActivities: readonly Known[] = [
   {
+    row: 'Retry interval of an activity, and the end of its last attempt',
+    path: /pendingActivities\[\d\]\.currentRetryInterval$/,
+    theirs: /^\d{13}$/,
+    ends: false,
+  },
+  {
+    row: 'Retry interval of an activity, and the end of its last attempt',
+    path: /pendingActivities\[\d\]\.lastAttemptCompleteTime$/,
+    theirs: /^undefined$/,
+    ends: false,
+  },
+  {
+    row: '`restore_original` of UpdateActivityOptions',
+    what: /^UpdateActivityOptions$/,
+    path: /taskQueue\.kind$/,
+    theirs: /^undefined$/,
+    request: /"restoreOriginal":true/,
+    ends: false,
+  },
+  {
     row: 'ResetActivity that restores the original options',
     path: /priority$/,
     ours: /^undefined$/,
@@ -17,6 +37,13 @@ const ofActivities: readonly Known[] = [
     what: /Activity/,
     ours: /^INVALID_ARGUMENT ActivityType length exceeds limit/,
     theirs: /Can't find pending activity/,
+    ends: true,
+  },
+  {
+    row: 'A request with two mistakes',
+    what: /^UpdateActivityOptions$/,
+    ours: /^INVALID_ARGUMENT /,
+    theirs: /^NOT_FOUND Can't find pending activity/,
     ends: true,
   },
   {
@@ -74,6 +101,13 @@ const ofResets: readonly Known[] = [
 ];
 
 const ofSchedules: readonly Known[] = [
+  {
+    row: 'An interval of a schedule of more than 10,000 years',
+    what: /^(Create|Update)Schedule$/,
+    ours: /^OK /,
+    theirs: /exceeds \+10000 years/,
+    ends: true,
+  },
   {
     row: 'A schedule that is not there',
     what: /Schedule/,
@@ -143,7 +177,7 @@ const ofBatches: readonly Known[] = [
   },
   {
     row: 'Who requests a cancellation',
-    path: /CancelRequestedEventAttributes\.identity$/,
+    path: /CancelRequestedEventAttributes(\.identity)?$/,
     theirs: /@/,
     before: /cancellationOperation/,
     ends: false,
@@ -202,7 +236,7 @@ const ofTaskQueues: readonly Known[] = [
   {
     row: longIdentities,
     what: /^(RecordWorkerHeartbeat|ShutdownWorker)$/,
-    ours: /^INVALID_ARGUMENT (WorkerInstanceKey|StickyTaskQueue) length exceeds limit/,
+    ours: /^INVALID_ARGUMENT (WorkerInstanceKey|StickyTaskQueue|TaskQueue) length exceeds limit/,
     ends: true,
   },
   {

@@ -7,22 +7,27 @@ import { NAMESPACE } from './program.ts';
 /** What a user saw of one step, or of one run at the end. Of a step that awaits a call: that call. */
 export type Seen = { readonly what: string; readonly request: Fields; readonly step: number; readonly value: unknown };
 
-type Begun = { readonly step: Step; readonly answer: Promise<unknown> };
+type Begun = { readonly step: Step; readonly index: number; readonly answer: Promise<unknown> };
 
 const POLL_TIMEOUT_MS = 3_200;
 const STEADY_PAUSE_MS = 120;
 const STEADY_ROUNDS = 3;
 const STEADY_ROUNDS_MAX = 40;
 
-/** `nonce` makes the ids of this execution new; both servers may use the same. `callback`: where completion callbacks are sent. */
+/**
+ * A call that was begun stands where it began: what follows from its answer comes behind it.
+ *
+ * `nonce` makes the ids of this execution new; both servers may use the same. `callback`: where completion callbacks are sent.
+ */
 export async function runProgram(api: Api, program: Program, nonce: string, callback: string): Promise<readonly Seen[]> {
   const execution = new Execution(api, nonce, callback);
-  const seen: Seen[] = [];
+  const inOrder: { readonly at: number; readonly one: Seen }[] = [];
   for (const [index, step] of program.steps.entries()) {
-    const asked = (step.op === 'await' ? execution.oldestBegun : undefined) ?? step;
-    const value = await execution.step(step);
-    if (value !== undefined) seen.push({ ...nameOf(asked), step: index, value });
+    const asked = (step.op === 'await' ? execution.oldestBegun : undefined) ?? { step, index };
+    const value = await execution.step(step, index);
+    if (value !== undefined) inOrder.push({ at: asked.index, one: { ...nameOf(asked.step), step: index, value } });
   }
+  const seen = inOrder.toSorted((a, b) => a.at - b.at).map(({ one }) => one);
   for (const { what, value } of await execution.remains()) seen.push({ what, request: {}, step: program.steps.length, value });
   return seen;
 }
@@ -51,16 +56,16 @@ class Execution {
     ]);
   }
 
-  get oldestBegun(): Step | undefined {
-    return this.#begun[0]?.step;
+  get oldestBegun(): Begun | undefined {
+    return this.#begun[0];
   }
 
-  async step(step: Step): Promise<unknown> {
+  async step(step: Step, index: number): Promise<unknown> {
     switch (step.op) {
       case 'call':
         return this.#call(step.method, step.request, step.timeoutMs, step.slot);
       case 'begin':
-        this.#begun.push({ step, answer: this.#call(step.method, step.request, step.timeoutMs, step.slot) });
+        this.#begun.push({ step, index, answer: this.#call(step.method, step.request, step.timeoutMs, step.slot) });
         await delay(150);
         return undefined;
       case 'await':

@@ -180,7 +180,7 @@ describe('what is no job', () => {
       "priority key can't be negative",
     ],
     ['an id that is too long', { ...job, jobId: 'é'.repeat(501) }, 'JobId length exceeds limit.'],
-    ['a query that is none', { ...job, visibilityQuery: 'WorkflowType =' }, 'invalid visibility query: syntax error at position 42'],
+    ['a query that is none', { ...job, visibilityQuery: 'WorkflowType =' }, 'invalid visibility query: syntax error at position 41'],
     ['a query by what nobody knows', { ...job, visibilityQuery: `Nope = 'x'` }, 'invalid visibility query: invalid search attribute: Nope'],
     [
       'activities that stand alone',

@@ -255,6 +255,11 @@ test('who attaches its request to an open run gets a link to the event of that; 
   expect((await linkOf({ ...attaches, attachRequestId: false }))?.eventRef).toEqual({ eventId: 1, eventType: 1 });
 });
 
+test('a callback of no kind that is known is refused as not built', async () => {
+  const refused = bench.client.refusal('StartWorkflowExecution', start({ completionCallbacks: [Buffer.from([])] }));
+  expect(await refused).toMatchObject({ code: codes.UNIMPLEMENTED, details: 'unknown callback variant: <nil>' });
+});
+
 test('a namespace that is not known passes the read barrier before it is not found', async () => {
   const { stub, client } = bench;
   stub.clusterCommands.length = 0;

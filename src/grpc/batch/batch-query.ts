@@ -17,9 +17,10 @@ export function batchQuery(text: string, namespace: Namespace, forOpenOnes: bool
   return { kind: 'query', condition: { kind: 'and', conditions: forOpenOnes ? [...asked, open] : asked } };
 }
 
-/** Where a job begins, Temporal says no more than its parser does. */
+/** Where a job begins, Temporal says no more than its parser does, to which it gives one character less in front of the query. */
 function withoutPrefix(message: string): string {
-  return message.replace(/^invalid query: (malformed SQL query: )?/, '');
+  const plain = message.replace(/^invalid query: (malformed SQL query: )?/, '');
+  return plain.replace(/(?<=^syntax error at position )\d+/, (position) => String(Number(position) - 1));
 }
 
 const status = systemColumns.get('ExecutionStatus');

@@ -1,7 +1,8 @@
 /** Completion callbacks of a start: as Temporal checks them, and what its HTTP client would choke on at each attempt. */
 import { addressProblem, type AddressRule, callbackUrl, systemUrls } from '../../kernel/callback-address.ts';
 import { type CallbackNexus, decodeCallback, encodeCallback } from '../../wire/generated/lean/callback.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
 
 /** Not by `import`, which costs each start 20 ms (transport/plain-http.ts). */
@@ -35,7 +36,7 @@ export function checkCallbacks(callbacks: readonly Uint8Array[], limits: Callbac
   const checked = callbacks.map((bytes) => {
     checkOpaque(bytes, 'callback');
     const callback = decodeCallback(bytes);
-    if (callback.nexus === undefined) throw invalidArgument('unknown callback variant: a completion callback is one of Nexus');
+    if (callback.nexus === undefined) throw new StatusError(statusCode.unimplemented, 'unknown callback variant: <nil>');
     links.push(...callback.links);
     return encodeCallback({ nexus: checkNexus(callback.nexus, limits), links: callback.links });
   });

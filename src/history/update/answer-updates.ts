@@ -45,7 +45,7 @@ export function applyOtherMessages(completion: Completion): CommandFailure | und
 
 function applyMessage(completion: Completion, message: UpdateMessage): CommandFailure | undefined {
   const { body, updateId } = message;
-  if (updateId === '') return bad(badMessage, 'protocol_instance_id is not set on message.');
+  if (updateId === '') return notFound(updateId);
   switch (body.kind) {
     case 'acceptance':
       return accept(completion, updateId, body);

@@ -411,7 +411,7 @@ describe('messages that make no sense fail the task and change nothing', () => {
       [acceptance(), response(), { ...response(), id: 'again' }],
       'received *update.Response message while in state ProvisionallyCompleted',
     ],
-    ['without an id', [acceptance('')], 'protocol_instance_id is not set'],
+    ['without an id', [acceptance('')], "update  wasn't found on the server"],
     [
       'accepted without a place',
       [acceptedWith({ requestSequencingEventId: 0, requestMessageId: '' })],
