@@ -51,6 +51,7 @@ export class CrashLoad {
   readonly #taskQueue = `crash-${randomUUID()}`;
   readonly #workflowIds: string[] = [];
   readonly #clients: Promise<void>[] = [];
+  readonly #operators: Promise<void>[] = [];
   readonly #workers: Promise<void>[] = [];
   #starting = true;
   #working = true;
@@ -81,6 +82,7 @@ export class CrashLoad {
     this.#starting = false;
     // One that is closed goes on if it is reset.
     await Promise.all(this.#clients);
+    await Promise.all(this.#operators);
     const finals = new FinalRuns(this.#calls);
     const open = await finals.close(this.#workflowIds, patienceMs);
     this.#working = false;
@@ -110,6 +112,7 @@ export class CrashLoad {
     this.#working = false;
     this.#calls.abandon();
     await Promise.all([...this.#clients, ...this.#workers]);
+    await Promise.all(this.#operators);
   }
 
   // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -123,11 +126,11 @@ export class CrashLoad {
       const runId = await this.#start(process, workflowId, program);
       if (runId === undefined) continue;
       // At once: a signal meets the one run or the other, and is in both if it meets the first one.
-      const resets = this.#happens(this.#options.resetShare) ? this.#resets(workflowId, runId) : undefined;
+      const isReset = this.#happens(this.#options.resetShare);
+      if (isReset) this.#operators.push(this.#resets(workflowId, runId));
       if (program.kind !== 'plain') await this.#signalChain(process, workflowId);
-      else if (resets === undefined) await this.#signalAndPause(process, workflowId, runId, program.signals);
+      else if (!isReset) await this.#signalAndPause(process, workflowId, runId, program.signals);
       else for (let i = 0; i < program.signals; i++) await this.#signal(process, workflowId, '');
-      await resets;
       if (this.#options.random() < 0.3) await this.#recordRead(process, workflowId, runId);
     }
   }
