@@ -62,6 +62,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
         sizeOfAll(command.laterEvents) +
         anyBytes(command.priorityChanges)
       );
+    case 'prepareReset':
+      return overheadBytes + sizeOfAll(command.events);
     case 'queryWorkflow':
       return overheadBytes + command.query.length;
     case 'finishQueryDispatch': {
@@ -101,6 +103,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'describeBatch':
     case 'batchStepped':
     case 'pollUpdate':
+    case 'dropReset':
     case 'endSpeculative':
     case 'deleteWorkflow':
     case 'scheduleFirstWorkflowTask':
@@ -156,6 +159,7 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'terminateWorkflow':
     case 'deleteWorkflow':
     case 'confirmLetter':
+    case 'dropReset':
       return true;
     default:
       return false;

@@ -32,6 +32,8 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'unpauseWorkflow':
     case 'updateWorkflowOptions':
     case 'resetWorkflow':
+    case 'prepareReset':
+    case 'dropReset':
     case 'createSchedule':
     case 'updateSchedule':
     case 'patchSchedule':

@@ -17,7 +17,7 @@ import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { PauseWorkflow, UnpauseWorkflow } from './pause/pause-commands.ts';
 import type { FinishQueryDispatch, QueryResult } from './query/query-commands.ts';
-import type { ResetWorkflow } from './reset/reset-commands.ts';
+import type { DropReset, PrepareReset, ResetWorkflow } from './reset/reset-commands.ts';
 import type { CreateSchedule, ScheduleRequest, StartedBySchedule } from './schedule/schedule-commands.ts';
 import type { FireTimer } from './timer/fire-timer-command.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
@@ -464,7 +464,7 @@ export type DecidedRequest =
   | CancelActivityTask
   | RecordActivityHeartbeat
   | ActivityOperationRequest
-  | (ResetWorkflow | PauseWorkflow | UnpauseWorkflow | UpdateWorkflowOptions)
+  | (ResetWorkflow | PrepareReset | DropReset | PauseWorkflow | UnpauseWorkflow | UpdateWorkflowOptions)
   | ScheduleRequest
   | BatchRequest
   | DescribeWorkflow
@@ -493,8 +493,8 @@ export type OwnHistoryCommand =
 
 /** What the core decides. */
 export type HistoryCommand =
-  | Exclude<DecidedRequest, Start | ResetWorkflow | CreateSchedule | StartBatch>
-  | ((Start | ResetWorkflow | CreateSchedule | StartBatch) & RoomForRuns)
+  | Exclude<DecidedRequest, Start | ResetWorkflow | PrepareReset | CreateSchedule | StartBatch>
+  | ((Start | ResetWorkflow | PrepareReset | CreateSchedule | StartBatch) & RoomForRuns)
   | ResolvedCompletion
   | TimedQuery
   | OwnHistoryCommand;

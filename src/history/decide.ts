@@ -26,6 +26,7 @@ import { retireRuns } from './execution/retire.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow } from './query/query.ts';
 import type { HistoryReply } from './replies.ts';
+import { dropReset, prepareReset } from './reset/prepare-reset.ts';
 import { resetWorkflow } from './reset/reset-workflow.ts';
 import { refusedAsNoWorkflow } from './execution/not-a-workflow.ts';
 import {
@@ -134,6 +135,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return updateWorkflowOptions(draft, command);
     case 'resetWorkflow':
       return resetWorkflow(draft, command);
+    case 'prepareReset':
+      return prepareReset(draft, command);
+    case 'dropReset':
+      return dropReset(draft, command);
     case 'queryWorkflow':
       return queryWorkflow(draft, command);
     case 'finishQueryDispatch':

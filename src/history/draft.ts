@@ -20,17 +20,17 @@ import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generat
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
-import { isLaterEvent, isLaterRun } from './later-runs.ts';
+import { isInPreparation, isLaterChange, isPreparationChange } from './drafted-change.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
   type HistoryRecord,
-  isLaterFact,
   type PlacedFact,
   recordSchema,
   recordSchemaAtMatching,
   recordSchemaHandOver,
   recordSchemaLaterRuns,
   recordSchemaLaterTasks,
+  recordSchemaPreparations,
   recordSchemaRetiring,
   type RunChange,
 } from './record.ts';
@@ -264,6 +264,7 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
+    if (this.runs.some(isPreparationChange)) return recordSchemaPreparations;
     if (this.runs.some(isLaterChange) || this.#hasTasks(isOfLaterForm)) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;
     if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
@@ -284,6 +285,7 @@ export class Draft {
   }
 
   #typeOf(runs: readonly RunChange[]): string {
+    if (this.runs.some(isInPreparation)) return 'ResetPrepared';
     if (this.#retired !== undefined) return 'RunsRetired';
     if (this.#atMatching !== undefined) return 'TasksAtMatching';
     if (this.#handedOver !== undefined) return 'TaskHandedOver';
@@ -339,14 +341,6 @@ export class Draft {
       ...(lettersConfirmed === undefined ? {} : { lettersConfirmed }),
     };
   }
-}
-
-function isLaterChange({ changed, run, events, facts }: RunDraft): boolean {
-  if (!changed) return false;
-  if (isLaterRun(run)) return true;
-  for (const { fact } of facts) if (isLaterFact(fact)) return true;
-  for (const { event } of events) if (isLaterEvent(event)) return true;
-  return false;
 }
 
 export class RunDraft {

@@ -68,6 +68,13 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
     case 'runReset':
       return beginAgain(run, fact, nowMs);
+    case 'preparationBegun':
+      run.preparation = { baseRunId: fact.baseRunId };
+      return;
+    case 'preparationEnded':
+      run.preparation = undefined;
+      run.retentionTaskId = 0;
+      return;
     case 'runResetTo':
       run.resetRunId = fact.runId;
       return;

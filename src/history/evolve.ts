@@ -17,7 +17,7 @@ import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
-import { beginsRun, type HistoryRecord, recordSchemaLaterRuns, type RunChange } from './record.ts';
+import { beginsRun, type HistoryRecord, recordSchemaLaterRuns, recordSchemaPreparations, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
@@ -30,6 +30,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   shard.timeMs = record.timeMs;
   // Also where it waits for a row that cannot be read: the next checkpoint stores the record itself.
   if (record.schema >= recordSchemaLaterRuns) shard.hasLaterRuns = true;
+  if (record.schema >= recordSchemaPreparations) shard.hasPreparedRuns = true;
   let forgotten: Run[] | undefined;
   for (const change of record.runs) {
     const run = evolveRun(shard, record, change, wire);
@@ -66,13 +67,14 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
       if (fact.kind === 'runPutAside') evolvePutAside(shard, run, fact, record.timeMs);
       else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, run);
       else evolveFact(run, fact, record.timeMs, wire);
+      if (fact.kind === 'preparationEnded') shard.makeCurrent(run);
     }
     const recorded = change.events[at];
     if (recorded === undefined) break;
-    run ??= beginRecordedRun(shard, record, change.runId, recorded);
+    run ??= beginRecordedRun(shard, record, change, recorded);
     evolveRecorded(run, recorded, wire);
   }
-  if (run !== undefined) run.stateTransitionCount++;
+  if (run !== undefined && run.preparation === undefined) run.stateTransitionCount++;
   if (run !== undefined && run.callbacks.length > 0) shard.hasLaterTasks = true;
   return undefined;
 }
@@ -95,10 +97,11 @@ function keyIn({ namespaceId, workflowId }: HistoryRecord, runId: string): RunKe
   return { namespaceId, workflowId, runId };
 }
 
-function beginRecordedRun(shard: Shard, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
+function beginRecordedRun(shard: Shard, record: HistoryRecord, { runId, facts }: RunChange, { event }: RecordedEvent): Run {
   assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
   const run = runFromStarted(keyIn(record, runId), record.namespace, event);
-  shard.begin(run);
+  if (facts.some(({ fact }) => fact.kind === 'preparationBegun')) shard.beginPreparing(run);
+  else shard.begin(run);
   return run;
 }
 

@@ -195,7 +195,7 @@ export class HistoryCore {
     return run === undefined ? undefined : { namespace: run.namespace, workflowType: run.start.workflowType, parent: run.start.parent };
   }
 
-  /** What a list shows of the run, as memory has it now; undefined: it is not in memory. */
+  /** What a list shows of the run, as memory has it now; undefined: it is not in memory, or not shown. */
   summaryOf(runId: string): RunSummary | undefined {
     const run = this.#shard.runs.get(runId);
     return run === undefined ? undefined : summaryOf(run);

@@ -74,6 +74,8 @@ export type HistoryLimits = {
   readonly retentionMsDefault: number;
   /** A closed run that others have to hear of first is looked at again after this. */
   readonly retentionRecheckMs: number;
+  /** A run that is prepared for a reset is dropped this long after its first part, if nobody has gone on with it. */
+  readonly resetPreparationMsMax: number;
   /** Runs that close together are archived within so long, and before their retention is over. */
   readonly archiveDelayMsMax: number;
   /** A run of which a letter is all that keeps it: how often it is asked whether that is in its queue still. */
@@ -134,6 +136,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
   retentionRecheckMs: 60 * minute,
+  resetPreparationMsMax: 10 * minute,
   archiveDelayMsMax: 5 * minute,
   letterRecheckMs: 60 * minute,
   runsRetiredTogetherMax: 500,

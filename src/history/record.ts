@@ -21,8 +21,8 @@ import type { Task } from './tasks.ts';
 /**
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
  * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
- * with completion callbacks. v6: about a run that has what came later (`isLaterRun`), or with facts of later kinds (`isLaterFact`). What has none
- * of these is written as v1.
+ * with completion callbacks. v6: about a run that has what came later (`isLaterRun`), or with facts of later kinds (`isLaterFact`). v7: about a
+ * run in preparation, or the end of one (`isPreparationChange`). What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
@@ -30,8 +30,9 @@ export const recordSchemaAtMatching = 3;
 export const recordSchemaHandOver = 4;
 export const recordSchemaLaterTasks = 5;
 export const recordSchemaLaterRuns = 6;
+export const recordSchemaPreparations = 7;
 /** The last that this version reads. */
-export const recordSchemaLast = recordSchemaLaterRuns;
+export const recordSchemaLast = recordSchemaPreparations;
 
 export type HistoryRecord = {
   readonly schema: number;
@@ -166,6 +167,10 @@ export type Fact =
   | { readonly kind: 'updateRejected'; readonly updateId: string; readonly failure: Uint8Array | undefined }
   /** The run goes on from an event of another one: what came up to here are copies, and its clocks begin now. */
   | { readonly kind: 'runReset'; readonly requestId: string; readonly bases: readonly BaseRun[] }
+  /** The run is being prepared for a reset of that one: these events and those of the records that follow are copies of its. */
+  | { readonly kind: 'preparationBegun'; readonly baseRunId: string }
+  /** It is the newest run of its workflow id. */
+  | { readonly kind: 'preparationEnded' }
   /** That run goes on from an event of this one. */
   | { readonly kind: 'runResetTo'; readonly runId: string }
   /** The run carries a schedule, which is so far now. */
@@ -207,6 +212,8 @@ export function isLaterFact(fact: Fact): boolean {
     case 'updateRejected':
     case 'runReset':
     case 'runResetTo':
+    case 'preparationBegun':
+    case 'preparationEnded':
     case 'scheduleChanged':
     case 'scheduledBy':
     case 'batchChanged':

@@ -32,8 +32,14 @@ export function workflowNotFound(key: RunKey): Rejected {
   return reject({ reason: 'workflow-not-found', message });
 }
 
-/** undefined: there is none, here or in a database. */
+/** undefined: there is none, here or in a database. One in preparation is not there yet. */
 export function findRun(shard: ShardView, key: RunKey): RunView | undefined {
+  const run = findAnyRun(shard, key);
+  return run?.preparation === undefined ? run : undefined;
+}
+
+/** Likewise, in preparation too. */
+export function findAnyRun(shard: ShardView, key: RunKey): RunView | undefined {
   if (key.runId === '') {
     const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
     if (current === undefined) assert(!shard.isCurrentCold(key), 'the current run is loaded before it is decided on');

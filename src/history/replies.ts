@@ -129,7 +129,7 @@ export type HeartbeatReply = {
   readonly activityReset: boolean;
 };
 
-/** `runId`: of the run that goes on; '' = the history has grown since it was read, and nothing has happened. */
+/** `runId`: of the run that goes on, or is being prepared to; '' = the history has grown since it was read, and nothing has happened. */
 export type WorkflowReset = { readonly kind: 'workflowReset'; readonly runId: string };
 
 /** As they are from now on; of several activities, of the last. */
@@ -382,6 +382,8 @@ export type HistoryReplyTo = {
   readonly resetActivity: Done;
   readonly updateActivityOptions: ActivityOptionsUpdated;
   readonly resetWorkflow: WorkflowReset;
+  readonly prepareReset: WorkflowReset;
+  readonly dropReset: Done;
   readonly pauseWorkflow: Done;
   readonly unpauseWorkflow: Done;
   readonly updateWorkflowOptions: WorkflowOptionsUpdated;

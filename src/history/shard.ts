@@ -11,9 +11,10 @@ import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withT
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { LetterMarks } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
+import { ChildStarts } from './child/child-starts.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
-import { lastMessageOf, startOfDeleted } from './outbox/last-message.ts';
+import { lastMessageOf } from './outbox/last-message.ts';
 import type { HistoryRecord } from './record.ts';
 import {
   childStartName,
@@ -38,15 +39,14 @@ export class Shard implements ShardView {
   hasLaterTasks: true | undefined;
   /** Likewise, of runs. */
   hasLaterRuns: true | undefined;
+  hasPreparedRuns: true | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
   readonly #currentRuns = new Map<string, RunView>();
   readonly currentRuns: ReadonlyMap<string, RunView> = this.#currentRuns;
-  readonly #childStarts = new Map<string, string>();
-  readonly childStarts: ReadonlyMap<string, string> = this.#childStarts;
-  /** By the same keys: the task of a deleted run that keeps the start, whatever becomes of the run that it has made. */
-  readonly #startsKept = new Map<string, number>();
+  readonly #childStarts = new ChildStarts();
+  readonly childStarts: ReadonlyMap<string, string> = this.#childStarts.runIds;
   readonly #transfers = new TransferTasks();
   readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers.byId;
   readonly #undelivered = new Map<string, number>();
@@ -113,6 +113,21 @@ export class Shard implements ShardView {
     this.#residency?.begins(run.key, parent);
   }
 
+  /** Nobody finds it until it is made the current one. */
+  beginPreparing(run: Run): void {
+    this.#changes?.preparationBegins(run);
+    this.#count(1);
+    this.installRun(run);
+    this.#residency?.preparationBegins(run.key);
+  }
+
+  /** A run that was prepared: the newest of its workflow id from now on. */
+  makeCurrent(run: Run): void {
+    this.#changes?.becomesCurrent(run);
+    this.installCurrentRun(run);
+    this.#residency?.becomesCurrent(run.key);
+  }
+
   /** Nothing of it stays, but for messages that are not delivered. */
   forget(run: Run): void {
     const { key } = run;
@@ -136,25 +151,6 @@ export class Shard implements ShardView {
     }
   }
 
-  /** Until its parent has heard of its end, the child that was deleted is the one that the parent's start has made. */
-  #keepChildStart(task: PendingTask): void {
-    const start = startOfDeleted(task);
-    if (start === undefined) return;
-    this.#startsKept.set(start.startKey, task.taskId);
-    this.#childStarts.set(start.startKey, start.firstRunId);
-  }
-
-  #giveUpChildStart(task: PendingTask): void {
-    const start = startOfDeleted(task);
-    if (start === undefined || !this.#startsKept.delete(start.startKey)) return;
-    if (!this.#runs.has(start.firstRunId)) this.#childStarts.delete(start.startKey);
-  }
-
-  /** The run that was made leaves. */
-  #dropChildStart(startKey: string): void {
-    if (!this.#startsKept.has(startKey)) this.#childStarts.delete(startKey);
-  }
-
   /** Their retention is over. Those that are not in memory have no tasks, and need not be loaded. */
   retire(keys: readonly RunKey[]): void {
     const cold = new Set<string>();
@@ -173,7 +169,7 @@ export class Shard implements ShardView {
       }
     }
     // The start of a child may have been asked for, and its run not.
-    if (cold.size > 0) for (const [startKey, runId] of this.#childStarts) if (cold.has(runId)) this.#dropChildStart(startKey);
+    if (cold.size > 0) this.#childStarts.dropOf(cold);
   }
 
   #count(change: 1 | -1): void {
@@ -285,7 +281,7 @@ export class Shard implements ShardView {
   }
 
   #delivered(task: PendingTask): void {
-    this.#giveUpChildStart(task);
+    this.#childStarts.giveUp(task, this.#runs);
     this.#noLongerUndelivered(task);
   }
 
@@ -360,7 +356,7 @@ export class Shard implements ShardView {
   #noteMessage(task: PendingTask): void {
     if (!isOutbox(task)) return;
     this.#undeliveredYet(task);
-    this.#keepChildStart(task);
+    this.#childStarts.keep(task);
   }
 
   /** All timers up to there are in memory. */
@@ -420,7 +416,7 @@ export class Shard implements ShardView {
     const run = this.#runs.get(key.runId);
     this.#runs.delete(key.runId);
     this.#residency?.hot.left(key.runId);
-    if (parent !== undefined && firstRunId === key.runId) this.#dropChildStart(childStartKey(parent));
+    if (parent !== undefined && firstRunId === key.runId) this.#childStarts.drop(childStartKey(parent));
     const execution = executionKey(key.namespaceId, key.workflowId);
     if (this.#currentRuns.get(execution) === run) this.#currentRuns.delete(execution);
   }
@@ -481,7 +477,7 @@ export class Shard implements ShardView {
   }
 
   isChildStartCold(key: RunKey, startedBy: StartedBy): boolean {
-    if (this.#keepsAll || this.#childStarts.has(childStartKey(startedBy)) || !this.#mayBeKnown(key)) return false;
+    if (this.#keepsAll || this.childStarts.has(childStartKey(startedBy)) || !this.#mayBeKnown(key)) return false;
     return this.#residency?.isAbsent(childStartName(startedBy)) === false;
   }
 

@@ -59,6 +59,8 @@ export type ShardView = {
   readonly hasLaterTasks: true | undefined;
   /** There are, or were, runs that programs of state schema 4 do not know (`isLaterRun`); undefined: there was never one. */
   readonly hasLaterRuns: true | undefined;
+  /** There are, or were, runs in preparation, which programs of state schema 5 do not know; undefined: there was never one. */
+  readonly hasPreparedRuns: true | undefined;
   /** Of the checkpoints; undefined: there is no database. */
   readonly changes: { isGone(taskId: number): boolean } | undefined;
   /** The ids of these tasks of a run. */
@@ -229,6 +231,12 @@ export type Reset = {
   readonly bases: readonly BaseRun[];
 };
 
+/**
+ * The run is prepared for a reset (reset/prepare-reset.ts): it gets the events of its base run, part by part. Nobody finds it (`findRun`), it is
+ * the newest of no workflow id and in no list, and has no task but the end of its retention, which drops it when nobody goes on with it.
+ */
+export type Preparation = { readonly baseRunId: string };
+
 /** `lastEventId`: of the events up to here, those that no base run before it has. */
 export type BaseRun = { readonly runId: string; readonly lastEventId: number };
 
@@ -277,8 +285,10 @@ export type Run = {
   timeoutTaskId: number;
   /** End of the first backoff. */
   backoffTaskId: number;
-  /** Of a closed run: end of its retention. */
+  /** Of a closed run: end of its retention. Of one in preparation: end of the patience. */
   retentionTaskId: number;
+  /** It is not there for anybody yet; undefined: it is. */
+  preparation: Preparation | undefined;
   /** It goes on from an event of another run; undefined: it does not. */
   reset: Reset | undefined;
   /** The last run that goes on from one of its events; '' = none. */
@@ -355,6 +365,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     timeoutTaskId: 0,
     backoffTaskId: 0,
     retentionTaskId: 0,
+    preparation: undefined,
     reset: undefined,
     resetRunId: '',
     pause: undefined,

@@ -149,8 +149,10 @@ export function timerCommand(milliseconds: number): Uint8Array {
   return message(2, varint(1, startTimerCommand), message(3, text(1, '1'), duration(2, milliseconds)));
 }
 
-export function markerCommand(): Uint8Array {
-  const details = message(2, text(1, 'data'), message(2, jsonPayload));
+/** With so many bytes of details; 0 = a few. */
+export function markerCommand(detailBytes = 0): Uint8Array {
+  const payload = detailBytes === 0 ? jsonPayload : message(1, text(2, 'x'.repeat(detailBytes)));
+  const details = message(2, text(1, 'data'), message(2, payload));
   return message(2, varint(1, recordMarkerCommand), message(10, text(1, 'bench'), details));
 }
 

@@ -3,7 +3,8 @@ import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HistoryRequest, RunKey } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
-import type { Description } from '../../src/history/replies.ts';
+import type { Description, HistoryReply } from '../../src/history/replies.ts';
+import type { PrepareReset } from '../../src/history/reset/reset-commands.ts';
 import { decodeEvent, encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import {
@@ -34,6 +35,7 @@ afterAll(() => bench.close());
 let histories: Map<string, readonly HistoryEvent[]>;
 let pages: number;
 let answerTo: (tries: number) => string;
+let answerPart: (part: PrepareReset) => HistoryReply;
 const childless = describedAlone();
 
 function describedAlone(): Description {
@@ -46,10 +48,13 @@ beforeEach(() => {
   histories = new Map();
   pages = 0;
   answerTo = () => 'the-new-run';
+  answerPart = ({ newRunId }) => ({ kind: 'workflowReset', runId: newRunId });
   bench.stub.historyCommands.length = 0;
   let tries = 0;
   bench.stub.answers.history = (command: HistoryRequest) => {
     if (command.kind === 'resetWorkflow') return { kind: 'workflowReset', runId: answerTo(++tries) };
+    if (command.kind === 'prepareReset') return answerPart(command);
+    if (command.kind === 'dropReset') return { kind: 'done' };
     if (command.kind === 'describeWorkflow') return childless;
     const { key } = command as { readonly key: { readonly workflowId: string; readonly runId: string } };
     const runId = key.runId === '' ? [...histories.keys()].at(-1)! : key.runId;
@@ -222,6 +227,120 @@ describe('a run that grows while it is read', () => {
   });
 });
 
+describe('a history that is longer than one command takes', () => {
+  const parts = () => bench.stub.historyCommands.filter((command) => command.kind === 'prepareReset');
+  const dropped = () => bench.stub.historyCommands.flatMap((command) => (command.kind === 'dropReset' ? [command.key.runId] : []));
+
+  /** Of as many signals, then two of another task; reset to the end of that task. */
+  async function resetLong(signals: number, size: number, change: Partial<ResetWorkflowExecutionRequest> = {}): Promise<string> {
+    const [runId = ''] = twoRuns();
+    const [started, ...others] = histories.get(runId)!;
+    const signal = others.find((event) => event.type === 'workflowExecutionSignaled')!;
+    const attributes = { ...signal.attributes, header: new Uint8Array(size) };
+    const many = Array.from({ length: signals }, (_, at): HistoryEvent => ({ ...signal, attributes, eventId: at + 2 }));
+    histories.clear();
+    histories.set(runId, [started!, ...many, signal, signal]);
+    return await reset({ workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: signals + 2, ...change });
+  }
+
+  test('goes in parts of a thousand events, and the last command has none of them', async () => {
+    answerTo = () => parts()[0]!.newRunId;
+    const runId = await resetLong(2_100, 0);
+    expect(parts().map(({ firstEventId, events }) => [firstEventId, events.length])).toEqual([
+      [1, 1_000],
+      [1_001, 1_000],
+      [2_001, 101],
+    ]);
+    expect(parts().map(({ newRunId, requestId }) => [newRunId, requestId])).toEqual(parts().map(() => [runId, 'request']));
+    const sent = parts().flatMap(({ events }) => events);
+    expect(sent.map((event) => decodeEvent(event).eventId)).toEqual(sent.map((_, at) => at + 1));
+    expect(asked()).toMatchObject([{ newRunId: runId, isPrepared: true, keptEvents: [], laterEvents: [{}, {}] }]);
+    expect(dropped()).toEqual([]);
+  });
+
+  test('or of a mebibyte; one event may be more', async () => {
+    answerTo = () => parts()[0]!.newRunId;
+    await resetLong(5, 400 * 1024);
+    expect(parts().map(({ events }) => events.length)).toEqual([3, 2, 1]);
+    bench.stub.historyCommands.length = 0;
+    await resetLong(2, 1_200 * 1024);
+    expect(parts().map(({ events }) => events.length)).toEqual([1, 1, 1]);
+  });
+
+  test('up to that it is one command', async () => {
+    await resetLong(999, 0);
+    expect(parts()).toEqual([]);
+    expect(asked()[0]).toMatchObject({ isPrepared: false });
+    expect(asked()[0]?.keptEvents).toHaveLength(1_000);
+  });
+
+  test('that grows meanwhile is not sent again, but for what is behind it', async () => {
+    answerTo = (tries) => (tries < 3 ? '' : parts()[0]!.newRunId);
+    await resetLong(1_500, 0);
+    expect(parts()).toHaveLength(2);
+    expect(asked()).toHaveLength(3);
+    expect(new Set(asked().map(({ newRunId }) => newRunId)).size).toBe(1);
+    expect(dropped()).toEqual([]);
+  });
+
+  test('whose reset was made before is answered with its run, and no more is sent', async () => {
+    answerPart = () => ({ kind: 'workflowReset', runId: 'made-before' });
+    expect(await resetLong(3_000, 0)).toBe('made-before');
+    expect([parts().length, asked().length]).toEqual([1, 0]);
+  });
+
+  test.each([
+    ['a part', 2, 0],
+    ['the last command', 3, 1],
+  ])('whose shard refuses %s is dropped', async (_, partsAsked, resetsAsked) => {
+    const rejected: HistoryReply = { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'not now' } };
+    const { history } = bench.stub.answers;
+    bench.stub.answers.history = (command) => {
+      const isRefused = command.kind === 'prepareReset' ? command.firstEventId > 1 && resetsAsked === 0 : command.kind === 'resetWorkflow';
+      return isRefused ? rejected : history(command);
+    };
+    await expect(resetLong(2_100, 0)).rejects.toMatchObject({ code: codes.RESOURCE_EXHAUSTED, details: 'not now' });
+    expect([parts().length, asked().length]).toEqual([partsAsked, resetsAsked]);
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    expect(dropped()).toEqual([parts()[0]?.newRunId]);
+  });
+
+  test('is dropped when there is too much to apply again, and when it changes without end', async () => {
+    answerTo = () => '';
+    await expect(resetLong(1_500, 0)).rejects.toMatchObject({ code: codes.RESOURCE_EXHAUSTED });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    expect(dropped()).toEqual([parts()[0]?.newRunId]);
+  });
+
+  test('is dropped when its caller goes away', async () => {
+    let begun = false;
+    answerPart = ({ newRunId }) => {
+      begun = true;
+      return { kind: 'workflowReset', runId: newRunId };
+    };
+    const { history } = bench.stub.answers;
+    bench.stub.answers.history = (command) => (command.kind === 'resetWorkflow' ? 'never' : history(command));
+    const [runId = ''] = twoRuns();
+    const [started, ...others] = histories.get(runId)!;
+    histories.set(runId, [
+      started!,
+      ...Array.from({ length: 100_000 }, () => others.find(({ type }) => type === 'workflowExecutionSignaled')!),
+    ]);
+    const { asker } = bench.stub.ports;
+    const askHistory = asker.askHistory.bind(asker);
+    asker.askHistory = (shard, command, deadlineMs, onReply) =>
+      askHistory(shard, command, deadlineMs, (reply) => void setImmediate(onReply, reply));
+    const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 100_000 };
+    const call = bench.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
+    await vi.waitUntil(() => begun, { interval: 1 });
+    call.cancel();
+    await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 5, timeout: 20_000 });
+    expect(dropped()).toEqual([parts()[0]?.newRunId]);
+    asker.askHistory = askHistory;
+  });
+});
+
 describe('a child whose parent was closed when it ended', () => {
   const childKey = { namespaceId, workflowId: 'child', runId: '' };
 
@@ -304,7 +423,7 @@ test('the histories that the resets of a namespace hold have a bound, and give t
   const shard = new ShardUnderTest();
   shard.checks = false;
   shard.start();
-  for (let nth = 0; nth < 5; nth++) shard.signal({ input: new Uint8Array(1024 * 1024), requestId: `${nth}` });
+  shard.signal({ input: new Uint8Array(5 * 1024 * 1024) });
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   histories.set(shard.describe().key.runId, shard.events());
   const request = encodeResetWorkflowExecutionRequest({ ...plain, workflowTaskFinishEventId: shard.events().length - 1 });
@@ -368,18 +487,15 @@ describe('refused before its shard hears of it', () => {
     expect((await refusal({ postResetOperations: many })).details).toBe('a reset may have 100 post_reset_operations, not 101');
   });
 
-  test('a history that is too large for one record', async () => {
+  test('more to apply again than one record holds', async () => {
     const shard = new ShardUnderTest();
     shard.checks = false;
     shard.start();
+    shard.complete(shard.pollWorkflowTask());
     for (let nth = 0; nth < 7; nth++) shard.signal({ input: new Uint8Array(1024 * 1024), requestId: `${nth}` });
-    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
-    const events = shard.events();
-    histories.set(shard.describe().key.runId, events);
-    const kind: EventKind = 'workflowTaskCompleted';
-    const { code, details } = await refusal({ workflowTaskFinishEventId: events.findIndex(({ type }) => type === kind) + 1 });
-    const limit = 6 * 1024 * 1024;
+    histories.set(shard.describe().key.runId, shard.events());
+    const { code, details } = await refusal({ workflowTaskFinishEventId: 4 });
     expect(code).toBe(codes.INVALID_ARGUMENT);
-    expect(details).toBe(`the events up to the one to reset to, and those to apply again, are larger than ${limit} bytes`);
+    expect(details).toBe('the events to apply again are larger than 6291456 bytes (resetReappliedBytesMax)');
   });
 });

@@ -17,6 +17,7 @@ import {
   cancelActivity,
   key,
   namespaceId,
+  partsOf,
   refOf,
   scheduleActivity,
   ShardUnderTest,
@@ -244,6 +245,17 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   },
   resetWorkflow: {
     request: (shard) => shard.resetCommand(4),
+    second: 'same',
+  },
+  prepareReset: {
+    request: (shard) => partsOf(shard.resetCommand(4), 3)[0]!,
+    second: 'same',
+  },
+  dropReset: {
+    request: (shard) => {
+      const { newRunId } = shard.prepareReset(4);
+      return { kind: 'dropReset', key: { ...key, runId: newRunId } };
+    },
     second: 'same',
   },
   createSchedule: { request: () => createSchedule(), second: 'same' },

@@ -189,7 +189,7 @@ const laterEvents = [...updateEvents, 'workflowExecutionPaused', 'workflowExecut
 test('a record of another schema, or one that makes no sense, is refused', () => {
   const [first] = goldenRecords();
   if (first === undefined) throw new Error('the golden file is empty');
-  expect(() => historyCodec.decode(first, 7)).toThrow('history records have schemas 1 to 6, found 7');
+  expect(() => historyCodec.decode(first, 8)).toThrow('history records have schemas 1 to 7, found 8');
   expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
 });
 
@@ -302,6 +302,22 @@ test('schema 6 is still read, and means what it meant: a run that goes on from a
   expect(recordsOf('golden/history-journal-v6-reset').map((value) => historyCodec.decode(value, 6))).toEqual(records.map(asRead));
   const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
   expect(facts).toEqual(expect.arrayContaining(['runReset', 'runResetTo'] satisfies readonly ResetFact['kind'][]));
+});
+
+test('schema 7 is still read, and means what it meant: a run that is prepared for a reset in parts', async () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.signal({ requestId: '' });
+  shard.complete(shard.pollWorkflowTask());
+  shard.ask(shard.prepareReset(5, { reason: 'in parts' }));
+  const records = shard.records.filter(({ schema }) => schema === 7);
+  const values = records.map((record) => `${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
+  await expect(values).toMatchFileSnapshot('golden/history-journal-v7-preparation.hex');
+  expect(recordsOf('golden/history-journal-v7-preparation').map((value) => historyCodec.decode(value, 7))).toEqual(records.map(asRead));
+  expect(records.map(({ type }) => type)).toEqual(['ResetPrepared', 'ResetPrepared', 'WorkflowExecutionTerminated']);
+  const facts = records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)));
+  const kinds: readonly ResetFact['kind'][] = ['preparationBegun', 'preparationEnded', 'runReset', 'runResetTo'];
+  expect(facts).toEqual(expect.arrayContaining([...kinds]));
 });
 
 test('schema 6 is still read, and means what it meant: updates that a reset has brought along', async () => {
@@ -595,7 +611,7 @@ type LaterFact = Extract<
 /** Their golden journal has a file of its own (golden-pause.test.ts). */
 type PauseFact = Extract<Fact, { readonly kind: 'activitiesWithheld' | 'pauseInfoChanged' }>;
 
-type ResetFact = Extract<Fact, { readonly kind: 'runReset' | 'runResetTo' }>;
+type ResetFact = Extract<Fact, { readonly kind: 'runReset' | 'runResetTo' | 'preparationBegun' | 'preparationEnded' }>;
 
 const laterFacts: readonly LaterFact[] = [
   { kind: 'activitiesPaused', scheduledEventIds: [5, 2 ** 40], identity: 'operator', reason: 'why', requestId: 'request' },

@@ -6,6 +6,7 @@ import type { OutboxMessage, RunKey, StartAttributes, StartWorkflow } from '../.
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
+import type { ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
 import type { UpdateMessage } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
@@ -23,6 +24,7 @@ import {
   fields,
   namespaceId,
   optionsChange,
+  partsOf,
   protocolMessage,
   refOf,
   scheduleActivity,
@@ -459,18 +461,26 @@ export class Program {
     const finishEventId = pick(ends, finish)?.eventId ?? events.length;
     if (finishEventId < 2) return;
     const encoded = events.map((event) => historyWire.encodeEvent(event));
-    const reply = shard.ask({
+    const reset: ResetWorkflow = {
       kind: 'resetWorkflow',
       key: { ...keyOf(id), runId },
       newRunId: shard.newRunId(),
       requestId: shard.newRequestId(),
       reason: 'random',
+      isPrepared: false,
       keptEvents: encoded.slice(0, finishEventId - 1),
       laterEvents: encoded.slice(finishEventId - 1),
       readTo: { runId, lastEventId: events.length },
       reappliesSignals: signals,
       priorityChanges: [run % 3, run % 2].map((change) => ({ fields: ['priority'], priority: priorities[change] })),
-    });
+    };
+    // In parts, and sometimes nobody goes on with it, or somebody drops it.
+    const parts = finish % 3 === 0 ? partsOf(reset, 1 + (run % 5)) : [];
+    for (const part of parts) if (shard.ask(part)?.kind !== 'workflowReset') return;
+    const isPrepared = parts.length > 0;
+    if (isPrepared && finish % 5 === 0) return;
+    if (isPrepared && finish % 5 === 1) return shard.expectDone({ kind: 'dropReset', key: { ...reset.key, runId: reset.newRunId } });
+    const reply = shard.ask(isPrepared ? { ...reset, isPrepared, keptEvents: [] } : reset);
     if (reply?.kind !== 'workflowReset') return;
     expect(reply.runId, 'it was read to its end').not.toBe('');
     this.#resetRuns.add(reply.runId);

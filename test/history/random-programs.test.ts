@@ -11,7 +11,7 @@ import type { HistoryEvent } from '../../src/history/events.ts';
 import type { WorkflowExecutionStartedAttributes } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
-import { recordSchemaLaterRuns } from '../../src/history/record.ts';
+import { recordSchemaLaterRuns, recordSchemaPreparations } from '../../src/history/record.ts';
 import type { Description } from '../../src/history/replies.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { timersOf } from '../../src/history/timer/timers-of.ts';
@@ -246,11 +246,11 @@ function checkNothingStays(shard: ShardUnderTest): void {
   }
   const { core, records } = shard;
   const nothing = new Shard();
-  if (records.some(({ schema }) => schema === recordSchemaLaterRuns)) nothing.hasLaterRuns = true;
   for (const { tasks } of records) for (const { taskId } of tasks) nothing.taskIdLast = Math.max(nothing.taskIdLast, taskId);
   nothing.timeMs = records.at(-1)?.timeMs ?? 0;
   // Once true, for ever.
   if (records.some(({ schema }) => schema >= recordSchemaLaterRuns)) nothing.hasLaterRuns = true;
+  if (records.some(({ schema }) => schema >= recordSchemaPreparations)) nothing.hasPreparedRuns = true;
   expect(core.canonicalState()).toBe(canonicalText(nothing));
   expect(core.canonicalVolatile()).toBe(new HistoryCore({ wire: historyWire }).canonicalVolatile());
 }

@@ -26,7 +26,7 @@ import type {
   TerminateWorkflow,
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
-import type { ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
+import type { PrepareReset, ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
 import type { UpdateAttributes, UpdateWorkflow } from '../../src/history/update/update-commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
@@ -210,6 +210,7 @@ export class ShardUnderTest {
       newRunId: this.newRunId(),
       requestId: this.newRequestId(),
       reason: 'a bad deployment',
+      isPrepared: false,
       keptEvents: encoded.slice(0, finishEventId - 1),
       laterEvents: encoded.slice(finishEventId - 1),
       readTo: { runId: runKey.runId, lastEventId: events.length },
@@ -218,6 +219,15 @@ export class ShardUnderTest {
       ...change,
       key: runKey,
     };
+  }
+
+  /** The same of a long history: the run has been given its events, so many at once, and the last command is left to ask. */
+  prepareReset(finishEventId: number, change: Partial<ResetWorkflow> = {}, eventsAtOnce = 2): ResetWorkflow {
+    const { keptEvents, ...command } = this.resetCommand(finishEventId, change);
+    for (const part of partsOf({ ...command, keptEvents }, eventsAtOnce)) {
+      assert.deepEqual(this.ask(part), { kind: 'workflowReset', runId: command.newRunId });
+    }
+    return { ...command, isPrepared: true, keptEvents: [] };
   }
 
   /** Answers the id of the run that goes on. */
@@ -664,4 +674,14 @@ export function optionsChange(change: Partial<ActivityOptionsChange>): ActivityO
     priority: undefined,
     ...change,
   };
+}
+
+/** The kept events of a reset, as the edge sends them of a long history. */
+export function partsOf({ key: base, newRunId, requestId, keptEvents }: ResetWorkflow, eventsAtOnce: number): readonly PrepareReset[] {
+  const parts: PrepareReset[] = [];
+  for (let at = 0; at < keptEvents.length; at += eventsAtOnce) {
+    const events = keptEvents.slice(at, at + eventsAtOnce);
+    parts.push({ kind: 'prepareReset', key: base, newRunId, requestId, firstEventId: at + 1, events });
+  }
+  return parts;
 }

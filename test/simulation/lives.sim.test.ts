@@ -18,7 +18,13 @@ const run = (seed: number) => runHistorySeed(seed, planWithLives);
 describe('lives of workflows', () => {
   test(`${seeds} seeds from ${first}`, { timeout: HOUR }, async () => {
     const totals = await runSeeds(first, seeds, run, 'lives');
-    for (const moment of ['a workflow was reset', 'a workflow was paused', 'a first task came with its start', 'ownership lost'])
+    for (const moment of [
+      'a workflow was reset',
+      'a workflow was reset in parts',
+      'a workflow was paused',
+      'a first task came with its start',
+      'ownership lost',
+    ])
       expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.max(1, Math.floor(seeds / 5)));
   });
 

@@ -94,6 +94,8 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   resetActivity: { done: true },
   updateActivityOptions: { activityOptionsUpdated: true },
   resetWorkflow: { workflowReset: true },
+  prepareReset: { workflowReset: true },
+  dropReset: { done: true },
   pauseWorkflow: { done: true },
   unpauseWorkflow: { done: true },
   updateWorkflowOptions: { workflowOptionsUpdated: true },

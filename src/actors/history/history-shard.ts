@@ -176,7 +176,15 @@ async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<bool
 
 type BeginsRun = Extract<HistoryRequest, { readonly kind: (typeof beginsRun)[number] }>;
 
-const beginsRun = ['startWorkflow', 'signalWithStartWorkflow', 'startAndUpdate', 'resetWorkflow', 'createSchedule', 'startBatch'] as const;
+const beginsRun = [
+  'startWorkflow',
+  'signalWithStartWorkflow',
+  'startAndUpdate',
+  'resetWorkflow',
+  'prepareReset',
+  'createSchedule',
+  'startBatch',
+] as const;
 const kindsThatBeginRuns: ReadonlySet<HistoryRequest['kind']> = new Set(beginsRun);
 
 function mayBeginRun(request: HistoryRequest): request is BeginsRun {

@@ -13,20 +13,24 @@ import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { endOfChain } from './chain-end.ts';
+import { endOfChain, unlessNotFound } from './chain-end.ts';
+import { storedEvents } from './history-pages.ts';
 
-/** `keptEvents`: with which the run begins. */
+/** With which events the run begins: those before `finishEventId`; `keptEvents`: the same, unless they came in parts. */
+type Begins = { readonly finishEventId: number; readonly keptEvents: readonly Uint8Array[] };
+
 export async function tellOfChildren(
   context: HandlerContext,
   call: Call,
   parent: { readonly key: RunKey; readonly namespace: string },
-  keptEvents: readonly Uint8Array[],
+  begins: Begins,
 ): Promise<void> {
   const { key, namespace } = parent;
   const { pendingChildren, root } = await context.history(call, key, { kind: 'describeWorkflow', key });
   for (const { initiatedEventId, runId } of pendingChildren) {
-    const initiated = keptEvents[initiatedEventId - 1];
-    if (runId === '' || initiated === undefined) continue;
+    if (runId === '' || initiatedEventId >= begins.finishEventId) continue;
+    const initiated = begins.keptEvents[initiatedEventId - 1] ?? (await storedEvent(context, call, key, initiatedEventId));
+    if (initiated === undefined) continue;
     const child = decodeHistoryEvent(initiated, ownLimits).startChildWorkflowExecutionInitiatedEventAttributes;
     if (child === undefined) continue;
     const { workflowId } = child;
@@ -42,4 +46,10 @@ export async function tellOfChildren(
       close: end.close,
     });
   }
+}
+
+/** undefined: the run is gone by now. */
+async function storedEvent(context: HandlerContext, call: Call, key: RunKey, eventId: number): Promise<Uint8Array | undefined> {
+  const events = await storedEvents(context, call, key, eventId, eventId, 1).catch(unlessNotFound);
+  return events?.[0];
 }

@@ -32,11 +32,16 @@ export class ChangeSet {
   runBegan(run: RunView): void {
     const { key, start } = run;
     this.runs.set(key.runId, run);
-    this.currentRuns.set(executionKey(key.namespaceId, key.workflowId), key);
+    this.pointTo(key);
     const { parent, firstRunId } = start;
     if (parent === undefined || firstRunId !== key.runId) return;
     const { runId: parentRunId, initiatedEventId } = parent;
     this.childStarts.set(childStartKey(parent), { parentRunId, initiatedEventId, runId: key.runId });
+  }
+
+  /** The newest run of its workflow id. */
+  pointTo(key: RunKey): void {
+    this.currentRuns.set(executionKey(key.namespaceId, key.workflowId), key);
   }
 
   /**

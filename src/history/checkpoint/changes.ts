@@ -46,7 +46,16 @@ export class Changes {
     this.#since.runBegan(run);
   }
 
+  preparationBegins(run: RunView): void {
+    this.#since.runs.set(run.key.runId, run);
+  }
+
   /** It was had for change before. */
+  becomesCurrent(run: RunView): void {
+    this.#since.pointTo(run.key);
+  }
+
+  /** Likewise. */
   runForgotten(run: RunView): void {
     this.#since.runForgotten(run);
   }

@@ -18,6 +18,7 @@ import {
   stateSchemaHandOver,
   stateSchemaLaterRuns,
   stateSchemaLaterTasks,
+  stateSchemaPreparations,
   type StateWire,
   type WrittenCounters,
 } from './state-wire.ts';
@@ -42,7 +43,7 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks, hasLaterRuns } = shard;
+    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks, hasLaterRuns, hasPreparedRuns } = shard;
     this.#counters = {
       taskIdLast,
       runs,
@@ -51,6 +52,7 @@ export class Cut {
       ...(letterMarks === undefined ? {} : { letterMarks: [...letterMarks.values()] }),
       ...(hasLaterTasks === undefined ? {} : { laterTasks: hasLaterTasks }),
       ...(hasLaterRuns === undefined ? {} : { laterRuns: hasLaterRuns }),
+      ...(hasPreparedRuns === undefined ? {} : { preparedRuns: hasPreparedRuns }),
     };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
@@ -170,7 +172,8 @@ export class Cut {
   }
 }
 
-function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks, laterRuns }: WrittenCounters): number {
+function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns }: WrittenCounters): number {
+  if (preparedRuns === true) return stateSchemaPreparations;
   if (laterRuns === true) return stateSchemaLaterRuns;
   if (laterTasks === true) return stateSchemaLaterTasks;
   if (handOvers !== undefined || letterMarks !== undefined) return stateSchemaHandOver;

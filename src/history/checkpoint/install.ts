@@ -14,7 +14,7 @@ type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
 /** Into an empty shard, with a pause after each row: it equals the one that was folded up to where the rows go. */
 export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): Generator<undefined, void> {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
-  const { taskIdLast, runs, runsBehind, handOvers, letterMarks, laterTasks, laterRuns } = wire.decodeCounters(counters);
+  const { taskIdLast, runs, runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns } = wire.decodeCounters(counters);
   shard.taskIdLast = taskIdLast;
   shard.runCount = runs;
   for (const run of runsBehind) shard.residency?.behind.install(run);
@@ -22,6 +22,7 @@ export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sh
   if (letterMarks !== undefined) shard.letterMarks = new LetterMarks(letterMarks);
   shard.hasLaterTasks = laterTasks;
   shard.hasLaterRuns = laterRuns;
+  shard.hasPreparedRuns = preparedRuns;
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);
@@ -64,7 +65,8 @@ export function installDecoded(shard: Shard, row: StoredRun, { run, aside }: Dec
   if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
   if (aside !== undefined) installAside(shard, run, aside);
   const taskId = run.retentionTaskId;
-  if (row.forgetMs === undefined || shard.timers.get(taskId) !== undefined) return;
+  // 0: it was prepared, and has become the current run since the row was written.
+  if (row.forgetMs === undefined || taskId === 0 || shard.timers.get(taskId) !== undefined) return;
   shard.installTask({ kind: 'retention', taskId, fireTimeMs: row.forgetMs, key: run.key }, false);
 }
 

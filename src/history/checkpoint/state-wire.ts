@@ -9,15 +9,17 @@ import type { BehindCut } from '../residency/runs-behind.ts';
 
 /**
  * Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over, or letters executed.
- * v4: there are, or were, tasks of later kinds (`isOfLaterKind`). v5: runs that have what came later (`isLaterRun`). The lowest that says all is written. What a later version has written is not read.
+ * v4: there are, or were, tasks of later kinds (`isOfLaterKind`). v5: runs that have what came later (`isLaterRun`). v6: there are, or were, runs in
+ * preparation. The lowest that says all is written. What a later version has written is not read.
  */
 export const stateSchema = 1;
 export const stateSchemaBehind = 2;
 export const stateSchemaHandOver = 3;
 export const stateSchemaLaterTasks = 4;
 export const stateSchemaLaterRuns = 5;
+export const stateSchemaPreparations = 6;
 /** The last that this version reads. */
-export const stateSchemaLast = stateSchemaLaterRuns;
+export const stateSchemaLast = stateSchemaPreparations;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -53,6 +55,8 @@ export type WrittenCounters = {
   readonly laterTasks?: true;
   /** Likewise, runs that have what came later. */
   readonly laterRuns?: true;
+  /** Likewise, runs in preparation. */
+  readonly preparedRuns?: true;
 };
 
 export type EncodedRun = {

@@ -10,7 +10,7 @@
  */
 import type { DeleteWorkflow, RunKey } from '../commands.ts';
 import type { Draft } from '../draft.ts';
-import { findRun, workflowNotFound } from '../reject.ts';
+import { findAnyRun, findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { forgetSchedule } from '../schedule/schedule-decisions.ts';
 import { isRunning } from '../state.ts';
@@ -20,10 +20,14 @@ export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryRe
   const { shard } = draft;
   const unread = shard.runToDeleteUnread(command.key);
   if (unread !== undefined) return deleteUnread(draft, unread);
-  const run = findRun(shard, command.key);
+  const run = command.isPurge === true ? findAnyRun(shard, command.key) : findRun(shard, command.key);
   // Its row is gone, and records wait for it.
   if (run === undefined && shard.isBehind(command.key.runId)) return deleteUnread(draft, command.key);
   if (run === undefined) return workflowNotFound(command.key);
+  if (run.preparation !== undefined) {
+    draft.retire(run.key);
+    return { kind: 'done' };
+  }
   const deleting = draft.open(run);
   if (run.schedule !== undefined) {
     forgetSchedule(deleting, run.schedule);

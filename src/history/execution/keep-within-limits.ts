@@ -6,8 +6,9 @@ import { isRunning, type RunView } from '../state.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 
+/** A run in preparation can end nothing; it is looked at once it is there. */
 export function keepWithinLimits(run: RunDraft): void {
-  if (!isRunning(run.run)) return;
+  if (!isRunning(run.run) || run.run.preparation !== undefined) return;
   const { limits } = run.draft;
   const { buffered, bufferedBytes } = run.run;
   if (buffered.length > limits.bufferedEventsMax || bufferedBytes > limits.bufferedBytesMax) endBuffering(run);

@@ -26,6 +26,8 @@ export function refusedAsNoWorkflow(command: HistoryCommand): HistoryReply | und
     case 'unpauseWorkflow':
     case 'updateWorkflowOptions':
     case 'resetWorkflow':
+    case 'prepareReset':
+    case 'dropReset':
     case 'resetStickyTaskQueue':
     case 'queryWorkflow':
     case 'describeWorkflow':

@@ -4,11 +4,11 @@
  *     in memory      retention timer ─▶ fireTimer ──┐
  *     in the table   its rows that are due ─▶ retireRuns ──┴─▶ one record for all that are due, whoever's they are
  *
- * A run that leaves memory takes its retention timer along: closed runs are the most numerous, and their rows say when they are due.
+ * So goes a run in preparation, which nobody has gone on with. A run that leaves memory takes its retention timer along: closed runs are the most numerous, and their rows say when they are due.
  */
 import type { RetireRuns, RunKey } from '../commands.ts';
 import type { Draft } from '../draft.ts';
-import { findRun } from '../reject.ts';
+import { findAnyRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { TimerTask } from '../tasks.ts';
 
@@ -17,7 +17,7 @@ type RetentionTask = Extract<TimerTask, { readonly kind: 'retention' }>;
 /** With it go others whose time is over. */
 export function fireRetention(draft: Draft, fired: RetentionTask): void {
   const { shard, limits, nowMs } = draft;
-  const run = findRun(shard, fired.key);
+  const run = findAnyRun(shard, fired.key);
   if (run === undefined) return draft.finishTask(fired.taskId);
   if (isStillNeeded(draft, run.key)) {
     draft.finishTask(fired.taskId);

@@ -1,7 +1,7 @@
 /** What List and Count show of a run, and which events change it. */
 import type { RunKey } from '../commands.ts';
 import type { EventKind } from '../events.ts';
-import type { RunChange } from '../record.ts';
+import type { Fact, RunChange } from '../record.ts';
 import { isRunning, type RunStart, type RunView, shownStatus } from '../state.ts';
 
 /** As it was at one moment: references to what is never changed in place, so it costs next to nothing to keep. */
@@ -26,6 +26,7 @@ export type ShownOfRun = Pick<
   | 'start'
   | 'status'
   | 'pause'
+  | 'preparation'
   | 'closeTimeMs'
   | 'nextEventId'
   | 'historySizeBytes'
@@ -34,8 +35,9 @@ export type ShownOfRun = Pick<
   | 'searchAttributes'
 >;
 
-/** Of a run, or of as much of it as a list shows. */
-export function summaryOf(run: ShownOfRun): RunSummary {
+/** Of a run, or of as much of it as a list shows; undefined: no list shows it, it is being prepared. */
+export function summaryOf(run: ShownOfRun): RunSummary | undefined {
+  if (run.preparation !== undefined) return undefined;
   const { key, start, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = run;
   return {
     key,
@@ -53,8 +55,10 @@ export function summaryOf(run: ShownOfRun): RunSummary {
 /** What grows with every event (the length of the history) is shown of closed runs alone. */
 export function changesSummary({ events, facts }: RunChange): boolean {
   for (const { event } of events) if (shown[event.type]) return true;
-  return facts.some(({ fact: { kind } }) => kind === 'problemsReported' || kind === 'scheduleChanged' || kind === 'pauseInfoChanged');
+  return facts.some(({ fact }) => shownFacts.has(fact.kind));
 }
+
+const shownFacts: ReadonlySet<Fact['kind']> = new Set(['problemsReported', 'scheduleChanged', 'pauseInfoChanged', 'preparationEnded']);
 
 /** Total: a new kind of event does not compile before somebody has said whether a list shows what it does. */
 const shown: { readonly [Kind in EventKind]: boolean } = {

@@ -37,6 +37,8 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'unpauseWorkflow':
     case 'updateWorkflowOptions':
     case 'resetWorkflow':
+    case 'prepareReset':
+    case 'dropReset':
     case 'createSchedule':
     case 'updateSchedule':
     case 'patchSchedule':

@@ -5,7 +5,8 @@
  *                                                               │                     │
  *     new run  1 Started … 4 Completed … 8 Scheduled  9 Started │ 10 Failed (RESET)   └▶ 11 Signaled   12 Scheduled
  *
- * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more.
+ * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more. Of
+ * a long history they came before, in parts (prepare-reset.ts).
  * What no history shows starts anew: timeouts of run and execution, and the attempts of activities. Timers fire when they would have fired.
  *
  * What children of the base run tell it reaches the new one (reset-runs.ts).
@@ -15,17 +16,17 @@ import { addStartChild } from '../child/start-child.ts';
 import { changePriority } from '../execution/update-options.ts';
 import type { RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import type { RecordedEvent } from '../events.ts';
 import { armRunTimeout } from '../execution/begin-run.ts';
 import { decideClose } from '../execution/close.ts';
 import { sendExternal } from '../external/external-commands.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
+import { findAnyRun, findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
+import { dropPreparation, endPreparation, madeBefore, preparationGone, preparedRun, recorded } from './prepare-reset.ts';
 import { attachmentKey, attachmentsOf, isForAnyRun, reapplyEvents } from './reapply-events.ts';
 import type { ResetWorkflow } from './reset-commands.ts';
 import { authorOf, basesOf } from './reset-runs.ts';
@@ -34,26 +35,35 @@ const identity = 'history-service';
 const resetter = 'history-resetter';
 
 export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns): HistoryReply {
+  const { key, newRunId, isPrepared } = command;
+  const reply = decideReset(draft, command);
+  // The history has grown: whoever has read the rest asks once more.
+  const mayStillGoOn = reply.kind === 'workflowReset' && (reply.runId === '' || reply.runId === newRunId);
+  if (isPrepared && !mayStillGoOn) dropPreparation(draft, findAnyRun(draft.shard, { ...key, runId: newRunId }));
+  return reply;
+}
+
+function decideReset(draft: Draft, command: ResetWorkflow & RoomForRuns): HistoryReply {
   const { key, readTo, noRoom } = command;
   const base = findRun(draft.shard, key);
   if (base === undefined) return workflowNotFound(key);
   const current = findRun(draft.shard, { ...key, runId: '' });
-  // What has become of the other by now is its own affair.
-  const resetTo = base.resetRunId === '' ? undefined : findRun(draft.shard, { ...key, runId: base.resetRunId });
-  const made = [current, resetTo].find((run) => run?.reset?.requestId === command.requestId);
+  const made = madeBefore(draft, base, command.requestId);
   if (made !== undefined) return { kind: 'workflowReset', runId: made.key.runId };
   if (noRoom !== undefined) return reject({ reason: 'no-room', message: noRoom });
   const last = findRun(draft.shard, { ...key, runId: readTo.runId });
   if (last === undefined || last.nextEventId - 1 !== readTo.lastEventId) return { kind: 'workflowReset', runId: '' };
+  const prepared = command.isPrepared ? preparedRun(draft, command) : undefined;
+  if (command.isPrepared && prepared === undefined) return preparationGone;
 
   // The old ones first: a workflow id has at most one open run.
   const ending = current !== undefined && isRunning(current) ? draft.open(current) : undefined;
   const left = draft.open(base);
-  const run = branch(draft, base, command);
+  const run = branch(draft, base, prepared, command);
+  const finishEventId = run.run.nextEventId;
   scheduleNextAttempt(run);
   if (!isRunning(run.run) || run.run.workflowTask === undefined) {
     draft.discard();
-    const finishEventId = command.keptEvents.length + 1;
     return rejectInvalid(
       `Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, WorkflowTaskStarted + 1]: ${finishEventId}`,
     );
@@ -74,14 +84,17 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
 }
 
 /** With the kept events alone. */
-function branch(draft: Draft, base: RunView, { key, newRunId, requestId, keptEvents }: ResetWorkflow): RunDraft {
-  const events = keptEvents.map((bytes): RecordedEvent => ({ event: draft.wire.decodeEvent(bytes), bytes }));
-  const run = draft.branch({ ...key, runId: newRunId }, base.namespace, events);
+function branch(draft: Draft, base: RunView, prepared: RunView | undefined, command: ResetWorkflow): RunDraft {
+  const { key, newRunId, requestId, keptEvents } = command;
+  const run =
+    prepared === undefined
+      ? draft.branch({ ...key, runId: newRunId }, base.namespace, recorded(draft.wire, keptEvents))
+      : endPreparation(draft, prepared);
   const started = base.requestIds.find(({ eventType }) => eventType === eventTypeNumber.workflowExecutionStarted);
   // Whoever repeats the start finds the run that stands for it now.
   run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs: base.retentionMs });
   if (base.scheduledBy !== undefined) run.addFact({ kind: 'scheduledBy', by: base.scheduledBy });
-  run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, keptEvents.length) });
+  run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, run.run.nextEventId - 1) });
   return run;
 }
 

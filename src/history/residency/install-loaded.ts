@@ -69,7 +69,9 @@ function installRow(shard: Shard, row: StoredRun, wires: Wires): boolean {
 }
 
 function comeBack(shard: Shard, row: StoredRun, { run, aside }: ReturnType<typeof decodeRow>, wire: HistoryWire): void {
+  const wasPrepared = run.preparation !== undefined;
   const caughtUp = catchUp(run, aside, shard.residency?.behind.recordsOf(row.runId) ?? [], wire);
   installDecoded(shard, row, { run, aside: caughtUp.aside });
   shard.comesBack(run, caughtUp.retention);
+  if (wasPrepared && run.preparation === undefined) shard.makeCurrent(run);
 }

@@ -7,14 +7,14 @@
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
  *     delete                                    its run, if that can be read
- *     reset, start and end of a child           the run, and the current one; of a reset, the run that the last one made, too
+ *     reset, start and end of a child           the run, and the current one; of a reset, the run that the last one made, too, and the prepared one
  *     any other                                 its run, or the current one
  */
 import { commandKey } from '../command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
 import { beginsRun, type HistoryRecord } from '../record.ts';
 import { childStartKey, executionKey, type ShardView } from '../state.ts';
-import type { ResetWorkflow } from '../reset/reset-commands.ts';
+import type { PrepareReset, ResetWorkflow } from '../reset/reset-commands.ts';
 import { isLastMessage } from '../tasks.ts';
 import type { LoadKey } from './residency.ts';
 
@@ -36,7 +36,9 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'deleteSchedule':
       return shard.runToDeleteUnread(command.key) === undefined ? runLacks(shard, command.key) : undefined;
     case 'resetWorkflow':
-      return resetLacks(shard, command);
+      return runLacks(shard, { ...command.key, runId: command.readTo.runId }) ?? resetLacks(shard, command, command.isPrepared);
+    case 'prepareReset':
+      return resetLacks(shard, command, true);
     case 'recordChildClosed':
       return parentLacks(shard, command.parent);
     case 'runOutboxTask':
@@ -69,11 +71,17 @@ function childLacks(shard: ShardView, key: RunKey, parent: ParentLink): Lacks {
   return runId === undefined ? startLacks(shard, key) : runLacks(shard, { ...key, runId });
 }
 
-/** The base run, the one that went on from it before, the run that the reading ended with, and the current one, which makes way. */
-function resetLacks(shard: ShardView, { key, readTo }: ResetWorkflow): Lacks {
-  const lacking = runLacks(shard, key) ?? runLacks(shard, { ...key, runId: readTo.runId }) ?? runLacks(shard, { ...key, runId: '' });
+/** The base run, the one that went on from it before, the current one, which makes way, and the one that was prepared. */
+function resetLacks(shard: ShardView, { key, newRunId }: ResetWorkflow | PrepareReset, isPrepared: boolean): Lacks {
+  const lacking = runLacks(shard, key) ?? runLacks(shard, { ...key, runId: '' });
+  if (lacking !== undefined) return lacking;
   const resetRunId = shard.runs.get(key.runId)?.resetRunId ?? '';
-  return lacking ?? (resetRunId === '' ? undefined : runLacks(shard, { ...key, runId: resetRunId }));
+  const others = [...(resetRunId === '' ? [] : [resetRunId]), ...(isPrepared ? [newRunId] : [])];
+  for (const runId of others) {
+    const lacks = runLacks(shard, { ...key, runId });
+    if (lacks !== undefined) return lacks;
+  }
+  return undefined;
 }
 
 /** The parent, and the current run, which may go on with what the parent began. */

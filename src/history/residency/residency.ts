@@ -89,6 +89,15 @@ export class Residency {
     this.#absent.delete(runName(key));
     if (startedBy !== undefined) this.#absent.delete(childStartName(startedBy));
   }
+
+  preparationBegins(key: RunKey): void {
+    this.keys.add(key);
+    this.#absent.delete(runName(key));
+  }
+
+  becomesCurrent(key: RunKey): void {
+    this.#absent.delete(currentName(key));
+  }
 }
 
 export function currentName({ namespaceId, workflowId }: ExecutionId): string {

@@ -131,6 +131,8 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
   resetWorkflow: { field: 37, write: wire.writeResetWorkflow, read: readResetWorkflow },
+  prepareReset: plain(50, 'prepareReset', wire.writePrepareReset, wire.readPrepareReset),
+  dropReset: plain(51, 'dropReset', wire.writeOfRun, wire.readOfRun),
   pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
   unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
   updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },

@@ -174,6 +174,10 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, runReset: fact };
     case 'runResetTo':
       return { ...noFact, afterEvents, runResetTo: fact };
+    case 'preparationBegun':
+      return { ...noFact, afterEvents, preparationBegun: fact };
+    case 'preparationEnded':
+      return { ...noFact, afterEvents, preparationEnded: nothing };
     case 'scheduleChanged':
       return { ...noFact, afterEvents, scheduleChanged: fact };
     case 'batchChanged':
@@ -230,6 +234,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.pauseInfoChanged !== undefined) return { kind: 'pauseInfoChanged', ...wire.pauseInfoChanged };
   if (wire.runReset !== undefined) return { kind: 'runReset', ...wire.runReset };
   if (wire.runResetTo !== undefined) return { kind: 'runResetTo', ...wire.runResetTo };
+  if (wire.preparationBegun !== undefined) return { kind: 'preparationBegun', ...wire.preparationBegun };
+  if (wire.preparationEnded !== undefined) return { kind: 'preparationEnded' };
   if (wire.scheduleChanged !== undefined) return { kind: 'scheduleChanged', ...wire.scheduleChanged };
   if (wire.batchChanged !== undefined) return { kind: 'batchChanged', ...wire.batchChanged };
   if (wire.scheduledBy !== undefined) return { kind: 'scheduledBy', by: wire.scheduledBy };

@@ -28,13 +28,14 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: ({ handOvers, letterMarks, laterTasks = false, laterRuns = false, ...counters }) =>
+  encodeCounters: ({ handOvers, letterMarks, laterTasks = false, laterRuns = false, preparedRuns = false, ...counters }) =>
     encodeChecked(state.writeShardCounters, {
       ...counters,
       handOvers: linesToWire(handOvers),
       letterMarks: marksToWire(letterMarks ?? []),
       laterTasks,
       laterRuns,
+      preparedRuns,
     }),
 
   encodeRecord: (record) => {
@@ -50,7 +51,8 @@ export const stateCodec: StateWire = {
 
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
-      const { handOvers: lines, letterMarks: marks, laterTasks, laterRuns, ...counters } = state.decodeShardCounters(body, ownLimits);
+      const decoded = state.decodeShardCounters(body, ownLimits);
+      const { handOvers: lines, letterMarks: marks, laterTasks, laterRuns, preparedRuns, ...counters } = decoded;
       const handOvers = linesFromWire(lines);
       return {
         ...counters,
@@ -58,6 +60,7 @@ export const stateCodec: StateWire = {
         ...(marks.length === 0 ? {} : { letterMarks: marks.map(markFromWire) }),
         ...(laterTasks ? { laterTasks } : {}),
         ...(laterRuns ? { laterRuns } : {}),
+        ...(preparedRuns ? { preparedRuns } : {}),
       };
     }),
 };

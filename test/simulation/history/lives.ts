@@ -9,10 +9,12 @@
 import { status } from '../../../src/history/generated/enums.ts';
 import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
 import type { Description } from '../../../src/history/replies.ts';
+import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { RunKey } from '../../../src/history/commands.ts';
+import type { PrepareReset, ResetWorkflow } from '../../../src/history/reset/reset-commands.ts';
 import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';
-import { signalAttributes } from '../../history/shard-under-test.ts';
+import { partsOf, signalAttributes } from '../../history/shard-under-test.ts';
 import { uuid } from './cluster.ts';
 import { closeKinds } from './life-oracle.ts';
 import { type Load, namespaceId, WORKFLOW_IDS } from './load.ts';
@@ -27,6 +29,9 @@ export type LivesPlan = {
 
 const READINGS_MAX = 20;
 const REPEATED_SHARE = 0.3;
+/** So many of what operators have asked are between two resets in parts. */
+const PREPARED_EVERY = 2;
+const EVENTS_OF_PART = 3;
 const resettable: ReadonlySet<string> = new Set(['workflowTaskCompleted', 'workflowTaskFailed', 'workflowTaskTimedOut']);
 
 export function livesPlan(random: Prng): LivesPlan {
@@ -46,6 +51,7 @@ export class Lives {
   #working: number;
   #asked = 0;
   resets = 0;
+  resetsInParts = 0;
   pauses = 0;
 
   constructor(load: Load, world: World, plan: LivesPlan) {
@@ -103,6 +109,7 @@ export class Lives {
         key,
         requestId,
         reason: 'simulated',
+        isPrepared: false,
         keptEvents: encoded.slice(0, finish - 1),
         laterEvents: encoded.slice(finish - 1),
         readTo: { runId: key.runId, lastEventId: events.length },
@@ -111,15 +118,32 @@ export class Lives {
       } as const;
       // Each call of the edge brings a run id of its own.
       const command = () => ({ ...reset, newRunId: uuid(this.#random) });
-      this.#load.untilAnswered(key, command, (answer) => {
+      const isPrepared = this.#asked % PREPARED_EVERY === 0;
+      const newRunId = isPrepared ? uuid(this.#random) : '';
+      const ask = (last: () => ResetWorkflow): void => this.#load.untilAnswered(key, last, answered);
+      const answered = (answer: HistoryAnswer<ResetWorkflow>): void => {
         if (answer.kind !== 'workflowReset') return done();
         if (answer.runId === '') return readings < READINGS_MAX ? this.#reset(key, requestId, done, readings + 1) : done();
         this.resets += 1;
+        if (answer.runId === newRunId) this.resetsInParts += 1;
         this.#load.told.push({ kind: 'reset', runId: answer.runId, requestId });
         // As if this answer had been lost.
         if (!this.#load.isOver && this.#random.chance(REPEATED_SHARE)) this.#reset(key, requestId, done, readings + 1);
         else done();
-      });
+      };
+      if (!isPrepared) return ask(command);
+      const parts = partsOf({ ...reset, newRunId }, EVENTS_OF_PART);
+      this.#prepare(key, parts, () => ask(() => ({ ...reset, newRunId, isPrepared, keptEvents: [] })), answered);
+    });
+  }
+
+  /** One part after the other. `otherwise`: the request has its run already, or is refused. What nobody goes on with is dropped in time. */
+  #prepare(key: RunKey, parts: readonly PrepareReset[], ready: () => void, otherwise: (answer: HistoryAnswer<PrepareReset>) => void): void {
+    const [part, ...others] = parts;
+    if (part === undefined) return ready();
+    this.#load.untilAnswered(key, part, (answer) => {
+      if (answer.kind === 'workflowReset' && answer.runId === part.newRunId) this.#prepare(key, others, ready, otherwise);
+      else otherwise(answer);
     });
   }
 

@@ -10,7 +10,7 @@ import type { HistoryMemory } from '../../../src/actors/history/history-memory.t
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { status as statuses } from '../../../src/history/generated/enums.ts';
 import { Shard } from '../../../src/history/shard.ts';
-import { isRunning } from '../../../src/history/state.ts';
+import { isRunning, type RunView } from '../../../src/history/state.ts';
 import { isLastMessage } from '../../../src/history/tasks.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
@@ -79,21 +79,21 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
   }
 
   get hasOpenRuns(): boolean {
-    return [...this.folded().runs.values()].some(isRunning);
+    return [...this.folded().runs.values()].some(isOpen);
   }
 
   get pausedKeys(): readonly RunKey[] {
-    return [...this.folded().runs.values()].filter((run) => isRunning(run) && run.pause !== undefined).map(({ key }) => key);
+    return [...this.folded().runs.values()].filter((run) => isOpen(run) && run.pause !== undefined).map(({ key }) => key);
   }
 
   get openKeys(): readonly RunKey[] {
-    return [...this.folded().runs.values()].filter(isRunning).map(({ key }) => key);
+    return [...this.folded().runs.values()].filter(isOpen).map(({ key }) => key);
   }
 
   /** Each with its history, for people; but for those. */
   openRuns(others: ReadonlySet<string>): readonly string[] {
     const runs = this.checkedRuns();
-    const open = [...this.folded().runs.values()].filter((run) => isRunning(run) && !others.has(run.key.runId));
+    const open = [...this.folded().runs.values()].filter((run) => isOpen(run) && !others.has(run.key.runId));
     return open.map(({ key: { workflowId, runId } }) => {
       const events = runs.get(runId)?.events.map(({ event }) => event.type) ?? [];
       return `${workflowId} ${runId}: ${events.join(', ')}`;
@@ -233,6 +233,11 @@ export function checkNotAhead({ visibility }: MemoryTables, journals: readonly J
   }
 }
 
+/** One that is prepared for a reset waits for nothing. */
+function isOpen(run: RunView): boolean {
+  return isRunning(run) && run.preparation === undefined;
+}
+
 /** Be it paused: an older row may show what was before. */
 function isShownOpen(shown: number): boolean {
   return shown === statuses.running || shown === statuses.paused;
@@ -273,7 +278,8 @@ export function checkListed({ visibility }: MemoryTables, journals: readonly Jou
   for (const run of runs.values()) {
     const { workflowId, runId } = run.key;
     const row = rows.get(runId);
-    const [listed, wanted] = [row && shown(row), shown(summaryOf(run))];
+    const summary = summaryOf(run);
+    const [listed, wanted] = [row && shown(row), summary && shown(summary)];
     check(listed === wanted, 'T12 rows of List differ', () => `${workflowId} ${runId} is ${wanted}, and listed as ${listed}`);
   }
   for (const { workflowId, runId } of rows.values()) {

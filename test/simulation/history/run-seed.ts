@@ -381,6 +381,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     );
     lives.unpause(this.#journals.flatMap(({ pausedKeys }) => pausedKeys));
     if (lives.resets > 0) this.reached.add('a workflow was reset');
+    if (lives.resetsInParts > 0) this.reached.add('a workflow was reset in parts');
     if (lives.pauses > 0) this.reached.add('a workflow was paused');
   }
 

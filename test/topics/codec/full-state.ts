@@ -301,6 +301,7 @@ export function fullRun(): Run {
     timeoutTaskId: 33,
     backoffTaskId: 34,
     retentionTaskId: 35,
+    preparation: undefined,
     reset: undefined,
     resetRunId: '',
     pause: undefined,

@@ -590,6 +590,19 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(stateCodec.encodeRun(run, undefined).state).toEqual(row);
   });
 
+  test('a run that is prepared for a reset, and counters that tell of such runs', async () => {
+    const run = { ...fullRun(), preparation: { baseRunId: 'base-run' } };
+    const counters = { taskIdLast: 12, runs: 3, runsBehind: [], laterRuns: true, preparedRuns: true } as const;
+    const written = [stateCodec.encodeRun(run, undefined).state, stateCodec.encodeCounters(counters)];
+    await expect(written.map((row) => `${Buffer.from(row).toString('hex')}\n`).join('')).toMatchFileSnapshot(
+      'golden/state-v6-preparation.hex',
+    );
+    const [row = new Uint8Array(0), counted = new Uint8Array(0)] = golden('state-v6-preparation');
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(stateCodec.decodeShown(row).preparation).toEqual({ baseRunId: 'base-run' });
+    expect(decodeCounters(counted)).toEqual(counters);
+  });
+
   test('a run with an update that an event has admitted', async () => {
     const run = { ...fullRun(), reset: fullReset };
     run.updates.set('admitted', { updateId: 'admitted', admittedEventId: 38, acceptedEventId: 0, completedEventId: 0 });
@@ -658,13 +671,14 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
-    // Completion callbacks are of schema 4; updates, what another run begins with, resets, and what operators do to activities of schema 5.
+    // Completion callbacks are of schema 4; updates, what another run begins with, resets, and what operators do to activities of schema 5;
+    // preparations of schema 6.
     const later = ['run.activities.12.operations', 'run.activities.5.operations'];
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
       'run.batch',
-      ...['run.buffered.0.eventId', 'run.callbacks', 'run.pause', 'run.reset', 'run.resetRunId', 'run.schedule', 'run.scheduledBy'],
-      ...['run.startedWith', 'run.updates'],
+      ...['run.buffered.0.eventId', 'run.callbacks', 'run.pause', 'run.preparation', 'run.reset', 'run.resetRunId', 'run.schedule'],
+      ...['run.scheduledBy', 'run.startedWith', 'run.updates'],
     ]);
     expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
     expect(read).toEqual(aside);

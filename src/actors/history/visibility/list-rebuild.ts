@@ -262,9 +262,10 @@ export class ListRebuild {
   *#decode(found: readonly RunRow[], summaries: RunSummary[], unread: { row: RunRow; error: unknown }[]): Generator<undefined, void> {
     for (const row of found) {
       try {
-        const summary = summaryOf(this.#options.stateWire.decodeShown(row.state));
-        assert(summary.key.runId === row.runId && summary.key.namespaceId === row.namespaceId, 'the row of another run stands there');
-        summaries.push(summary);
+        const shown = this.#options.stateWire.decodeShown(row.state);
+        assert(shown.key.runId === row.runId && shown.key.namespaceId === row.namespaceId, 'the row of another run stands there');
+        const summary = summaryOf(shown);
+        if (summary !== undefined) summaries.push(summary);
       } catch (error) {
         unread.push({ row, error });
       }

@@ -13,6 +13,7 @@ import type {
   AsideRun,
   Child,
   ExternalRequest,
+  Preparation,
   RequestIdEntry,
   Reset,
   Run,
@@ -66,6 +67,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     externalSignals: listOf(run.externalSignals),
     externalCancels: listOf(run.externalCancels),
     aside,
+    preparation: run.preparation,
     reset: run.reset,
     resetRunId: run.resetRunId,
     pause: run.pause,
@@ -110,6 +112,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     timeoutTaskId: message.timeoutTaskId,
     backoffTaskId: message.backoffTaskId,
     retentionTaskId: message.retentionTaskId,
+    preparation: message.preparation && asCore<Preparation>(message.preparation),
     reset: message.reset && asCore<Reset>(message.reset),
     resetRunId: message.resetRunId,
     pause: message.pause && asCore<WorkflowPause>(message.pause),
@@ -135,7 +138,9 @@ export function shownFromMessage(message: state.Run): ShownOfRun {
   const start = startFromMessage(message);
   const key = asCore<RunKey>(message.key);
   const pause = message.pause && asCore<WorkflowPause>(message.pause);
-  return { key, start, status, pause, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes };
+  const preparation = message.preparation && asCore<Preparation>(message.preparation);
+  const position = { closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount };
+  return { key, start, status, pause, preparation, ...position, memo, searchAttributes };
 }
 
 export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {

@@ -84,6 +84,7 @@ class Oracle {
       transitionsAtClose: number;
       record: HistoryRecord;
       resetTimeMs?: number;
+      isPrepared?: boolean;
     }
   >();
 
@@ -92,7 +93,9 @@ class Oracle {
       const run = this.#runs.get(runId) ?? { events: [], steps: [], transitions: 0, transitionsAtClose: 0, record };
       this.#runs.set(runId, run);
       run.events.push(...events);
-      run.transitions += 1;
+      if (facts.some(({ fact }) => fact.kind === 'preparationBegun')) run.isPrepared = true;
+      if (facts.some(({ fact }) => fact.kind === 'preparationEnded')) run.isPrepared = false;
+      if (run.isPrepared !== true) run.transitions += 1;
       if (events.some(({ event }) => event.type in closedAs)) run.transitionsAtClose = run.transitions;
       for (const { event } of events) run.isPaused = pausedBy(event.type) ?? run.isPaused ?? false;
       for (const { fact } of facts) {
@@ -111,7 +114,8 @@ class Oracle {
   }
 
   rows(): ReadonlyMap<string, unknown> {
-    return new Map([...this.#runs.keys()].map((runId) => [runId, this.#row(runId)]));
+    const shown = [...this.#runs].filter(([, { isPrepared }]) => isPrepared !== true);
+    return new Map(shown.map(([runId]) => [runId, this.#row(runId)]));
   }
 
   #row(runId: string): unknown {

@@ -1,0 +1,158 @@
+/**
+ * A workflow with 20,000 events and more than 12 MiB of them is reset like any other; where its server is killed in the middle of that, nothing has
+ * happened, and it is reset when that is asked again.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { GrpcConnection } from '../bench/grpc-connection.ts';
+import {
+  anotherTask,
+  completeCommand,
+  completeTask,
+  completionWithoutSticky,
+  markerCommand,
+  pollNormal,
+  readRunId,
+  resetRequest,
+  startRequest,
+  type WorkflowTask,
+} from '../bench/messages.ts';
+import { nextTask } from '../bench/next-task.ts';
+import { rowsOf } from '../support/listed-workflows.ts';
+import { memoryServer } from '../support/memory-server.ts';
+import { embeddedServer, withFolder } from '../support/servers.ts';
+import { withClient } from '../support/with-client.ts';
+
+const queues = { namespace: 'default', normal: 'long', sticky: '' };
+const workflowId = 'long';
+/** With the three events of the task that they come with: a thousand. */
+const markersPerTask = 997;
+const killsMax = 5;
+
+/** Each of them for one task. */
+type History = { readonly tasks: number; readonly markerBytes: number };
+
+/** The end of the last task. */
+function finishOf({ tasks }: History): number {
+  return 1 + tasks * (markersPerTask + 3) + 3;
+}
+
+class Caller {
+  readonly address: string;
+  readonly #client: GrpcConnection;
+
+  private constructor(address: string, client: GrpcConnection) {
+    this.address = address;
+    this.#client = client;
+  }
+
+  static async connect(address: string): Promise<Caller> {
+    return new Caller(address, await GrpcConnection.connect(address));
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  /** Answers the run. */
+  async longWorkflow({ tasks, markerBytes }: History): Promise<string> {
+    const runId = readRunId(await this.#client.call('StartWorkflowExecution', startRequest(queues, workflowId, 'Long')));
+    const markers = Array.from({ length: markersPerTask }, () => markerCommand(markerBytes));
+    for (let n = 0; n < tasks; n++) await this.complete(await this.task(), ...markers, anotherTask());
+    await this.complete(await this.task());
+    return runId;
+  }
+
+  task(): Promise<WorkflowTask> {
+    return nextTask(this.#client, pollNormal(queues));
+  }
+
+  async complete({ token }: WorkflowTask, ...commands: readonly Uint8Array[]): Promise<void> {
+    await this.#client.call('RespondWorkflowTaskCompleted', completeTask(token, completionWithoutSticky(queues, ...commands)));
+  }
+
+  /** Answers the run that goes on. */
+  async reset(reset: { readonly runId: string; readonly finishEventId: number; readonly requestId: string }): Promise<string> {
+    return readRunId(await this.#client.call('ResetWorkflowExecution', resetRequest(queues, { workflowId, ...reset })));
+  }
+
+  /** A worker ends it. */
+  async finish(): Promise<void> {
+    await this.complete(await this.task(), completeCommand());
+  }
+
+  async seen(): Promise<{
+    readonly runId: string;
+    readonly status: string;
+    readonly events: number;
+    readonly bytes: number;
+    readonly rows: number;
+  }> {
+    return await withClient(this.address, async (client) => {
+      const { runId, status, historyLength, historySize = 0 } = await client.workflow.getHandle(workflowId).describe();
+      return { runId, status: status.name, events: historyLength, bytes: historySize, rows: (await rowsOf(client)).length };
+    });
+  }
+}
+
+test('in memory', async () => {
+  const server = await memoryServer();
+  const caller = await Caller.connect(server.address);
+  const history = { tasks: 20, markerBytes: 650 };
+  const finishEventId = finishOf(history);
+  const base = await caller.longWorkflow(history);
+  const before = await caller.seen();
+  expect(before).toMatchObject({ runId: base, status: 'RUNNING', events: finishEventId });
+  expect(before.bytes).toBeGreaterThan(12 * 1024 * 1024);
+  const reset = { runId: base, finishEventId, requestId: 'one' };
+  const runId = await caller.reset(reset);
+  expect(await caller.reset(reset), 'asked again').toBe(runId);
+  // The task that had failed, and the next one.
+  expect(await caller.seen()).toMatchObject({ runId, status: 'RUNNING', events: finishEventId + 1, rows: 2 });
+  await caller.finish();
+  expect(await caller.seen()).toMatchObject({ runId, status: 'COMPLETED', events: finishEventId + 4, rows: 2 });
+  await caller.close();
+  await server.stop();
+});
+
+test('on a file, with kill -9 in the middle', { timeout: 120_000 }, async () => {
+  await withFolder(async (folder) => {
+    const server = await embeddedServer(join(folder, 'x.db'));
+    await server.start();
+    let caller = await Caller.connect(server.address);
+    // Fewer, and as large: it is a third of the time.
+    const history = { tasks: 4, markerBytes: 3_300 };
+    const finishEventId = finishOf(history);
+    try {
+      const base = await caller.longWorkflow(history);
+      expect((await caller.seen()).bytes).toBeGreaterThan(12 * 1024 * 1024);
+      const beginMs = performance.now();
+      let runId = await caller.reset({ runId: base, finishEventId, requestId: 'whole' });
+      const wholeMs = performance.now() - beginMs;
+      let rows = 2;
+      let isMiddle = false;
+      for (let kill = 1; kill <= killsMax && !isMiddle; kill++) {
+        const reset = caller.reset({ runId: base, finishEventId, requestId: `killed-${kill}` }).catch(() => undefined);
+        await delay(wholeMs / 2);
+        await server.kill9();
+        await reset;
+        await caller.close();
+        await server.start();
+        caller = await Caller.connect(server.address);
+        const seen = await caller.seen();
+        isMiddle = seen.runId === runId;
+        if (isMiddle) expect(seen, 'nothing has happened').toMatchObject({ status: 'RUNNING', events: finishEventId + 1, rows });
+        runId = await caller.reset({ runId: base, finishEventId, requestId: `killed-${kill}` });
+        rows += 1;
+        expect(await caller.seen()).toMatchObject({ runId, status: 'RUNNING', events: finishEventId + 1, rows });
+      }
+      expect(isMiddle, 'one of the kills was in the middle').toBe(true);
+      await caller.finish();
+      expect(await caller.seen()).toMatchObject({ runId, status: 'COMPLETED', events: finishEventId + 4, rows });
+    } finally {
+      await caller.close();
+      await server.stop();
+    }
+  });
+});
