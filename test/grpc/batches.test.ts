@@ -11,6 +11,7 @@ import {
   emptyStartBatchOperationRequest,
   encodeStartBatchOperationRequest,
 } from '../../src/wire/generated/lean/batch.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
@@ -314,12 +315,16 @@ describe('what is done for a job', () => {
     const fails = async (): Promise<never> => {
       throw new DatabaseError(code, 'no such column: s17');
     };
-    const other = await openBench({ visibility: { list: fails, count: fails, giveUp: async () => {} } });
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', format: 'text', write: (line) => void lines.push(line), nowMs: () => 0 });
+    const other = await openBench({ logger, visibility: { list: fails, count: fails, giveUp: async () => {} } });
     onTestFinished(() => other.close());
     const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` }, other);
     const trouble = { kind, message: expect.stringContaining('no such column: s17') };
     await expect(work.count()).rejects.toMatchObject(trouble);
     await expect(work.page(nowhere, 5)).rejects.toMatchObject(trouble);
+    const told = lines.filter((line) => line.includes('a batch job has failed') && line.includes('no such column: s17'));
+    expect(told).toHaveLength(kind === 'stays' ? 2 : 0);
   });
 
   test('each operation is the request of a client, with an id that is the same when it is sent again', async () => {

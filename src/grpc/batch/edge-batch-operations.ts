@@ -157,7 +157,7 @@ class EdgeBatchWork implements BatchWork {
     const { namespace } = this.#parts;
     const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#prepared.operation));
     // An attribute was removed since the start.
-    if (query.kind === 'invalid') throw new BatchTrouble(`invalid visibility query: ${query.message}`, 'stays');
+    if (query.kind === 'invalid') throw this.#trouble(`invalid visibility query: ${query.message}`, 'stays');
     return query.condition;
   }
 
@@ -165,9 +165,18 @@ class EdgeBatchWork implements BatchWork {
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof StatusError) throw new BatchTrouble(errorText(error), troubleOf(error.code));
+      if (error instanceof StatusError) throw this.#trouble(errorText(error), troubleOf(error.code));
       throw error;
     }
+  }
+
+  /** What is described of a job has no place for why it has failed, as in Temporal. */
+  #trouble(reason: string, kind: BatchTroubleKind): BatchTrouble {
+    const { context, job, namespace } = this.#parts;
+    const { visibilityQuery: query } = this.#request;
+    if (kind === 'stays')
+      context.ports.logger.warn('a batch job has failed', { namespace: namespace.name, runId: job.runId, query, reason });
+    return new BatchTrouble(reason, kind);
   }
 
   /** Nobody waits at its other end. */
