@@ -5,7 +5,6 @@
  *     base run   1 … 1000 │ 1001 … 2000 │ … finish − 1 ─▶ kept │ finish … last ─┐
  *     the run that continued it                                │ 1 … last ──────┴─▶ signals, updates, attachments, news of children: applied again
  */
-import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
@@ -17,10 +16,14 @@ import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Held } from '../held-bytes.ts';
 import type { Call } from '../transport/call.ts';
+import { Turns } from '../turns.ts';
 import { nextRunId, unlessNotFound } from './chain-end.ts';
 import { positionNow, storedEvents } from './history-pages.ts';
 
-/** Kept events that are one record, and one turn of the event loop: some 4 ms. A history of no more is reset by one command. */
+/**
+ * Kept events that are one record, and one turn of the event loop: some 4 ms. A history of no more is reset by one command. As many are read at once:
+ * where the journal is read for them, each page costs the whole record that it stands in.
+ */
 const resetPartEventsMax = 1_000;
 const resetPartBytesMax = 1024 * 1024;
 /** Of the events that are applied again, with those that the same record keeps: what they come to is one record of the journal. */
@@ -53,8 +56,11 @@ export async function keepEvents(reading: Reading, base: HistoryPosition, asked:
   let bytes = 0;
   let heldBytes = 0;
   let firstEventId = 1;
+  const turns = new Turns();
   /** Answers another run id: the request has its run already. */
   const send = async (): Promise<string> => {
+    // Not in the turn that has read it.
+    await turns.next();
     const command = { kind: 'prepareReset', key, newRunId, requestId: asked.requestId, firstEventId, events: part } as const;
     const { runId } = await context.history(call, key, command);
     firstEventId += part.length;
@@ -121,10 +127,12 @@ async function* eventsOf(
   firstEventId: number,
   lastEventId: number,
 ): AsyncGenerator<Uint8Array> {
+  const turns = new Turns();
   for (let nextEventId = firstEventId; nextEventId <= lastEventId;) {
+    await turns.next();
     // A chain on a schedule may have a great many runs, and whoever went away wants none of them.
     if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
-    const events = await storedEvents(context, call, key, nextEventId, lastEventId, PAGE_EVENTS_MAX);
+    const events = await storedEvents(context, call, key, nextEventId, lastEventId, resetPartEventsMax);
     yield* events;
     nextEventId += events.length;
   }
