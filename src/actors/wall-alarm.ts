@@ -5,8 +5,6 @@
  *
  * An OS timer counts how long the machine runs. It stands still during a suspend and does not see that the clock was set, so one armed
  * for the whole stretch would ring late by just that; the clock is looked at again every 30 seconds instead.
- *
- * An alarm that is put off keeps the timer that is running: it looks at the clock once for nothing, and every workflow puts alarms off.
  */
 import type { Clock, Timer } from './ports.ts';
 
@@ -20,8 +18,6 @@ export class WallAlarm {
   readonly #ring: () => void;
   #armedForMs = Infinity;
   #timer: Timer | undefined;
-  /** When the timer looks at the clock, if that is not set meanwhile. */
-  #looksAtMs = Infinity;
 
   constructor(clock: Clock, nowMs: () => number, ring: () => void) {
     this.#clock = clock;
@@ -37,24 +33,18 @@ export class WallAlarm {
   /** Rings once, at that time or soon after, never before. Infinity: does not ring. */
   set(timeMs: number): void {
     if (timeMs === this.#armedForMs) return;
-    const isPutOff = this.#timer !== undefined && timeMs !== Infinity && timeMs >= this.#looksAtMs;
-    this.#armedForMs = timeMs;
-    if (isPutOff) return;
     this.#timer?.cancel();
-    this.#timer = undefined;
-    if (timeMs !== Infinity) this.#wait(this.#nowMs());
+    this.#armedForMs = timeMs;
+    if (timeMs !== Infinity) this.#wait(timeMs - this.#nowMs());
   }
 
-  #wait(nowMs: number): void {
-    const delayMs = Math.min(Math.max(0, this.#armedForMs - nowMs), CLOCK_CHECK_MS);
-    this.#looksAtMs = nowMs + delayMs;
-    this.#timer = this.#clock.after(delayMs, () => this.#check());
+  #wait(delayMs: number): void {
+    this.#timer = this.#clock.after(Math.min(Math.max(0, delayMs), CLOCK_CHECK_MS), () => this.#check());
   }
 
   #check(): void {
-    this.#timer = undefined;
-    const nowMs = this.#nowMs();
-    if (this.#armedForMs > nowMs) return this.#wait(nowMs);
+    const leftMs = this.#armedForMs - this.#nowMs();
+    if (leftMs > 0) return this.#wait(leftMs);
     this.#armedForMs = Infinity;
     this.#ring();
   }
