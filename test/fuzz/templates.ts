@@ -55,6 +55,12 @@ const workerHeartbeat = (prng: Prng): Plain => ({
   plugins: [{ name: 'p', version: '1' }],
 });
 
+/** What another run follows. */
+const again = (prng: Prng): Plain => ({
+  ...maybe(prng, 0.2, () => ({ retryPolicy: retryPolicy(prng) })),
+  ...maybe(prng, 0.1, () => ({ cronSchedule: prng.pick(['@every 1s', '* * * * *', 'CRON_TZ=Asia/Tokyo 0 3 * * *']) })),
+});
+
 const start: Template = (prng, world) => ({
   namespace,
   workflowId: world.workflowId(),
@@ -70,7 +76,8 @@ const start: Template = (prng, world) => ({
   ...maybe(prng, 0.2, () => ({ workflowExecutionTimeout: duration(prng.pick([1_000, 60_000])) })),
   ...maybe(prng, 0.2, () => ({ workflowRunTimeout: duration(prng.pick([1_000, 60_000])) })),
   ...maybe(prng, 0.2, () => ({ workflowTaskTimeout: duration(prng.pick([1_000, 10_000])) })),
-  ...maybe(prng, 0.1, () => ({ workflowStartDelay: duration(prng.pick([1, 500])) })),
+  // Not both.
+  ...(prng.chance(0.1) ? { workflowStartDelay: duration(prng.pick([1, 500])) } : again(prng)),
   ...maybe(prng, 0.1, () => ({ userMetadata: { summary: payload('s'), details: payload('d') } })),
   ...maybe(prng, 0.1, () => ({
     priority: {
@@ -115,6 +122,7 @@ export const commandTemplates = {
     ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
     ...maybe(prng, 0.3, () => ({ searchAttributes: searchAttributes(prng) })),
     ...maybe(prng, 0.3, () => ({ workflowRunTimeout: duration(30_000) })),
+    ...again(prng),
   }),
   START_CHILD_WORKFLOW_EXECUTION: (prng, world) => ({
     namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
@@ -126,6 +134,7 @@ export const commandTemplates = {
     workflowIdReusePolicy: prng.pick([0, 1, 2, 3]),
     ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
     ...maybe(prng, 0.3, () => ({ workflowRunTimeout: duration(30_000) })),
+    ...again(prng),
   }),
   SIGNAL_EXTERNAL_WORKFLOW_EXECUTION: (prng, world) => ({
     namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
@@ -280,6 +289,7 @@ const batchOperation = (prng: Prng): Plain =>
     { unpauseActivitiesOperation: { matchAll: true, resetAttempts: prng.chance(0.5), jitter: duration(prng.int(0, 50)) } },
     { resetActivitiesOperation: { type: 't', keepPaused: prng.chance(0.5) } },
     { updateActivityOptionsOperation: { matchAll: true, restoreOriginal: true } },
+    { updateWorkflowOptionsOperation: { workflowExecutionOptions: { priority: { priorityKey: 2 } }, updateMask: { paths: ['priority'] } } },
   ]);
 
 const completion: Template = (prng, world) => ({
@@ -333,7 +343,7 @@ export const templates: Readonly<Record<string, Template>> = {
     ...maybe(prng, 0.5, () => ({ waitPolicy: { lifecycleStage: prng.int(0, 3) } })),
   }),
   ExecuteMultiOperation: (prng, world) => {
-    const { workflowStartDelay: _, ...startWorkflow } = start(prng, world);
+    const { workflowStartDelay: _delay, cronSchedule: _cron, ...startWorkflow } = start(prng, world);
     return {
       namespace,
       operations: [
