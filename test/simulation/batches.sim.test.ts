@@ -18,7 +18,7 @@ const run = (seed: number) => runHistorySeed(seed, planWithBatches);
 describe('batch jobs', () => {
   test(`${seeds} seeds from ${first}`, { timeout: HOUR }, async () => {
     const totals = await runSeeds(first, seeds, run, 'batches');
-    expect(totals.jobs).toBeGreaterThan(seeds);
+    expect(totals.jobs).toBeGreaterThanOrEqual(seeds);
     for (const moment of ['a batch job was stopped', 'ownership lost'])
       expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.max(1, Math.floor(seeds / 5)));
   });
