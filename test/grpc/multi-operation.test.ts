@@ -181,3 +181,16 @@ test.each([
   ]);
   expect(bench.stub.historyCommands).toEqual([]);
 });
+
+test('an update that the shard has not decided in time is told so, and not that there is none', async () => {
+  bench.stub.answers.history = ({ kind }) =>
+    kind === 'startAndUpdate'
+      ? { kind: 'deadline', message: 'too late' }
+      : { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: w' } };
+  expect(await refusal()).toMatchObject({
+    statuses: [
+      [codes.ABORTED, 'Operation was aborted.'],
+      [codes.UNAVAILABLE, 'the update was not decided in time: ask again'],
+    ],
+  });
+});

@@ -22,7 +22,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { startCommand, startResponse } from './start.ts';
-import { linked, untilStage, updateAttributes, updateResponse } from './updates.ts';
+import { linked, untilDecided, updateAttributes, updateResponse } from './updates.ts';
 
 export function multiOperationMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -58,7 +58,7 @@ async function startAndUpdate(
   );
   const { key } = start;
   const ask = async (): Promise<UpdateReply | UpdateRefused> =>
-    await untilStage(context, call, key, update.updateId, async (deadlineMs) => {
+    await untilDecided(context, call, key, update.updateId, async (deadlineMs) => {
       const reply = await context.waitHistory(call, key, { kind: 'startAndUpdate', key, start, update }, deadlineMs);
       if (reply !== 'ended' && reply.kind === 'startRefused') throw failed('start', historyRejection(reply.rejection));
       return reply;

@@ -60,7 +60,7 @@ async function update(
   const attributes = updateAttributes(context, request, namespace.name);
   const { firstExecutionRunId } = request;
   checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
-  const reply = await untilStage(context, call, key, attributes.updateId, (deadlineMs) =>
+  const reply = await untilDecided(context, call, key, attributes.updateId, (deadlineMs) =>
     context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
   );
   const response = await updateResponse(context, call, key, attributes.updateId, reply);
@@ -146,8 +146,27 @@ function attachmentOf(
   return { attachment: { requestId, callbacks, callbacksMax, updateCallbacksMax }, links };
 }
 
+/** What becomes of an update that was asked for. Of one that was not decided in time nobody knows: whoever asks again is told. */
+export async function untilDecided<Reply>(
+  context: HandlerContext,
+  call: Call,
+  key: RunKey,
+  updateId: string,
+  ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
+): Promise<Reply | UpdateReply> {
+  let isRefused = false;
+  const refused = (error: unknown): never => {
+    isRefused = !isOver(error);
+    throw error;
+  };
+  return await untilStage(context, call, key, updateId, (deadlineMs) => ask(deadlineMs).catch(refused)).catch((error: unknown) => {
+    const isUnknown = error instanceof StatusError && error.code === statusCode.notFound;
+    throw isUnknown && !isRefused ? unavailable('the update was not decided in time: ask again') : error;
+  });
+}
+
 /** Where it takes too long: how far the update is by then. */
-export async function untilStage<Reply>(
+async function untilStage<Reply>(
   context: HandlerContext,
   call: Call,
   key: RunKey,
@@ -155,13 +174,16 @@ export async function untilStage<Reply>(
   ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
 ): Promise<Reply | UpdateReply> {
   const deadlineMs = Math.min(context.monoMs() + updateWaitMsMax, call.deadlineMs - updateTailMs);
-  const isOver = (error: unknown): boolean => error instanceof StatusError && error.code === statusCode.deadlineExceeded;
   const reply = await ask(deadlineMs).catch((error: unknown) => {
     if (!isOver(error) || call.deadlineMs <= context.monoMs()) throw error;
     return undefined;
   });
   if (reply === 'ended') throw unavailable('the server is shutting down');
   return reply ?? (await context.history(call, key, { kind: 'pollUpdate', key, updateId, waitStage: 'none' }));
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof StatusError && error.code === statusCode.deadlineExceeded;
 }
 
 export async function updateResponse(

@@ -12,7 +12,7 @@ import { invokeOfUpdate } from '../callback/attempt.ts';
 import { rejectionToKeep } from '../callback/update-callbacks.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { isRunning, type RunView, type WorkflowUpdate } from '../state.ts';
-import { bad, type CommandFailure, type Completion, exceedsBlob, tooLarge } from '../workflow-task/completion.ts';
+import { bad, type CommandFailure, type Completion, exceedsBlob, exceedsId, tooLarge } from '../workflow-task/completion.ts';
 import type { CommandOfType } from '../workflow-task/completion.ts';
 import { attachAccepted } from './attach.ts';
 import { answerUpdates, type UpdateEnd, type UpdateRejection } from './end-updates.ts';
@@ -60,7 +60,8 @@ function applyMessage(completion: Completion, message: UpdateMessage): CommandFa
 
 type Body<Kind extends UpdateMessage['body']['kind']> = Extract<UpdateMessage['body'], { readonly kind: Kind }>;
 
-function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
+function accept(completion: Completion, updateId: string, body: Body<'acceptance'>): CommandFailure | undefined {
+  const { run, updateEnds } = completion;
   const known = run.run.updates.get(updateId);
   if (known !== undefined && known.acceptedEventId !== 0) return outOfTurn(updateId, 'Acceptance', acceptedState(known, updateEnds));
   if (body.requestSequencingEventId === 0) return notSet('Acceptance', 'accepted_request_sequencing_event_id');
@@ -72,6 +73,7 @@ function accept({ run, updateEnds }: Completion, updateId: string, body: Body<'a
   const request = known === undefined ? (update?.request ?? requestOfWorker(draft, body.request)) : undefined;
   if (known === undefined) {
     if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
+    if (update === undefined && exceedsId(completion, updateId)) return bad(badMessage, 'protocol_instance_id exceeds length limit.');
     if (run.run.updates.size >= draft.limits.updatesPerRunMax)
       return bad(badMessage, 'the limit on the total number of updates is reached');
   }

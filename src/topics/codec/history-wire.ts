@@ -39,8 +39,10 @@ export const historyWire: HistoryWire = {
   attachmentOf,
 
   withoutCallbacks: (request) => {
-    if (attachmentOf(request).callbacks.length === 0) return request;
-    return encodeRequest({ ...decodeRequest(request, ownLimits), completionCallbacks: [] });
+    const { requestId, callbacks } = attachmentOf(request);
+    const isShort = Buffer.byteLength(requestId) <= uncheckedIdBytesMax;
+    if (callbacks.length === 0 && isShort) return request;
+    return encodeRequest({ ...decodeRequest(request, ownLimits), completionCallbacks: [], requestId: isShort ? requestId : '' });
   },
 
   encodeFailedUpdate: (failure) => encodeOutcome({ success: undefined, failure: failure ?? nothing }),
@@ -69,6 +71,9 @@ export const historyWire: HistoryWire = {
 };
 
 const bringsNothing: UpdateBrings = { requestId: '', callbacks: [], links: [] };
+
+/** Of a request that a worker brings. As the edge takes them from clients; a longer one would stand in the run for good. */
+const uncheckedIdBytesMax = 1_000;
 
 /** It stands in an event that was committed: whatever it is, the event's fold must not fail. */
 function attachmentOf(request: Uint8Array): UpdateBrings {

@@ -13,6 +13,7 @@ import {
   ShardUnderTest,
   startTimer,
   terminateWorkflow,
+  updateRequest,
   updateWorkflow,
 } from '../shard-under-test.ts';
 
@@ -77,6 +78,27 @@ function answer(shard: ShardUnderTest, task: StartedWorkflowTask, messages: read
 
 const stage = (reply: HistoryReply | undefined) => (reply?.kind === 'updateStage' ? reply.stage : reply);
 const textOf = (outcome: Uint8Array | undefined) => new TextDecoder().decode(outcome);
+
+describe('what a worker brings', () => {
+  const broughtBy = (updateId: string, request: Uint8Array): UpdateMessage => ({
+    id: 'm',
+    updateId,
+    body: { kind: 'acceptance', requestMessageId: `${updateId}/request`, requestSequencingEventId: 7, request },
+  });
+
+  test('an id that no client may have is none of an update, and a request id that none may have is left out', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    const long = 'u'.repeat(1_001);
+    shard.completeBadly(shard.pollWorkflowTask(), [protocolMessage('m')], { messages: [broughtBy(long, updateRequest(long))] });
+    expect(shard.describe().requestIds.size).toBe(1);
+    const again = shard.pollWorkflowTask();
+    const withLongRequestId = updateRequest('u1', { requestId: 'r'.repeat(1_001) });
+    shard.complete(again, [protocolMessage('m')], { messages: [broughtBy('u1', withLongRequestId)] });
+    expect(shard.history()).toContain('workflowExecutionUpdateAccepted');
+    expect(shard.describe().requestIds.size).toBe(1);
+  });
+});
 
 describe('the speculative task', () => {
   test('refused: no trace in the journal, and the worker goes on from where it was', () => {
