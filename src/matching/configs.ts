@@ -14,7 +14,7 @@ import type { LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
 import type { Done, TaskQueueConfigured } from './replies.ts';
-import { changedConfig, changesRates, childConfig, type ConfiguredQueue, emptyConfig, isNoChange } from './task-queue-config.ts';
+import { changedConfig, changesRates, childConfig, type ConfiguredQueue, emptyConfig, isNoChange, takesAway } from './task-queue-config.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
 
 const done: Done = { kind: 'done' };
@@ -47,7 +47,7 @@ export class Configs<T> {
       decision.reply(askId, tooManyWeights);
       return false;
     }
-    if (!this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax)) {
+    if (!takesAway(change) && !this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax)) {
       decision.reply(askId, configsFull(limits));
       return false;
     }

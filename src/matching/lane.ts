@@ -93,6 +93,7 @@ export class Level<Offer extends Placed<Offer>> {
   offeredTasks = 0;
   /** The pass of the lane that had the last turn. */
   #pass = 0;
+  #releasedAtMs = -Infinity;
 
   constructor(number: number) {
     this.number = number;
@@ -112,12 +113,14 @@ export class Level<Offer extends Placed<Offer>> {
   insert(lane: Lane<Offer>, offer: Offer): void {
     lane.offers.insert(offer, isLaterOffer);
     this.#placed(lane);
+    if (lane.name.shared > 0) this.letGo(lane);
   }
 
   /** `later`: before this one; undefined: at the end. */
   insertBefore(lane: Lane<Offer>, offer: Offer, later: Offer | undefined): void {
     lane.offers.insertBefore(offer, later);
     if (lane.offers.first === offer) this.#placed(lane);
+    if (lane.name.shared > 0) this.letGo(lane);
   }
 
   #placed(lane: Lane<Offer>): void {
@@ -160,6 +163,14 @@ export class Level<Offer extends Placed<Offer>> {
     this.#place(lane);
   }
 
+  /** It is asked about anew: its key has a token again, or another key is in it. False: it was not held. */
+  letGo(lane: Lane<Offer>): boolean {
+    if (lane.heldUntilMs === 0) return false;
+    this.#leave(lane);
+    this.#place(lane);
+    return true;
+  }
+
   /** When the first of those that are held has its turn again; undefined: none is held. */
   get heldUntilMs(): number | undefined {
     return this.#held.first()?.heldUntilMs;
@@ -168,7 +179,10 @@ export class Level<Offer extends Placed<Offer>> {
   /** Those that were held until now have their turns again. True: there were some. */
   release(nowMs: number): boolean {
     let released = false;
-    for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= nowMs; lane = this.#held.first()) {
+    // The clock was set back: what was held by it is asked about anew.
+    const untilMs = nowMs < this.#releasedAtMs ? Infinity : nowMs;
+    this.#releasedAtMs = nowMs;
+    for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= untilMs; lane = this.#held.first()) {
       this.#leave(lane);
       this.#place(lane);
       released = true;

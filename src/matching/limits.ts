@@ -61,8 +61,9 @@ export const matchingLimits = {
   storedTasksPerTurnMax: 500,
   /** Of a queue; also what DescribeTaskQueue shows for one without a limit. */
   tasksPerSecondMax: 100_000,
-  /** Fairness keys of a queue that are remembered because they have used some of their rate. */
+  /** Fairness keys of a queue, and of all queues of a host, that are remembered because they have used some of their rate: 200 bytes each. */
   keyBucketsPerQueueMax: 2_000,
+  keyBucketsPerHostMax: 50_000,
   /** Fairness keys of a queue whose weights are set by UpdateTaskQueueConfig, as in Temporal. */
   fairnessWeightsPerQueueMax: 1_000,
   /** What operators have said of a host's queues, in memory and in each checkpoint. A namespace has its even share in any case. */

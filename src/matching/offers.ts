@@ -105,17 +105,18 @@ export class Offers<T> {
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
     for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
-      const offer = this.#windows.first(queue);
-      if (offer === undefined) {
+      const first = this.#windows.first(queue);
+      if (first === undefined) {
         this.#rateLimit.awaitKeys(queue);
         return undefined;
       }
-      if (this.#isExpired(offer)) {
-        this.#leave(offer, false);
-        this.finish(offer);
+      if (this.#isExpired(first)) {
+        this.#leave(first, false);
+        this.finish(first);
         continue;
       }
-      if (this.#rateLimit.holdsForKey(offer)) continue;
+      const offer = this.#rateLimit.firstReady(first);
+      if (offer === undefined) continue;
       if (!this.#rateLimit.takeToken(queue, offer.task)) return undefined;
       this.#leave(offer, true);
       this.#parts.deadlines.remove(offer);

@@ -249,6 +249,7 @@ export class QueueTable<T> {
   #unload(queue: LoadedQueue): void {
     const { namespaceId } = queue.queue;
     this.#parts.deadlines.remove(queue);
+    queue.keyRates?.clear();
     this.#byKey.delete(queue.key);
     this.#byUse.remove(queue);
     const left = (this.#countByNamespace.get(namespaceId) ?? 1) - 1;

@@ -3,13 +3,18 @@
  * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
  */
 import { armQueue, type HostParts } from './host-parts.ts';
-import { KeyRates } from './key-rates.ts';
+import { type BucketCount, KeyRates } from './key-rates.ts';
+import { fairnessKeyOf, laneKey } from './lane-name.ts';
 import type { LoadedQueue, Offer } from './loaded-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
+/** Offers of a lane of several keys that are looked at for one that may go out. */
+const sharedLooksMax = 64;
+
 export class RateLimit<T> {
   readonly #parts: HostParts<T>;
+  readonly #buckets: BucketCount = { count: 0 };
 
   constructor(parts: HostParts<T>) {
     this.#parts = parts;
@@ -30,12 +35,18 @@ export class RateLimit<T> {
   /** Operators alone do. True: what was held may go out now, or what was not may not. */
   configureKeys(queue: LoadedQueue, perSecond: number | undefined): boolean {
     const before = queue.keyRates?.perSecond;
-    if (perSecond === undefined) queue.keyRates = undefined;
-    else if (queue.keyRates === undefined) queue.keyRates = new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits);
+    if (perSecond === undefined) this.forgetKeys(queue);
+    else if (queue.keyRates === undefined)
+      queue.keyRates = new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits, this.#buckets);
     else queue.keyRates.perSecond = perSecond;
     // Also where weights alone have changed.
     const hadHeld = queue.lanes.levels.map((level) => level.release(Infinity)).includes(true);
     return hadHeld || before !== perSecond;
+  }
+
+  forgetKeys(queue: LoadedQueue): void {
+    queue.keyRates?.clear();
+    queue.keyRates = undefined;
   }
 
   #apply(queue: LoadedQueue): boolean {
@@ -60,13 +71,20 @@ export class RateLimit<T> {
     return true;
   }
 
-  /** True: its key may not go out now. Its lane is held until it may. */
-  holdsForKey({ queue, lane, task }: Offer): boolean {
+  /** It, or, where several keys share its lane, the first whose key may go out now. undefined: none may, and the lane is held until one may. */
+  firstReady(first: Offer): Offer | undefined {
+    const { queue, lane } = first;
+    if (queue.keyRates === undefined || lane === undefined) return first;
     const { nowMs } = this.#parts.decision;
-    const readyMs = queue.keyRates?.readyMs(task, nowMs) ?? nowMs;
-    if (readyMs <= nowMs || lane === undefined) return false;
-    lane.level.hold(lane, readyMs);
-    return true;
+    let looks = lane.name.shared === 0 ? 1 : sharedLooksMax;
+    let untilMs = Infinity;
+    for (let offer: Offer | undefined = first; offer !== undefined && looks > 0; offer = offer.next, looks--) {
+      const readyMs = queue.keyRates.readyMs(offer.task, nowMs);
+      if (readyMs <= nowMs) return offer;
+      untilMs = Math.min(untilMs, readyMs);
+    }
+    lane.level.hold(lane, untilMs);
+    return undefined;
   }
 
   /** Nothing else may go out: the queue is looked at when the first key may that is held. */
@@ -87,5 +105,18 @@ export class RateLimit<T> {
     queue.bucket?.giveBack();
     queue.keyRates?.giveBack(task);
     lane?.level.giveBack(lane, task);
+    this.#letGo(queue, task, lane);
+  }
+
+  /** What waits for that key may go out now, of each priority, whoever looks. */
+  #letGo(queue: LoadedQueue, task: MatchingTask, own: Offer['lane']): void {
+    if (queue.keyRates === undefined) return;
+    let wasHeld = own?.level.letGo(own) === true;
+    for (const level of queue.lanes.levels) {
+      const name = { level: level.number, fairnessKey: fairnessKeyOf(task), shared: 0 };
+      const lane = queue.lanes.find(laneKey(queue.queue, name));
+      if (lane !== undefined && level.letGo(lane)) wasHeld = true;
+    }
+    if (wasHeld) this.#notBefore(queue, this.#parts.decision.nowMs);
   }
 }

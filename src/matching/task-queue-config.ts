@@ -46,6 +46,12 @@ export function isNoChange({ setWeights, unsetWeights, ...rates }: ConfigChange)
   return !changesRates(rates) && setWeights.length === 0 && unsetWeights.length === 0;
 }
 
+/** Of a full host too: without it a rate of 0 would stay, and a namespace with it. */
+export function takesAway({ queueRate, keyRate, setWeights }: ConfigChange): boolean {
+  const isUnset = (rate: RateUpdate | undefined): boolean => rate === undefined || (rate.perSecond === undefined && rate.reason === '');
+  return isUnset(queueRate) && isUnset(keyRate) && setWeights.length === 0;
+}
+
 /** What partitions beside the root have to hear of. */
 export function changesRates({ queueRate, keyRate }: Pick<ConfigChange, 'queueRate' | 'keyRate'>): boolean {
   return queueRate !== undefined || keyRate !== undefined;

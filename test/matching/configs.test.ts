@@ -162,6 +162,13 @@ test('a full host takes what makes a configuration smaller, and of each namespac
   expect(host.replies.get(host.ask(update(at('other', 0))))?.kind).toBe('taskQueueConfigured');
 });
 
+test('a full host takes the end of rates: a rate of 0 would keep the tasks of a namespace from being removed', () => {
+  host = new Host({ configBytesPerHostMax: 500 });
+  configured(rate(0, ''));
+  const none = { perSecond: undefined, reason: '' };
+  expect(configured({ queueRate: none, keyRate: none }).queueRate?.perSecond).toBeUndefined();
+});
+
 // ── A removed namespace ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('of a removed namespace nothing stays, also for a new owner, and its share is that of the others', () => {

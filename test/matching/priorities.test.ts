@@ -395,14 +395,67 @@ describe('rates of fairness keys', () => {
   });
 
   test('ten thousand keys that are quiet again leave nothing behind; those that are not are 2,000 at most', () => {
-    const limits = { ...matchingLimits, keyBucketsPerQueueMax: 2_000 };
-    for (const [perSecond, left] of [
-      [1_000_000, 1],
-      [0.1, 2_000],
-    ] as const) {
-      const rates = new KeyRates(perSecond, () => 1, limits);
+    const limits = { ...matchingLimits, keyBucketsPerQueueMax: 2_000, keyBucketsPerHostMax: 3_000 };
+    const ofHost = { count: 0 };
+    const used = (perSecond: number): KeyRates => {
+      const rates = new KeyRates(perSecond, () => 1, limits, ofHost);
       for (let nth = 0; nth < 10_000; nth++) rates.take(task('t', at(3, `k${nth}`)), nth);
-      expect(rates.size).toBe(left);
-    }
+      return rates;
+    };
+    expect(used(1_000_000).size).toBe(1);
+    const rates = used(0.1);
+    expect(rates.size).toBe(2_000);
+    expect(used(0.1).size, 'of a host that has many, the rest').toBe(999);
+    expect(ofHost.count).toBe(3_000);
+    rates.clear();
+    expect(ofHost.count).toBe(1_000);
+  });
+
+  const forever = { deadlineMs: 1_000_000_000 };
+
+  test('a token that comes back lets the next of its key go, whoever waits and whatever its priority', () => {
+    const host = limited(0.001);
+    addAll(host, [task('a1', at(3, 'a')), task('a2', at(3, 'a'))]);
+    for (const name of ['p1', 'p2']) host.ask(poll(name, forever));
+    const [first] = host.takeStarts();
+    host.answerStart(first!, { kind: 'obsolete' });
+    const [second] = host.takeStarts();
+    expect(second?.task.key.workflowId).toBe('a2');
+    host.ask(add(task('a3', at(5, 'a'))));
+    host.ask(poll('p3', forever));
+    host.answerStart(second!, { kind: 'obsolete' });
+    host.advanceTo(host.now + 10);
+    expect(host.takeStarts().map(({ task }) => task.key.workflowId)).toEqual(['a3']);
+  });
+
+  test('a clock that is set back by an hour holds up no key for that long', () => {
+    const host = new Host();
+    host.now = 10_000_000;
+    limitKeys(host, 1);
+    addAll(host, numbered('a', 2, at(3, 'a')));
+    for (const name of ['p1', 'p2']) host.ask(poll(name, forever));
+    expect(host.takeStarts()).toHaveLength(1);
+    host.now -= 3_600_000;
+    host.ask({ kind: 'tick' });
+    host.advanceTo(host.now + 1_000);
+    host.ask(poll('p3', forever));
+    host.advanceTo(host.now + 1_000);
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('where keys share a lane, one that may not go holds up no other either', () => {
+    const host = new Host({ keyedLanesPerQueueMax: 1, sharedLanesPerLevel: 1 });
+    limitKeys(host, 1, { setWeights: [{ key: 'slow', weight: 0.001 }] });
+    addAll(host, [task('x', at(3, 'x')), ...numbered('s', 2, at(3, 'slow')), ...['b', 'c', 'd'].map((key) => task(key, at(3, key)))]);
+    pollAll(host, 5);
+    expect(
+      host
+        .takeStarts()
+        .map(({ task }) => task.key.workflowId)
+        .toSorted(),
+    ).toEqual(['b', 'c', 'd', 's0', 'x']);
+    host.ask(add(task('e', at(3, 'e'))));
+    pollAll(host, 1);
+    expect(host.takeStarts().map(({ task }) => task.key.workflowId)).toEqual(['e']);
   });
 });
