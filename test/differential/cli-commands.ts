@@ -149,7 +149,7 @@ const activities = [
   'activity update-options --workflow-id act-3 --activity-id a --restore-original-options',
   'activity update-options --workflow-id act-3 --activity-id b --heartbeat-timeout 30s',
   'activity pause --workflow-id act-3 --activity-id a',
-  '~ workflow describe --workflow-id act-3',
+  '~ workflow describe --workflow-id act-3 --namespace default',
   'activity unpause --workflow-id act-3 --activity-id a --reset-attempts',
   'activity reset --workflow-id act-3 --activity-id a --keep-paused',
   'activity pause --workflow-id act-3 --activity-id b',

@@ -37,6 +37,7 @@ const explained: ReadonlyMap<string, string> = new Map([
   ['operator cluster describe', 'the names of the stores'],
   ['operator cluster list', 'the number of shards'],
   ['task-queue list-partition --task-queue cli', 'the number of partitions'],
+  ['workflow describe --workflow-id act-3 --namespace default', 'new options, and a pause: the last failure, and the time to wait'],
   ['task-queue list-partition --task-queue cli -o json', 'the number of partitions'],
 ]);
 
@@ -83,10 +84,16 @@ async function said([first = '', ...rest]: readonly string[]): Promise<readonly 
 function once(address: string, command: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     const child = execFile(cli, [...command, '--address', address, '--color', 'never'], { timeout: 30_000 }, (error, out, err) => {
-      resolve(masked(`exit ${error === null ? 0 : String(error.code)}\n${out}${err}`, address));
+      const text = masked(`exit ${error === null ? 0 : String(error.code)}\n${out}${err}`, address);
+      resolve(isUnordered(command) ? text.split('\n').toSorted().join('\n') : text);
     });
     child.stdin?.end();
   });
+}
+
+/** Temporal's types of a task queue come as its maps have them. */
+function isUnordered([first, second]: readonly string[]): boolean {
+  return first === 'task-queue' && second === 'describe';
 }
 
 /** Of JSON the values alone: what is empty, zero or in `leftOut` says nothing. */
@@ -119,18 +126,22 @@ function meaningful(value: unknown): unknown {
 }
 
 function maskedText(text: string, address: string): string {
-  return text
-    .replaceAll(address, '<address>')
-    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replaceAll(/(cli-worker)-[0-9a-f]{32}/g, '$1-<sticky>')
-    .replaceAll(/\b(\d+ (seconds?|minutes?) ago|now|\d+ (milli|micro)?seconds?( from now)?)\b/g, '<ago>')
-    .replaceAll(/time=\S+/g, 'time=<time>')
-    .replaceAll(/^( *(?:StateTransitionCount|HistorySize|RunTime) +)\S+/gm, '$1<size>')
-    .replaceAll(/BuildIds:(?:metadata:\{[^}]*\} +)+data:"(?:\\.|[^"\\])*" ?/g, '')
-    .replaceAll(/^ *SearchAttributes +map\[\]\n/gm, '')
-    .replaceAll(/^ *(taskId|requestId|workerVersion\S*|binaryChecksum|sdkMetadata\S*|historySizeBytes): .*\n/gm, '')
-    .replaceAll(/^ *\S+: 0s\n/gm, '')
-    .replaceAll(/ +$/gm, '')
-    .replaceAll(/ {2,}/g, '  ');
+  return (
+    text
+      .replaceAll(address, '<address>')
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+      .replaceAll(/(cli-worker)-[0-9a-f]{32}/g, '$1-<sticky>')
+      .replaceAll(/\b(\d+ (seconds?|minutes?) ago|now|\d+ (milli|micro)?seconds?( from now)?)\b/g, '<ago>')
+      .replaceAll(/time=\S+/g, 'time=<time>')
+      .replaceAll(/^( *(?:StateTransitionCount|HistorySize|RunTime) +)\S+/gm, '$1<size>')
+      .replaceAll(/BuildIds:(?:metadata:\{[^}]*\} +)+data:"(?:\\.|[^"\\])*" ?/g, '')
+      .replaceAll(/^ *SearchAttributes +map\[\]\n/gm, '')
+      .replaceAll(/^ *"?(taskId|requestId|workerVersion\S*|binaryChecksum|sdkMetadata\S*|historySizeBytes)"?: .*\n/gm, '')
+      // Rates of the last seconds.
+      .replaceAll(/\b0\.\d{4,}\b/g, '0')
+      .replaceAll(/^ *\S+: 0s\n/gm, '')
+      .replaceAll(/ +$/gm, '')
+      .replaceAll(/ {2,}/g, '  ')
+  );
 }

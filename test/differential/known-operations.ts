@@ -186,7 +186,7 @@ const ofBatches: readonly Known[] = [
     row: 'The position in a syntax error',
     ours: /syntax error at position/,
     theirs: /syntax error at position/,
-    request: /ünï/,
+    request: /ünï|"visibilityQuery":"[^"]* "/,
     ends: true,
   },
   { row: longIdentities, what: /BatchOperation$/, ours: /^INVALID_ARGUMENT (Reason|JobId) length exceeds limit/, ends: true },
