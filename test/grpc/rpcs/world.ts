@@ -186,11 +186,12 @@ export class World {
     return name;
   }
 
-  /** A batch over one workflow. */
+  /** A batch that is still under way when the next call comes. */
   async batch(): Promise<Plain & { readonly jobId: string }> {
     const { workflowId } = await this.started();
     const jobId = this.name('batch');
-    return { namespace, jobId, reason: 'r', executions: [{ workflowId }], signalOperation: { signal: 's', identity } };
+    const executions = [{ workflowId }, { workflowId: this.name('unknown') }, { workflowId: this.name('unknown') }];
+    return { namespace, jobId, reason: 'r', executions, maxOperationsPerSecond: 0.1, signalOperation: { signal: 's', identity } };
   }
 
   async batchStarted(): Promise<string> {
