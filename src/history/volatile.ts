@@ -12,7 +12,7 @@
  * when there is none): a command that throws, or whose record is refused, changes nothing for the asks that wait.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { WorkflowTask } from './state.ts';
+import type { RunView, WorkflowTask } from './state.ts';
 import { type PendingUpdate, pendingUpdateBytes, type UpdateWait } from './update/pending-update.ts';
 
 export type HistoryWaiter = {
@@ -59,6 +59,11 @@ export type VolatileView = {
   readonly waitingOn: ReadonlyMap<number, string>;
   readonly finished: ReadonlySet<number>;
 };
+
+/** The one that is pending, in history or not. */
+export function workflowTaskOf({ speculative }: VolatileView, { workflowTask, key }: RunView): WorkflowTask | undefined {
+  return workflowTask ?? speculative.get(key.runId);
+}
 
 export type VolatileChange =
   | { readonly kind: 'historyAwaited'; readonly runId: string; readonly waiter: HistoryWaiter }

@@ -12,7 +12,7 @@ import { TokenBucket } from './token-bucket.ts';
 export type BucketCount = { count: number };
 
 export class KeyRates {
-  #perSecond: number;
+  perSecond: number;
   readonly #weightOf: (task: MatchingTask) => number;
   readonly #limits: MatchingLimits;
   readonly #ofHost: BucketCount;
@@ -20,18 +20,10 @@ export class KeyRates {
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(perSecond: number, weightOf: (task: MatchingTask) => number, limits: MatchingLimits, ofHost: BucketCount) {
-    this.#perSecond = perSecond;
+    this.perSecond = perSecond;
     this.#weightOf = weightOf;
     this.#limits = limits;
     this.#ofHost = ofHost;
-  }
-
-  get perSecond(): number {
-    return this.#perSecond;
-  }
-
-  set perSecond(perSecond: number) {
-    this.#perSecond = perSecond;
   }
 
   /** Keys that are remembered. */
@@ -69,7 +61,7 @@ export class KeyRates {
   }
 
   #bucketOf(task: MatchingTask, nowMs: number): TokenBucket {
-    const rate = Math.min(this.#perSecond * this.#weightOf(task), this.#limits.tasksPerSecondMax);
+    const rate = Math.min(this.perSecond * this.#weightOf(task), this.#limits.tasksPerSecondMax);
     const known = this.#buckets.get(fairnessKeyOf(task));
     known?.setRate(rate, nowMs);
     return known ?? new TokenBucket(rate, nowMs);

@@ -182,11 +182,8 @@ export class Level<Offer extends Placed<Offer>> {
     // The clock was set back: what was held by it is asked about anew.
     const untilMs = nowMs < this.#releasedAtMs ? Infinity : nowMs;
     this.#releasedAtMs = nowMs;
-    for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= untilMs; lane = this.#held.first()) {
-      this.#leave(lane);
-      this.#place(lane);
-      released = true;
-    }
+    for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= untilMs; lane = this.#held.first())
+      released = this.letGo(lane);
     return released;
   }
 

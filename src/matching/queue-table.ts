@@ -9,6 +9,7 @@
  * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
+import { Tally } from '../kernel/tally.ts';
 import type { Backlog } from './backlog.ts';
 import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { Configs } from './configs.ts';
@@ -43,7 +44,7 @@ export class QueueTable<T> {
   readonly #windows: Windows<T>;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
-  readonly #countByNamespace = new Map<string, number>();
+  readonly #byNamespace = new Tally();
   /** What a takeover has not come to yet; undefined: nothing. */
   #storedQueues: Iterator<StoredQueue> | undefined = undefined;
 
@@ -183,9 +184,8 @@ export class QueueTable<T> {
   }
 
   #add(queue: LoadedQueue): void {
-    const { namespaceId } = queue.queue;
     this.#byKey.set(queue.key, queue);
-    this.#countByNamespace.set(namespaceId, (this.#countByNamespace.get(namespaceId) ?? 0) + 1);
+    this.#byNamespace.add(queue.queue.namespaceId, 1);
     this.#byUse.push(queue);
     queue.lastUseMs = this.#parts.decision.nowMs;
   }
@@ -221,9 +221,10 @@ export class QueueTable<T> {
   // ── Eviction ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #makeRoom(namespaceId: string): boolean {
-    while (this.#byKey.size >= this.#parts.limits.queuesPerHostMax) {
+    const { queuesPerHostMax } = this.#parts.limits;
+    while (this.#byKey.size >= queuesPerHostMax) {
       const idle = this.#longestIdle();
-      if (idle === undefined) return this.#belowShare(namespaceId);
+      if (idle === undefined) return this.#byNamespace.isBelowShare(namespaceId, queuesPerHostMax);
       this.#unload(idle);
     }
     return true;
@@ -239,22 +240,12 @@ export class QueueTable<T> {
     return undefined;
   }
 
-  /** The host is full: has this namespace less than its even share? */
-  #belowShare(namespaceId: string): boolean {
-    const own = this.#countByNamespace.get(namespaceId) ?? 0;
-    const namespaces = this.#countByNamespace.size + (own === 0 ? 1 : 0);
-    return own < Math.max(1, Math.floor(this.#parts.limits.queuesPerHostMax / namespaces));
-  }
-
   #unload(queue: LoadedQueue): void {
-    const { namespaceId } = queue.queue;
     this.#parts.deadlines.remove(queue);
     queue.keyRates?.clear();
     this.#byKey.delete(queue.key);
     this.#byUse.remove(queue);
-    const left = (this.#countByNamespace.get(namespaceId) ?? 1) - 1;
-    if (left === 0) this.#countByNamespace.delete(namespaceId);
-    else this.#countByNamespace.set(namespaceId, left);
+    this.#byNamespace.add(queue.queue.namespaceId, -1);
   }
 
   #toTheEnd(queue: LoadedQueue): void {

@@ -4,7 +4,7 @@
  */
 import { armQueue, type HostParts } from './host-parts.ts';
 import { type BucketCount, KeyRates } from './key-rates.ts';
-import { fairnessKeyOf, laneKey } from './lane-name.ts';
+import { laneKey, ownLane } from './lane-name.ts';
 import type { LoadedQueue, Offer } from './loaded-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -35,18 +35,16 @@ export class RateLimit<T> {
   /** Operators alone do. True: what was held may go out now, or what was not may not. */
   configureKeys(queue: LoadedQueue, perSecond: number | undefined): boolean {
     const before = queue.keyRates?.perSecond;
-    if (perSecond === undefined) this.forgetKeys(queue);
-    else if (queue.keyRates === undefined)
-      queue.keyRates = new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits, this.#buckets);
-    else queue.keyRates.perSecond = perSecond;
+    if (perSecond === undefined) {
+      queue.keyRates?.clear();
+      queue.keyRates = undefined;
+    } else {
+      queue.keyRates ??= new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits, this.#buckets);
+      queue.keyRates.perSecond = perSecond;
+    }
     // Also where weights alone have changed.
     const hadHeld = queue.lanes.levels.map((level) => level.release(Infinity)).includes(true);
     return hadHeld || before !== perSecond;
-  }
-
-  forgetKeys(queue: LoadedQueue): void {
-    queue.keyRates?.clear();
-    queue.keyRates = undefined;
   }
 
   #apply(queue: LoadedQueue): boolean {
@@ -113,8 +111,7 @@ export class RateLimit<T> {
     if (queue.keyRates === undefined) return;
     let wasHeld = own?.level.letGo(own) === true;
     for (const level of queue.lanes.levels) {
-      const name = { level: level.number, fairnessKey: fairnessKeyOf(task), shared: 0 };
-      const lane = queue.lanes.find(laneKey(queue.queue, name));
+      const lane = queue.lanes.find(laneKey(queue.queue, { ...ownLane(task), level: level.number }));
       if (lane !== undefined && level.letGo(lane)) wasHeld = true;
     }
     if (wasHeld) this.#notBefore(queue, this.#parts.decision.nowMs);

@@ -2,6 +2,7 @@
  * Workers that have said that they stop: the polls that they had sent before, and that come in later, end empty. A worker that waits for
  * the ends of its polls would wait in vain for these.
  */
+import { Tally } from '../kernel/tally.ts';
 import type { HostParts } from './host-parts.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
@@ -11,8 +12,7 @@ export class StoppedWorkers<T> {
   readonly #parts: HostParts<T>;
   /** By partition and worker. The oldest first. */
   readonly #stopped = new Map<string, Stopped>();
-  /** How many each namespace has. */
-  readonly #counts = new Map<string, number>();
+  readonly #byNamespace = new Tally();
 
   constructor(parts: HostParts<T>) {
     this.#parts = parts;
@@ -26,7 +26,7 @@ export class StoppedWorkers<T> {
     this.#drop(key);
     if (this.#stopped.size >= limits.stoppedWorkersPerHostMax) this.#makeRoom(namespaceId);
     this.#stopped.set(key, { untilMs: decision.nowMs + limits.stoppedWorkerMs, namespaceId });
-    this.#counts.set(namespaceId, (this.#counts.get(namespaceId) ?? 0) + 1);
+    this.#byNamespace.add(namespaceId, 1);
   }
 
   has(queue: TaskQueuePartition, workerInstanceKey: string): boolean {
@@ -44,8 +44,7 @@ export class StoppedWorkers<T> {
 
   /** The oldest of the namespace that has the most goes: whoever stops workers without end forgets its own. Where many have as many, of the own one. */
   #makeRoom(namespaceId: string): void {
-    let most = namespaceId;
-    for (const [id, count] of this.#counts) if (count > (this.#counts.get(most) ?? 0)) most = id;
+    const most = this.#byNamespace.most(namespaceId);
     for (const [key, stopped] of this.#stopped) if (stopped.namespaceId === most) return this.#drop(key);
   }
 
@@ -53,9 +52,7 @@ export class StoppedWorkers<T> {
     const stopped = this.#stopped.get(key);
     if (stopped === undefined) return;
     this.#stopped.delete(key);
-    const left = (this.#counts.get(stopped.namespaceId) ?? 1) - 1;
-    if (left === 0) this.#counts.delete(stopped.namespaceId);
-    else this.#counts.set(stopped.namespaceId, left);
+    this.#byNamespace.add(stopped.namespaceId, -1);
   }
 }
 

@@ -4,6 +4,7 @@ import { type CallbackNexus, decodeCallback, encodeCallback } from '../../wire/g
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
+import { checkLinks } from './start.ts';
 
 /** Not by `import`, which costs each start 20 ms (transport/plain-http.ts). */
 const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
@@ -20,13 +21,26 @@ export type CallbackLimits = {
 /** Those of one request, as a run may have them (`callbackBytesPerRunMax`). */
 const callbackBytesMax = 1024 * 1024;
 
-export type CheckedCallbacks = {
+export type CallbacksAndLinks = {
   /** With the names of their headers in lower case. */
   readonly callbacks: readonly Uint8Array[];
   readonly links: readonly Uint8Array[];
 };
 
-export function checkCallbacks(callbacks: readonly Uint8Array[], limits: CallbackLimits): CheckedCallbacks {
+/** `links`: of the request. What a callback brings along need not stand in the event twice. */
+export function callbacksAndLinks(
+  completionCallbacks: readonly Uint8Array[],
+  links: readonly Uint8Array[],
+  limits: CallbackLimits,
+): CallbacksAndLinks {
+  const { callbacks, links: ofCallbacks } = checkCallbacks(completionCallbacks, limits);
+  const others = links.filter((link) => !ofCallbacks.some((other) => Buffer.compare(link, other) === 0));
+  if (ofCallbacks.length > 0) checkLinks([...others, ...ofCallbacks]);
+  return { callbacks, links: others };
+}
+
+/** `links`: those that they bring along. */
+function checkCallbacks(callbacks: readonly Uint8Array[], limits: CallbackLimits): CallbacksAndLinks {
   const { callbacksMax } = limits;
   if (callbacks.length > callbacksMax) throw invalidArgument(`cannot attach more than ${callbacksMax} callbacks to an execution`);
   if (callbacks.reduce((sum, callback) => sum + callback.length, 0) > callbackBytesMax) {

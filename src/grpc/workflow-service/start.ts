@@ -18,10 +18,10 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkCallbacks } from '../validation/callbacks.ts';
+import { callbacksAndLinks } from '../validation/callbacks.ts';
 import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { checkLinks, idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
+import { idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
 import { attachedLink, signaledLink, startedLink } from './links.ts';
 import { workflowTaskAnswer } from './task-answers.ts';
 
@@ -52,7 +52,7 @@ async function start(context: HandlerContext, request: StartWorkflowExecutionReq
 /** Throws what is wrong with the request. */
 export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
   const attributes = startAttributes(request, namespace, context.limits, context.nowMs());
-  const { callbacks, links } = callbacksAndLinks(context, request, namespace);
+  const { callbacks, links } = callbacksOf(context, request, namespace);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   return {
@@ -70,18 +70,15 @@ export function startCommand(context: HandlerContext, request: StartWorkflowExec
   };
 }
 
-function callbacksAndLinks(
+function callbacksOf(
   context: HandlerContext,
   { completionCallbacks, links }: StartWorkflowExecutionRequest,
   namespace: Namespace,
 ): { readonly callbacks: StartCallbacks | undefined; readonly links: readonly Uint8Array[] } {
   if (completionCallbacks.length === 0) return { callbacks: undefined, links };
   const limits = context.ports.callbacks.limitsOf(namespace.name);
-  const { callbacks, links: callbackLinks } = checkCallbacks(completionCallbacks, limits);
-  // What a callback brings along need not stand in the event twice.
-  const others = links.filter((link) => !callbackLinks.some((other) => Buffer.compare(link, other) === 0));
-  if (callbackLinks.length > 0) checkLinks([...others, ...callbackLinks]);
-  return { callbacks: { callbacks, callbacksMax: limits.callbacksMax }, links: others };
+  const checked = callbacksAndLinks(completionCallbacks, links, limits);
+  return { callbacks: { callbacks: checked.callbacks, callbacksMax: limits.callbacksMax }, links: checked.links };
 }
 
 /** Without the first workflow task, which only a start that is alone may have. */

@@ -22,7 +22,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkCallbacks } from '../validation/callbacks.ts';
+import { callbacksAndLinks } from '../validation/callbacks.ts';
 import { runKey, uncheckedRunKey } from '../validation/execution.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
@@ -82,9 +82,10 @@ async function poll(
   const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
   checkBound('WaitPolicy.lifecycle_stage', stage);
   const waitStage = polledStages.get(stage) ?? 'none';
-  const reply = await untilStage(context, call, key, updateId, (deadlineMs) =>
+  const asked = await inTime(context, call, (deadlineMs) =>
     context.waitHistory(call, key, { kind: 'pollUpdate', key, updateId, waitStage }, deadlineMs),
   );
+  const reply = asked ?? (await stageNow(context, call, key, updateId));
   const { outcome, stage: reached, updateRef } = await updateResponse(context, call, key, updateId, reply);
   return { outcome, stage: reached, updateRef };
 }
@@ -138,15 +139,13 @@ function attachmentOf(
 ): Pick<UpdateAttributes, 'attachment'> & { readonly links: readonly Uint8Array[] } {
   if (completionCallbacks.length === 0) return { links: ofRequest };
   const limits = ports.callbacks.limitsOf(namespace);
-  const { callbacks, links: ofCallbacks } = checkCallbacks(completionCallbacks, limits);
-  const links = ofRequest.filter((link) => !ofCallbacks.some((other) => Buffer.compare(link, other) === 0));
-  if (ofCallbacks.length > 0) checkLinks([...links, ...ofCallbacks]);
+  const { callbacks, links } = callbacksAndLinks(completionCallbacks, ofRequest, limits);
   if (requestId === '') throw invalidArgument('invalid *update.Request: request_id is required when completion_callbacks are set');
   const { callbacksMax, updateCallbacksMax } = limits;
   return { attachment: { requestId, callbacks, callbacksMax, updateCallbacksMax }, links };
 }
 
-/** What becomes of an update that was asked for. Of one that was not decided in time nobody knows: whoever asks again is told. */
+/** What becomes of an update that was asked for. One that was not decided in time may come to be: whoever asks again is told. */
 export async function untilDecided<Reply>(
   context: HandlerContext,
   call: Call,
@@ -154,36 +153,33 @@ export async function untilDecided<Reply>(
   updateId: string,
   ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
 ): Promise<Reply | UpdateReply> {
-  let isRefused = false;
-  const refused = (error: unknown): never => {
-    isRefused = !isOver(error);
-    throw error;
-  };
-  return await untilStage(context, call, key, updateId, (deadlineMs) => ask(deadlineMs).catch(refused)).catch((error: unknown) => {
-    const isUnknown = error instanceof StatusError && error.code === statusCode.notFound;
-    throw isUnknown && !isRefused ? unavailable('the update was not decided in time: ask again') : error;
-  });
+  return (await inTime(context, call, ask)) ?? (await stageNow(context, call, key, updateId).catch(asUndecided));
 }
 
-/** Where it takes too long: how far the update is by then. */
-async function untilStage<Reply>(
+/** undefined: it takes too long. */
+async function inTime<Reply>(
   context: HandlerContext,
   call: Call,
-  key: RunKey,
-  updateId: string,
   ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
-): Promise<Reply | UpdateReply> {
+): Promise<Reply | undefined> {
   const deadlineMs = Math.min(context.monoMs() + updateWaitMsMax, call.deadlineMs - updateTailMs);
   const reply = await ask(deadlineMs).catch((error: unknown) => {
-    if (!isOver(error) || call.deadlineMs <= context.monoMs()) throw error;
+    const isOver = error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+    if (!isOver || call.deadlineMs <= context.monoMs()) throw error;
     return undefined;
   });
   if (reply === 'ended') throw unavailable('the server is shutting down');
-  return reply ?? (await context.history(call, key, { kind: 'pollUpdate', key, updateId, waitStage: 'none' }));
+  return reply;
 }
 
-function isOver(error: unknown): boolean {
-  return error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+/** How far the update is by then. */
+async function stageNow(context: HandlerContext, call: Call, key: RunKey, updateId: string): Promise<UpdateReply> {
+  return await context.history(call, key, { kind: 'pollUpdate', key, updateId, waitStage: 'none' });
+}
+
+function asUndecided(error: unknown): never {
+  const isUnknown = error instanceof StatusError && error.code === statusCode.notFound;
+  throw isUnknown ? unavailable('the update was not decided in time: ask again') : error;
 }
 
 export async function updateResponse(

@@ -13,7 +13,7 @@ import type {
   PendingChildDescription,
 } from '../replies.ts';
 import { type Activity, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../state.ts';
-import type { HistoryWaiter } from '../volatile.ts';
+import { type HistoryWaiter, workflowTaskOf } from '../volatile.ts';
 import { encodeTail } from '../workflow-task/workflow-task.ts';
 
 export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
@@ -23,7 +23,7 @@ export function describeWorkflow(draft: Draft, command: DescribeWorkflow): Histo
 
 function describe({ shard, volatile }: Draft, run: RunView): Description {
   const { start } = run;
-  const workflowTask = run.workflowTask ?? volatile.speculative.get(run.key.runId);
+  const workflowTask = workflowTaskOf(volatile, run);
   const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
   for (const { requestId, eventId, eventType } of run.requestIds)
     requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
@@ -131,7 +131,7 @@ export function describeMutableState(draft: Draft, { key }: DescribeMutableState
   const run = findRun(draft.shard, key);
   if (run === undefined) return workflowNotFound(key);
   const { kind: _, ...description } = describe(draft, run);
-  return { kind: 'mutableState', description, ...pendingOf(run, run.workflowTask ?? draft.volatile.speculative.get(run.key.runId)) };
+  return { kind: 'mutableState', description, ...pendingOf(run, workflowTaskOf(draft.volatile, run)) };
 }
 
 /** `temporal.server.api.enums.v1.WorkflowTaskType` */
@@ -198,7 +198,7 @@ function isOver(run: RunView, waiter: HistoryWaiter): boolean {
 }
 
 function positionOf(draft: Draft, run: RunView): HistoryPosition {
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  const workflowTask = workflowTaskOf(draft.volatile, run);
   const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
   return {
     kind: 'historyPosition',

@@ -4,7 +4,8 @@
  *     in memory      retention timer ─▶ fireTimer ──┐
  *     in the table   its rows that are due ─▶ retireRuns ──┴─▶ one record for all that are due, whoever's they are
  *
- * So goes a run in preparation, which nobody has gone on with. A run that leaves memory takes its retention timer along: closed runs are the most numerous, and their rows say when they are due.
+ * So goes a run in preparation, which nobody has gone on with. A run that leaves memory takes its retention timer along: closed runs are the most
+ * numerous, and their rows say when they are due.
  */
 import type { RetireRuns, RunKey } from '../commands.ts';
 import type { Draft } from '../draft.ts';

@@ -25,12 +25,12 @@ export const preparationGone = reject({
 export function prepareReset(draft: Draft, command: PrepareReset & RoomForRuns): HistoryReply {
   const { key, newRunId, noRoom } = command;
   const base = findRun(draft.shard, key);
-  const prepared = findAnyRun(draft.shard, { ...key, runId: newRunId });
   const made = base === undefined ? undefined : madeBefore(draft, base, command.requestId);
   if (base === undefined || made !== undefined) {
-    dropPreparation(draft, prepared);
+    dropPreparation(draft, { ...key, runId: newRunId });
     return made === undefined ? workflowNotFound(key) : { kind: 'workflowReset', runId: made.key.runId };
   }
+  const prepared = findAnyRun(draft.shard, { ...key, runId: newRunId });
   if (prepared !== undefined && prepared.preparation?.baseRunId !== key.runId) return preparationGone;
   if (prepared === undefined && command.firstEventId !== 1) return preparationGone;
   // Each part is more of a run that nobody needs yet.
@@ -43,7 +43,7 @@ export function prepareReset(draft: Draft, command: PrepareReset & RoomForRuns):
 }
 
 export function dropReset(draft: Draft, { key }: DropReset): HistoryReply {
-  dropPreparation(draft, findAnyRun(draft.shard, key));
+  dropPreparation(draft, key);
   return { kind: 'done' };
 }
 
@@ -61,7 +61,9 @@ export function preparedRun({ shard }: Draft, { key, newRunId }: ResetWorkflow):
   return run?.preparation?.baseRunId === key.runId ? run : undefined;
 }
 
-export function dropPreparation(draft: Draft, run: RunView | undefined): void {
+/** Of any other run it changes nothing. */
+export function dropPreparation(draft: Draft, key: RunKey): void {
+  const run = findAnyRun(draft.shard, key);
   if (run?.preparation !== undefined) draft.retire(run.key);
 }
 

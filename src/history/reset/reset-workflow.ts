@@ -21,7 +21,7 @@ import { decideClose } from '../execution/close.ts';
 import { sendExternal } from '../external/external-commands.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { findAnyRun, findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
+import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
@@ -39,7 +39,7 @@ export function resetWorkflow(draft: Draft, command: ResetWorkflow & RoomForRuns
   const reply = decideReset(draft, command);
   // The history has grown: whoever has read the rest asks once more.
   const mayStillGoOn = reply.kind === 'workflowReset' && (reply.runId === '' || reply.runId === newRunId);
-  if (isPrepared && !mayStillGoOn) dropPreparation(draft, findAnyRun(draft.shard, { ...key, runId: newRunId }));
+  if (isPrepared && !mayStillGoOn) dropPreparation(draft, { ...key, runId: newRunId });
   return reply;
 }
 

@@ -74,14 +74,12 @@ function childLacks(shard: ShardView, key: RunKey, parent: ParentLink): Lacks {
 /** The base run, the one that went on from it before, the current one, which makes way, and the one that was prepared. */
 function resetLacks(shard: ShardView, { key, newRunId }: ResetWorkflow | PrepareReset, isPrepared: boolean): Lacks {
   const lacking = runLacks(shard, key) ?? runLacks(shard, { ...key, runId: '' });
-  if (lacking !== undefined) return lacking;
   const resetRunId = shard.runs.get(key.runId)?.resetRunId ?? '';
-  const others = [...(resetRunId === '' ? [] : [resetRunId]), ...(isPrepared ? [newRunId] : [])];
-  for (const runId of others) {
-    const lacks = runLacks(shard, { ...key, runId });
-    if (lacks !== undefined) return lacks;
-  }
-  return undefined;
+  return (
+    lacking ??
+    (resetRunId === '' ? undefined : runLacks(shard, { ...key, runId: resetRunId })) ??
+    (isPrepared ? runLacks(shard, { ...key, runId: newRunId }) : undefined)
+  );
 }
 
 /** The parent, and the current run, which may go on with what the parent began. */

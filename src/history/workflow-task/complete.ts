@@ -36,6 +36,7 @@ import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { pascalCase } from '../../kernel/pascal-case.ts';
+import { workflowTaskOf } from '../volatile.ts';
 import {
   describeStarted,
   finishWorkflowTaskTasks,
@@ -257,7 +258,7 @@ function failTask(draft: Draft, run: RunView, request: CompleteWorkflowTask, fai
   draft.discard();
   const message = failureMessage(failure);
   const answer = reject({ reason: failure.cause === 'unhandledCommand' ? 'unhandled-command' : 'bad-command', message });
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  const workflowTask = workflowTaskOf(draft.volatile, run);
   assert(workflowTask !== undefined, 'the task that is answered');
   failSentUpdates(draft, run.key.runId);
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;

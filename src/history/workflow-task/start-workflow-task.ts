@@ -7,12 +7,13 @@ import type { HistoryReply } from '../replies.ts';
 import { isRunning } from '../state.ts';
 import { startSpeculative } from './speculative.ts';
 import { describeStarted, writeStarted } from './workflow-task.ts';
+import { workflowTaskOf } from '../volatile.ts';
 
 export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
   if (run === undefined && draft.shard.isBehind(command.key.runId)) return workflowBehind;
   if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return workflowTaskNotFound;
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  const workflowTask = workflowTaskOf(draft.volatile, run);
   if (workflowTask === undefined || workflowTask.scheduledEventId !== command.scheduledEventId) return workflowTaskNotFound;
   if (workflowTask.stamp !== command.stamp) return workflowTaskNotFound;
   if (workflowTask.startedEventId !== 0) {

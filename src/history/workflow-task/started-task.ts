@@ -4,6 +4,7 @@ import type { Draft } from '../draft.ts';
 import { findRun, workflowTaskNotFound } from '../reject.ts';
 import type { Rejected } from '../replies.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
+import { workflowTaskOf } from '../volatile.ts';
 
 type StartedTask = { readonly kind: 'startedTask'; readonly run: RunView; readonly workflowTask: WorkflowTask };
 
@@ -11,7 +12,7 @@ type StartedTask = { readonly kind: 'startedTask'; readonly run: RunView; readon
 export function findStartedTask(draft: Draft, ref: WorkflowTaskRef): StartedTask | Rejected {
   const run = findRun(draft.shard, ref.key);
   if (run === undefined || !isRunning(run)) return workflowTaskNotFound;
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  const workflowTask = workflowTaskOf(draft.volatile, run);
   if (
     workflowTask === undefined ||
     workflowTask.startedEventId === 0 ||
