@@ -25,7 +25,8 @@ const theirs = `${cli} server start-dev --headless --port {port} --log-level nev
 /** Of a run without a timeout Temporal says that it expires then. */
 const noTime = '0001-01-01T00:00:00Z';
 
-const ATTEMPTS_MAX = 20;
+/** Temporal may take half a minute to delete what has just been closed. */
+const ATTEMPTS_MAX = 60;
 
 /** Explained in docs/differences.md, or the servers' own. */
 const leftOut =
@@ -39,6 +40,7 @@ const explained: ReadonlyMap<string, string> = new Map([
   ['task-queue list-partition --task-queue cli', 'the number of partitions'],
   ['workflow describe --workflow-id act-3 --namespace default', 'new options, and a pause: the last failure, and the time to wait'],
   ['task-queue list-partition --task-queue cli -o json', 'the number of partitions'],
+  ['workflow terminate --query WorkflowId =  --reason r --yes', 'the position in a syntax error'],
 ]);
 
 const only = values.only === '' ? Object.keys(commandGroups) : values.only.split(',');
@@ -138,6 +140,8 @@ function maskedText(text: string, address: string): string {
       .replaceAll(/BuildIds:(?:metadata:\{[^}]*\} +)+data:"(?:\\.|[^"\\])*" ?/g, '')
       .replaceAll(/^ *SearchAttributes +map\[\]\n/gm, '')
       .replaceAll(/^ *"?(taskId|requestId|workerVersion\S*|binaryChecksum|sdkMetadata\S*|historySizeBytes)"?: .*\n/gm, '')
+      // Since a heartbeat.
+      .replaceAll(/\b(\d+m)?\d+\.\d{4,}s\b/g, '<ago>')
       // Rates of the last seconds.
       .replaceAll(/\b0\.\d{4,}\b/g, '0')
       .replaceAll(/^ *\S+: 0s\n/gm, '')

@@ -98,6 +98,14 @@ const ofUpdates: readonly Known[] = [
     ends: false,
   },
   {
+    row: 'A poll for an update that its closing workflow has aborted',
+    what: update,
+    ours: /^NOT_FOUND workflow execution already completed/,
+    theirs: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
+    before: /"UpdateWorkflowExecution".*continueAsNewWorkflowExecution.*"UpdateWorkflowExecution"/s,
+    ends: false,
+  },
+  {
     row: 'An update that a worker accepts behind the command that continues',
     what: update,
     ours: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
@@ -281,9 +289,30 @@ const ofStarts: readonly Known[] = [
   },
   {
     row: twoMistakes,
+    what: update,
+    ours: /^INVALID_ARGUMENT invalid \*update\.Request/,
+    theirs: /^NOT_FOUND workflow execution not found/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
     what: /^ResetWorkflowExecution$/,
     ours: /^INVALID_ARGUMENT .*(finish ID must be|(WorkflowId|Execution) is not set)/,
     theirs: /not found|RequestId is not set/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
+    what: /^(Signal\w+|Start\w+)$/,
+    ours: /^INVALID_ARGUMENT (priority|fairness) /,
+    theirs: /^INVALID_ARGUMENT Invalid WorkflowIDReusePolicy/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
+    what: /^RespondWorkflowTaskCompleted$/,
+    ours: /^INVALID_ARGUMENT nil message body/,
+    theirs: /^NOT_FOUND Workflow task not found/,
     ends: true,
   },
 ];

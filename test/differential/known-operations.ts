@@ -41,7 +41,7 @@ const ofActivities: readonly Known[] = [
   },
   {
     row: 'A request with two mistakes',
-    what: /^UpdateActivityOptions$/,
+    what: /^(UpdateActivityOptions|(Pause|Unpause|Reset)Activity)$/,
     ours: /^INVALID_ARGUMENT /,
     theirs: /^NOT_FOUND Can't find pending activity/,
     ends: true,
@@ -98,6 +98,13 @@ const ofResets: readonly Known[] = [
     theirs: /^INVALID_ARGUMENT StateRebuilder unable to/,
     ends: true,
   },
+  {
+    row: 'Reset to the event behind which a later attempt',
+    what: /^ResetWorkflowExecution$/,
+    ours: /^OK /,
+    theirs: /^INVALID_ARGUMENT StateRebuilder unable to Rebuild .* must be at the boundary/,
+    ends: true,
+  },
 ];
 
 const ofSchedules: readonly Known[] = [
@@ -117,7 +124,7 @@ const ofSchedules: readonly Known[] = [
   },
   {
     row: 'Without a schedule id',
-    ours: /^INVALID_ARGUMENT (ScheduleId|WorkflowId) is not set on request/,
+    ours: /^INVALID_ARGUMENT (ScheduleId|WorkflowId|Execution) is not set on request/,
     theirs: /WorkflowId not set/,
     ends: false,
   },
@@ -189,6 +196,13 @@ const ofBatches: readonly Known[] = [
     request: /ünï|"visibilityQuery":"[^"]* "/,
     ends: true,
   },
+  {
+    row: longIdentities,
+    what: /Schedule/,
+    ours: /^INVALID_ARGUMENT WorkflowId exceeds maximum allowed length/,
+    theirs: /^NOT_FOUND workflow not found for ID: temporal-sys-scheduler/,
+    ends: true,
+  },
   { row: longIdentities, what: /BatchOperation$/, ours: /^INVALID_ARGUMENT (Reason|JobId) length exceeds limit/, ends: true },
 ];
 
@@ -225,6 +239,13 @@ const ofNamespaces: readonly Known[] = [
     ends: false,
   },
   {
+    row: 'A request with two mistakes',
+    what: /^(Update|Describe)Namespace$/,
+    ours: /^INVALID_ARGUMENT (A valid retention period is not set|GetNamespace operation failed)/,
+    theirs: /^INVALID_ARGUMENT (Invalid namespace state update|Namespace length exceeds limit)/,
+    ends: true,
+  },
+  {
     row: '`bad_binaries`, `delete_bad_binary`',
     what: /^UpdateNamespace$/,
     ours: /^UNIMPLEMENTED (config\.bad_binaries|promote_namespace|delete_bad_binary)|Bad binary checksum/,
@@ -243,8 +264,17 @@ const ofTaskQueues: readonly Known[] = [
     row: 'Rate of a task queue that nobody has limited',
     what: /^DescribeTaskQueue$/,
     path: /effectiveRateLimit\.requestsPerSecond$/,
-    ours: /^100000$/,
+    ours: /^\d{4,}$/,
     theirs: /^1000$/,
+    ends: false,
+  },
+  {
+    row: 'Rate of a task queue that nobody has limited',
+    what: /^DescribeTaskQueue$/,
+    path: /effectiveRateLimit\.rateLimitSource$/,
+    ours: /SOURCE_API/,
+    theirs: /SOURCE_SYSTEM/,
+    before: /"requestsPerSecond":\d{4}/,
     ends: false,
   },
   { row: longIdentities, what: /^UpdateTaskQueueConfig$/, ours: /^INVALID_ARGUMENT taskQueue length exceeds limit/, ends: true },
@@ -253,12 +283,6 @@ const ofTaskQueues: readonly Known[] = [
     what: /^UpdateTaskQueueConfig$/,
     ours: /^INVALID_ARGUMENT (Task queue type is not set|missing task queue name)/,
     theirs: /^OK /,
-    ends: true,
-  },
-  {
-    row: 'Rates of fairness keys',
-    what: /^UpdateTaskQueueConfig$/,
-    ours: /^UNIMPLEMENTED update_fairness_key_rate_limit_default/,
     ends: true,
   },
 ];

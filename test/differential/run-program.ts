@@ -229,9 +229,9 @@ class Execution {
   }
 }
 
-/** A batch job. */
+/** A batch job, a callback. */
 function isUnderWay(masked: unknown): boolean {
-  return JSON.stringify(masked).includes('BATCH_OPERATION_STATE_RUNNING');
+  return /BATCH_OPERATION_STATE_RUNNING|CALLBACK_STATE_SCHEDULED/.test(JSON.stringify(masked));
 }
 
 function runIdOf({ response }: Answer): string {

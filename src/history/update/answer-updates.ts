@@ -45,7 +45,8 @@ export function applyOtherMessages(completion: Completion): CommandFailure | und
 
 function applyMessage(completion: Completion, message: UpdateMessage): CommandFailure | undefined {
   const { body, updateId } = message;
-  if (updateId === '') return notFound(updateId);
+  // A refusal of an update without an id refuses nothing.
+  if (updateId === '' && body.kind !== 'rejection') return notFound(updateId);
   switch (body.kind) {
     case 'acceptance':
       return accept(completion, updateId, body);

@@ -385,6 +385,10 @@ function children(prng: Prng): readonly Step[] {
     settle,
     { op: 'sleep', ms: 100 },
     ...times(prng.int(2, 4), () => (prng.chance(0.5) ? inChild() : inParent())),
+    // What is told of the child comes first.
+    settle,
+    { op: 'sleep', ms: 100 },
+    settle,
     call('SignalWorkflowExecution', { workflowExecution: { workflowId: '$W0' }, signalName: 'end' }),
     ...(prng.chance(0.5) ? [call('TerminateWorkflowExecution', { workflowExecution: { workflowId: '$W0' } })] : []),
     settle,

@@ -492,6 +492,15 @@ describe('after a takeover, which forgets what is not accepted', () => {
     answer(shard, shard.pollWorkflowTask(), [rejection('u1', true)]);
     expect(shard.expectRejected({ kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'none' }).reason).toBe('update-not-found');
   });
+
+  test.each([true, false])('a refusal without an id refuses nothing, and fails no task; in history: %s', (isInHistory) => {
+    const shard = idleWorkflow();
+    if (isInHistory) shard.signal();
+    update(shard);
+    answer(shard, isInHistory ? shard.pollWorkflowTask() : poll(shard), [rejection('', true)]);
+    expect(shard.history()).not.toContain('workflowTaskFailed');
+    expect(shard.expectRejected({ kind: 'pollUpdate', key, updateId: 'u1', waitStage: 'none' }).reason).toBe('update-not-found');
+  });
 });
 
 describe('limits', () => {
