@@ -13,8 +13,18 @@ import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
-import type { Done, TaskQueueConfigured } from './replies.ts';
-import { changedConfig, changesRates, childConfig, type ConfiguredQueue, emptyConfig, isNoChange, takesAway } from './task-queue-config.ts';
+import type { Done, MatchingRejected, TaskQueueConfigured } from './replies.ts';
+import {
+  changedConfig,
+  changesRates,
+  childConfig,
+  type ConfigChange,
+  type ConfiguredQueue,
+  emptyConfig,
+  isNoChange,
+  takesAway,
+  type TaskQueueConfig,
+} from './task-queue-config.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
 
 const done: Done = { kind: 'done' };
@@ -36,25 +46,40 @@ export class Configs<T> {
   /** At the root. True: it has changed. */
   update({ queue, ...change }: UpdateTaskQueueConfig, askId: number): boolean {
     const { decision, limits } = this.#parts;
-    const known = this.#backlog.configs.get(taskQueuePartitionKey(queue)) ?? emptyConfig;
-    if (isNoChange(change)) {
-      decision.barrier = true;
-      decision.reply(askId, configuredReply(known));
-      return false;
-    }
-    const configured: ConfiguredQueue = { queue, config: changedConfig(known, change, decision.nowMs) };
-    if (configured.config.weights.length > limits.fairnessWeightsPerQueueMax) {
-      decision.reply(askId, tooManyWeights);
-      return false;
-    }
-    if (!takesAway(change) && !this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax)) {
-      decision.reply(askId, configsFull(limits));
-      return false;
-    }
+    const stored = this.#backlog.configs.get(taskQueuePartitionKey(queue));
+    const known = stored ?? emptyConfig;
+    const changed = (by: ConfigChange): ConfiguredQueue => ({ queue, config: changedConfig(known, by, decision.nowMs) });
+    const configured = changed(change);
+    const { weights } = configured.config;
+    const hasRoom = this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax);
+    if (isNoChange(change)) return this.#unchanged(known, askId);
+    if (weights.length > limits.fairnessWeightsPerQueueMax) return this.#refused(tooManyWeights, askId);
+    if (hasRoom) return this.#configured(configured, change, askId);
+    if (!takesAway(change)) return this.#refused(configsFull(limits), askId);
+    // A record of nothing would stay until its namespace is removed.
+    if (stored === undefined) return this.#unchanged(known, askId);
+    // The name of who has said so may be 1,000 bytes long.
+    return this.#configured(changed({ ...change, identity: '' }), change, askId);
+  }
+
+  #configured(configured: ConfiguredQueue, change: ConfigChange, askId: number): true {
+    const { decision } = this.#parts;
     decision.configured.push(configured);
     decision.reply(askId, configuredReply(configured.config));
     if (changesRates(change)) this.#tellPartitions(configured);
     return true;
+  }
+
+  #unchanged(known: TaskQueueConfig, askId: number): false {
+    const { decision } = this.#parts;
+    decision.barrier = true;
+    decision.reply(askId, configuredReply(known));
+    return false;
+  }
+
+  #refused(rejected: MatchingRejected, askId: number): false {
+    this.#parts.decision.reply(askId, rejected);
+    return false;
   }
 
   /** At another partition. True: it is news. */

@@ -1,29 +1,32 @@
 /**
  * The rate limit of each fairness key of a queue: one rate for all keys, times the weight of each. Tasks that name no key share one bucket, as in
- * Temporal. A key that was quiet until its bucket is full again is forgotten, for a new bucket is full; past `keyBucketsPerQueueMax`, and where the
- * host has too many, the one of this queue that was used last longest ago.
+ * Temporal. A key that was quiet until its bucket is full again is forgotten, for a new bucket is full. Past `keyBucketsPerQueueMax`, the bucket of
+ * this queue that was used last longest ago is forgotten. So it is where the host has too many, unless the namespace has fewer than its even share:
+ * else the keys of one namespace would end the rates of all others. A queue keeps its last bucket in any case.
  */
+import type { Tally } from '../kernel/tally.ts';
 import type { MatchingLimits } from './limits.ts';
 import { fairnessKeyOf } from './lane-name.ts';
 import type { MatchingTask } from './tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Of all queues of a host. */
-export type BucketCount = { count: number };
+/** Of which queue, and what it shares with the others of its host: the limits, and the count of buckets by namespace. */
+export type KeyRatesOf = {
+  readonly namespaceId: string;
+  readonly weightOf: (task: MatchingTask) => number;
+  readonly limits: MatchingLimits;
+  readonly ofHost: Tally;
+};
 
 export class KeyRates {
   perSecond: number;
-  readonly #weightOf: (task: MatchingTask) => number;
-  readonly #limits: MatchingLimits;
-  readonly #ofHost: BucketCount;
+  readonly #of: KeyRatesOf;
   /** By fairness key, the one that was used last at the end. */
   readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(perSecond: number, weightOf: (task: MatchingTask) => number, limits: MatchingLimits, ofHost: BucketCount) {
+  constructor(perSecond: number, of: KeyRatesOf) {
     this.perSecond = perSecond;
-    this.#weightOf = weightOf;
-    this.#limits = limits;
-    this.#ofHost = ofHost;
+    this.#of = of;
   }
 
   /** Keys that are remembered. */
@@ -42,18 +45,17 @@ export class KeyRates {
     bucket.take(nowMs);
     this.#drop(key);
     this.#buckets.set(key, bucket);
-    this.#ofHost.count++;
+    this.#of.ofHost.add(this.#of.namespaceId, 1);
     this.#forget(nowMs);
   }
 
   /** Its queue leaves memory, or has no such rate any more. */
   clear(): void {
-    this.#ofHost.count -= this.#buckets.size;
-    this.#buckets.clear();
+    for (const key of this.#buckets.keys()) this.#drop(key);
   }
 
   #drop(key: string): void {
-    if (this.#buckets.delete(key)) this.#ofHost.count--;
+    if (this.#buckets.delete(key)) this.#of.ofHost.add(this.#of.namespaceId, -1);
   }
 
   giveBack(task: MatchingTask): void {
@@ -61,7 +63,8 @@ export class KeyRates {
   }
 
   #bucketOf(task: MatchingTask, nowMs: number): TokenBucket {
-    const rate = Math.min(this.perSecond * this.#weightOf(task), this.#limits.tasksPerSecondMax);
+    const { weightOf, limits } = this.#of;
+    const rate = Math.min(this.perSecond * weightOf(task), limits.tasksPerSecondMax);
     const known = this.#buckets.get(fairnessKeyOf(task));
     known?.setRate(rate, nowMs);
     return known ?? new TokenBucket(rate, nowMs);
@@ -69,10 +72,15 @@ export class KeyRates {
 
   #forget(nowMs: number): void {
     for (const [key, bucket] of this.#buckets) {
-      const { keyBucketsPerQueueMax, keyBucketsPerHostMax } = this.#limits;
-      const isMuch = this.#buckets.size > keyBucketsPerQueueMax || this.#ofHost.count > keyBucketsPerHostMax;
-      if (!isMuch && !bucket.isFull(nowMs)) return;
+      if (!this.#hasTooMany() && !bucket.isFull(nowMs)) return;
       this.#drop(key);
     }
+  }
+
+  #hasTooMany(): boolean {
+    const { namespaceId, ofHost, limits } = this.#of;
+    if (this.#buckets.size <= 1) return false;
+    if (this.#buckets.size > limits.keyBucketsPerQueueMax) return true;
+    return ofHost.total > limits.keyBucketsPerHostMax && !ofHost.isBelowShare(namespaceId, limits.keyBucketsPerHostMax);
   }
 }

@@ -137,7 +137,7 @@ export class Level<Offer extends Placed<Offer>> {
     if (taken) {
       // One that is shown to the parent out of its turn says nothing of how far the others are.
       if (this.#ready.first() === lane) this.#pass = Math.max(this.#pass, lane.pass);
-      lane.pass += 1 / lane.of.weightOf(offer.task);
+      lane.pass += this.#turn(lane, offer.task);
     }
     if (lane.offers.size > 0) return this.#place(lane);
     this.#leave(lane);
@@ -152,8 +152,18 @@ export class Level<Offer extends Placed<Offer>> {
 
   /** What it had a turn for has reached nobody. */
   giveBack(lane: Lane<Offer>, task: MatchingTask): void {
-    lane.pass = Math.max(this.#pass, lane.pass - 1 / lane.of.weightOf(task));
+    lane.pass = Math.max(this.#pass, lane.pass - this.#turn(lane, task));
     if (lane.offers.size > 0) this.#place(lane);
+  }
+
+  /** A poll has one of its offers that did not wait at that time. */
+  charge(lane: Lane<Offer>, task: MatchingTask): void {
+    lane.pass += this.#turn(lane, task);
+    if (lane.offers.size > 0) this.#place(lane);
+  }
+
+  #turn(lane: Lane<Offer>, task: MatchingTask): number {
+    return 1 / lane.of.weightOf(task);
   }
 
   /** It has offers, and no turn before that. */

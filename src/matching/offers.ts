@@ -88,7 +88,12 @@ export class Offers<T> {
   /** Back from a poll that went away, from a rest, or from the parent. */
   offerAgain(offer: Offer): void {
     if (this.#isExpired(offer)) return this.finish(offer);
-    if (!this.#startWithWaitingPoll(offer)) this.#keep(offer);
+    const { queue, lane, task } = offer;
+    const isNext = queue.waitingPolls.first !== undefined && this.#windows.first(queue) === undefined;
+    if (isNext && this.#startWithWaitingPoll(offer)) return lane?.level.charge(lane, task);
+    this.#keep(offer);
+    // Under a rate both polls and better offers may wait here.
+    this.startWaiting(queue);
   }
 
   /** Pairs the polls and offers that both wait here, for as long as tasks may go out. */

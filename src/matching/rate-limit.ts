@@ -3,7 +3,8 @@
  * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
  */
 import { armQueue, type HostParts } from './host-parts.ts';
-import { type BucketCount, KeyRates } from './key-rates.ts';
+import { Tally } from '../kernel/tally.ts';
+import { KeyRates } from './key-rates.ts';
 import { laneKey, ownLane } from './lane-name.ts';
 import type { LoadedQueue, Offer } from './loaded-queue.ts';
 import type { MatchingTask } from './tasks.ts';
@@ -14,7 +15,8 @@ const sharedLooksMax = 64;
 
 export class RateLimit<T> {
   readonly #parts: HostParts<T>;
-  readonly #buckets: BucketCount = { count: 0 };
+  /** Of fairness keys, by namespace. */
+  readonly #buckets = new Tally();
 
   constructor(parts: HostParts<T>) {
     this.#parts = parts;
@@ -39,12 +41,17 @@ export class RateLimit<T> {
       queue.keyRates?.clear();
       queue.keyRates = undefined;
     } else {
-      queue.keyRates ??= new KeyRates(perSecond, queue.lanes.weightOf, this.#parts.limits, this.#buckets);
+      queue.keyRates ??= this.#newKeyRates(queue, perSecond);
       queue.keyRates.perSecond = perSecond;
     }
     // Also where weights alone have changed.
     const hadHeld = queue.lanes.levels.map((level) => level.release(Infinity)).includes(true);
     return hadHeld || before !== perSecond;
+  }
+
+  #newKeyRates({ queue, lanes }: LoadedQueue, perSecond: number): KeyRates {
+    const { limits } = this.#parts;
+    return new KeyRates(perSecond, { namespaceId: queue.namespaceId, weightOf: lanes.weightOf, limits, ofHost: this.#buckets });
   }
 
   #apply(queue: LoadedQueue): boolean {
@@ -92,10 +99,13 @@ export class RateLimit<T> {
 
   #notBefore(queue: LoadedQueue, dueMs: number): false {
     queue.limitedAtMs = this.#parts.decision.nowMs;
-    if (dueMs === Infinity) return false;
+    if (dueMs !== Infinity) this.#lookAt(queue, dueMs);
+    return false;
+  }
+
+  #lookAt(queue: LoadedQueue, dueMs: number): void {
     queue.pairingDueMs = queue.pairingDueMs === 0 ? dueMs : Math.min(queue.pairingDueMs, dueMs);
     armQueue(this.#parts, queue);
-    return false;
   }
 
   /** The task has reached nobody: whoever gets it takes a token and a turn of its own. */
@@ -104,6 +114,8 @@ export class RateLimit<T> {
     queue.keyRates?.giveBack(task);
     lane?.level.giveBack(lane, task);
     this.#letGo(queue, task, lane);
+    // The poll that had the token may be gone, and what else waits here is looked at when the next token is due: that may be minutes from now.
+    if (queue.bucket !== undefined && queue.waitingPolls.first !== undefined) this.#lookAt(queue, this.#parts.decision.nowMs);
   }
 
   /** What waits for that key may go out now, of each priority, whoever looks. */
@@ -114,6 +126,6 @@ export class RateLimit<T> {
       const lane = queue.lanes.find(laneKey(queue.queue, { ...ownLane(task), level: level.number }));
       if (lane !== undefined && level.letGo(lane)) wasHeld = true;
     }
-    if (wasHeld) this.#notBefore(queue, this.#parts.decision.nowMs);
+    if (wasHeld) this.#lookAt(queue, this.#parts.decision.nowMs);
   }
 }

@@ -169,6 +169,18 @@ test('a full host takes the end of rates: a rate of 0 would keep the tasks of a 
   expect(configured({ queueRate: none, keyRate: none }).queueRate?.perSecond).toBeUndefined();
 });
 
+test('of a full host, what takes away from queues that nobody has configured leaves no record, and no name of who has said so', () => {
+  host = new Host({ configBytesPerHostMax: 500 });
+  configured(rate(0, ''));
+  const none = { queueRate: { perSecond: undefined, reason: '' }, unsetWeights: ['x'] };
+  for (let nth = 0; nth < 1_000; nth++) {
+    const config = configured({ ...none, queue: { ...activities, name: `made-up-${nth}` } });
+    expect(config).toEqual({ version: 0, queueRate: undefined, keyRate: undefined, weights: [] });
+  }
+  expect(host.journal).toHaveLength(1);
+  expect(configured({ ...none, identity: 'i'.repeat(1_000) }).queueRate).toMatchObject({ perSecond: undefined, identity: '' });
+});
+
 // ── A removed namespace ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('of a removed namespace nothing stays, also for a new owner, and its share is that of the others', () => {

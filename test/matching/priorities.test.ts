@@ -1,10 +1,12 @@
 /** Whose turn it is: priority, then fair shares between keys, then age; of what is in memory, in rows, and at a parent. */
 import { describe, expect, test } from 'vitest';
 import type { PriorityFields } from '../../src/kernel/priority.ts';
+import { Tally } from '../../src/kernel/tally.ts';
 import type { UpdateTaskQueueConfig } from '../../src/matching/commands.ts';
 import type { LoadStoredTasks } from '../../src/matching/effects.ts';
 import { KeyRates } from '../../src/matching/key-rates.ts';
 import { matchingLimits, type MatchingLimits } from '../../src/matching/limits.ts';
+import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
 import { Table } from './checkpointed-backlog.ts';
@@ -396,9 +398,9 @@ describe('rates of fairness keys', () => {
 
   test('ten thousand keys that are quiet again leave nothing behind; those that are not are 2,000 at most', () => {
     const limits = { ...matchingLimits, keyBucketsPerQueueMax: 2_000, keyBucketsPerHostMax: 3_000 };
-    const ofHost = { count: 0 };
+    const ofHost = new Tally();
     const used = (perSecond: number): KeyRates => {
-      const rates = new KeyRates(perSecond, () => 1, limits, ofHost);
+      const rates = new KeyRates(perSecond, { namespaceId: 'ns', weightOf: () => 1, limits, ofHost });
       for (let nth = 0; nth < 10_000; nth++) rates.take(task('t', at(3, `k${nth}`)), nth);
       return rates;
     };
@@ -406,9 +408,33 @@ describe('rates of fairness keys', () => {
     const rates = used(0.1);
     expect(rates.size).toBe(2_000);
     expect(used(0.1).size, 'of a host that has many, the rest').toBe(999);
-    expect(ofHost.count).toBe(3_000);
+    expect(ofHost.total).toBe(3_000);
     rates.clear();
-    expect(ofHost.count).toBe(1_000);
+    expect(ofHost.total).toBe(1_000);
+  });
+
+  test('keys of one namespace that fill a host end the rates of no other, nor that of a queue of their own', () => {
+    const host = new Host({ keyBucketsPerHostMax: 10 });
+    const limitedAt = (queue: TaskQueuePartition): TaskQueuePartition => {
+      limitKeys(host, 0.001, { queue });
+      for (let nth = 0; nth < 12; nth++) host.ask(poll(`p${++polls}`, { queue }));
+      return queue;
+    };
+    const startsOf = (queue: TaskQueuePartition, keys: readonly string[]): number => {
+      addAll(
+        host,
+        numbered(`${queue.namespaceId}-${queue.name}`, keys.length, {}).map((each, nth) => ({ ...each, ...at(3, keys[nth]!) })),
+        queue,
+      );
+      return host.takeStarts().length;
+    };
+    const greedy = limitedAt({ ...activities, namespaceId: 'greedy' });
+    startsOf(
+      greedy,
+      Array.from({ length: 12 }, (_, nth) => `key-${nth}`),
+    );
+    expect(startsOf(limitedAt({ ...activities, namespaceId: 'other' }), ['a', 'b', 'a', 'b', 'a'])).toBe(2);
+    expect(startsOf(limitedAt({ ...greedy, name: 'second' }), ['a', 'a', 'a'])).toBe(1);
   });
 
   const forever = { deadlineMs: 1_000_000_000 };

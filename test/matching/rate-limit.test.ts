@@ -94,6 +94,32 @@ describe('rate limit', () => {
     expect(host.takeStarts()).toHaveLength(0);
   });
 
+  test('a token that comes back when its poll is gone lets go at once what waits', () => {
+    const asked = host.ask(poll('p1', { maxTasksPerSecond: 0.01 }));
+    host.ask(poll('p2', { maxTasksPerSecond: 0.01 }));
+    host.ask(add(task('a')));
+    host.ask(add(task('b')));
+    const [start] = host.takeStarts();
+    host.cancel(asked);
+    host.answerStart(start!, { kind: 'obsolete' });
+    host.advanceTo(host.now + 1);
+    expect(host.takeStarts()).toMatchObject([{ pollRequestId: 'p2', task: { key: { workflowId: 'b' } } }]);
+  });
+
+  test('a task that comes back from its rest takes no token before one of a better priority', () => {
+    const at = (priorityKey: number) => ({ priority: { priorityKey, fairnessKey: '', fairnessWeight: 0 } });
+    for (const name of ['p1', 'p2', 'p3']) host.ask(poll(name, { maxTasksPerSecond: 0.5 }));
+    host.ask(add(task('late', at(5))));
+    host.answerStart(host.takeStarts()[0]!, { kind: 'refused' });
+    host.ask(add(task('first', at(1))));
+    host.ask(add(task('second', at(1))));
+    expect(host.takeStarts()).toMatchObject([{ task: { key: { workflowId: 'first' } } }]);
+    // The rest of the one and the wait for a token end within one turn.
+    host.now += 2_000;
+    host.ask({ kind: 'tick' });
+    expect(host.takeStarts()).toMatchObject([{ task: { key: { workflowId: 'second' } } }]);
+  });
+
   test('an obsolete task costs no token', () => {
     host.ask(poll('p1', { maxTasksPerSecond: 1 }));
     host.ask(add(task('a')));
