@@ -403,6 +403,24 @@ describe('what is done for a job', () => {
     ]);
   });
 
+  test.each(['firstWorkflowTask', 'lastWorkflowTask'] as const)(
+    'a reset to the %s goes to one that still waits for its worker',
+    async (which) => {
+      shard.start();
+      bench.stub.answers.history = (command) => {
+        if (command.kind !== 'getHistoryPosition' && command.kind !== 'resetWorkflow') throw new Error(`not expected: ${command.kind}`);
+        return shard.ask({ ...command, key: { ...command.key, namespaceId: key.namespaceId } }) ?? 'never';
+      };
+      bench.stub.answers.page = () => ({ kind: 'historyPage', events: shard.events().map(encodeEvent) });
+      const options = { ...emptyResetOptions(), [which]: new Uint8Array(0) };
+      const resets = await opened({ resetOperation: { ...emptyBatchOperationReset(), options }, executions: [target] });
+      expect(await resets.perform({ workflowId: key.workflowId, runId: '' })).toBe('done');
+      expect(shard.history()).toEqual([
+        ...['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskFailed', 'workflowTaskScheduled'],
+      ]);
+    },
+  );
+
   test('a run that goes on by a reset since the job began is found by its query too, and is reset no more', async () => {
     shard.start();
     shard.complete(shard.pollWorkflowTask());

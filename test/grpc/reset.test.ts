@@ -125,6 +125,8 @@ describe('what it reads', () => {
     const [first = '', second = ''] = twoRuns();
     expect(await reset({ workflowExecution: { workflowId: 'w', runId: first } })).toBe('the-new-run');
     const [command] = asked();
+    // Its time is in front, as in the id of any run.
+    expect(command?.newRunId[14]).toBe('7');
     const [base, next] = [histories.get(first)!, histories.get(second)!];
     expect(pages).toBe(Math.ceil(base.length / 3) + Math.ceil(next.length / 3));
     expect(command).toMatchObject({ requestId: 'request', reason: 'why', reappliesSignals: true });
@@ -231,8 +233,8 @@ describe('a history that is longer than one command takes', () => {
   const parts = () => bench.stub.historyCommands.filter((command) => command.kind === 'prepareReset');
   const dropped = () => bench.stub.historyCommands.flatMap((command) => (command.kind === 'dropReset' ? [command.key.runId] : []));
 
-  /** Of as many signals, then two of another task; reset to the end of that task. */
-  async function resetLong(signals: number, size: number, change: Partial<ResetWorkflowExecutionRequest> = {}): Promise<string> {
+  /** Of as many signals, and two more of another task. */
+  function runThatWasTold(signals: number, size: number): string {
     const [runId = ''] = twoRuns();
     const [started, ...others] = histories.get(runId)!;
     const signal = others.find((event) => event.type === 'workflowExecutionSignaled')!;
@@ -240,7 +242,13 @@ describe('a history that is longer than one command takes', () => {
     const many = Array.from({ length: signals }, (_, at): HistoryEvent => ({ ...signal, attributes, eventId: at + 2 }));
     histories.clear();
     histories.set(runId, [started!, ...many, signal, signal]);
-    return await reset({ workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: signals + 2, ...change });
+    return runId;
+  }
+
+  /** To the end of that task. */
+  async function resetLong(signals: number, size: number): Promise<string> {
+    const runId = runThatWasTold(signals, size);
+    return await reset({ workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: signals + 2 });
   }
 
   test('goes in parts of a thousand events, and the last command has none of them', async () => {
@@ -305,7 +313,22 @@ describe('a history that is longer than one command takes', () => {
     expect(dropped()).toEqual([parts()[0]?.newRunId]);
   });
 
-  test('is dropped when there is too much to apply again, and when it changes without end', async () => {
+  test('is dropped when there is too much to apply again', async () => {
+    const runId = runThatWasTold(1_500, 0);
+    const events = histories.get(runId)!;
+    const behind = { ...events[1]!, attributes: { ...events[1]!.attributes, header: new Uint8Array(6 * 1024 * 1024) } } as HistoryEvent;
+    histories.set(runId, [...events, behind]);
+    const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 1_502 };
+    expect(await refusal(change)).toMatchObject({
+      code: codes.INVALID_ARGUMENT,
+      details: expect.stringContaining('resetReappliedBytesMax'),
+    });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    expect(dropped()).toEqual([parts()[0]?.newRunId]);
+    expect(asked()).toEqual([]);
+  });
+
+  test('is dropped when it changes without end', async () => {
     answerTo = () => '';
     await expect(resetLong(1_500, 0)).rejects.toMatchObject({ code: codes.RESOURCE_EXHAUSTED });
     await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
@@ -485,6 +508,14 @@ describe('refused before its shard hears of it', () => {
     expect((await refusal({ postResetOperations: version })).details).toBe('versioning_override is not supported by this server yet');
     const many = Array.from({ length: 101 }, () => ({ ...nothing, updateWorkflowOptions: options(['priority']) }));
     expect((await refusal({ postResetOperations: many })).details).toBe('a reset may have 100 post_reset_operations, not 101');
+  });
+
+  test('the event behind the last one, though a task waits for its worker there', async () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    histories.set(shard.describe().key.runId, shard.events());
+    expect(await refusal({ workflowTaskFinishEventId: 3 })).toMatchObject({ code: codes.INVALID_ARGUMENT, details: outside });
+    expect(asked()).toEqual([]);
   });
 
   test('more to apply again than one record holds', async () => {

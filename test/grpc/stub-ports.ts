@@ -7,6 +7,7 @@ import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
 import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
 import type { FrontendPorts } from '../../src/grpc/ports.ts';
 import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
+import { uuidAt } from '../../src/kernel/uuid.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
@@ -92,7 +93,7 @@ export class StubServer {
     this.ports = {
       clock: { wallMs: Date.now, monoMs: () => performance.now() },
       newId: randomUUID,
-      newRunId: randomUUID,
+      newRunId: () => uuidAt(Date.now(), randomUUID()),
       random: () => 0.5,
       logger: silentLogger,
       limits: defaultHistoryLimits,

@@ -31,7 +31,7 @@ import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
 import { operationRequest, type Prepared } from './batch-requests.ts';
-import { resetPoint, resetTarget } from './reset-point.ts';
+import { batchServiceName, resetPoint, resetTarget } from './reset-point.ts';
 
 const operationMsMax = 30_000;
 
@@ -182,8 +182,8 @@ class EdgeBatchWork implements BatchWork {
   /** Nobody waits at its other end. */
   #call(method: string): Call {
     return {
-      path: `/perdure.batch/${method}`,
-      service: 'perdure.batch',
+      path: `/${batchServiceName}/${method}`,
+      service: batchServiceName,
       method,
       peer: '',
       deadlineMs: this.#parts.context.monoMs() + operationMsMax,

@@ -10,6 +10,9 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { positionNow, storedEvents } from '../workflow-service/history-pages.ts';
 
+/** As which a batch job calls the methods of clients. */
+export const batchServiceName = 'perdure.batch';
+
 export type ResetTarget = { readonly kind: 'event'; readonly eventId: number } | { readonly kind: 'first' | 'last' };
 
 /** undefined: it names none. */
@@ -23,7 +26,7 @@ export function resetTarget({ options, resetType }: BatchOperationReset): ResetT
   return options.lastWorkflowTask === undefined ? undefined : { kind: 'last' };
 }
 
-/** The event that ends the workflow task to which a workflow is reset, of that run. */
+/** The event that ends the workflow task to which a workflow is reset, of that run. Where it waits for its worker, that is one behind the last. */
 export type ResetPoint = { readonly runId: string; readonly eventId: number };
 
 /** A run without a workflow task that was completed is reset to the one that is, or was, scheduled. */
