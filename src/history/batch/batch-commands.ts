@@ -20,7 +20,7 @@ export type StartBatch = {
   readonly retentionMs: number;
 };
 
-/** Reply: Done; rejected: workflow-not-found, workflow-closed. */
+/** Reply: Done; rejected: workflow-not-found, workflow-closed. A job whose row cannot be read is removed unread. */
 export type StopBatch = { readonly kind: 'stopBatch'; readonly key: RunKey; readonly reason: string; readonly identity: string };
 
 /** Reply: BatchDescription; rejected: workflow-not-found. */

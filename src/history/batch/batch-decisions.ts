@@ -68,6 +68,12 @@ function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchA
 }
 
 export function stopBatch(draft: Draft, { key, reason, identity }: StopBatch): HistoryReply {
+  // Its row cannot be read: nothing else that clients ask for lets it go, and no other job of its namespace may begin while it is listed as running.
+  const unread = draft.shard.runToDeleteUnread(key);
+  if (unread !== undefined) {
+    draft.retire(unread);
+    return done;
+  }
   const found = findBatch(draft.shard, key);
   if (isRejected(found)) return found;
   if (!isRunning(found)) return workflowClosed;

@@ -2,10 +2,24 @@
 import { assert } from '../../kernel/assert.ts';
 import type { WaitingRow } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
-import type { RunKey } from '../commands.ts';
+import type { HistoryCommand, RunKey } from '../commands.ts';
+import { refusedAsNoWorkflow } from '../execution/not-a-workflow.ts';
 import type { Shard } from '../shard.ts';
 import { currentName, type LoadKey, runName, type UnreadTask } from './residency.ts';
 import type { RunBehind } from './runs-behind.ts';
+
+/** A run that cannot be read goes with this command: who asks for it has no other way out. */
+export function deletesUnread(command: HistoryCommand): boolean {
+  switch (command.kind) {
+    case 'deleteSchedule':
+    case 'stopBatch':
+      return true;
+    case 'deleteWorkflow':
+      return refusedAsNoWorkflow(command) === undefined;
+    default:
+      return false;
+  }
+}
 
 export class DamagedRows {
   readonly #shard: Shard;

@@ -6,7 +6,7 @@
  *     start, signal-with-start                  the current run, and the first of its chain: a request may be known to either
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
- *     delete                                    its run, if that can be read
+ *     delete, stopBatch                         its run, if that can be read
  *     reset, start and end of a child           the run, and the current one; of a reset, the run that the last one made, too, and the prepared one
  *     any other                                 its run, or the current one
  */
@@ -34,6 +34,7 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
       return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
     case 'deleteWorkflow':
     case 'deleteSchedule':
+    case 'stopBatch':
       return shard.runToDeleteUnread(command.key) === undefined ? runLacks(shard, command.key) : undefined;
     case 'resetWorkflow':
       return runLacks(shard, { ...command.key, runId: command.readTo.runId }) ?? resetLacks(shard, command, command.isPrepared);

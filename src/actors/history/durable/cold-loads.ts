@@ -15,6 +15,7 @@ import { DatabaseError, isOutage, type LoadKey } from '../../database.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
+import { deletesUnread } from '../../../history/residency/damaged-rows.ts';
 import { executionKey } from '../../../history/state.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import { NowAndThen } from '../../now-and-then.ts';
@@ -222,7 +223,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     const { core, logger } = this.#options;
     const reason = errorText(error);
     const runs = loaded.flatMap((each) => runOf(each) ?? []);
-    if ((want.command.kind === 'deleteWorkflow' || want.command.kind === 'deleteSchedule') && runs.length > 0) {
+    if (deletesUnread(want.command) && runs.length > 0) {
       for (const { key, run } of runs) core.damaged.deleteUnread(key, run);
       logger.warn('a workflow is deleted whose state cannot be read: its parent and its children hear nothing of it', {
         ...core.idsOf(want.command),
@@ -234,8 +235,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
       const told = { ...core.idsOf(want.command), reason };
       logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup, or delete the workflow', told);
     }
-    const unread = runs.length > 0 ? '; DeleteWorkflowExecution removes the workflow unread (DeleteSchedule a schedule)' : '';
-    const wayOut = `its row has to be put back from a backup${unread}`;
+    const wayOut = `its row has to be put back from a backup${runs.length > 0 ? unreadWayOut : ''}`;
     this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}; ${wayOut}` });
   }
 
@@ -318,6 +318,8 @@ function runOf({ key, currentRunId, run }: LoadedRun & { readonly key: LoadKey }
   if (currentRunId === undefined || run?.namespaceId !== namespaceId || run.workflowId !== workflowId) return undefined;
   return { key, run: { namespaceId, workflowId, runId: currentRunId } };
 }
+
+const unreadWayOut = '; DeleteWorkflowExecution removes the workflow unread (DeleteSchedule a schedule, StopBatchOperation a batch job)';
 
 const noAnswer = `the database has not answered for ${PATIENCE_MS / 1_000} s`;
 

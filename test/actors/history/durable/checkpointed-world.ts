@@ -17,6 +17,7 @@ import type { CheckpointLimits } from '../../../../src/actors/checkpoint/checkpo
 import type { CheckpointScheduleLimits } from '../../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId, type LoadKey, type TimerRow } from '../../../../src/actors/database.ts';
 import type { HistoryMemory, Registry } from '../../../../src/actors/history/history-memory.ts';
+import type { SideRunners } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
 import { HotState } from '../../../../src/actors/history/durable/hot-state.ts';
 import { HistoryShard } from '../../../../src/actors/history/history-shard.ts';
 import { ProcessVisibility } from '../../../../src/actors/history/visibility/process-visibility.ts';
@@ -58,6 +59,7 @@ export type WorldOptions = {
   readonly journalRetentionBytes?: number;
   readonly timerWindow?: Partial<TimerWindowLimits>;
   readonly transferWindow?: Partial<TransferWindowLimits>;
+  readonly sideRunners?: SideRunners;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
 };
@@ -368,6 +370,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
       logger,
       visibility,
       onStatus: () => {},
+      ...(this.#options.sideRunners === undefined ? {} : { sideRunners: this.#options.sideRunners }),
       checkpoints: {
         database,
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),

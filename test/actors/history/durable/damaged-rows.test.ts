@@ -1,6 +1,9 @@
 /** A damaged row of the database is the trouble of its own workflow: its shard serves all others, and nothing of it is lost until it is mended. */
 import { describe, expect, test } from 'vitest';
+import { aJobKey, startBatch } from '../../../history/batch-commands.ts';
 import { completeWorkflow, startTimer, terminateWorkflow } from '../../../history/shard-under-test.ts';
+import { SideRoom } from '../../../../src/actors/history/side-tasks/side-room.ts';
+import type { BatchStepTask, SideRunner } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
 import type { CheckpointPosition, TaskRow } from '../../../../src/actors/database.ts';
 import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
 import { World } from './checkpointed-world.ts';
@@ -161,10 +164,45 @@ describe('a run whose row is damaged can be deleted unread', () => {
     const key = { ...world.execution('bad'), runId: '' };
     expect(await world.ask({ kind: 'describeSchedule', key })).toMatchObject({
       kind: 'dataLoss',
-      message: expect.stringContaining('(DeleteSchedule a schedule)'),
+      message: expect.stringContaining('(DeleteSchedule a schedule,'),
     });
     expect(await world.ask({ kind: 'deleteSchedule', key })).toEqual({ kind: 'done' });
     await isGone(world, runId);
+  });
+
+  test('a batch job by StopBatchOperation, and by nothing else that clients ask for', async () => {
+    const world = new World({ sideRunners: { batchStep: neverEnding() } });
+    await world.start();
+    await world.startWorkflow('good');
+    await world.checkpointed();
+    const key = { ...world.execution(aJobKey.workflowId), runId: '' };
+    const start = startBatch({ key, newRunId: world.random.nonce() });
+    expect(await world.ask(start)).toEqual({ kind: 'done' });
+    await world.checkpointed();
+    const { runId } = world.row(key.workflowId);
+    world.damage(key.workflowId);
+    await world.takeOver();
+    expect(await world.ask({ kind: 'describeBatch', key })).toMatchObject({
+      kind: 'dataLoss',
+      message: expect.stringContaining('StopBatchOperation a batch job'),
+    });
+    expect(await world.ask(deleteCommand(world, key.workflowId))).toMatchObject({ kind: 'dataLoss' });
+    expect(world.lines.filter((line) => line.includes('a workflow is deleted'))).toEqual([]);
+    expect((await world.listed()).map((row) => row.runId)).toContain(runId);
+    expect(await world.ask({ kind: 'stopBatch', key, reason: 'damaged', identity: '' })).toEqual({ kind: 'done' });
+    expect(await world.ask({ kind: 'describeBatch', key })).toMatchObject({
+      kind: 'rejected',
+      rejection: { reason: 'workflow-not-found' },
+    });
+    expect((await world.listed()).map((row) => row.runId)).not.toContain(runId);
+    await world.signal('good');
+    await world.checkpointed();
+    expect(world.tables.journal(journal).runs.has(runId), 'its row').toBe(false);
+    expect(await world.ask({ ...start, newRunId: world.random.nonce() }), 'its id is free').toEqual({ kind: 'done' });
+    await world.checkpointed();
+    await world.drainAndStart();
+    world.checkMemory();
+    await world.checkList();
   });
 
   test('whose row is gone altogether, by its id', async () => {
@@ -200,6 +238,16 @@ describe('a run whose row is damaged can be deleted unread', () => {
 });
 
 const journal = { kind: 'history', partition: 0 } as const;
+
+/** Jobs that run on. */
+function neverEnding(): SideRunner<BatchStepTask> {
+  return {
+    room: new SideRoom(() => ({ placesMax: 1, placesPerDestinationMax: 1 })),
+    placeOf: ({ key: { namespaceId } }) => ({ destination: '', namespaceId }),
+    attemptMsMax: 1_000_000,
+    attempt: () => new Promise(() => {}),
+  };
+}
 
 /** Of that workflow. */
 function damageTasks<Row extends TaskRow>(rows: Map<number, Row>, workflowId: string): readonly Row[] {
