@@ -62,7 +62,7 @@ const TELL_INTERVAL_MS = 10_000;
 const LOOK_MS_MAX = 3_600_000;
 /** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about a minute. */
 const QUIET_TRIES = 11;
-/** What is found of a namespace takes no longer, or is of the next pass: others that are deleted meanwhile are in that too. */
+/** The deletions of a pass take no longer, or are of the next: namespaces that are deleted meanwhile are in that too. To come to them is not counted. */
 const PASS_MS_MAX = 60_000;
 /** Likewise, of its stored tasks. */
 const DRAIN_MS_MAX = 60_000;
@@ -78,22 +78,44 @@ class Pass {
   /** Something of it was there. */
   readonly found = new Set<string>();
   failure: string | undefined = undefined;
-  readonly #untilMs: number;
+  /** How long it has read, and rested, to come to the last of what it deleted. */
+  walkedMs = 0;
+  readonly #msMax: number;
   readonly #clock: Pick<Clock, 'monoMs'>;
   readonly #share: number;
   readonly #taken = new Map<string, number>();
   #ended = 0;
+  readonly #begunMs: number;
+  /** While runs were deleted, and since when that is so again. */
+  #deletingMs = 0;
+  #sinceMs: number | undefined = undefined;
 
-  /** `share`: so many runs of each. */
-  constructor({ share, untilMs, clock }: { readonly share: number; readonly untilMs: number; readonly clock: Pick<Clock, 'monoMs'> }) {
+  /** `share`: so many runs of each. `msMax`: of deletions. */
+  constructor({ share, msMax, clock }: { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> }) {
     this.#share = share;
-    this.#untilMs = untilMs;
+    this.#msMax = msMax;
     this.#clock = clock;
+    this.#begunMs = clock.monoMs();
   }
 
   /** Where nobody answers each deletion takes its whole time. What is left is of the next pass, and this one sees of whom there is something. */
   get isOver(): boolean {
-    return this.#clock.monoMs() >= this.#untilMs;
+    const nowMs = this.#clock.monoMs();
+    return this.#deletingMs + (nowMs - (this.#sinceMs ?? nowMs)) >= this.#msMax;
+  }
+
+  /** All of it is time of deletions: a table in which millions of runs of others stand first leaves no less of it. */
+  async deleting(act: () => Promise<void>): Promise<void> {
+    const deletedBefore = this.deleted;
+    const sinceMs = this.#clock.monoMs();
+    this.#sinceMs = sinceMs;
+    try {
+      await act();
+    } finally {
+      this.#deletingMs += this.#clock.monoMs() - sinceMs;
+      this.#sinceMs = undefined;
+    }
+    if (this.deleted > deletedBefore) this.walkedMs = this.#clock.monoMs() - this.#begunMs - this.#deletingMs;
   }
 
   /** False: it is of the next pass. */
@@ -156,6 +178,8 @@ export class NamespacePurge {
   readonly #unanswered = new Set<string>();
   /** Where the next pass begins: the last one did not come further. */
   #firstShard = 0;
+  /** Of the last pass. */
+  #walkedMs = 0;
   /** When it was last tried to remove what is purged, by id. */
   readonly #triedMs = new Map<string, number>();
   #timer: Timer | undefined;
@@ -218,8 +242,9 @@ export class NamespacePurge {
       if (this.#isClosed) return false;
       const empty = [...left].filter((id) => !pass.found.has(id));
       isDone = (await this.#each(empty, (id) => (tried.add(id), this.#purged(id)))) && isDone;
-      // Nothing but failures: another pass would find the same.
-      if (pass.found.size > 0 && pass.deleted === 0) {
+      // Nothing but failures: another pass would find the same. To be over is none.
+      const isVain = pass.deleted === 0 && (pass.failure !== undefined || !pass.isOver);
+      if (pass.found.size > 0 && isVain) {
         this.#lastFailure = pass.failure ?? this.#lastFailure;
         isDone = false;
         break;
@@ -271,9 +296,16 @@ export class NamespacePurge {
     const { settings, passMsMax = PASS_MS_MAX } = this.#options;
     const { perSecondOfEach, concurrencyMax } = settings();
     const perSecond = perSecondOfEach * concurrencyMax;
-    const share = Math.max(1, Math.floor((perSecond * passMsMax) / 1_000 / left.size));
-    const pass = new Pass({ share, untilMs: this.#options.clock.monoMs() + passMsMax, clock: this.#options.clock });
-    const pace = new BatchPace(this.#options.clock, perSecond);
+    // At least half of the time is for deletions, however long it takes to come to them.
+    const msMax = Math.max(passMsMax, this.#walkedMs);
+    const share = Math.max(1, Math.floor((perSecond * msMax) / 1_000 / left.size));
+    const pass = new Pass({ share, msMax, clock: this.#options.clock });
+    await this.#walkShards(left, pass, new BatchPace(this.#options.clock, perSecond));
+    this.#walkedMs = pass.walkedMs;
+    return pass;
+  }
+
+  async #walkShards(left: ReadonlySet<string>, pass: Pass, pace: BatchPace): Promise<void> {
     const { shards } = this.#options;
     const first = this.#firstShard;
     for (let nth = 0; nth < shards.length; nth++) {
@@ -282,21 +314,23 @@ export class NamespacePurge {
       await this.#walkShard(shards[at] as PurgedShard, left, pass, () => pace.turn()).catch((error: unknown) =>
         pass.couldNotSee(left, error),
       );
-      // The next pass begins behind the shard that took the time.
+      const hasEnded = pass.hasEnded(left.size);
+      // The next pass begins behind the shard that took the time, or with that in which the last had its share.
       if (pass.isOver && !wasOver) this.#firstShard = (at + 1) % shards.length;
-      if (pass.hasEnded(left.size)) return pass;
+      if (hasEnded && !pass.isOver) this.#firstShard = at;
+      if (hasEnded) return;
     }
     if (!pass.isOver) this.#unanswered.clear();
-    return pass;
   }
 
   async #walkShard({ shard, runsOf }: PurgedShard, left: ReadonlySet<string>, pass: Pass, turn: () => Promise<void>): Promise<void> {
     for await (const keys of runsOf((id) => left.has(id))) {
-      await someAtATime(keys, this.#options.settings().concurrencyMax, async (key) => {
+      const deleteOne = async (key: RunKey): Promise<void> => {
         if (this.#isClosed || this.#isLeftOut(key, pass) || !pass.take(key.namespaceId)) return;
         await turn();
         await this.#delete(shard, key, pass);
-      });
+      };
+      await pass.deleting(() => someAtATime(keys, this.#options.settings().concurrencyMax, deleteOne));
       this.#tellProgress(left);
       if (pass.hasEnded(left.size)) return;
     }
@@ -305,6 +339,7 @@ export class NamespacePurge {
   #isLeftOut({ runId, namespaceId }: RunKey, pass: Pass): boolean {
     if (!this.#unanswered.has(runId)) return false;
     pass.found.add(namespaceId);
+    pass.failure ??= 'deletions are not answered';
     return true;
   }
 

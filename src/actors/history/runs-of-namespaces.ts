@@ -13,7 +13,10 @@ const KEYS_AT_ONCE = 1_000;
 const RESTS = 2;
 const REST_MS_MAX = 500;
 
-type Walked = Pick<HistoryMemory, 'active' | 'core' | 'durable'>;
+type Walked = Pick<HistoryMemory, 'active'> & {
+  readonly core: { readonly runKeys: () => Iterable<RunKey> };
+  readonly durable: Pick<NonNullable<HistoryMemory['durable']>, 'runTable'> | undefined;
+};
 
 /** Throws DatabaseError, also where the shard is not served. */
 export async function* runsOfNamespaces(

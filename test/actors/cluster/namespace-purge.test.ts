@@ -31,11 +31,13 @@ class Bench {
   readonly forgotten: string[] = [];
   perSecond = 100_000;
   walks = 0;
+  /** To the first page of a walk: so long is a table in which others stand first. */
+  walkMs = 0;
   beforeWalk: () => void = () => {};
   readonly host: ClusterHost;
   readonly purge: NamespacePurge;
 
-  constructor(log: MemoryLog) {
+  constructor(log: MemoryLog, passMsMax: number) {
     this.host = new ClusterHost(
       {
         topic: 'test.cluster',
@@ -60,7 +62,7 @@ class Bench {
       hosts: [{ partition: 0, queuesOf: () => [] }],
       hostOf: () => 0,
       settings: () => ({ perSecondOfEach: this.perSecond, concurrencyMax: 2 }),
-      passMsMax: 50,
+      passMsMax,
       endsMsMax: 50,
       answerMsMax: 30,
       asker: this.router,
@@ -111,6 +113,7 @@ class Bench {
   async *#runsOf(isWanted: (namespaceId: string) => boolean): AsyncGenerator<readonly RunKey[], void> {
     this.walks += 1;
     this.beforeWalk();
+    if (this.walkMs > 0) await new Promise<void>((resolve) => void systemClock.after(this.walkMs, resolve));
     const keys = [...this.runs.values()].filter(({ namespaceId }) => isWanted(namespaceId));
     yield keys;
     yield keys;
@@ -141,16 +144,16 @@ class Bench {
 
 const benches: Bench[] = [];
 
-async function open(log: MemoryLog, runsOfA: readonly string[] = []): Promise<Bench> {
-  const bench = new Bench(log);
+async function open(log: MemoryLog, runsOfA: readonly string[] = [], passMsMax = 50): Promise<Bench> {
+  const bench = new Bench(log, passMsMax);
   bench.put('a', ...runsOfA);
   benches.push(bench);
   await until(() => bench.host.actor.status().state === 'active');
   return bench;
 }
 
-async function started(log = new MemoryLog()): Promise<Bench> {
-  const bench = await open(log);
+async function started(log = new MemoryLog(), passMsMax = 50): Promise<Bench> {
+  const bench = await open(log, [], passMsMax);
   for (const id of ['a', 'b', 'c']) {
     const namespace = { id, name: id, description: '', ownerEmail: '', data: new Map(), retentionMs: 86_400_000 };
     await bench.ask({ kind: 'registerNamespace', ...namespace });
@@ -306,4 +309,26 @@ test('entries that cannot go because no host of task queues answers hold up no p
   await bench.delete('b');
   await until(() => bench.asked.includes('b1'));
   expect(bench.namespaces).toContain('a');
+});
+
+test('where it takes longer to come to its runs than a pass may last, they are deleted nevertheless', async () => {
+  const bench = await started();
+  bench.walkMs = 60;
+  bench.put('a', 'a1', 'a2');
+  await bench.delete('a');
+  await until(() => !bench.namespaces.includes('a'));
+  expect(bench.runs.size).toBe(0);
+  expect(bench.walks).toBe(2);
+});
+
+test('the longer it takes to come to its runs, the more of them a pass deletes', async () => {
+  const bench = await started(new MemoryLog(), 10);
+  bench.walkMs = 60;
+  bench.perSecond = 1_000;
+  bench.put('a', ...Array.from({ length: 100 }, (_, nth) => `a${nth}`));
+  await bench.delete('a');
+  await until(() => !bench.namespaces.includes('a'));
+  expect(bench.runs.size).toBe(0);
+  // Of 10 ms each, more than ten would be needed.
+  expect(bench.walks).toBeLessThan(7);
 });
