@@ -7,10 +7,9 @@ import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
 import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
-import { namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
+import { canceled, namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
-import { statusCode } from './errors/status-code.ts';
-import { invalidArgument, StatusError } from './errors/status-error.ts';
+import { invalidArgument, type StatusError } from './errors/status-error.ts';
 import { isLimited } from './limits/call-classes.ts';
 import { NamespaceLimits } from './limits/namespace-limits.ts';
 import { OpenWaits } from './open-waits.ts';
@@ -291,7 +290,7 @@ export class HandlerContext {
         if (settled) return;
         settle();
         this.ports.asker.cancel(askId);
-        reject(new StatusError(statusCode.cancelled, 'context canceled'));
+        reject(canceled());
       });
     });
   }

@@ -149,6 +149,6 @@ export type ServerInfo = {
   readonly historyShards: number;
   /** What holds histories: `embedded` or `kafka`. */
   readonly persistenceStore: string;
-  /** What lists workflows, as Temporal names it: `sqlite`, `postgres12`. The web UI shows filters only for names that it knows. */
+  /** What lists workflows: `sqlite` or `postgres`. The web UI shows filters only for names that it knows. */
   readonly visibilityStore: string;
 };

@@ -7,7 +7,7 @@ import { isUuid } from '../../kernel/uuid.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
 import { Writer } from '../../wire/writer.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
@@ -98,7 +98,7 @@ async function lastEventOf(context: HandlerContext, call: Call, key: RunKey): Pr
     const position = await context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
     return position.lastEventId;
   } catch (error) {
-    if (error instanceof StatusError && error.code === statusCode.notFound) return 0;
+    if (hasCode(error, statusCode.notFound)) return 0;
     throw error;
   }
 }

@@ -4,9 +4,8 @@
  */
 import type { StartBatch } from '../../history/batch/batch-commands.ts';
 import { oneAtATime, type OneAtATime } from '../../kernel/one-at-a-time.ts';
-import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import type { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
@@ -44,7 +43,7 @@ export class BatchStarts {
   async #start(call: Call, namespaceId: string, jobsMax: number, command: StartBatch): Promise<void> {
     const { ports } = this.#context;
     // Others may have had all of its time.
-    if (call.cancelled || this.#context.monoMs() >= call.deadlineMs) throw new StatusError(statusCode.cancelled, 'context canceled');
+    if (call.cancelled || this.#context.monoMs() >= call.deadlineMs) throw canceled();
     const counts = await this.#queries.run(call, namespaceId, (asked) =>
       ports.visibility.count({ namespaceId, condition: openBatches, byStatus: false, asked }),
     );

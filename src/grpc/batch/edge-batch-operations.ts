@@ -22,7 +22,7 @@ import { OPEN_SORT_MS, servedBytes } from '../../visibility/row.ts';
 import { decodeStartBatchOperationRequest, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { statusCode, type StatusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { hasCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call, Service } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
@@ -197,7 +197,7 @@ class EdgeBatchWork implements BatchWork {
 
 /** Of so many a count would take too long each time. The job gets on by pages, and sees on the way how many there are. */
 function unknownWhereTooLong(error: unknown): number {
-  if (error instanceof StatusError && error.code === statusCode.deadlineExceeded) return 0;
+  if (hasCode(error, statusCode.deadlineExceeded)) return 0;
   throw error;
 }
 

@@ -4,11 +4,9 @@ import type { DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
 import type { AuditRejected, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
-import { unavailable } from '../errors/details.ts';
+import { canceled, unavailable } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { askFailure, deadLetterRejection, jobsRejection } from '../errors/rejections.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 
@@ -29,7 +27,7 @@ export function askLetters<Request extends DeadLetterRequest>(
     });
     open.set(askId, () => {
       asker.cancel(askId);
-      reject(new StatusError(statusCode.cancelled, 'context canceled'));
+      reject(canceled());
     });
     call.onCancel(() => {
       for (const end of openAsksOf(call).values()) end();

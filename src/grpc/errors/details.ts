@@ -146,3 +146,8 @@ export function unavailable(message: string): StatusError {
 export function deadlineExceeded(message = 'context deadline exceeded'): StatusError {
   return new StatusError(statusCode.deadlineExceeded, message);
 }
+
+/** Whoever called has gone away. */
+export function canceled(): StatusError {
+  return new StatusError(statusCode.cancelled, 'context canceled');
+}

@@ -35,6 +35,11 @@ export class StatusError extends Error {
   }
 }
 
+/** Also of an error that is none of ours, which has none. */
+export function hasCode(error: unknown, code: StatusCode): boolean {
+  return error instanceof StatusError && error.code === code;
+}
+
 export function invalidArgument(message: string): StatusError {
   return new StatusError(statusCode.invalidArgument, message);
 }

@@ -1,5 +1,6 @@
 import { gunzip, gunzipSync, gzip, constants } from 'node:zlib';
 import { promisify } from 'node:util';
+import { canceled } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 
@@ -44,7 +45,7 @@ async function inTurn(message: Uint8Array, bytesMax: number, asker: Asker): Prom
   if (gunzips === gunzipsMax) await new Promise<void>((begin) => wait(asker.connection, begin));
   else gunzips++;
   try {
-    if (asker.ended) throw new StatusError(statusCode.cancelled, 'context canceled');
+    if (asker.ended) throw canceled();
     return await gunzipAsync(message, { maxOutputLength: bytesMax });
   } catch (error) {
     throw error instanceof StatusError ? error : gunzipFailure(error, bytesMax);

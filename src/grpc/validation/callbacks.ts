@@ -1,4 +1,4 @@
-/** Completion callbacks of a start: as Temporal checks them, and what its HTTP client would choke on at each attempt. */
+/** Completion callbacks of a start or an update: as Temporal checks them, and what its HTTP client would choke on at each attempt. */
 import { addressProblem, type AddressRule, callbackUrl, systemUrls } from '../../kernel/callback-address.ts';
 import { type CallbackNexus, decodeCallback, encodeCallback } from '../../wire/generated/lean/callback.ts';
 import { statusCode } from '../errors/status-code.ts';

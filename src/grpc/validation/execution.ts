@@ -9,8 +9,8 @@ export function runKey(namespaceId: string, execution: WorkflowExecution | undef
   return runKeyOf(namespaceId, execution.workflowId, execution.runId);
 }
 
-/** Of calls that Temporal's frontend passes on without a look at their run id: its shards refuse a wrong one in other words. */
-export function uncheckedRunKey(namespaceId: string, { workflowId, runId }: WorkflowExecution): RunKey {
+/** As `runKey`, in the words of Temporal's shards: of calls that its frontend passes on without a look at their run id. */
+export function shardRunKey(namespaceId: string, { workflowId, runId }: WorkflowExecution): RunKey {
   return runKeyOf(namespaceId, workflowId, runId, 'RunId is not valid UUID.');
 }
 
@@ -20,6 +20,6 @@ export function runKeyOf(namespaceId: string, workflowId: string, runId: string,
   return { namespaceId, workflowId, runId: runId.toLowerCase() };
 }
 
-export function checkWorkflowId(workflowId: string): void {
+function checkWorkflowId(workflowId: string): void {
   if (workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
 }

@@ -21,7 +21,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { uncheckedRunKey } from '../validation/execution.ts';
+import { shardRunKey } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
@@ -90,7 +90,7 @@ async function named(
   call: Call,
 ): Promise<{ readonly key: RunKey; readonly target: ActivityTarget }> {
   const namespace = await context.namespace(call, name);
-  const key = uncheckedRunKey(namespace.id, execution ?? { workflowId: '', runId: '' });
+  const key = shardRunKey(namespace.id, execution ?? { workflowId: '', runId: '' });
   if (id === undefined && type === undefined && all === undefined) {
     throw invalidArgument('Either Activity.Id or Activity.Type should be set on request.');
   }

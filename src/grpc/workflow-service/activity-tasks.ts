@@ -1,5 +1,4 @@
 import type { ActivityRef } from '../../history/commands.ts';
-import { isUuid } from '../../kernel/uuid.ts';
 import {
   decodePollActivityTaskQueueRequest,
   decodeRecordActivityTaskHeartbeatByIdRequest,
@@ -30,7 +29,7 @@ import { taskUnary, unary, type NamedMethod } from '../method.ts';
 import type { ActivityTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkWorkflowId, runKeyOf } from '../validation/execution.ts';
+import { shardRunKey } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';
@@ -165,9 +164,7 @@ async function byId(
 ): Promise<ActivityRef> {
   const namespace = await context.namespace(call, request.namespace);
   if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
-  checkWorkflowId(request.workflowId);
-  if (request.runId !== '' && !isUuid(request.runId)) throw invalidArgument('RunId is not valid UUID.');
-  const key = runKeyOf(namespace.id, request.workflowId, request.runId);
+  const key = shardRunKey(namespace.id, request);
   return { key, scheduledEventId: 0, activityId: request.activityId, attempt: 0 };
 }
 

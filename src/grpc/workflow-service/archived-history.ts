@@ -4,7 +4,7 @@ import type { RunKey } from '../../history/commands.ts';
 import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { asFollowed } from './followed-close.ts';
@@ -21,7 +21,7 @@ export async function orArchived(
   { isForClose, eventsMin }: { readonly isForClose: boolean; readonly eventsMin: number },
   error: unknown,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
-  const isGone = error instanceof StatusError && error.code === statusCode.notFound;
+  const isGone = hasCode(error, statusCode.notFound);
   if (!isGone || key.runId === '' || context.ports.archival?.isRead !== true) throw error;
   return isForClose ? await archivedCloseEvent(context, call, key) : await archivedPage(context, key, 0, eventsMin);
 }

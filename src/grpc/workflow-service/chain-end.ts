@@ -2,8 +2,9 @@
 import type { CloseOutcome, RunKey } from '../../history/commands.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
+import { canceled } from '../errors/details.ts';
+import { hasCode } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { positionNow, storedEvents } from './history-pages.ts';
@@ -19,7 +20,7 @@ export function nextRunId(event: HistoryEvent): string {
 }
 
 export function unlessNotFound(error: unknown): undefined {
-  if (error instanceof StatusError && error.code === statusCode.notFound) return undefined;
+  if (hasCode(error, statusCode.notFound)) return undefined;
   throw error;
 }
 
@@ -33,7 +34,7 @@ export async function endOfChain(context: HandlerContext, call: Call, first: Run
   let key = newest?.firstRunId === first.runId ? newest.key : first;
   for (;;) {
     // A chain on a schedule may have a great many runs.
-    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
+    if (call.cancelled) throw canceled();
     const last = await positionNow(context, call, key).catch(unlessNotFound);
     if (last?.closed !== true) return undefined;
     const [bytes] = (await storedEvents(context, call, key, last.lastEventId, last.lastEventId, 1).catch(unlessNotFound)) ?? [];

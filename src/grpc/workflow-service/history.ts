@@ -13,7 +13,7 @@ import {
   type GetWorkflowExecutionHistoryReverseResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { HistoryPageToken } from '../tokens/tokens.ts';
@@ -174,7 +174,7 @@ async function waitBeyond(
   return context
     .waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs)
     .catch((error: unknown) => {
-      if (error instanceof StatusError && error.code === statusCode.deadlineExceeded) return 'ended';
+      if (hasCode(error, statusCode.deadlineExceeded)) return 'ended';
       throw error;
     });
 }

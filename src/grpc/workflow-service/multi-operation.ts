@@ -39,7 +39,7 @@ async function startAndUpdate(
 ): Promise<ExecuteMultiOperationResponse> {
   const { startWorkflow, updateWorkflow } = operations(request);
   const namespace = await context.openNamespace(call, request.namespace);
-  const [start, update] = bothOf(
+  const [start, { attributes: update, requestId }] = bothOf(
     () => {
       checkNamespace(request.namespace, startWorkflow.namespace);
       const command = startCommand(context, startWorkflow, namespace);
@@ -49,11 +49,11 @@ async function startAndUpdate(
     (isStartRight) => {
       checkNamespace(request.namespace, updateWorkflow.namespace);
       runKey(namespace.id, updateWorkflow.workflowExecution);
-      const attributes = updateAttributes(context, updateWorkflow, namespace.name);
+      const asked = updateAttributes(context, updateWorkflow, namespace.name);
       checkUpdate(updateWorkflow);
       if (isStartRight && updateWorkflow.workflowExecution?.workflowId !== startWorkflow.workflowId)
         throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
-      return attributes;
+      return asked;
     },
   );
   const { key } = start;
@@ -73,7 +73,7 @@ async function startAndUpdate(
   return {
     responses: [
       { startWorkflow: isOver ? { ...started, link: undefined } : started, updateWorkflow: undefined },
-      { startWorkflow: undefined, updateWorkflow: isOver ? updated : linked(updated, namespace.name, updateWorkflow) },
+      { startWorkflow: undefined, updateWorkflow: isOver ? updated : linked(updated, namespace.name, requestId) },
     ],
   };
 }
@@ -131,20 +131,22 @@ function checkNamespace(ofRequest: string, ofOperation: string): void {
 /** What is wrong with either is told, also with both. */
 function bothOf<Start, Update>(ofStart: () => Start, ofUpdate: (isStartRight: boolean) => Update): readonly [Start, Update] {
   const start = attempt(ofStart);
-  const update = attempt(() => ofUpdate('result' in start));
-  if ('result' in start && 'result' in update) return [start.result, update.result];
-  if ('result' in start) throw 'error' in update ? failed('update', update.error) : update;
-  if ('result' in update) throw failed('start', start.error);
+  const update = attempt(() => ofUpdate(start.ok));
+  if (start.ok) {
+    if (update.ok) return [start.result, update.result];
+    throw failed('update', update.error);
+  }
+  if (update.ok) throw failed('start', start.error);
   throw failed('start', start.error, update.error instanceof StatusError ? statusOf(update.error) : aborted);
 }
 
-type Attempt<Result> = { readonly result: Result } | { readonly error: unknown };
+type Attempt<Result> = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly error: unknown };
 
 function attempt<Result>(run: () => Result): Attempt<Result> {
   try {
-    return { result: run() };
+    return { ok: true, result: run() };
   } catch (error) {
-    return { error };
+    return { ok: false, error };
   }
 }
 
@@ -158,7 +160,7 @@ const aborted = {
 /** The start has made a run, whatever became of the update. */
 const begun = { code: statusCode.ok, message: '', details: [] };
 
-/** What is no refusal (a server that stops, a bug of ours) is passed on as it is: callers ask again. */
+/** What is no StatusError (a bug of ours) is passed on as it is; everything else is told for both operations, with its own code. */
 function failed(operation: 'start' | 'update', error: unknown, other: OperationStatus = aborted): unknown {
   if (!(error instanceof StatusError) || error.details[0]?.type === failureType) return error;
   const own = statusOf(error);

@@ -7,7 +7,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { encodeWorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
 import { deadlineExceeded, unavailable } from '../errors/details.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { HeldBytes } from '../held-bytes.ts';
@@ -73,6 +73,6 @@ async function query(
 }
 
 function inWordsOfQueries(error: unknown): unknown {
-  const timedOut = error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+  const timedOut = hasCode(error, statusCode.deadlineExceeded);
   return timedOut ? deadlineExceeded('query timed out before a worker could process it') : error;
 }

@@ -11,8 +11,8 @@ import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
 import { EventType } from '../../wire/generated/lean/enums.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { canceled } from '../errors/details.ts';
+import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Held } from '../held-bytes.ts';
 import type { Call } from '../transport/call.ts';
@@ -131,7 +131,7 @@ async function* eventsOf(
   for (let nextEventId = firstEventId; nextEventId <= lastEventId;) {
     await turns.next();
     // A chain on a schedule may have a great many runs, and whoever went away wants none of them.
-    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
+    if (call.cancelled) throw canceled();
     const events = await storedEvents(context, call, key, nextEventId, lastEventId, resetPartEventsMax);
     yield* events;
     nextEventId += events.length;

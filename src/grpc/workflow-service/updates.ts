@@ -16,14 +16,14 @@ import {
   type UpdateWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { permissionDenied, unavailable } from '../errors/details.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { callbacksAndLinks } from '../validation/callbacks.ts';
-import { runKey, uncheckedRunKey } from '../validation/execution.ts';
+import { runKey, shardRunKey } from '../validation/execution.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 import { checkLinks } from '../validation/start.ts';
@@ -57,14 +57,14 @@ async function update(
 ): Promise<UpdateWorkflowExecutionResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.workflowExecution);
-  const attributes = updateAttributes(context, request, namespace.name);
+  const { attributes, requestId } = updateAttributes(context, request, namespace.name);
   const { firstExecutionRunId } = request;
   checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
   const reply = await untilDecided(context, call, key, attributes.updateId, (deadlineMs) =>
     context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
   );
   const response = await updateResponse(context, call, key, attributes.updateId, reply);
-  return linked(response, namespace.name, request);
+  return linked(response, namespace.name, requestId);
 }
 
 async function poll(
@@ -76,7 +76,7 @@ async function poll(
   if (request.updateRef === undefined) throw invalidArgument('UpdateRef is not set on request.');
   const { updateId, workflowExecution } = request.updateRef;
   if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
-  const key = uncheckedRunKey(namespace.id, workflowExecution);
+  const key = shardRunKey(namespace.id, workflowExecution);
   if (updateId === '') throw invalidArgument('UpdateId is not set on request.');
   checkLength(updateId, 'UpdateId', context.limits);
   const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
@@ -96,12 +96,14 @@ const polledStages: ReadonlyMap<number, UpdateAttributes['waitStage']> = new Map
   [UpdateWorkflowExecutionLifecycleStage.COMPLETED, 'completed'],
 ]);
 
-/** An id is made for an update that has none. */
+type AskedUpdate = { readonly attributes: UpdateAttributes; readonly requestId: string };
+
+/** An id is made for an update that has none. The request's own id is for the link that its answer has. */
 export function updateAttributes(
   context: HandlerContext,
   { request, waitPolicy }: UpdateWorkflowExecutionRequest,
   namespace: string,
-): UpdateAttributes {
+): AskedUpdate {
   const asked = request === undefined ? undefined : decodedWithin(requestLimits, decodeRequest, request);
   if (asked?.meta === undefined) throw invalidArgument('Update meta is not set on request.');
   if (asked.input === undefined) throw invalidArgument('Update input is not set on request.');
@@ -123,12 +125,8 @@ export function updateAttributes(
   const waitStage = stage === UpdateWorkflowExecutionLifecycleStage.ACCEPTED ? 'accepted' : 'completed';
   const { links, ...attached } = attachmentOf(context, asked, namespace);
   const completionCallbacks = attached.attachment?.callbacks ?? [];
-  return {
-    updateId,
-    request: encodeRequest({ ...asked, meta: { ...asked.meta, updateId }, completionCallbacks, links }),
-    waitStage,
-    ...attached,
-  };
+  const encoded = encodeRequest({ ...asked, meta: { ...asked.meta, updateId }, completionCallbacks, links });
+  return { attributes: { updateId, request: encoded, waitStage, ...attached }, requestId: asked.requestId };
 }
 
 /** Its callbacks. What they bring along need not stand in the request's own links too. */
@@ -164,7 +162,7 @@ async function inTime<Reply>(
 ): Promise<Reply | undefined> {
   const deadlineMs = Math.min(context.monoMs() + updateWaitMsMax, call.deadlineMs - updateTailMs);
   const reply = await ask(deadlineMs).catch((error: unknown) => {
-    const isOver = error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+    const isOver = hasCode(error, statusCode.deadlineExceeded);
     if (!isOver || call.deadlineMs <= context.monoMs()) throw error;
     return undefined;
   });
@@ -178,7 +176,7 @@ async function stageNow(context: HandlerContext, call: Call, key: RunKey, update
 }
 
 function asUndecided(error: unknown): never {
-  const isUnknown = error instanceof StatusError && error.code === statusCode.notFound;
+  const isUnknown = hasCode(error, statusCode.notFound);
   throw isUnknown ? unavailable('the update was not decided in time: ask again') : error;
 }
 
@@ -196,18 +194,14 @@ export async function updateResponse(
 }
 
 /** To the event that accepted it. Of one that has failed, or was refused and left no event, to its run. */
-export function linked(
-  response: UpdateWorkflowExecutionResponse,
-  namespace: string,
-  { request }: UpdateWorkflowExecutionRequest,
-): UpdateWorkflowExecutionResponse {
+export function linked(response: UpdateWorkflowExecutionResponse, namespace: string, requestId: string): UpdateWorkflowExecutionResponse {
   const { updateRef, outcome, stage } = response;
   const { ACCEPTED, COMPLETED } = UpdateWorkflowExecutionLifecycleStage;
   if (updateRef?.workflowExecution === undefined || (stage !== ACCEPTED && stage !== COMPLETED)) return response;
   const run = { namespace, ...updateRef.workflowExecution };
   if (stage === COMPLETED && outcome !== undefined && decodeOutcome(outcome).failure !== undefined)
     return { ...response, link: runLink(run, 'Update rejected') };
-  return { ...response, link: acceptedLink(run, request === undefined ? '' : decodeRequest(request).requestId) };
+  return { ...response, link: acceptedLink(run, requestId) };
 }
 
 function stageOf({ stage }: UpdateReply): number {

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../actors/database.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from '../errors/details.ts';
+import { canceled, deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Call } from '../transport/call.ts';
@@ -63,7 +63,7 @@ export class VisibilityQueries {
         reject(error);
       };
       const timer = setTimeout(() => giveUp(deadlineExceeded(`the query took longer than ${timeoutMs / 1000} s`)), timeoutMs);
-      call.onCancel(() => giveUp(new StatusError(statusCode.cancelled, 'context canceled')));
+      call.onCancel(() => giveUp(canceled()));
       if (call.cancelled) return;
       this.#lanes.set(namespaceId, lane);
       if (mayRun) begin();

@@ -15,7 +15,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { uncheckedRunKey } from '../validation/execution.ts';
+import { shardRunKey } from '../validation/execution.ts';
 import { checkLength, isTooLong } from '../validation/lengths.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { optionFields } from '../validation/workflow-options.ts';
@@ -46,7 +46,7 @@ async function pause(
 ): Promise<Record<string, never>> {
   const namespace = await context.namespace(call, request.namespace);
   const { workflowId, runId, identity, reason, requestId } = request;
-  const key = uncheckedRunKey(namespace.id, { workflowId, runId });
+  const key = shardRunKey(namespace.id, { workflowId, runId });
   const { limits } = context;
   if (isTooLong(reason, limits)) throw invalidArgument('reason is too long.');
   if (isTooLong(requestId, limits)) throw invalidArgument('request id is too long.');
@@ -63,7 +63,7 @@ async function updateOptions(
 ): Promise<UpdateWorkflowExecutionOptionsResponse> {
   const namespace = await context.namespace(call, request.namespace);
   const { workflowExecution = { workflowId: '', runId: '' }, workflowExecutionOptions: options, updateMask, identity } = request;
-  const key: RunKey = uncheckedRunKey(namespace.id, workflowExecution);
+  const key: RunKey = shardRunKey(namespace.id, workflowExecution);
   checkLength(identity, 'Identity', context.limits);
   if (updateMask === undefined) throw invalidArgument('UpdateMask is required');
   if (options === undefined) throw invalidArgument('WorkflowExecutionOptions is required');

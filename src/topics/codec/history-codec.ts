@@ -1,4 +1,4 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 to 6: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 7: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
