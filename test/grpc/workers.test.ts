@@ -1,7 +1,7 @@
 /** Workers that send heartbeats, from the socket: who finds them, and how many at a time. */
 import { status as codes } from '@grpc/grpc-js';
 import proto, { type temporal } from '@temporalio/proto';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { WorkerRegistry } from '../../src/workers/worker-registry.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
 import type { FrontendPorts } from '../../src/grpc/ports.ts';
@@ -158,6 +158,24 @@ test('without a page size a page has as many as can be written in a moment, and 
   const first = await workers.list();
   const rest = await workers.list({ nextPageToken: first.nextPageToken });
   expect([first.workers.length, rest.workers.length, rest.nextPageToken.length]).toEqual([10_000, 5, 0]);
+});
+
+test('nobody looks on for whoever has gone away', async () => {
+  const registry = new WorkerRegistry(() => ({ ttlMs: 300_000, workersMax: 1_000, bytesMax: 2 ** 30 }));
+  const workers = await opened({ workers: { registry, isEnabled: () => true, waitForPolls: () => false } });
+  await workers.send([whole]);
+  const [worker] = registry.workersAfter('default-id', undefined, 1, performance.now());
+  let looks = 0;
+  // As many as nobody has: there are always more.
+  registry.workersAfter = () => Array.from({ length: ++looks < 5_000 ? 1_000 : 0 }, () => worker ?? expect.unreachable());
+  const request = workflowservice.v1.CountWorkersRequest.encode({ namespace: 'default', query: `HostName STARTS_WITH 'ho'` }).finish();
+  const call = workers.bench.client.start('CountWorkers', request);
+  await vi.waitUntil(() => looks > 0, { interval: 1 });
+  call.cancel();
+  await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
+  let before = -1;
+  await vi.waitUntil(() => before === (before = looks), { interval: 50, timeout: 20_000 });
+  expect(looks).toBeLessThan(2_500);
 });
 
 test('a page that takes the last of those that are meant is the last', async () => {

@@ -83,6 +83,5 @@ function heartbeatOf(bytes: Uint8Array, limits: EdgeLimits): Heard {
     startTimeMs: heartbeat.startTimeMs,
     heartbeatTimeMs: heartbeat.heartbeatTimeMs,
   };
-  // The network takes its memory back.
-  return { worker: { fields, heartbeat: bytes.slice() }, isShutDown: heartbeat.status === WorkerStatus.SHUTDOWN };
+  return { worker: { fields, heartbeat: bytes }, isShutDown: heartbeat.status === WorkerStatus.SHUTDOWN };
 }

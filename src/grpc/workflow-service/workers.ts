@@ -20,7 +20,7 @@ import {
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { isSystemWorker, type Worker } from '../../workers/worker.ts';
 import { parseWorkerFilter, type WorkerFilter } from '../../workers/worker-filter.ts';
-import { notFound } from '../errors/details.ts';
+import { canceled, notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -54,7 +54,7 @@ async function list(context: HandlerContext, request: ListWorkersRequest, call: 
   const after = token.length === 0 ? undefined : context.tokens.readWorkerPage(token).afterName;
   const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : pageWorkersMax);
   let isLast = true;
-  for await (const worker of matching(context, namespace, request, after)) {
+  for await (const worker of matching(context, call, namespace, request, after)) {
     isLast = page.take(worker);
     if (!isLast) break;
   }
@@ -69,7 +69,7 @@ async function list(context: HandlerContext, request: ListWorkersRequest, call: 
 async function count(context: HandlerContext, request: CountWorkersRequest, call: Call): Promise<CountWorkersResponse> {
   const namespace = await context.namespace(call, request.namespace);
   let found = 0;
-  for await (const _ of matching(context, namespace, request, undefined)) found++;
+  for await (const _ of matching(context, call, namespace, request, undefined)) found++;
   return { count: found };
 }
 
@@ -91,6 +91,7 @@ type Wanted = Pick<ListWorkersRequest, 'query' | 'includeSystemWorkers'>;
 /** There may be many: others have their turns between them, and they come and go meanwhile. */
 async function* matching(
   context: HandlerContext,
+  call: Call,
   namespace: Namespace,
   { query, includeSystemWorkers }: Wanted,
   after: string | undefined,
@@ -102,6 +103,7 @@ async function* matching(
     const some = context.ports.workers.registry.workersAfter(namespace.id, last, workersAtOnce, context.monoMs());
     for (const worker of some) {
       await turns.next();
+      if (call.cancelled) throw canceled();
       if ((includeSystemWorkers || !isSystemWorker(worker)) && filter(worker.fields)) yield worker;
     }
     if (some.length < workersAtOnce) return;
