@@ -109,9 +109,16 @@ const lazyStart = maybeWith(
   'retentionMs',
   count,
 );
-const startWorkflow = maybeWith(lazyStart, 'eager', fc.constant(true));
+const scheduled = record({ schedule: runKey, startId: count, lastCompletionResult: orNone(bytes), continuedFailure: orNone(bytes) });
+const childStart = maybeWith(lazyStart, 'replacesChildrenOf', fc.array(text, { minLength: 1, maxLength: 3 }));
+const startWithCallbacks = maybeWith(childStart, 'callbacks', record({ callbacks: list(bytes), callbacksMax: count }));
+const startWorkflow = maybeWith(maybeWith(startWithCallbacks, 'scheduled', scheduled), 'eager', fc.constant(true));
 
-const updateAttributes = record({ updateId: text, request: bytes, waitStage: word('accepted', 'completed') });
+const updateAttributes = maybeWith(
+  record({ updateId: text, request: bytes, waitStage: word('accepted', 'completed') }),
+  'attachment',
+  record({ requestId: text, callbacks: list(bytes), callbacksMax: count, updateCallbacksMax: count }),
+);
 
 const priorityFields = list(word('priority', 'priority.priorityKey', 'priority.fairnessKey', 'priority.fairnessWeight'));
 
