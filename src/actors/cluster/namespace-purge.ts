@@ -11,19 +11,19 @@
  * children in other namespaces hear of it. All deletions share one rate, each namespace has its share of a pass, and one of which something cannot
  * be deleted keeps no other. What is deleted meanwhile is of the next pass.
  */
-import { backOffMs } from '../../kernel/back-off.ts';
 import { type NamespaceDeletion, nextStepMs } from '../../cluster/deletions.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { RunKey } from '../../history/commands.ts';
 import { isAskFailure } from '../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../asks/router.ts';
-import { isOutage } from '../database.ts';
 import { BatchPace } from '../batch-pace.ts';
 import { NowAndThen } from '../now-and-then.ts';
-import { someAtATime } from './some-at-a-time.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Timer } from '../ports.ts';
+import type { Clock } from '../ports.ts';
 import { type DrainOptions, drainQueues, forgetNamespace, type TaskHost } from './drained-queues.ts';
+import { PurgePass } from './purge-pass.ts';
+import { Rounds } from './rounds.ts';
+import { someAtATime } from './some-at-a-time.ts';
 
 export type IsWanted = (namespaceId: string) => boolean;
 
@@ -55,12 +55,8 @@ export type NamespacePurgeOptions = {
 const ANSWER_TIMEOUT_MS = 30_000;
 /** One that is not answered by then is asked again by a later pass: its place is for others. */
 const DELETION_MS_MAX = 5_000;
-const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MS_MAX = 60_000;
 const TELL_INTERVAL_MS = 10_000;
-/** The clock may be set, and timers are no longer than that. */
-const LOOK_MS_MAX = 3_600_000;
-/** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about a minute. */
 const QUIET_TRIES = 11;
 /** The deletions of a pass take no longer, or are of the next: namespaces that are deleted meanwhile are in that too. To come to them is not counted. */
 const PASS_MS_MAX = 60_000;
@@ -71,86 +67,6 @@ const ENDS_MS_MAX = 60_000;
 const ENDS_AT_A_TIME = 8;
 /** Of runs whose deletion nobody answers: of more it is forgotten that they hold up others. */
 const UNANSWERED_KEPT = 10_000;
-
-/** What has become of the runs of one pass, by namespace. */
-class Pass {
-  deleted = 0;
-  /** Something of it was there. */
-  readonly found = new Set<string>();
-  failure: string | undefined = undefined;
-  /** How long it has read, and rested, to come to the last of what it deleted. */
-  walkedMs = 0;
-  readonly #msMax: number;
-  readonly #clock: Pick<Clock, 'monoMs'>;
-  readonly #share: number;
-  readonly #taken = new Map<string, number>();
-  #ended = 0;
-  readonly #begunMs: number;
-  /** While runs were deleted, and since when that is so again. */
-  #deletingMs = 0;
-  #sinceMs: number | undefined = undefined;
-
-  /** `share`: so many runs of each. `msMax`: of deletions. */
-  constructor({ share, msMax, clock }: { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> }) {
-    this.#share = share;
-    this.#msMax = msMax;
-    this.#clock = clock;
-    this.#begunMs = clock.monoMs();
-  }
-
-  /** Where nobody answers each deletion takes its whole time. What is left is of the next pass, and this one sees of whom there is something. */
-  get isOver(): boolean {
-    const nowMs = this.#clock.monoMs();
-    return this.#deletingMs + (nowMs - (this.#sinceMs ?? nowMs)) >= this.#msMax;
-  }
-
-  /** All of it is time of deletions: a table in which millions of runs of others stand first leaves no less of it. */
-  async deleting(act: () => Promise<void>): Promise<void> {
-    const deletedBefore = this.deleted;
-    const sinceMs = this.#clock.monoMs();
-    this.#sinceMs = sinceMs;
-    try {
-      await act();
-    } finally {
-      this.#deletingMs += this.#clock.monoMs() - sinceMs;
-      this.#sinceMs = undefined;
-    }
-    if (this.deleted > deletedBefore) this.walkedMs = this.#clock.monoMs() - this.#begunMs - this.#deletingMs;
-  }
-
-  /** False: it is of the next pass. */
-  take(namespaceId: string): boolean {
-    const taken = this.#taken.get(namespaceId) ?? 0;
-    if (this.isOver) this.found.add(namespaceId);
-    if (this.isOver || taken >= this.#share) return false;
-    this.#taken.set(namespaceId, taken + 1);
-    if (taken + 1 === this.#share) {
-      // There may be more.
-      this.found.add(namespaceId);
-      this.#ended += 1;
-    }
-    return true;
-  }
-
-  /** It was not deleted: were these counted, those that cannot be would keep others from their turn, in each pass the same. */
-  giveBack(namespaceId: string): void {
-    const taken = this.#taken.get(namespaceId) ?? 0;
-    if (taken === this.#share) this.#ended -= 1;
-    this.#taken.set(namespaceId, taken - 1);
-  }
-
-  /** A shard is not served now, or its database is away: any of them may have something there. */
-  couldNotSee(namespaces: ReadonlySet<string>, error: unknown): void {
-    if (!isOutage(error)) throw error;
-    this.failure = error.message;
-    for (const id of namespaces) this.found.add(id);
-  }
-
-  /** Of so many namespaces nothing else is to be done, or known. */
-  hasEnded(namespaces: number): boolean {
-    return this.#ended === namespaces || (this.isOver && this.found.size === namespaces);
-  }
-}
 
 /** How the removal of a deleted namespace is. */
 export type PurgeReport = {
@@ -168,7 +84,7 @@ export type PurgeReport = {
 
 export class NamespacePurge {
   readonly #options: NamespacePurgeOptions;
-  readonly #warnings: NowAndThen;
+  readonly #rounds: Rounds;
   readonly #progress: NowAndThen;
   /** Workflows, schedules and batch jobs that this process has deleted, of namespaces that are not purged yet. */
   readonly #deleted = new Map<string, number>();
@@ -182,64 +98,52 @@ export class NamespacePurge {
   #walkedMs = 0;
   /** When it was last tried to remove what is purged, by id. */
   readonly #triedMs = new Map<string, number>();
-  #timer: Timer | undefined;
-  #isRunning = false;
-  /** There was something new while it ran. */
-  #isAsked = false;
-  #isClosed = false;
-  /** One after the other. */
-  #failures = 0;
+  /** Of the round. */
   #lastFailure = '';
 
   constructor(options: NamespacePurgeOptions) {
     this.#options = options;
-    this.#warnings = new NowAndThen(options.clock, TELL_INTERVAL_MS * 6);
-    this.#progress = new NowAndThen(options.clock, TELL_INTERVAL_MS);
+    const { clock, logger, cluster } = options;
+    this.#rounds = new Rounds({
+      dueInMs: () => this.#dueInMs(),
+      round: async () => ((await this.#round()) ? undefined : this.#lastFailure),
+      retryDelayMsMax: RETRY_DELAY_MS_MAX,
+      quietTries: QUIET_TRIES,
+      clock,
+      logger,
+      tellWaiting: (tries, reason) =>
+        logger.warn('deleted namespaces wait to be purged', { namespaces: cluster.view.deletions.size, tries, reason }),
+      failed: 'deleted namespaces cannot be purged, and wait',
+    });
+    this.#progress = new NowAndThen(clock, TELL_INTERVAL_MS);
   }
 
   /** Namespaces may have been deleted. */
   look(): void {
-    this.#isAsked = this.#isRunning;
-    if (this.#isRunning || this.#isClosed) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    const { cluster, clock } = this.#options;
-    let nextMs = Infinity;
-    for (const deletion of cluster.view.deletions.values()) nextMs = Math.min(nextMs, nextStepMs(deletion));
-    if (nextMs === Infinity) return this.#unanswered.clear();
-    const delayMs = nextMs - clock.wallMs();
-    if (delayMs > 0) return this.#lookIn(Math.min(delayMs, LOOK_MS_MAX));
-    this.#isRunning = true;
-    void this.#run();
+    this.#rounds.look();
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    this.#rounds.close();
   }
 
-  #lookIn(delayMs: number): void {
-    this.#timer = this.#options.clock.after(delayMs, () => this.look());
-  }
-
-  async #run(): Promise<void> {
-    const isDone = await this.#round().catch((error: unknown) => this.#failed(error));
-    this.#isRunning = false;
-    if (this.#isClosed) return;
-    this.#failures = isDone ? 0 : this.#failures + 1;
-    this.#tellWaiting();
-    if (isDone || this.#isAsked) this.look();
-    else this.#lookIn(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX));
+  #dueInMs(): number {
+    const { cluster, clock } = this.#options;
+    let nextMs = Infinity;
+    for (const deletion of cluster.view.deletions.values()) nextMs = Math.min(nextMs, nextStepMs(deletion));
+    if (nextMs === Infinity) this.#unanswered.clear();
+    return nextMs - clock.wallMs();
   }
 
   /** False: something is left, and is tried again after a pause. */
   async #round(): Promise<boolean> {
     const tried = new Set<string>();
     let isDone = true;
-    for (let left = this.#left(tried); left.size > 0 && !this.#isClosed; left = this.#left(tried)) {
+    this.#lastFailure = 'not all of them had their turn in time';
+    for (let left = this.#left(tried); left.size > 0 && !this.#rounds.isClosed; left = this.#left(tried)) {
       const pass = await this.#walk(left);
       // It has left some out.
-      if (this.#isClosed) return false;
+      if (this.#rounds.isClosed) return false;
       const empty = [...left].filter((id) => !pass.found.has(id));
       isDone = (await this.#each(empty, (id) => (tried.add(id), this.#purged(id)))) && isDone;
       // Nothing but failures: another pass would find the same. To be over is none.
@@ -286,26 +190,26 @@ export class NamespacePurge {
     const untilMs = clock.monoMs() + endsMsMax;
     let isDone = true;
     await someAtATime(ids, ENDS_AT_A_TIME, async (id) => {
-      const isInTime = !this.#isClosed && clock.monoMs() < untilMs;
+      const isInTime = !this.#rounds.isClosed && clock.monoMs() < untilMs;
       isDone = isInTime && (await act(id)) && isDone;
     });
     return isDone;
   }
 
-  async #walk(left: ReadonlySet<string>): Promise<Pass> {
+  async #walk(left: ReadonlySet<string>): Promise<PurgePass> {
     const { settings, passMsMax = PASS_MS_MAX } = this.#options;
     const { perSecondOfEach, concurrencyMax } = settings();
     const perSecond = perSecondOfEach * concurrencyMax;
     // At least half of the time is for deletions, however long it takes to come to them.
     const msMax = Math.max(passMsMax, this.#walkedMs);
     const share = Math.max(1, Math.floor((perSecond * msMax) / 1_000 / left.size));
-    const pass = new Pass({ share, msMax, clock: this.#options.clock });
+    const pass = new PurgePass({ share, msMax, clock: this.#options.clock });
     await this.#walkShards(left, pass, new BatchPace(this.#options.clock, perSecond));
     this.#walkedMs = pass.walkedMs;
     return pass;
   }
 
-  async #walkShards(left: ReadonlySet<string>, pass: Pass, pace: BatchPace): Promise<void> {
+  async #walkShards(left: ReadonlySet<string>, pass: PurgePass, pace: BatchPace): Promise<void> {
     const { shards } = this.#options;
     const first = this.#firstShard;
     for (let nth = 0; nth < shards.length; nth++) {
@@ -323,10 +227,10 @@ export class NamespacePurge {
     if (!pass.isOver) this.#unanswered.clear();
   }
 
-  async #walkShard({ shard, runsOf }: PurgedShard, left: ReadonlySet<string>, pass: Pass, turn: () => Promise<void>): Promise<void> {
+  async #walkShard({ shard, runsOf }: PurgedShard, left: ReadonlySet<string>, pass: PurgePass, turn: () => Promise<void>): Promise<void> {
     for await (const keys of runsOf((id) => left.has(id))) {
       const deleteOne = async (key: RunKey): Promise<void> => {
-        if (this.#isClosed || this.#isLeftOut(key, pass) || !pass.take(key.namespaceId)) return;
+        if (this.#rounds.isClosed || this.#isLeftOut(key, pass) || !pass.take(key.namespaceId)) return;
         await turn();
         await this.#delete(shard, key, pass);
       };
@@ -336,14 +240,14 @@ export class NamespacePurge {
     }
   }
 
-  #isLeftOut({ runId, namespaceId }: RunKey, pass: Pass): boolean {
+  #isLeftOut({ runId, namespaceId }: RunKey, pass: PurgePass): boolean {
     if (!this.#unanswered.has(runId)) return false;
     pass.found.add(namespaceId);
     pass.failure ??= 'deletions are not answered';
     return true;
   }
 
-  async #delete(shard: number, key: RunKey, pass: Pass): Promise<void> {
+  async #delete(shard: number, key: RunKey, pass: PurgePass): Promise<void> {
     const { asker, clock, answerMsMax = DELETION_MS_MAX } = this.#options;
     type Answer = HistoryAnswer<{ readonly kind: 'deleteWorkflow'; readonly key: RunKey }>;
     const answer = await new Promise<Answer>((resolve) => {
@@ -380,7 +284,7 @@ export class NamespacePurge {
   async #forgottenAt(id: string): Promise<boolean> {
     const { hosts, clock } = this.#options;
     const untilMs = clock.monoMs() + DRAIN_MS_MAX;
-    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#isClosed || clock.monoMs() >= untilMs }))) {
+    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#rounds.isClosed || clock.monoMs() >= untilMs }))) {
       return this.#waits(id, `task queues of namespace ${id} have tasks left`);
     }
     const problem = await forgetNamespace(id, hosts, this.#options, this.#options.answerMsMax);
@@ -428,21 +332,6 @@ export class NamespacePurge {
     const executions = [...left].reduce((sum, id) => sum + (this.#deleted.get(id) ?? 0), 0);
     if (executions > 0 && this.#progress.now())
       this.#options.logger.info('deleted namespaces are being purged', { namespaces: left.size, executions });
-  }
-
-  #tellWaiting(): void {
-    if (this.#failures < QUIET_TRIES || !this.#warnings.now()) return;
-    const fields = { namespaces: this.#options.cluster.view.deletions.size, tries: this.#failures, reason: this.#lastFailure };
-    this.#options.logger.warn('deleted namespaces wait to be purged', fields);
-  }
-
-  #failed(error: unknown): false {
-    if (isOutage(error)) this.#lastFailure = error.message;
-    else if (!this.#isClosed && this.#warnings.now()) {
-      const problem = error instanceof Error ? error : String(error);
-      this.#options.logger.warn('deleted namespaces cannot be purged, and wait', { error: problem });
-    }
-    return false;
   }
 }
 

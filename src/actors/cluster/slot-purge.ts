@@ -7,14 +7,12 @@
  * partition then. Clearing twice harms nobody, for until the record nobody has the slot; and it is done under the fences of all shards, so a
  * process that is no owner any more clears nothing behind its successor, which may have given the slot to another attribute.
  */
-import { backOffMs } from '../../kernel/back-off.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { PurgeSearchAttributes } from '../../cluster/commands.ts';
 import type { Asker } from '../asks/router.ts';
-import { isOutage } from '../database.ts';
-import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Timer } from '../ports.ts';
+import type { Clock } from '../ports.ts';
+import { Rounds } from './rounds.ts';
 
 export type SlotPurgeOptions = {
   /** As of now. */
@@ -31,49 +29,34 @@ export type SlotPurgeOptions = {
 };
 
 const ANSWER_TIMEOUT_MS = 30_000;
-const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MS_MAX = 10_000;
-const WARN_INTERVAL_MS = 60_000;
-/** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about 50 s. */
 const QUIET_TRIES = 12;
 
 export class SlotPurge {
   readonly #options: SlotPurgeOptions;
-  readonly #warnings: NowAndThen;
-  #timer: Timer | undefined;
-  #isRunning = false;
-  #isClosed = false;
-  /** One after the other. */
-  #failures = 0;
+  readonly #rounds: Rounds;
 
   constructor(options: SlotPurgeOptions) {
     this.#options = options;
-    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+    this.#rounds = new Rounds({
+      dueInMs: () => (options.cluster.view.slotsToClear().size === 0 ? Infinity : 0),
+      round: async () => ((await this.#purgeAll()) ? undefined : 'they are not cleared, or that is not recorded'),
+      retryDelayMsMax: RETRY_DELAY_MS_MAX,
+      quietTries: QUIET_TRIES,
+      clock: options.clock,
+      logger: options.logger,
+      tellWaiting: (tries) => this.#tellWaiting(tries),
+      failed: 'what removed search attributes have left cannot be cleared, and their slots wait',
+    });
   }
 
   /** Attributes may have been removed. Cheap where there is nothing to do. */
   look(): void {
-    if (this.#isRunning || this.#isClosed || this.#options.cluster.view.slotsToClear().size === 0) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#isRunning = true;
-    void this.#run();
+    this.#rounds.look();
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-  }
-
-  async #run(): Promise<void> {
-    const isDone = await this.#purgeAll();
-    this.#isRunning = false;
-    if (this.#isClosed) return;
-    this.#failures = isDone ? 0 : this.#failures + 1;
-    this.#tellWaiting();
-    // Others were removed meanwhile.
-    if (isDone) this.look();
-    else this.#timer = this.#options.clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.look());
+    this.#rounds.close();
   }
 
   async #purgeAll(): Promise<boolean> {
@@ -87,13 +70,8 @@ export class SlotPurge {
   async #purge(namespaceId: string, slots: readonly string[], view: SlotPurgeOptions['cluster']['view']): Promise<boolean> {
     const { clear } = this.#options;
     const namespaceIds = namespaceId === '' ? view.namespaces().map(({ id }) => id) : [namespaceId];
-    try {
-      if (!(await clear({ namespaceIds, slots, registryPosition: view.position })) || this.#isClosed) return false;
-      return await this.#recorded({ kind: 'purgeSearchAttributes', namespaceId, slots });
-    } catch (error) {
-      this.#failed(error);
-      return false;
-    }
+    if (!(await clear({ namespaceIds, slots, registryPosition: view.position })) || this.#rounds.isClosed) return false;
+    return await this.#recorded({ kind: 'purgeSearchAttributes', namespaceId, slots });
   }
 
   /** False: whether it is recorded is not known. */
@@ -105,16 +83,9 @@ export class SlotPurge {
   }
 
   /** Whoever adds attributes is told to try again later: somebody has to know why that is of no use. */
-  #tellWaiting(): void {
-    if (this.#failures < QUIET_TRIES || !this.#warnings.now()) return;
+  #tellWaiting(tries: number): void {
     const slots = [...this.#options.cluster.view.slotsToClear().values()].flat().length;
     const why = 'all shards have to be served here, and their database has to take what is written';
-    this.#options.logger.warn(`slots of removed search attributes wait to be cleared: ${why}`, { slots, tries: this.#failures });
-  }
-
-  #failed(error: unknown): void {
-    if (this.#isClosed || isOutage(error) || !this.#warnings.now()) return;
-    const problem = error instanceof Error ? error : String(error);
-    this.#options.logger.warn('what removed search attributes have left cannot be cleared, and their slots wait', { error: problem });
+    this.#options.logger.warn(`slots of removed search attributes wait to be cleared: ${why}`, { slots, tries });
   }
 }

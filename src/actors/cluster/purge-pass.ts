@@ -1,0 +1,82 @@
+/** What becomes of the runs of deleted namespaces in one pass through all shards, by namespace. */
+import { isOutage } from '../database.ts';
+import type { Clock } from '../ports.ts';
+
+export class PurgePass {
+  deleted = 0;
+  /** Something of it was there. */
+  readonly found = new Set<string>();
+  failure: string | undefined = undefined;
+  /** How long it has read, and rested, to come to the last of what it deleted. */
+  walkedMs = 0;
+  readonly #msMax: number;
+  readonly #clock: Pick<Clock, 'monoMs'>;
+  readonly #share: number;
+  readonly #taken = new Map<string, number>();
+  #ended = 0;
+  readonly #begunMs: number;
+  /** While runs were deleted, and since when that is so again. */
+  #deletingMs = 0;
+  #sinceMs: number | undefined = undefined;
+
+  /** `share`: so many runs of each. `msMax`: of deletions. */
+  constructor({ share, msMax, clock }: { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> }) {
+    this.#share = share;
+    this.#msMax = msMax;
+    this.#clock = clock;
+    this.#begunMs = clock.monoMs();
+  }
+
+  /** Where nobody answers each deletion takes its whole time. What is left is of the next pass, and this one sees of whom there is something. */
+  get isOver(): boolean {
+    const nowMs = this.#clock.monoMs();
+    return this.#deletingMs + (nowMs - (this.#sinceMs ?? nowMs)) >= this.#msMax;
+  }
+
+  /** All of it is time of deletions: a table in which millions of runs of others stand first leaves no less of it. */
+  async deleting(act: () => Promise<void>): Promise<void> {
+    const deletedBefore = this.deleted;
+    const sinceMs = this.#clock.monoMs();
+    this.#sinceMs = sinceMs;
+    try {
+      await act();
+    } finally {
+      this.#deletingMs += this.#clock.monoMs() - sinceMs;
+      this.#sinceMs = undefined;
+    }
+    if (this.deleted > deletedBefore) this.walkedMs = this.#clock.monoMs() - this.#begunMs - this.#deletingMs;
+  }
+
+  /** False: it is of the next pass. */
+  take(namespaceId: string): boolean {
+    const taken = this.#taken.get(namespaceId) ?? 0;
+    if (this.isOver) this.found.add(namespaceId);
+    if (this.isOver || taken >= this.#share) return false;
+    this.#taken.set(namespaceId, taken + 1);
+    if (taken + 1 === this.#share) {
+      // There may be more.
+      this.found.add(namespaceId);
+      this.#ended += 1;
+    }
+    return true;
+  }
+
+  /** It was not deleted: were these counted, those that cannot be would keep others from their turn, in each pass the same. */
+  giveBack(namespaceId: string): void {
+    const taken = this.#taken.get(namespaceId) ?? 0;
+    if (taken === this.#share) this.#ended -= 1;
+    this.#taken.set(namespaceId, taken - 1);
+  }
+
+  /** A shard is not served now, or its database is away: any of them may have something there. */
+  couldNotSee(namespaces: ReadonlySet<string>, error: unknown): void {
+    if (!isOutage(error)) throw error;
+    this.failure = error.message;
+    for (const id of namespaces) this.found.add(id);
+  }
+
+  /** Of so many namespaces nothing else is to be done, or known. */
+  hasEnded(namespaces: number): boolean {
+    return this.#ended === namespaces || (this.isOver && this.found.size === namespaces);
+  }
+}
