@@ -46,12 +46,12 @@ export function stepSchedule(
   const draft = new StepDraft(before);
   const turn = new SearchSteps(turnStepsMax);
   const scheduled = takeDueTimes(draft, plan, nowMs, turn);
-  takeBackfills(draft, plan, turn);
+  const isKnown = takeBackfills(draft, plan, turn);
   const { starts, holdsUp } = processBuffer(draft, plan);
   const looks = holdsUp ? takeLook(draft, nowMs) : none;
   const { progress } = draft;
   const ends = newEnds(endsWanted(last), endsWanted({ progress, policies: plan.policies }));
-  const wakeTimeMs = earliest(earliest(scheduled, backfillTime(progress, plan, nowMs, turn)), lookTime(progress));
+  const wakeTimeMs = earliest(earliest(scheduled, backfillTime(progress, plan, nowMs, isKnown)), lookTime(progress));
   return { progress, starts, ...ends, looks, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
 }
 
@@ -158,9 +158,10 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
   return turn.problem === undefined ? undefined : nowMs + scheduleLimits.searchAgainMs;
 }
 
-/** They take up half of the buffer at most, and a few times in each step: one at least. */
-function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: SearchSteps): void {
+/** They take up half of the buffer at most, and a few times in each step: one at least. Answers whether it is known which time is next. */
+function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: SearchSteps): boolean {
   let taken = 0;
+  let isKnown = true;
   const backfills = [...draft.progress.backfills];
   while (taken < scheduleLimits.backfillsPerStepMax && draft.buffered.length < scheduleLimits.bufferedMax / 2) {
     const backfill = backfills[0];
@@ -171,7 +172,7 @@ function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: Searc
     turn.take(search.taken);
     if (next === undefined && search.problem !== undefined) {
       // Nobody knows whether there is one: it stays, and is looked for again.
-      turn.giveUp(search.problem);
+      isKnown = false;
       break;
     }
     if (next === undefined || next.nextMs > backfill.toMs) backfills.shift();
@@ -181,6 +182,7 @@ function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: Searc
     }
   }
   draft.change({ backfills });
+  return isKnown;
 }
 
 function startAt({ nominalMs, nextMs }: ScheduledTime, policy: number, manual: boolean): BufferedStart {
@@ -273,19 +275,19 @@ function lookTime({ buffered, running, runningSeenMs }: ScheduleProgress): numbe
   return buffered.length > 0 && running.length > 0 ? runningSeenMs + scheduleLimits.lookAfterMs : undefined;
 }
 
-/** Of a backfill that waits for nothing but its turn. */
+/** Of a backfill that waits for nothing but its turn. `isKnown`: which of its times is next. */
 function backfillTime(
   { backfills, buffered }: ScheduleProgress,
   { policies }: SchedulePlan,
   nowMs: number,
-  turn: SearchSteps,
+  isKnown: boolean,
 ): number | undefined {
   const first: Backfill | undefined = backfills[0];
   if (first === undefined) return undefined;
   const policy = first.overlapPolicy === overlapPolicy.unspecified ? policies.overlapPolicy : first.overlapPolicy;
   // The others go on when a workflow closes; where none is waited for, nothing else would wake them.
   if (policy !== overlapPolicy.allowAll && buffered.length > 0) return undefined;
-  return nowMs + (turn.problem === undefined ? scheduleLimits.backfillPauseMs : scheduleLimits.searchAgainMs);
+  return nowMs + (isKnown ? scheduleLimits.backfillPauseMs : scheduleLimits.searchAgainMs);
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

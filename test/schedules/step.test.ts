@@ -19,7 +19,7 @@ import {
   type ScheduleProgress,
   scheduleLimits,
 } from '../../src/schedules/schedule.ts';
-import { turnStepsMax } from '../../src/schedules/spec/search-steps.ts';
+import { tooManyExclusions, turnStepsMax } from '../../src/schedules/spec/search-steps.ts';
 import { type ScheduleStep, stepAround, stepSchedule } from '../../src/schedules/step.ts';
 
 const minuteMs = 60_000;
@@ -361,6 +361,23 @@ describe('by hand', () => {
     world.sleepUntil(epochMs + 32 * 24 * hourMs);
     expect(world.started).toHaveLength(5);
     expect(world.progress.backfills).toEqual([]);
+  });
+
+  test('a backfill of what is easy to find goes on at its pace, though nobody knows what is due next', () => {
+    const world = new World(policies(overlapPolicy.skip), (afterMs, turn) => {
+      if (afterMs < epochMs - 1) return everyMinute(afterMs, turn);
+      turn.giveUp(tooManyExclusions);
+      return undefined;
+    });
+    expect(world.last?.wakeTimeMs).toBe(epochMs + scheduleLimits.searchAgainMs);
+    // The first of them begins and runs on; the others are skipped, ten in each step.
+    world.patch({ backfills: [{ fromMs: epochMs - 100 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.skip }] });
+    world.sleepUntil(epochMs + minuteMs);
+    expect(world.started).toEqual([epochMs - 100 * minuteMs]);
+    expect(world.progress).toMatchObject({ backfills: [], overlapSkipped: 99 });
+    expect(world.last?.wakeTimeMs, 'and what is due next is looked for a day later').toBeGreaterThan(
+      epochMs + scheduleLimits.searchAgainMs,
+    );
   });
 
   test('one that buffers goes on as its workflows close', () => {

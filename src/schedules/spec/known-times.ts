@@ -49,7 +49,10 @@ function told({ time, problem }: Known, turn: SearchSteps): DueTime | undefined 
   return time;
 }
 
-/** Where nothing was found, nothing will be. A time is that of its moment alone: where clocks are set back, the search of another may find another. */
-function isAnswer({ afterMs: fromMs, time }: Known, afterMs: number): boolean {
-  return time === undefined ? afterMs >= fromMs : afterMs === fromMs;
+/**
+ * Where there is nothing from one moment on, there is nothing from later ones. A time is that of its moment alone: where clocks are set back, the
+ * search of another may find another. So is a search that was given up: from later on there may be fewer exclusions in its way.
+ */
+function isAnswer({ afterMs: fromMs, time, problem }: Known, afterMs: number): boolean {
+  return time === undefined && problem === undefined ? afterMs >= fromMs : afterMs === fromMs;
 }

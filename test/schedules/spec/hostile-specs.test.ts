@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalSpec } from '../../../src/schedules/spec/canonical-spec.ts';
 import { KnownTimes } from '../../../src/schedules/spec/known-times.ts';
-import { SearchSteps, searchStepsMax } from '../../../src/schedules/spec/search-steps.ts';
+import { SearchSteps, searchStepsMax, tooManyExclusions } from '../../../src/schedules/spec/search-steps.ts';
 import { nextTime } from '../../../src/schedules/spec/next-time.ts';
 import type { ScheduleSpec } from '../../../src/schedules/spec/schedule-spec.ts';
 import { fieldCharsMax, problemCharsMax, specEntriesMax, specRangesMax } from '../../../src/schedules/spec/spec-problems.ts';
@@ -85,12 +85,30 @@ describe('what is due never, or seldom, is searched for no longer than that', ()
     expect(nextTime(daily, -Infinity)?.nextMs).toBe(Date.parse('1970-01-01T05:00Z'));
   });
 
-  test('is searched for once', () => {
+  test('is searched for once from the same moment: a step of the schedule asks for it again and again', () => {
     const known = new KnownTimes(compiled({ calendars: [calendarOf({})], excludedCalendars: [even!, odd!], ...zone }));
     const [first, second] = [new SearchSteps(), new SearchSteps()];
     expect(known.next(nowMs, first)).toBeUndefined();
-    expect(known.next(nowMs + 86_400_000, second)).toBeUndefined();
+    expect(known.next(nowMs, second)).toBeUndefined();
     expect([first.taken >= searchStepsMax, second.taken]).toEqual([true, 0]);
+    expect(second.problem).toBe(first.problem);
+  });
+
+  test('is searched for once where there is none, from whatever moment', () => {
+    const known = new KnownTimes(compiled({ cronStrings: ['0 0 29 2 1 2028'], ...zone }), 0);
+    const [first, second] = [new SearchSteps(), new SearchSteps()];
+    expect([known.next(nowMs, first), known.next(nowMs + 86_400_000, second)]).toEqual([undefined, undefined]);
+    expect([first.taken > 0, second.taken, second.problem]).toEqual([true, 0, undefined]);
+  });
+
+  test('is found from later on, though the search from earlier was given up', () => {
+    const yearsToCome = [even!, odd!].map((exclusion) => ({ ...exclusion, year: [{ start: 2026, end: 2032, step: 1 }] }));
+    const known = new KnownTimes(compiled({ calendars: [calendarOf({})], excludedCalendars: yearsToCome }));
+    const turn = new SearchSteps();
+    expect(known.next(nowMs, turn)).toBeUndefined();
+    expect(turn.problem).toBe(tooManyExclusions);
+    expect(known.next(Date.parse('2032-12-31T23:00Z'), new SearchSteps())?.nextMs).toBe(Date.parse('2033-01-01T00:00Z'));
+    expect(known.next(nowMs, new SearchSteps()), 'and from earlier still not').toBeUndefined();
   });
 
   test('as many entries as there may be', () => {

@@ -131,9 +131,10 @@ test('what is kept of times is what a search finds', () => {
       for (const minute of minutes) {
         const atMs = fromMs + minute * 60_000;
         const expected = nextTime(compiled, atMs);
-        expect(known.next(atMs, new SearchSteps())).toEqual(expected);
-        // A search that was given up is given up for good.
-        if (expected === undefined) return;
+        const turn = new SearchSteps();
+        expect(known.next(atMs, turn)).toEqual(expected);
+        // Another search would be given up as well, most often, and takes long.
+        if (turn.problem !== undefined) return;
       }
     }),
     { numRuns: 100 },
