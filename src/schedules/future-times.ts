@@ -1,20 +1,16 @@
 import type { NextTime, ScheduleProgress } from './schedule.ts';
 import { SearchSteps, turnStepsMax } from './spec/search-steps.ts';
 
-/**
- * When it would act next, if nobody changes it: also if it is paused, for a pause may end; not those that a limit leaves no action for. Of times
- * that are hard to find there are fewer.
- */
-export function futureTimes(nextTime: NextTime, progress: ScheduleProgress, max: number): readonly number[] {
-  return searchFuture(nextTime, progress, max).timesMs;
-}
-
 export type FutureTimes = {
   readonly timesMs: readonly number[];
   /** Why there is none, if that is not known; undefined: there are some, or there is nothing to come. */
   readonly problem: string | undefined;
 };
 
+/**
+ * When it would act next, if nobody changes it: also if it is paused, for a pause may end; not those that a limit leaves no action for. Of times
+ * that are hard to find there are fewer.
+ */
 export function searchFuture(nextTime: NextTime, progress: ScheduleProgress, max: number): FutureTimes {
   const { limitedActions, remainingActions, processedToMs, updateTimeMs } = progress;
   const wanted = limitedActions ? Math.min(max, remainingActions) : max;

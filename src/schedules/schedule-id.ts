@@ -13,3 +13,8 @@ export function scheduleIdOf({ workflowId }: { readonly workflowId: string }): s
 export function isSchedules({ workflowId }: { readonly workflowId: string }): boolean {
   return workflowId.startsWith(prefix);
 }
+
+/** Of the schedule, not of its run: one that is made anew acts at the same times. As in Temporal. */
+export function jitterSeedOf(namespaceId: string, scheduleId: string): string {
+  return `${namespaceId}-${scheduleId}`;
+}

@@ -1,5 +1,6 @@
 /** What clients see of a schedule's progress, as the public API's messages. */
-import type { RecentAction, ScheduleProgress } from '../schedules/schedule.ts';
+import type { ListedProgress } from '../schedules/listed-progress.ts';
+import type { RecentAction } from '../schedules/schedule.ts';
 import {
   emptyScheduleListInfo,
   encodeScheduleSpec,
@@ -14,7 +15,6 @@ export const listInfoField = 'ScheduleInfo';
 
 /** Of calendars, of intervals and of exclusions, in a list. */
 const listedSpecsMax = 10;
-const listedActionsMax = 5;
 /** A list is no place for one that is larger: it is written with every change of the schedule. */
 const listedSpecBytesMax = 16 * 1024;
 
@@ -23,12 +23,12 @@ export function listedDefinition(spec: ScheduleSpec, workflowType: string): Sche
   return { ...emptyScheduleListInfo(), spec: listedSpec(spec), workflowType: { name: workflowType } };
 }
 
-export function listedProgress(progress: ScheduleProgress, futureTimesMs: readonly number[]): ScheduleListInfo {
+export function listedProgress({ notes, paused, recentActions, futureTimesMs }: ListedProgress): ScheduleListInfo {
   return {
     ...emptyScheduleListInfo(),
-    notes: progress.notes,
-    paused: progress.paused,
-    recentActions: progress.recentActions.slice(-listedActionsMax).map(actionResult),
+    notes,
+    paused,
+    recentActions: recentActions.map(actionResult),
     futureActionTimes: futureTimesMs.map(timestamp),
   };
 }

@@ -1,10 +1,10 @@
 import type { ScheduleDescription } from '../../history/schedule/schedule-commands.ts';
-import { keptAs } from '../../schedules/schedule-id.ts';
+import { jitterSeedOf, keptAs } from '../../schedules/schedule-id.ts';
 import { type FutureTimes, searchFuture } from '../../schedules/future-times.ts';
-import { type NextTime, scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
-import { type CompiledSpec, compileSpec, unknownZone } from '../../schedules/spec/compiled-spec.ts';
+import { scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
+import { type CompiledSpec, compileSpec } from '../../schedules/spec/compiled-spec.ts';
 import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } from '../../schedules/spec/matching-times.ts';
-import { nextTime } from '../../schedules/spec/next-time.ts';
+import { timesOfSpec } from '../../schedules/times-of-spec.ts';
 import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
 import {
   type CreateScheduleRequest,
@@ -152,7 +152,7 @@ async function describe(context: HandlerContext, request: DescribeScheduleReques
       action: withTypedAttributes(schedule.action, namespace, context.limits),
       state: { paused, notes, limitedActions, remainingActions },
     },
-    info: infoOf(progress, timesOf(schedule, seedOf(key.namespaceId, request.scheduleId), progress)),
+    info: infoOf(progress, timesOf(schedule, jitterSeedOf(key.namespaceId, request.scheduleId), progress)),
     memo: withPutAside(withLeftStarts(withoutListInfo(memo), progress), aside, 'an update or a patch has them tried again'),
     searchAttributes: withoutScheduleAttributes(searchAttributes),
     conflictToken: tokenOf(progress.conflictToken),
@@ -193,10 +193,7 @@ function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): 
 
 function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress): FutureTimes {
   if (spec === undefined) return { timesMs: [], problem: undefined };
-  const canonical = specFromMessage(spec);
-  const compiled = compileSpec(canonical, { jitterSeed });
-  const next: NextTime = compiled === undefined ? unknownZone(canonical) : (afterMs, turn) => nextTime(compiled, afterMs, turn);
-  return searchFuture(next, progress, scheduleLimits.futureActionsMax);
+  return searchFuture(timesOfSpec(specFromMessage(spec), jitterSeed), progress, scheduleLimits.futureActionsMax);
 }
 
 async function listMatchingTimes(
@@ -210,7 +207,7 @@ async function listMatchingTimes(
   const { key, schedule } = await described(context, request, call);
   if (startMs === undefined || endMs === undefined) throw noTimes();
   const compiled =
-    schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: seedOf(key.namespaceId, request.scheduleId) });
+    schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: jitterSeedOf(key.namespaceId, request.scheduleId) });
   if (compiled === undefined) return { startTime: [] };
   const found = await allMatching(call, compiled, { startMs, endMs, timesMax: matchingTimesMax });
   if ('problem' in found) throw invalidArgument(found.problem);
@@ -233,10 +230,6 @@ async function allMatching(call: Call, spec: CompiledSpec, range: TimeRange): Pr
     await turns.next();
     if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
   }
-}
-
-function seedOf(namespaceId: string, scheduleId: string): string {
-  return `${namespaceId}-${scheduleId}`;
 }
 
 const tokenBytes = 8;

@@ -25,8 +25,8 @@ import {
   withRequest,
 } from '../../schedules/changes.ts';
 import { actionTimeText } from '../../schedules/action-time.ts';
-import { futureTimes } from '../../schedules/future-times.ts';
-import { newProgress, type ScheduleProgress, scheduleLimits } from '../../schedules/schedule.ts';
+import { inList } from '../../schedules/listed-progress.ts';
+import { newProgress, type ScheduleProgress } from '../../schedules/schedule.ts';
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { endsWanted, type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { LetterChecked } from '../archival/archival-commands.ts';
@@ -369,7 +369,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   const { progress } = step;
   const { schedule: before, key } = run.run;
   const wakeTimeMs = step.wakeTimeMs ?? step.expireTimeMs;
-  const listed = schedules.listedMemo(plan.listed, progress, futureTimes(plan.nextTime, progress, scheduleLimits.listedActionsMax));
+  const listed = schedules.listedMemo(plan.listed, inList(plan.nextTime, progress));
   const pauseChanges = before?.progress.paused !== progress.paused || written.searchAttributes !== undefined;
   run.addFact({
     kind: 'scheduleChanged',

@@ -1,4 +1,5 @@
 /** What the core has of a schedule's definition, which it keeps as the public API's message. */
+import type { ListedProgress } from '../../schedules/listed-progress.ts';
 import type { SchedulePolicies, ScheduleProgress } from '../../schedules/schedule.ts';
 import type { CanonicalSpec } from '../../schedules/spec/schedule-spec.ts';
 import type { StartAttributes } from '../commands.ts';
@@ -22,7 +23,7 @@ export interface ScheduleWire {
   /** Throws what no program has written. */
   readDefinition(definition: Uint8Array): ScheduleDefinition;
   /** Memo fields by which List knows it. */
-  listedMemo(listed: Uint8Array, progress: ScheduleProgress, futureTimesMs: readonly number[]): Uint8Array;
+  listedMemo(listed: Uint8Array, progress: ListedProgress): Uint8Array;
   /** Search attributes of the schedule itself. */
   ownAttributes(progress: ScheduleProgress): Uint8Array;
   /** Those of a workflow that it starts. */

@@ -1,7 +1,6 @@
 /** A canonical spec, made ready to be asked for times: compiled once, kept with its schedule. */
 import { type OffsetPeriods, offsetPeriods } from '../../kernel/cron/offset-periods.ts';
 import type { CanonicalSpec, StructuredCalendar } from './schedule-spec.ts';
-import type { SearchSteps } from './search-steps.ts';
 import { type ValueSet, firstFrom, has, hasAll, valueSet } from './value-set.ts';
 import { type YearSet, yearSet } from './year-set.ts';
 
@@ -35,8 +34,8 @@ export type Exclusion = { readonly calendar: CompiledCalendar; readonly wholeMs:
 const startOfTimeMs = 0;
 
 /**
- * `jitterSeed` is the namespace's id, a hyphen and the schedule's id. Undefined: this release of Node does not know the time zone, though the one
- * that accepted the spec did.
+ * `jitterSeed`: `jitterSeedOf` its schedule. Undefined: this release of Node does not know the time zone, though the one that accepted the spec
+ * did.
  */
 export function compileSpec(spec: CanonicalSpec, { jitterSeed }: { readonly jitterSeed: string }): CompiledSpec | undefined {
   const clock = offsetPeriods(spec.timeZoneName);
@@ -55,14 +54,6 @@ export function compileSpec(spec: CanonicalSpec, { jitterSeed }: { readonly jitt
       jitterSeed,
     }
   );
-}
-
-/** In place of its times: nothing of it is due until Node knows the zone, or the spec is changed. */
-export function unknownZone({ timeZoneName }: CanonicalSpec): (afterMs: number, turn: SearchSteps) => undefined {
-  return (_, turn) => {
-    turn.giveUp(`unknown time zone ${timeZoneName}`);
-    return undefined;
-  };
 }
 
 /** Of Go's durations, which end after 292 years. */

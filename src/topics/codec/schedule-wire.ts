@@ -15,10 +15,10 @@ const utf8 = new TextEncoder();
 export const scheduleWire: ScheduleWire = {
   readDefinition,
 
-  listedMemo(listed, progress, futureTimesMs) {
+  listedMemo(listed, progress) {
     const metadata = new Map([['encoding', utf8.encode('binary/plain')]]);
     // Bytes of a message behind bytes of that message are one message.
-    const data = Buffer.concat([listed, encodeScheduleListInfo(listedProgress(progress, futureTimesMs))]);
+    const data = Buffer.concat([listed, encodeScheduleListInfo(listedProgress(progress))]);
     return encodeFields(new Map([[listInfoField, encodePayload({ metadata, data, externalPayloads: [] })]]));
   },
 
