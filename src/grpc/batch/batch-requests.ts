@@ -19,7 +19,8 @@ import {
 import type { BatchOperation } from './batch-definition.ts';
 import type { ResetPoint } from './reset-point.ts';
 
-export type Prepared = {
+/** What a job is to do, and in whose name. */
+export type JobToPerform = {
   readonly operation: BatchOperation;
   readonly namespace: string;
   /** Of the job. */
@@ -30,7 +31,7 @@ export type Prepared = {
 export type OperationRequest = { readonly method: string; readonly bytes: Uint8Array };
 
 /** `resetTo`: of a reset alone. */
-export function operationRequest(job: Prepared, target: BatchTarget, resetTo: ResetPoint | undefined): OperationRequest {
+export function operationRequest(job: JobToPerform, target: BatchTarget, resetTo: ResetPoint | undefined): OperationRequest {
   const { operation, namespace, reason } = job;
   const requestId = requestIdOf(job, target);
   const workflow = { namespace, workflowExecution: target };
@@ -87,7 +88,7 @@ export function operationRequest(job: Prepared, target: BatchTarget, resetTo: Re
 }
 
 /** The job's run, not its id: a later job of that id asks anew. */
-function requestIdOf({ runId }: Prepared, target: BatchTarget): string {
+function requestIdOf({ runId }: JobToPerform, target: BatchTarget): string {
   const hex = createHash('sha256').update(`${runId}\n${target.runId}\n${target.workflowId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }

@@ -19,7 +19,7 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import { assert } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { OPEN_SORT_MS, servedBytes } from '../../visibility/row.ts';
-import { decodeStartBatchOperationRequest, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
+import { decodeStartBatchOperationRequest, type Execution, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { statusCode, type StatusCode } from '../errors/status-code.ts';
 import { hasCode, StatusError } from '../errors/status-error.ts';
@@ -30,7 +30,7 @@ import { PAGE_BYTES_MAX } from '../workflow-service/listed-page.ts';
 import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
-import { operationRequest, type Prepared } from './batch-requests.ts';
+import { type JobToPerform, operationRequest } from './batch-requests.ts';
 import { batchServiceName, resetPoint, resetTarget } from './reset-point.ts';
 
 const operationMsMax = 30_000;
@@ -67,7 +67,9 @@ class EdgeBatchWork implements BatchWork {
   readonly concurrencyMax: number;
   readonly #parts: Parts;
   readonly #request: StartBatchOperationRequest;
-  readonly #prepared: Prepared;
+  readonly #toPerform: JobToPerform;
+  /** Of a list; empty: the job has a query. */
+  readonly #listed: readonly Execution[];
 
   constructor(parts: Parts) {
     const { context, namespace, job } = parts;
@@ -75,7 +77,8 @@ class EdgeBatchWork implements BatchWork {
     this.#request = decodeStartBatchOperationRequest(job.definition, ownLimits);
     const operation = operationOf(this.#request);
     assert(operation !== undefined, 'a job has an operation');
-    this.#prepared = { operation, namespace: namespace.name, runId: job.runId, reason: this.#request.reason };
+    this.#listed = executionsOf(this.#request);
+    this.#toPerform = { operation, namespace: namespace.name, runId: job.runId, reason: this.#request.reason };
     const { perSecondMax, concurrencyMax } = context.ports.batchSettings(namespace.name);
     const asked = this.#request.maxOperationsPerSecond;
     this.perSecondMax = asked > 0 ? Math.min(asked, perSecondMax) : perSecondMax;
@@ -83,8 +86,7 @@ class EdgeBatchWork implements BatchWork {
   }
 
   async count(): Promise<number> {
-    const listed = executionsOf(this.#request);
-    if (listed.length > 0) return listed.length;
+    if (this.#listed.length > 0) return this.#listed.length;
     const { queries, namespace, context } = this.#parts;
     const condition = this.#condition();
     const counting = async (): Promise<number> => {
@@ -97,7 +99,7 @@ class EdgeBatchWork implements BatchWork {
   }
 
   async page(behind: BatchPosition, max: number): Promise<BatchPage> {
-    const listed = executionsOf(this.#request);
+    const listed = this.#listed;
     if (listed.length > 0) {
       const targets = listed.slice(behind.listed, behind.listed + max).map(({ businessId: workflowId, runId }, index) => ({
         target: { workflowId, runId },
@@ -122,12 +124,12 @@ class EdgeBatchWork implements BatchWork {
   async perform(target: BatchTarget): Promise<BatchOutcome> {
     const { context, service, job } = this.#parts;
     try {
-      const { operation } = this.#prepared;
+      const { operation } = this.#toPerform;
       const call = this.#call(operation.kind);
       if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return 'done';
       const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
       const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
-      const { method, bytes } = operationRequest(this.#prepared, target, resetTo);
+      const { method, bytes } = operationRequest(this.#toPerform, target, resetTo);
       const found = service.methods.get(method);
       assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
       await found.handle(bytes, call);
@@ -147,7 +149,7 @@ class EdgeBatchWork implements BatchWork {
    */
   async #wasReset(target: BatchTarget, call: Call): Promise<boolean> {
     const { context, job } = this.#parts;
-    if (executionsOf(this.#request).length > 0) return false;
+    if (this.#listed.length > 0) return false;
     const key = runKey(job.namespaceId, target);
     const { lastResetTimeMs } = await context.history(call, key, { kind: 'describeWorkflow', key });
     return lastResetTimeMs >= job.startTimeMs;
@@ -155,7 +157,7 @@ class EdgeBatchWork implements BatchWork {
 
   #condition() {
     const { namespace } = this.#parts;
-    const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#prepared.operation));
+    const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#toPerform.operation));
     // An attribute was removed since the start.
     if (query.kind === 'invalid') throw this.#trouble(`invalid visibility query: ${query.message}`, 'stays');
     return query.condition;

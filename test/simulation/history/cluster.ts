@@ -36,17 +36,10 @@ import type { BatchOperations } from '../../../src/actors/batch-operations.ts';
 import type { BatchStepTask, SideRunner, SideRunners } from '../../../src/actors/history/side-tasks/side-tasks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
 import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
 import type { JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
-import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
-import type { HistoryCommand, HistoryRequest } from '../../../src/history/commands.ts';
-import type { HistoryEffect } from '../../../src/history/effects.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
+import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
-
-export type HistoryActor = PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
 
 /** Hardly any timer is in memory that need not be. */
 const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 100 };

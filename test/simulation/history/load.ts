@@ -37,9 +37,9 @@ import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/com
 export const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const queue = { name: 'queue', kind: 1, normalName: '' };
 const ASK_MS = 500;
-/** Few ids, so that they are used again and again. */
 /** A run's row leaves it to history. */
 const largeInput = new Uint8Array(4_200);
+/** Few ids, so that they are used again and again. */
 export const WORKFLOW_IDS = 12;
 
 const EMPTY_PAGES_MAX = 50;

@@ -4,7 +4,7 @@
  *     archiveExecution ─▶ position of the run ─▶ pages, one after the other ─▶ Archiver ─▶ archived
  */
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
-import { saidError, thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
+import { thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { Archiver } from '../../archiver.ts';
 import type { HistoryRequest, RunKey } from '../../../history/commands.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
@@ -13,7 +13,7 @@ import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { type SidePlace, SideRoom } from './side-room.ts';
-import type { ArchiveTask, SideAnswer, SideRunner } from './side-tasks.ts';
+import { type ArchiveTask, notReady, type SideAnswer, type SideRunner } from './side-tasks.ts';
 
 export type ArchiveTasksOptions = {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
@@ -63,7 +63,7 @@ class ArchiveTasks {
     const { archiver } = this.#options;
     const archived: SideAnswer = { kind: 'done', command: { kind: 'archived', taskId } };
     const uri = this.#uriOf(key.namespaceId);
-    if (archiver === undefined) return waits('the cluster archives no histories now (archival.history.state)');
+    if (archiver === undefined) return notReady('the cluster archives no histories now (archival.history.state)');
     if (uri === '') return failed(new Error('the namespace names no place for its archived histories'));
     const position = await this.#ask(key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
     if (isAskFailure(position)) return { kind: 'failed', failure: unansweredTask(position) };
@@ -73,7 +73,7 @@ class ArchiveTasks {
     }
     if (position.kind !== 'historyPosition' || !position.closed) return failed(new Error('the run is open'));
     // Two of one run would write into each other's file.
-    if (this.#beingWritten.has(key.runId)) return waits('an earlier attempt has not come to its end');
+    if (this.#beingWritten.has(key.runId)) return notReady('an earlier attempt has not come to its end');
     this.#beingWritten.add(key.runId);
     try {
       await archiver.write(uri, key, this.#pages(key, position.lastEventId));
@@ -115,10 +115,6 @@ class NotRead extends Error {
 
 function failed(error: unknown): SideAnswer {
   return { kind: 'failed', failure: { kind: 'failed', by: 'refusal', error: thrownError(error) } };
-}
-
-function waits(message: string): SideAnswer {
-  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotReady', message) } };
 }
 
 /** What any other task would meet just as well, and what passes by itself. */

@@ -19,7 +19,7 @@ import { BatchPace } from '../../batch-pace.ts';
 import type { Clock } from '../../ports.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { SideRoom } from './side-room.ts';
-import type { BatchStepTask, SideAnswer, SideRunner } from './side-tasks.ts';
+import { type BatchStepTask, notReady, type SideAnswer, type SideRunner } from './side-tasks.ts';
 
 export type BatchStepsOptions = {
   readonly router: Pick<Asker, 'askHistory'>;
@@ -74,8 +74,8 @@ class BatchSteps {
   async take(task: BatchStepTask, isWanted: IsWanted): Promise<SideAnswer> {
     const { key, taskId } = task;
     const operations = await this.#options.operations();
-    if (operations === undefined) return waits('nobody does the operations of batch jobs here now');
-    if (this.#underWay.has(key.runId)) return waits('an earlier step has not come to its end');
+    if (operations === undefined) return notReady('nobody does the operations of batch jobs here now');
+    if (this.#underWay.has(key.runId)) return notReady('an earlier step has not come to its end');
     this.#underWay.add(key.runId);
     try {
       const job = await this.#describe(task);
@@ -162,8 +162,4 @@ class BatchSteps {
     }
     return 'failed';
   }
-}
-
-function waits(message: string): SideAnswer {
-  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotReady', message) } };
 }

@@ -24,6 +24,11 @@ export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
+/** Not the task's trouble: it is tried again as often as it takes. */
+export function notReady(message: string): SideAnswer {
+  return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotReady', message) } };
+}
+
 type AnySideTask = ArchiveTask | LetterCheckTask | BatchStepTask;
 
 /** Of a process, for one kind of task. */
