@@ -18,6 +18,7 @@ import { TokenSigner } from './tokens/token-signer.ts';
 import { Tokens } from './tokens/tokens.ts';
 import type { Call } from './transport/call.ts';
 import { checkLength, type EdgeLimits } from './validation/lengths.ts';
+import { VisibilityQueries } from './visibility-queries.ts';
 
 /** Calls without a deadline do not wait longer for an actor than this. */
 const askTimeoutMs = 30_000;
@@ -29,6 +30,8 @@ export class HandlerContext {
   readonly ports: FrontendPorts;
   readonly tokens: Tokens;
   readonly limits: EdgeLimits;
+  /** Of calls and of batch jobs: a namespace has one share of the database, and the database knows a query by its number alone. */
+  readonly queries: VisibilityQueries;
   /** Ends one open wait: for a history, and for a task. */
   readonly #waiting = new OpenWaits();
   readonly #polls = new OpenWaits();
@@ -38,6 +41,7 @@ export class HandlerContext {
   constructor(ports: FrontendPorts) {
     this.ports = ports;
     this.limits = ports.limits;
+    this.queries = new VisibilityQueries((asked) => ports.visibility.giveUp(asked));
     this.#namespaceLimits = new NamespaceLimits(ports.limitsOfNamespace, () => ports.clock.monoMs());
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
   }

@@ -34,7 +34,7 @@ import type { KnownKeys } from './residency/known-keys.ts';
 import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
 import { DamagedRows } from './residency/damaged-rows.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
-import { makeSpeculativeReal } from './workflow-task/speculative.ts';
+import { forgetSpeculative, makeSpeculativeReal } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
 import { listedRow } from './shard-tasks/list-tasks.ts';
 import type { ListedTask, ListTasks, TaskPlace } from './shard-tasks/shard-task-commands.ts';
@@ -462,6 +462,7 @@ export class HistoryCore {
       if (events.length > 0) answerWaiters(draft, each);
       if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
       if (!isRunning(run)) abortUpdates(draft, run);
+      if (!isRunning(run)) forgetSpeculative(draft, run);
     }
     takeFinishedAlong(draft);
     settleLetters(draft);

@@ -1,6 +1,6 @@
 /** Batch jobs at the edge, in front of a shard: what is taken and shown, what is refused without a trace, and what is done to workflows for them. */
 import { status as codes } from '@grpc/grpc-js';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { BatchJob, BatchTrouble } from '../../src/actors/batch-operations.ts';
 import { DatabaseError } from '../../src/actors/database.ts';
 import { newBatch } from '../../src/batches/batch.ts';
@@ -129,6 +129,26 @@ test('jobs that are started together are no more than there may be', async () =>
   const outcomes = await Promise.allSettled(starts);
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(open).toBe(1);
+});
+
+test('starts, lists and pages of jobs have one share of the database, and a number each', async () => {
+  const underWay = new Map<number, () => void>();
+  const slowly = <Answer>(answer: Answer) => ({
+    answer: ({ asked = 0 }) => new Promise<Answer>((resolve) => underWay.set(asked, () => resolve(answer))),
+  });
+  const slow = await openBench({
+    visibility: { list: slowly({ rows: [] }).answer, count: slowly([]).answer, giveUp: async () => {} },
+  });
+  onTestFinished(() => slow.close());
+  slow.stub.answers.history = () => ({ kind: 'done' });
+  const lists = [1, 2].map(() => slow.client.call('ListWorkflowExecutions', encoded('ListWorkflowExecutions', {})));
+  const start = slow.client.call('StartBatchOperation', encoded('StartBatchOperation', job));
+  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2]));
+  for (const end of underWay.values()) end();
+  await Promise.all(lists);
+  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2, 3]));
+  underWay.get(3)?.();
+  await start;
 });
 
 describe('what is no job', () => {

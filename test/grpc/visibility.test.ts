@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DatabaseError, type DatabaseErrorCode } from '../../src/actors/database.ts';
 import type { FrontendPorts, VisibilityStore } from '../../src/grpc/ports.ts';
 import type { Call } from '../../src/grpc/transport/call.ts';
-import { VisibilityQueries } from '../../src/grpc/workflow-service/visibility-queries.ts';
+import { VisibilityQueries } from '../../src/grpc/visibility-queries.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { encodeFields } from '../../src/wire/fields.ts';

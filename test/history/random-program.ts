@@ -160,6 +160,7 @@ export const programStep = fc.oneof(
       update: fc.nat(4),
       accepted: fc.boolean(),
       poll: fc.boolean(),
+      starts: fc.boolean(),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('endSpeculative' as const), id: fc.nat(2) }) },
@@ -246,6 +247,12 @@ const resettable: ReadonlySet<string> = new Set(['workflowTaskCompleted', 'workf
 type Completion = Extract<ProgramStep, { readonly do: 'completeTask' }>;
 type Command = typeof workflowCommand extends fc.Arbitrary<infer Value> ? Value : never;
 
+type Speculative = Extract<HistoryEffect, { readonly kind: 'speculativeOffered' | 'speculativeStarted' }>;
+
+function isSpeculative(effect: HistoryEffect): effect is Speculative {
+  return effect.kind === 'speculativeOffered' || effect.kind === 'speculativeStarted';
+}
+
 export class Program {
   readonly shard: ShardUnderTest;
   readonly #workflowTasks: StartedWorkflowTask[] = [];
@@ -253,10 +260,8 @@ export class Program {
   /** On their way, by the id of their task. Whoever sends one again has taken the first out of its target's mailbox. */
   readonly #messages = new Map<number, { readonly task: TaskForOthers; readonly message: OutboxMessage }>();
   #lastSignal = 'none';
-  /** By workflow id: the last speculative task that was offered. */
   /** Runs that go on from an event of another one. */
   readonly #resetRuns = new Set<string>();
-  readonly #offered = new Map<string, Extract<HistoryEffect, { readonly kind: 'speculativeOffered' }>>();
 
   constructor(shard: ShardUnderTest) {
     this.shard = shard;
@@ -420,12 +425,8 @@ export class Program {
         return;
       case 'update':
         return this.#update(step);
-      case 'endSpeculative': {
-        const offered = this.#offered.get(keyOf(step.id).workflowId);
-        if (offered === undefined) return;
-        const { key, scheduledEventId, scheduledTimeMs: sinceMs } = offered;
-        shard.ask({ kind: 'endSpeculative', key, scheduledEventId, sinceMs, because: 'scheduleToStart', jitter: 0.5 });
-      }
+      case 'endSpeculative':
+        return this.#endSpeculative(keyOf(step.id));
     }
   }
 
@@ -486,7 +487,7 @@ export class Program {
     this.#resetRuns.add(reply.runId);
   }
 
-  #update({ id, update, accepted, poll }: Extract<ProgramStep, { readonly do: 'update' }>): void {
+  #update({ id, update, accepted, poll, starts }: Extract<ProgramStep, { readonly do: 'update' }>): void {
     const { shard } = this;
     const before = shard.effects.length;
     const key = keyOf(id);
@@ -495,10 +496,13 @@ export class Program {
       request: updateRequest(`u${update}`),
       waitStage: accepted ? 'accepted' : 'completed',
     } as const;
-    shard.ask({ kind: 'updateWorkflow', key, firstExecutionRunId: '', update: attributes });
+    if (!starts) shard.ask({ kind: 'updateWorkflow', key, firstExecutionRunId: '', update: attributes });
+    else {
+      const start = shard.startCommand({ key, policies: { reusePolicy: 1, conflictPolicy: 2 } });
+      shard.ask({ kind: 'startAndUpdate', key, start, update: attributes });
+    }
     const offered = shard.effects.slice(before).find((effect) => effect.kind === 'speculativeOffered');
     if (offered?.kind !== 'speculativeOffered') return;
-    this.#offered.set(key.workflowId, offered);
     if (!poll) return;
     const { scheduledEventId, stamp, taskQueue } = offered;
     const pollRequestId = shard.newRequestId();
@@ -514,6 +518,17 @@ export class Program {
     this.#workflowTasks.push(reply.workflowTask);
     // Whoever asks again gets the same.
     expect(this.shard.ask({ ...command, newRunId: this.shard.newRunId() })).toEqual(reply);
+  }
+
+  /** The last one of the workflow: nobody has polled it, or its worker does not answer. */
+  #endSpeculative({ workflowId }: RunKey): void {
+    const { shard } = this;
+    const last = shard.effects.filter(isSpeculative).findLast(({ key }) => key.workflowId === workflowId);
+    if (last === undefined) return;
+    const { key, scheduledEventId } = last;
+    const end = { kind: 'endSpeculative', key, scheduledEventId, jitter: 0.5 } as const;
+    if (last.kind === 'speculativeOffered') shard.ask({ ...end, sinceMs: last.scheduledTimeMs, because: 'scheduleToStart' });
+    else shard.ask({ ...end, sinceMs: last.startedTimeMs, because: 'startToClose' });
   }
 
   #pollWorkflow(n: number, normal: boolean): void {

@@ -1,8 +1,8 @@
 /** What becomes of closed runs when their retention is over, in memory and out of it. */
 import { describe, expect, test } from 'vitest';
-import type { RunKey } from '../../src/history/commands.ts';
+import type { RunKey, StartAttributes } from '../../src/history/commands.ts';
 import { EvictingShard } from './residency/evicting-shard.ts';
-import { completeWorkflow, namespaceId, ShardUnderTest, startChild } from './shard-under-test.ts';
+import { completeWorkflow, failWorkflow, namespaceId, ShardUnderTest, startChild, terminateWorkflow } from './shard-under-test.ts';
 
 const retentionMs = 60_000;
 
@@ -14,6 +14,60 @@ function closeMany<Shard extends ShardUnderTest>(shard: Shard, count: number): r
     return { ...key, runId };
   });
 }
+
+describe('what a run is kept for', () => {
+  const nowMs = 5_000;
+  const retryPolicy = {
+    initialIntervalMs: 1_000,
+    backoffCoefficient: 1,
+    maximumIntervalMs: 0,
+    maximumAttempts: 0,
+    nonRetryableErrorTypes: [],
+  };
+  const withRetention = { retentionMs: nowMs };
+
+  test.each<readonly [string, Partial<StartAttributes>, (shard: ShardUnderTest) => void]>([
+    [
+      'on a cron schedule',
+      { cronSchedule: '@every 1h' },
+      (shard) => {
+        shard.fireNextTimer();
+        shard.complete(shard.pollWorkflowTask(), [completeWorkflow()], withRetention);
+      },
+    ],
+    ['by a retry policy', { retryPolicy }, (shard) => shard.complete(shard.pollWorkflowTask(), [failWorkflow()], withRetention)],
+    [
+      'after a timeout',
+      { retryPolicy, runTimeoutMs: 1_000 },
+      (shard) => {
+        shard.retentionMs = nowMs;
+        shard.advance(1_000);
+        shard.fireDueTimers();
+      },
+    ],
+    [
+      'by a reset',
+      {},
+      (shard) => {
+        shard.complete(shard.pollWorkflowTask());
+        shard.reset(4, withRetention);
+      },
+    ],
+  ])('is what its namespace says when the run before it ends: %s', (_, start, goOn) => {
+    const shard = new ShardUnderTest();
+    shard.start({ retentionMs, start });
+    goOn(shard);
+    shard.advance(3_600_000);
+    const { key } = shard.describe();
+    shard.expectDone(terminateWorkflow());
+    shard.advance(nowMs - 1);
+    shard.fireDueTimers();
+    expect(shard.core.has(key)).toBe(true);
+    shard.advance(1);
+    shard.fireDueTimers();
+    expect(shard.core.has(key)).toBe(false);
+  });
+});
 
 describe('in memory', () => {
   test('all that are due go in one record, in the order of their ends, and no more than may', () => {

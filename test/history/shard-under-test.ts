@@ -69,6 +69,8 @@ export class ShardUnderTest {
   readonly effects: HistoryEffect[] = [];
   readonly #histories = new Map<string, HistoryEvent[]>();
   nowMs = 1_700_000_000_000;
+  /** Of its namespace, as its shell knows it when a run's time is over. */
+  retentionMs: number | undefined;
   #nextAskId = 1;
   #nextRun = 1;
   #nextRequest = 1;
@@ -393,7 +395,7 @@ export class ShardUnderTest {
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
       const task = this.core.timerTask(next.taskId);
       if (task?.kind === 'batchStep') this.#takeBatchStep(task);
-      else this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId() });
+      else this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId(), retentionMs: this.retentionMs });
     }
     throw new Error('timers fire without end');
   }

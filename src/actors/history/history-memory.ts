@@ -115,7 +115,8 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       logger,
       isPending: (taskId) => core.transferTask(taskId) !== undefined || core.timerTask(taskId) !== undefined,
     });
-    const own = new OwnCommands({ core, tenure, failed, side, namespaces, clock, random });
+    const retentionMsOf = (namespaceId: string): number | undefined => registry.view.namespaceById(namespaceId)?.retentionMs;
+    const own = new OwnCommands({ core, tenure, failed, side, namespaces, retentionMsOf, clock, random });
     const notes = new AtMatchingNotes({ tenure, submit });
     const transfers = new TransferQueue({
       shard: {
@@ -129,7 +130,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
           this.durable?.fewerTransfers();
         },
         room: this.#roomFor(core),
-        retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
+        retentionMsOf,
         writeRow: async ({ taskId, key }) => rowAnswer(taskId, (await flusher?.write(key.runId)) ?? { kind: 'written' }),
         submit: (command) => void submit(command),
       },

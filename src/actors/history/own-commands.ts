@@ -39,6 +39,7 @@ export type OwnCommandsOptions = {
   readonly side: SideTasks;
   /** undefined: nobody knows of any, and all are there. */
   readonly namespaces: TaskNamespaces | undefined;
+  readonly retentionMsOf: (namespaceId: string) => number | undefined;
   readonly clock: Clock;
   readonly random: Random;
 };
@@ -56,6 +57,7 @@ export class OwnCommands {
   readonly #failed: FailedTasks;
   readonly #side: SideTasks;
   readonly #namespaces: TaskNamespaces | undefined;
+  readonly #retentionMsOf: OwnCommandsOptions['retentionMsOf'];
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #attempts: FailedAttempts;
@@ -64,12 +66,13 @@ export class OwnCommands {
   /** A flush is to come, or waits to be decided. */
   #flushing = false;
 
-  constructor({ core, tenure, failed, side, namespaces, clock, random }: OwnCommandsOptions) {
+  constructor({ core, tenure, failed, side, namespaces, retentionMsOf, clock, random }: OwnCommandsOptions) {
     this.#core = core;
     this.#tenure = tenure;
     this.#failed = failed;
     this.#side = side;
     this.#namespaces = namespaces;
+    this.#retentionMsOf = retentionMsOf;
     this.#clock = clock;
     this.#random = random;
     this.#attempts = new FailedAttempts(clock);
@@ -116,7 +119,9 @@ export class OwnCommands {
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
     if (task !== undefined && runsBeside(task)) return this.#runBeside(task);
     const fire = { kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() } as const;
-    this.submit(task?.kind === 'runTimeout' ? { ...fire, newRunId: uuidAt(this.#clock.wallMs(), this.#random.nonce()) } : fire);
+    if (task?.kind !== 'runTimeout') return void this.submit(fire);
+    const retentionMs = this.#retentionMsOf(task.key.namespaceId);
+    this.submit({ ...fire, newRunId: uuidAt(this.#clock.wallMs(), this.#random.nonce()), retentionMs });
   }
 
   /** False: it stays out of the way for a while. */

@@ -8,7 +8,6 @@ import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../
 import type { StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
 import { openBatches } from './listed-batches.ts';
 
 /** Of one namespace; a start takes some milliseconds. */
@@ -18,13 +17,11 @@ type Turns = { readonly take: OneAtATime; waiting: number };
 
 export class BatchStarts {
   readonly #context: HandlerContext;
-  readonly #queries: VisibilityQueries;
   /** Of namespaces that have any. */
   readonly #turns = new Map<string, Turns>();
 
   constructor(context: HandlerContext) {
     this.#context = context;
-    this.#queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
   }
 
   async begin(call: Call, namespaceId: string, jobsMax: number, command: StartBatch): Promise<void> {
@@ -41,10 +38,10 @@ export class BatchStarts {
   }
 
   async #start(call: Call, namespaceId: string, jobsMax: number, command: StartBatch): Promise<void> {
-    const { ports } = this.#context;
+    const { ports, queries } = this.#context;
     // Others may have had all of its time.
     if (call.cancelled || this.#context.monoMs() >= call.deadlineMs) throw canceled();
-    const counts = await this.#queries.run(call, namespaceId, (asked) =>
+    const counts = await queries.run(call, namespaceId, (asked) =>
       ports.visibility.count({ namespaceId, condition: openBatches, byStatus: false, asked }),
     );
     if (counts.reduce((sum, { count }) => sum + count, 0) >= jobsMax) throw tooMany('Max concurrent batch operations is reached');

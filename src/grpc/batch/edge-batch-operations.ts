@@ -27,7 +27,6 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call, Service } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { PAGE_BYTES_MAX } from '../workflow-service/listed-page.ts';
-import { VisibilityQueries } from '../workflow-service/visibility-queries.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
 import { type JobToPerform, operationRequest } from './batch-requests.ts';
@@ -38,26 +37,23 @@ const operationMsMax = 30_000;
 export class EdgeBatchOperations implements BatchOperations {
   readonly #context: HandlerContext;
   readonly #service: Service;
-  readonly #queries: VisibilityQueries;
 
   constructor(context: HandlerContext, service: Service) {
     this.#context = context;
     this.#service = service;
-    this.#queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
   }
 
   open(job: BatchJob): BatchWork {
     const namespace = this.#context.ports.cluster.namespaceById(job.namespaceId);
     if (namespace === undefined || namespace.state === 'deleted')
       throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
-    return new EdgeBatchWork({ context: this.#context, service: this.#service, queries: this.#queries, namespace, job });
+    return new EdgeBatchWork({ context: this.#context, service: this.#service, namespace, job });
   }
 }
 
 type Parts = {
   readonly context: HandlerContext;
   readonly service: Service;
-  readonly queries: VisibilityQueries;
   readonly namespace: Namespace;
   readonly job: BatchJob;
 };
@@ -87,10 +83,10 @@ class EdgeBatchWork implements BatchWork {
 
   async count(): Promise<number> {
     if (this.#listed.length > 0) return this.#listed.length;
-    const { queries, namespace, context } = this.#parts;
+    const { namespace, context } = this.#parts;
     const condition = this.#condition();
     const counting = async (): Promise<number> => {
-      const counts = await queries.run(this.#call('count'), namespace.id, (asked) =>
+      const counts = await context.queries.run(this.#call('count'), namespace.id, (asked) =>
         context.ports.visibility.count({ namespaceId: namespace.id, condition, byStatus: false, asked }),
       );
       return counts.reduce((sum, { count }) => sum + count, 0);
@@ -107,10 +103,10 @@ class EdgeBatchWork implements BatchWork {
       }));
       return { targets, isLast: behind.listed + max >= listed.length };
     }
-    const { queries, namespace, context } = this.#parts;
+    const { namespace, context } = this.#parts;
     const query = { namespaceId: namespace.id, condition: this.#condition(), after: behind.after, max, bytesMax: PAGE_BYTES_MAX };
     const { rows } = await this.#asked(() =>
-      queries.run(this.#call('list'), namespace.id, (asked) => context.ports.visibility.list({ ...query, asked })),
+      context.queries.run(this.#call('list'), namespace.id, (asked) => context.ports.visibility.list({ ...query, asked })),
     );
     const targets = rows.map(({ workflowId, runId, startTimeMs, closeTimeMs: sortMs = OPEN_SORT_MS }) => ({
       target: { workflowId, runId },

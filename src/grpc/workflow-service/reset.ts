@@ -73,7 +73,8 @@ async function reset(
       if (kept?.base.runId !== base.key.runId) {
         kept = await keepEvents({ context, call, held }, base, { finishEventId, requestId }, (run) => preparations.begin(run));
       }
-      const how = { requestId, reason, reappliesSignals: reapplied.signals, priorityChanges };
+      const { retentionMs } = namespace;
+      const how = { requestId, reason, reappliesSignals: reapplied.signals, priorityChanges, retentionMs };
       const runId = await goOn({ context, call, histories }, base, kept, { finishEventId, reapplied, how });
       if (runId === '') continue;
       preparations.ended(kept.newRunId);
@@ -93,7 +94,7 @@ async function reset(
 type GoingOn = {
   readonly finishEventId: number;
   readonly reapplied: Reapplied;
-  readonly how: Pick<ResetWorkflow, 'requestId' | 'reason' | 'reappliesSignals' | 'priorityChanges'>;
+  readonly how: Pick<ResetWorkflow, 'requestId' | 'reason' | 'reappliesSignals' | 'priorityChanges' | 'retentionMs'>;
 };
 
 /** Answers the run; '' = the history has grown since `base`. */

@@ -47,7 +47,6 @@ import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
 import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
 import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
-import { VisibilityQueries } from './visibility-queries.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
 const PAGE_ROWS_MAX = 1_000;
@@ -121,13 +120,11 @@ const TOLD_MAX = 1_000;
 
 class Lists {
   readonly #context: HandlerContext;
-  readonly #queries: VisibilityQueries;
   /** Run ids of rows that are damaged, of which somebody has heard. */
   readonly #told = new Set<string>();
 
   constructor(context: HandlerContext) {
     this.#context = context;
-    this.#queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
   }
 
   readonly #leftOut: LeftOut = ({ namespaceId, workflowId, runId }, part, error) => {
@@ -145,7 +142,7 @@ class Lists {
     const { tokens, ports } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
     const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
-    const { rows } = await this.#queries.run(call, id, (asked) =>
+    const { rows } = await this.#context.queries.run(call, id, (asked) =>
       ports.visibility.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX, asked }),
     );
     return listedPage(tokens, rows, max, id, condition, this.#leftOut);
@@ -155,7 +152,7 @@ class Lists {
     const namespace = await this.#context.namespace(call, request.namespace);
     const { id, query } = await this.#checked(call, namespace, request.query, listed);
     const { ports } = this.#context;
-    const counts = await this.#queries.run(call, id, (asked) => ports.visibility.count({ namespaceId: id, ...query, asked }));
+    const counts = await this.#context.queries.run(call, id, (asked) => ports.visibility.count({ namespaceId: id, ...query, asked }));
     const count = counts.reduce((sum, each) => sum + each.count, 0);
     if (!query.byStatus) return { count, groups: [] };
     const byStatus = counts.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0));

@@ -129,13 +129,13 @@ function follow(run: RunDraft, next: AfterStep): void {
     case 'goesOn':
       return goOn(run, next.pauseMs);
     case 'completed':
-      return decideClose(run, { kind: 'completed', result: undefined, completedEventId: 0, newRunId: '' });
+      return decideClose(run, { kind: 'completed', result: undefined, completedEventId: 0, successor: { runId: '' } });
     case 'failed': {
       const { message } = next;
       const facts = { kind: 'application', type: 'BatchOperationFailed', nonRetryable: true, nextRetryDelayMs: 0, message } as const;
       const info = { kind: 'application', type: facts.type, nonRetryable: true } as const;
       const bytes = draft.wire.encodeFailure({ message, cause: undefined, info });
-      return decideClose(run, { kind: 'failed', failure: { facts, bytes }, completedEventId: 0, newRunId: '' });
+      return decideClose(run, { kind: 'failed', failure: { facts, bytes }, completedEventId: 0, successor: { runId: '' } });
     }
     default:
       return unreachable(next);

@@ -1,5 +1,6 @@
 /** COMPLETE_, FAIL_ and CANCEL_WORKFLOW_EXECUTION. */
 import { decideClose } from './close.ts';
+import { successorOf } from './next-run.ts';
 import {
   bad,
   commandMeta,
@@ -30,7 +31,7 @@ export function completeWorkflowExecution(
     return tooLarge('badScheduleActivityAttributes', 'CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.');
   }
   const { run, completedEventId, request } = completion;
-  decideClose(run, { kind: 'completed', result: a.result, completedEventId, newRunId: request.newRunId }, commandMeta(command));
+  decideClose(run, { kind: 'completed', result: a.result, completedEventId, successor: successorOf(request) }, commandMeta(command));
   return undefined;
 }
 
@@ -44,7 +45,7 @@ export function failWorkflowExecution(completion: Completion, command: CommandOf
     return tooLarge(cause, 'FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.');
   }
   const { run, completedEventId, request } = completion;
-  decideClose(run, { kind: 'failed', failure: a.failure, completedEventId, newRunId: request.newRunId }, commandMeta(command));
+  decideClose(run, { kind: 'failed', failure: a.failure, completedEventId, successor: successorOf(request) }, commandMeta(command));
   return undefined;
 }
 

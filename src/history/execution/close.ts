@@ -11,16 +11,21 @@ import { flushBuffer } from './buffer.ts';
 import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
-import { afterFailure, type AfterFailure, nextOnSchedule, workflowTimeout } from './next-run.ts';
+import { afterFailure, type AfterFailure, nextOnSchedule, type Successor, workflowTimeout } from './next-run.ts';
 import type { OpaqueFailure } from '../failure.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
-/** What ends a run, as its caller knows it. `newRunId`: of the run that goes on in its place, if one does. */
+/** What ends a run, as its caller knows it. `successor`: the run that goes on in its place, if one does. */
 type Ending =
-  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined; readonly completedEventId: number; readonly newRunId: string }
-  | { readonly kind: 'failed'; readonly failure: OpaqueFailure; readonly completedEventId: number; readonly newRunId: string }
+  | {
+      readonly kind: 'completed';
+      readonly result: Uint8Array | undefined;
+      readonly completedEventId: number;
+      readonly successor: Successor;
+    }
+  | { readonly kind: 'failed'; readonly failure: OpaqueFailure; readonly completedEventId: number; readonly successor: Successor }
   | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined; readonly completedEventId: number }
   | {
       readonly kind: 'continuedAsNew';
@@ -28,7 +33,7 @@ type Ending =
       readonly next: Beginning;
     }
   /** The run's time, or that of its whole execution, is over. */
-  | { readonly kind: 'timedOut'; readonly newRunId: string }
+  | { readonly kind: 'timedOut'; readonly successor: Successor }
   | {
       readonly kind: 'terminated';
       readonly reason: string;
@@ -57,14 +62,14 @@ export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): vo
 function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefined): void {
   switch (ending.kind) {
     case 'completed': {
-      const { result, completedEventId: workflowTaskCompletedEventId, newRunId } = ending;
-      const next = nextOnSchedule(run.draft, run.run, { result, failure: undefined }, newRunId);
+      const { result, completedEventId: workflowTaskCompletedEventId, successor } = ending;
+      const next = nextOnSchedule(run.draft, run.run, { result, failure: undefined }, successor);
       const attributes = { result, workflowTaskCompletedEventId, newExecutionRunId: runIdOf(next) };
       return closeRun(run, 'workflowExecutionCompleted', attributes, { meta, next });
     }
     case 'failed': {
-      const { failure, completedEventId: workflowTaskCompletedEventId, newRunId } = ending;
-      const { retryState, next } = afterFailure(run.draft, run.run, failure, newRunId);
+      const { failure, completedEventId: workflowTaskCompletedEventId, successor } = ending;
+      const { retryState, next } = afterFailure(run.draft, run.run, failure, successor);
       const attributes = { failure: failure.bytes, retryState, workflowTaskCompletedEventId, newExecutionRunId: runIdOf(next) };
       return closeRun(run, 'workflowExecutionFailed', attributes, { meta, next });
     }
@@ -76,7 +81,7 @@ function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefine
       return closeRun(run, 'workflowExecutionContinuedAsNew', ending.attributes, { meta, next: ending.next });
     case 'timedOut': {
       forceEndWorkflowTask(run);
-      const { retryState, next } = afterTimeout(run, ending.newRunId);
+      const { retryState, next } = afterTimeout(run, ending.successor);
       return closeRun(run, 'workflowExecutionTimedOut', { retryState, newExecutionRunId: runIdOf(next) }, { next });
     }
     case 'terminated': {
@@ -104,10 +109,10 @@ export function terminateByServer(run: RunDraft, reason: string, details?: Uint8
 }
 
 /** The end of the whole execution ends the chain. */
-function afterTimeout({ draft, run }: RunDraft, newRunId: string): AfterFailure {
+function afterTimeout({ draft, run }: RunDraft, successor: Successor): AfterFailure {
   const { executionExpirationMs } = run.start;
   const executionOver = executionExpirationMs > 0 && draft.nowMs >= executionExpirationMs;
-  return executionOver ? { retryState: retryState.timeout, next: undefined } : afterFailure(draft, run, workflowTimeout(draft), newRunId);
+  return executionOver ? { retryState: retryState.timeout, next: undefined } : afterFailure(draft, run, workflowTimeout(draft), successor);
 }
 
 type AfterClose = {

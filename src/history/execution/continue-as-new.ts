@@ -1,7 +1,7 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
-import { callbacksToHandOn, nextRun } from './next-run.ts';
+import { callbacksToHandOn, nextRun, successorOf } from './next-run.ts';
 import { cronProblem } from '../../kernel/cron-backoff.ts';
 import { decideClose } from './close.ts';
 import { memoProblem } from '../fields.ts';
@@ -98,8 +98,7 @@ export function continueAsNewWorkflowExecution(
     initialVersioningBehavior: 0,
   };
   const next = nextRun(draft, old, {
-    runId: request.newRunId,
-    retentionMs: request.retentionMs,
+    ...successorOf(request),
     workflowType,
     taskQueue,
     input: a.input,

@@ -12,6 +12,7 @@
 import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
 import { longestIntervalMs, retryIntervalMs } from '../../kernel/retry-policy.ts';
 import type { Beginning } from './begin-run.ts';
+import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import type { FailureFacts, OpaqueFailure } from '../failure.ts';
 import { continueAsNewInitiator, retryState, timeoutType } from '../generated/enums.ts';
@@ -37,7 +38,15 @@ export type NextRunAttributes = Pick<
   | 'backoffMs'
   | 'lastCompletionResult'
   | 'callbacks'
-> & { readonly runId: string; readonly retentionMs?: number | undefined; readonly failure: Uint8Array | undefined };
+> &
+  Successor & { readonly failure: Uint8Array | undefined };
+
+/** Of the run that goes on, if one does. `retentionMs`: for how long it is kept once it is closed, as its namespace says now; absent: as the one before. */
+export type Successor = { readonly runId: string; readonly retentionMs?: number | undefined };
+
+export function successorOf({ newRunId, retentionMs }: Pick<CompleteWorkflowTask, 'newRunId' | 'retentionMs'>): Successor {
+  return { runId: newRunId, retentionMs };
+}
 
 export function nextRun(draft: Draft, old: RunView, next: NextRunAttributes): Beginning {
   const { start } = old;
@@ -79,14 +88,13 @@ function chainedBackoff(old: RunView, wantedMs: number, nowMs: number, intervalM
 /** `retryState`: of the event that closes the run. `next`: what goes on in its place, if something does. */
 export type AfterFailure = { readonly retryState: number; readonly next: Beginning | undefined };
 
-/** `newRunId`: of the next run, if there is one. */
-export function afterFailure(draft: Draft, old: RunView, failure: OpaqueFailure, newRunId: string): AfterFailure {
+export function afterFailure(draft: Draft, old: RunView, failure: OpaqueFailure, successor: Successor): AfterFailure {
   const decision = decideRetry(old, failure.facts, draft.nowMs);
   if (!decision.retry) {
-    return { retryState: decision.retryState, next: nextOnSchedule(draft, old, { failure: failure.bytes, result: undefined }, newRunId) };
+    return { retryState: decision.retryState, next: nextOnSchedule(draft, old, { failure: failure.bytes, result: undefined }, successor) };
   }
   const next = startedAgain(draft, old, {
-    runId: newRunId,
+    ...successor,
     attempt: old.start.attempt + 1,
     initiator: continueAsNewInitiator.retry,
     backoffMs: decision.intervalMs,
@@ -128,12 +136,12 @@ export function nextOnSchedule(
   draft: Draft,
   old: RunView,
   ended: { readonly result: Uint8Array | undefined; readonly failure: Uint8Array | undefined },
-  newRunId: string,
+  successor: Successor,
 ): Beginning | undefined {
   const backoffMs = cronBackoffMs(old.startedWith?.cronSchedule ?? '', old.start.executionTimeMs, draft.nowMs);
   if (backoffMs === undefined) return undefined;
   return startedAgain(draft, old, {
-    runId: newRunId,
+    ...successor,
     attempt: 1,
     initiator: continueAsNewInitiator.cronSchedule,
     backoffMs,
@@ -143,7 +151,7 @@ export function nextOnSchedule(
   });
 }
 
-type Again = Pick<NextRunAttributes, 'runId' | 'attempt' | 'initiator' | 'backoffMs' | 'lastCompletionResult' | 'callbacks' | 'failure'>;
+type Again = Successor & Pick<NextRunAttributes, 'attempt' | 'initiator' | 'backoffMs' | 'lastCompletionResult' | 'callbacks' | 'failure'>;
 
 /** What it has upserted meanwhile does not count, nor what operators have made of its options. */
 function startedAgain(draft: Draft, old: RunView, again: Again): Beginning {

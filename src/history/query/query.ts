@@ -30,7 +30,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   // An update makes its own task, whatever the start waits for.
   const hasTask = run.workflowTask !== undefined || draft.volatile.speculative.has(run.key.runId);
   if (isRunning(run) && !hasTask && !hasCompleted && run.start.executionTimeMs - draft.nowMs > command.remainingMs) {
-    return reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
+    return notScheduled;
   }
   if (run.workflowTaskAttempt >= failingAttempts) {
     return reject({ reason: 'workflow-not-ready', message: 'Unable to query workflow due to Workflow Task in failed state.' });
@@ -55,6 +55,17 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   }
   draft.stage({ kind: 'queryBuffered', runId, query });
   return undefined;
+}
+
+const notScheduled = reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
+
+/** The first task was dropped, and nothing comes until the start's delay is over. */
+export function refuseUnready(draft: Draft, run: RunView): void {
+  for (const { askId, deadlineMs } of draft.waitingQueries(run.key.runId)) {
+    if (run.start.executionTimeMs <= deadlineMs) continue;
+    draft.stage({ kind: 'waitEnded', askId });
+    draft.effects.push({ kind: 'reply', askId, reply: notScheduled });
+  }
 }
 
 function rejectsQuery(run: RunView, condition: number): boolean {

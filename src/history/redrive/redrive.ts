@@ -127,8 +127,9 @@ const notFailed = 'the callback is tried already, or was delivered';
 function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
   // Of a schedule, which is open: not of a closed run that is to be forgotten.
   if (task.kind === 'letterCheck' && run.schedule !== undefined) return undefined;
+  // Those of updates are called while it is open.
+  if (task.kind === 'callbackBackoff') return mayBeTried(callbackOf(run, task.callbackId)) ? undefined : notFailed;
   if (isRunning(run) === outlivesClose(task)) return isRunning(run) ? 'the workflow is open' : closed;
-  if (task.kind === 'callbackBackoff' && !mayBeTried(callbackOf(run, task.callbackId))) return notFailed;
   // A signal may have ended the delay of its start: it would be in its delay once more.
   const hasBegun =
     run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.start.executionTimeMs === run.start.startTimeMs;
@@ -136,7 +137,7 @@ function timerOvertakenBy(run: RunView, task: TimerTask): string | undefined {
 }
 
 function outlivesClose({ kind }: TimerTask): boolean {
-  return kind === 'retention' || kind === 'archiveExecution' || kind === 'letterCheck' || kind === 'callbackBackoff';
+  return kind === 'retention' || kind === 'archiveExecution' || kind === 'letterCheck';
 }
 
 /** By a worker. */

@@ -26,6 +26,8 @@ export type ResetWorkflow = {
   readonly reappliesSignals: boolean;
   /** Of the run that goes on, in order, behind all that is applied again. */
   readonly priorityChanges: readonly PriorityChange[];
+  /** For how long the run that goes on is kept once it is closed, as its namespace says now; absent: as the base run. */
+  readonly retentionMs?: number;
 };
 
 /**

@@ -85,14 +85,14 @@ function decideReset(draft: Draft, command: ResetWorkflow & RoomForRuns): Histor
 
 /** With the kept events alone. */
 function branch(draft: Draft, base: RunView, prepared: RunView | undefined, command: ResetWorkflow): RunDraft {
-  const { key, newRunId, requestId, keptEvents } = command;
+  const { key, newRunId, requestId, keptEvents, retentionMs = base.retentionMs } = command;
   const run =
     prepared === undefined
       ? draft.branch({ ...key, runId: newRunId }, base.namespace, recorded(draft.wire, keptEvents))
       : endPreparation(draft, prepared);
   const started = base.requestIds.find(({ eventType }) => eventType === eventTypeNumber.workflowExecutionStarted);
   // Whoever repeats the start finds the run that stands for it now.
-  run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs: base.retentionMs });
+  run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs });
   if (base.scheduledBy !== undefined) run.addFact({ kind: 'scheduledBy', by: base.scheduledBy });
   run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, run.run.nextEventId - 1) });
   return run;

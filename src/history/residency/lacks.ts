@@ -3,13 +3,14 @@
  * nowhere. Asked again after each load, since what was loaded may name more (the first run of a chain).
  *
  *     command                                   needs
- *     start, signal-with-start                  the current run, and the first of its chain: a request may be known to either
+ *     start, signal- and update-with-start      the current run, and the first of its chain: a request may be known to either
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
  *     delete, stopBatch                         its run, if that can be read
  *     reset, start and end of a child           the run, and the current one; of a reset, the run that the last one made, too, and the prepared one
  *     any other                                 its run, or the current one
  */
+import { unreachable } from '../../kernel/assert.ts';
 import { commandKey } from '../command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
 import { beginsRun, type HistoryRecord } from '../record.ts';
@@ -26,6 +27,7 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'startWorkflow':
       return command.parent === undefined ? startLacks(shard, command.key) : childLacks(shard, command.key, command.parent);
     case 'signalWithStartWorkflow':
+    case 'startAndUpdate':
       return startLacks(shard, command.key);
     case 'findChild':
       return childLacks(shard, command.key, command.parent);
@@ -50,10 +52,67 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
       // Its parent may have closed, and a run that goes on may have the child.
       return lacking ?? (task.kind === 'startChild' ? runLacks(shard, { ...task.key, runId: '' }) : undefined);
     }
-    default: {
+    case 'updateWorkflow':
+    case 'pollUpdate':
+    case 'endSpeculative':
+    case 'signalWorkflow':
+    case 'requestCancelWorkflow':
+    case 'terminateWorkflow':
+    case 'scheduleFirstWorkflowTask':
+    case 'startWorkflowTask':
+    case 'resetStickyTaskQueue':
+    case 'startActivityTask':
+    case 'withdrawActivityStart':
+    case 'pauseActivity':
+    case 'unpauseActivity':
+    case 'resetActivity':
+    case 'updateActivityOptions':
+    case 'pauseWorkflow':
+    case 'unpauseWorkflow':
+    case 'updateWorkflowOptions':
+    case 'dropReset':
+    case 'createSchedule':
+    case 'updateSchedule':
+    case 'patchSchedule':
+    case 'describeSchedule':
+    case 'startBatch':
+    case 'describeBatch':
+    case 'batchStepped':
+    case 'recordActionClosed':
+    case 'queryWorkflow':
+    case 'describeWorkflow':
+    case 'describeMutableState':
+    case 'getHistoryPosition':
+    case 'putAside':
+    case 'executeLetter':
+    case 'addTasks':
+    case 'rowRefused':
+    case 'completeWorkflowTask':
+    case 'failWorkflowTask':
+    case 'completeActivityTask':
+    case 'failActivityTask':
+    case 'cancelActivityTask':
+    case 'recordActivityHeartbeat':
+    case 'fireTimer':
+    case 'archived':
+    case 'letterChecked':
+    case 'writeRow':
+    case 'runCallback':
+    case 'callbackAnswered':
+    case 'handOverTask':
+    case 'removeTask':
+    case 'flushFinishedTasks':
+    case 'noteAtMatching':
+    case 'noteLetters':
+    case 'retireRuns':
+    case 'confirmLetter':
+    case 'listTasks':
+    case 'finishRow': {
       const key = commandKey(command, shard);
       return key === undefined ? undefined : runLacks(shard, key);
     }
+    default:
+      return unreachable(command);
   }
 }
 

@@ -19,7 +19,7 @@ export type CreateSchedule = {
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
   readonly identity: string;
-  /** Of the workflows that it starts, from when they have closed on. */
+  /** Of the workflows that it starts, where nobody knows what their namespace says then. */
   readonly retentionMs: number;
 };
 

@@ -62,7 +62,7 @@ function fireForRun(
   draft: Draft,
   run: RunView,
   task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' }>,
-  { newRunId = '' }: FireTimer,
+  { newRunId = '', retentionMs }: FireTimer,
 ): void {
   const firing = draft.open(run);
   switch (task.kind) {
@@ -75,7 +75,7 @@ function fireForRun(
     case 'runTimeout':
     case 'executionTimeout':
       if (!isRunning(run)) return;
-      decideClose(firing, { kind: 'timedOut', newRunId });
+      decideClose(firing, { kind: 'timedOut', successor: { runId: newRunId, retentionMs } });
   }
 }
 

@@ -118,7 +118,9 @@ function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'r
   }
   const isPending = pendingUpdates(run.draft, run.run.key.runId).has(updateId);
   if (!isPending && !body.hasRequest) return notFound(updateId);
-  reject(run.draft, run.run, updateEnds, updateId, rejectedWith(run.draft, body.failure));
+  // Only of those that were here, which are few: each message looks through what is staged.
+  if (isPending) run.draft.stage({ kind: 'updateEnded', runId: run.run.key.runId, updateId });
+  updateEnds.set(updateId, rejectedWith(run.draft, body.failure));
   return undefined;
 }
 

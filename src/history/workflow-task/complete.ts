@@ -25,7 +25,7 @@ import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from '../exe
 import type { Draft, RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed, writeWorkflowTaskTimedOut } from './fail-workflow-task.ts';
 import { clearProblems } from './reported-problems.ts';
-import { answerQueries, releaseQueries } from '../query/query.ts';
+import { answerQueries, refuseUnready, releaseQueries } from '../query/query.ts';
 import { reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from '../replies.ts';
 import { applyOtherMessages, protocolMessage, refuseUnanswered } from '../update/answer-updates.ts';
@@ -56,6 +56,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
     const next = nextForUpdates(draft, run, request);
+    if (run.previousStartedEventId === 0 && !hasUpdatesToSend(draft, run.key.runId)) refuseUnready(draft, run);
     return { kind: 'workflowTaskCompleted', workflowTask: next, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
   }
 
@@ -248,7 +249,6 @@ function nextForUpdates(draft: Draft, run: RunView, request: CompleteWorkflowTas
 /** A worker that only ever asks for more time loses the task. */
 function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
   writeWorkflowTaskTimedOut(run);
-  if (run.run.sticky !== undefined) run.addFact({ kind: 'stickyCleared' });
   scheduleWorkflowTask(run, { jitter: request.jitter });
   return reject({ reason: 'task-not-found', message: 'workflow task heartbeat timeout' });
 }

@@ -1,13 +1,12 @@
 /** A speculative workflow task whose time is up. Whatever comes next is written, so it becomes a real one first. */
 import { unreachable } from '../../kernel/assert.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { timeoutType } from '../generated/enums.ts';
+import type { Draft } from '../draft.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning } from '../state.ts';
 import type { EndSpeculative } from '../update/update-commands.ts';
-import { writeWorkflowTaskTimedOut } from './fail-workflow-task.ts';
-import { finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
+import { writeNotPolled, writeWorkflowTaskTimedOut } from './fail-workflow-task.ts';
+import { scheduleWorkflowTask } from './workflow-task.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -24,7 +23,8 @@ export function endSpeculative(draft: Draft, command: EndSpeculative): HistoryRe
   ending.ensureReal();
   switch (because) {
     case 'scheduleToStart':
-      timeOutUnstarted(ending);
+      // The next one waits in its queue as long as it takes.
+      writeNotPolled(ending);
       break;
     case 'startToClose':
       writeWorkflowTaskTimedOut(ending);
@@ -34,13 +34,4 @@ export function endSpeculative(draft: Draft, command: EndSpeculative): HistoryRe
   }
   scheduleWorkflowTask(ending, { jitter: command.jitter });
   return done;
-}
-
-/** No worker has polled: the next one waits in its queue as long as it takes. */
-function timeOutUnstarted(run: RunDraft): void {
-  const { workflowTask } = run.run;
-  if (workflowTask === undefined) return;
-  finishWorkflowTaskTasks(run);
-  const { scheduledEventId } = workflowTask;
-  run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
 }

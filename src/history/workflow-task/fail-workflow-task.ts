@@ -79,6 +79,15 @@ export function writeWorkflowTaskTimedOut(run: RunDraft): void {
   unsendUpdates(run.draft, run.run.key.runId);
 }
 
+/** No worker has polled. */
+export function writeNotPolled(run: RunDraft): void {
+  const { workflowTask } = run.run;
+  assert(workflowTask !== undefined, 'a task times out');
+  finishWorkflowTaskTasks(run);
+  const { scheduledEventId } = workflowTask;
+  run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
+}
+
 export function fireWorkflowTaskTimeout(
   draft: Draft,
   task: Extract<TimerTask, { readonly kind: 'workflowTaskTimeout' }>,
@@ -90,11 +99,10 @@ export function fireWorkflowTaskTimeout(
   const changing = draft.open(run);
   const { workflowTask } = run;
   if (!isRunning(run) || workflowTask === undefined || workflowTask.stamp !== task.stamp) return;
-  const { scheduledEventId, startedEventId } = workflowTask;
+  const { startedEventId } = workflowTask;
   if (task.timeout === 'scheduleToStart') {
     if (startedEventId !== 0) return;
-    finishWorkflowTaskTasks(changing);
-    changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
+    writeNotPolled(changing);
   } else {
     if (startedEventId === 0) return;
     writeWorkflowTaskTimedOut(changing);

@@ -115,6 +115,11 @@ export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): v
   armWorkflowTaskTimeout(run, startedTimeMs + startToCloseTimeoutMs - run.draft.nowMs, 'startToClose');
 }
 
+/** Its run has closed, perhaps in the decision that offered it. */
+export function forgetSpeculative(draft: Draft, { key: { runId } }: RunView): void {
+  if (speculativeTask(draft, runId) !== undefined) draft.stage({ kind: 'speculativeEnded', runId });
+}
+
 /** True: the worker has refused what came with the task, and needs nothing written to go on from where it was. */
 export function dropSpeculative(draft: Draft, run: RunView, request: CompleteWorkflowTask): boolean {
   if (request.commands.length > 0 || request.forceCreateNewWorkflowTask) return false;

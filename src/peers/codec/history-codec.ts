@@ -130,7 +130,11 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
-  resetWorkflow: { field: 37, write: wire.writeResetWorkflow, read: readResetWorkflow },
+  resetWorkflow: {
+    field: 37,
+    write: (w, request) => wire.writeResetWorkflow(w, { ...request, retentionMs: request.retentionMs }),
+    read: readResetWorkflow,
+  },
   prepareReset: plain(50, 'prepareReset', wire.writePrepareReset, wire.readPrepareReset),
   dropReset: plain(51, 'dropReset', wire.writeOfRun, wire.readOfRun),
   pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
@@ -280,9 +284,9 @@ function priorityFields(fields: readonly string[]): readonly PriorityPath[] {
 }
 
 function readResetWorkflow(r: Reader): ResetWorkflow {
-  const { priorityChanges, ...request } = wire.readResetWorkflow(r);
+  const { priorityChanges, retentionMs, ...request } = wire.readResetWorkflow(r);
   const changes = priorityChanges.map(({ fields, priority }) => ({ fields: priorityFields(fields), priority }));
-  return { ...request, kind: 'resetWorkflow', priorityChanges: changes };
+  return { ...request, kind: 'resetWorkflow', priorityChanges: changes, ...retentionFromWire(retentionMs) };
 }
 
 function readUpdateWorkflowOptions(r: Reader): UpdateWorkflowOptions {

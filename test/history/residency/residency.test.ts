@@ -179,6 +179,16 @@ describe('what a command lacks', () => {
     expect(shard.ask(again)).toMatchObject({ kind: 'started', runId: first.newRunId, started: true });
   });
 
+  test('for an update with start likewise: its start is decided if the open run does not know the update', () => {
+    const shard = new EvictingShard();
+    shard.ask(shard.startCommand());
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    cold(shard);
+    const start = shard.startCommand({ policies: { reusePolicy: 1, conflictPolicy: 2 } });
+    expect(shard.ask({ kind: 'startAndUpdate', key, start, update: updateWorkflow().update })).toBeUndefined();
+    expect(shard.runIds()).toHaveLength(2);
+  });
+
   test('for the start of a child the child that this parent has', () => {
     const shard = new EvictingShard();
     const parentRunId = shard.start();

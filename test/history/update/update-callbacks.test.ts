@@ -150,6 +150,20 @@ describe('callbacks that come with an update', () => {
     shard.answer(shard.task(), [], [completeWorkflow()]);
   });
 
+  test('are letters also when the timer of their next attempt has failed for good, and are merged', () => {
+    const shard = accepted();
+    shard.answer(shard.task(), [response()]);
+    shard.deliver('failed');
+    const task = shard.madeLetter(shard.nextTimer()?.taskId ?? 0);
+    expect(shard.states()).toEqual([['u1', failed]]);
+    shard.execute(task);
+    shard.advance(hour);
+    shard.fireDueTimers();
+    shard.deliver();
+    expect(shard.states()).toEqual([['u1', succeeded]]);
+    expect(shard.outcomes()).toMatchObject([{ kind: 'applied' }]);
+  });
+
   test('of one that is refused leave no trace, and none is attached again when it is asked for once more', () => {
     const shard = new UpdatedShard();
     shard.update();

@@ -1,5 +1,6 @@
 /** Updates: admitted in memory, delivered with a workflow task, and in history only if a worker accepts them. */
 import { describe, expect, test } from 'vitest';
+import { status } from '../../../src/history/generated/enums.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
 import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
 import {
@@ -474,6 +475,44 @@ describe('messages that make no sense fail the task and change nothing', () => {
       expect(shard.completeBadly(poll(shard), [protocolMessage(id)], { messages: [] }).message).toContain(text);
     }
   });
+});
+
+describe('of a run that ends without its worker', () => {
+  test('by a limit that the offer of its task comes with: nothing of the task is left', () => {
+    const shard = new ShardUnderTest({ historyEventsMax: 3 });
+    shard.start();
+    const task = shard.pollWorkflowTask();
+    update(shard);
+    answer(shard, task, []);
+    expect(shard.describe().pendingWorkflowTask).toBeUndefined();
+    expect(shard.describe().status).toBe(status.terminated);
+  });
+
+  test('a query that its first task was dropped with hears that there is none', () => {
+    const shard = new ShardUnderTest();
+    shard.ask(shard.startCommand({ start: { startDelayMs: 60_000 } }));
+    update(shard);
+    const task = poll(shard);
+    const query = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('query'), rejectCondition: 0 } as const;
+    const deadlineMs = shard.nowMs + 10_000;
+    expect(shard.ask({ ...query, deadlineMs, remainingMs: 10_000 })).toBeUndefined();
+    const asked = shard.lastAskId;
+    answer(shard, task, [rejection()]);
+    expect(answerTo(shard, asked)).toMatchObject({ rejection: { reason: 'workflow-not-ready' } });
+  });
+});
+
+test('a worker that refuses 150,000 updates that nobody asked for holds up nobody', () => {
+  const shard = idleWorkflow();
+  shard.signal();
+  const task = shard.pollWorkflowTask();
+  // Where each looks through all others, this does not end within the time of a test.
+  answer(
+    shard,
+    task,
+    Array.from({ length: 150_000 }, (_, n) => rejection(`u${n}`, true)),
+  );
+  expect(shard.history().at(-1)).toBe('workflowTaskCompleted');
 });
 
 describe('after a takeover, which forgets what is not accepted', () => {

@@ -1,9 +1,9 @@
-import { DatabaseError } from '../../actors/database.ts';
-import { unreachable } from '../../kernel/assert.ts';
-import { canceled, deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
-import type { Call } from '../transport/call.ts';
+import { DatabaseError } from '../actors/database.ts';
+import { unreachable } from '../kernel/assert.ts';
+import { canceled, deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from './errors/details.ts';
+import { statusCode } from './errors/status-code.ts';
+import { StatusError } from './errors/status-error.ts';
+import type { Call } from './transport/call.ts';
 
 export type VisibilityQueryLimits = {
   /** At a time, of one namespace. A database may do one after the other: those of others stand behind as many, never behind all. */
