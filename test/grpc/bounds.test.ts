@@ -17,7 +17,6 @@ import { workflowService } from '../../src/grpc/workflow-service/workflow-servic
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
 import { emptyConfig } from '../../src/matching/task-queue-config.ts';
-import { emptyRejection, encodeRejection } from '../../src/wire/generated/lean/update.ts';
 import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
 import { localName } from '../wire/upstream.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
@@ -35,6 +34,12 @@ const decodedBytes: Readonly<Record<string, string>> = {
   'StartWorkflowExecutionRequest.priority': 'temporal.api.common.v1.Priority',
 };
 
+/** What an Any of a request may be. */
+const updateMessages = 'temporal.api.update.v1.';
+const anyOf: Readonly<Record<string, readonly string[]>> = {
+  'Message.body': [`${updateMessages}Acceptance`, `${updateMessages}Rejection`, `${updateMessages}Response`],
+};
+
 /** They look at nothing of their requests. */
 const refused: ReadonlySet<string> = new Set(refusedMethods.map(([name]) => name));
 
@@ -47,6 +52,7 @@ function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
       const deeper = [...path, field.name];
       if (isNumber(field)) found.set(name, [...(found.get(name) ?? []), { method, path: deeper, field }]);
       else if (decodedBytes[name] !== undefined) walk(upstream.lookupType(decodedBytes[name]), method, deeper);
+      else if (anyOf[name] !== undefined) for (const body of anyOf[name]) walk(upstream.lookupType(body), method, [...deeper, body]);
       else if (field.resolvedType instanceof protobuf.Type && isLookedInto(field.resolvedType, declared))
         walk(field.resolvedType, method, deeper);
     }
@@ -215,11 +221,20 @@ const commands: Readonly<Record<string, readonly [type: number, attributes: Reco
   ],
 };
 
-/** Of an update that nobody knows any more: it does no harm. */
-const refusal = {
-  type_url: 'type.googleapis.com/temporal.api.update.v1.Rejection',
-  value: encodeRejection({ ...emptyRejection(), rejectedRequest: new Uint8Array(0) }),
+/** Of an update that nobody knows any more: what its worker says of it is taken. */
+const bodies: Readonly<Record<string, Record<string, unknown>>> = {
+  [`${updateMessages}Acceptance`]: {
+    accepted_request_message_id: 'u/request',
+    accepted_request: { meta: { update_id: 'u' }, input: { name: 'n' } },
+  },
+  [`${updateMessages}Rejection`]: { rejected_request: {} },
 };
+
+function bodyWith(name: string, fields: Record<string, unknown>): Record<string, unknown> {
+  const type = upstream.lookupType(name);
+  const value = type.encode(type.fromObject({ ...bodies[name], ...fields })).finish();
+  return { type_url: `type.googleapis.com/${name}`, value };
+}
 
 const description = {
   kind: 'taskQueueDescription',
@@ -292,7 +307,9 @@ function requestWith({ method, path, field }: Place, value: unknown): Uint8Array
     ];
     if (path.length > 2) put(attributes, path.slice(2), value);
   } else if (path[0] === 'messages') {
-    request['messages'] = [{ id: 'm', protocol_instance_id: 'u', body: refusal, [path[1] ?? '']: value }];
+    const [, own = '', bodyName = `${updateMessages}Rejection`, ofBody] = path;
+    const body = bodyWith(bodyName, ofBody === undefined ? {} : { [ofBody]: value });
+    request['messages'] = [{ id: 'm', protocol_instance_id: 'u', ...(ofBody === undefined ? { [own]: value } : {}), body }];
   } else {
     const isMap = field instanceof protobuf.MapField;
     put(request, path, isMap ? { X: value } : field.repeated ? [value] : value);
@@ -358,6 +375,8 @@ describe('at its extremes', () => {
     shard = new ShardUnderTest();
     const row = rows[name] as Bound;
     const problem = typeof seen === 'string' ? seen : row.problem(seen);
+    const { historyCommands, matchingRequests, clusterCommands } = bench.stub;
+    for (const asked of [historyCommands, matchingRequests, clusterCommands]) asked.length = 0;
     // Polls are judged by their deadline first.
     const answer = bench.client.call(pathOf(place), requestWith(place, sent), { timeoutMs: 10_000 });
     const error = await answer.then(
@@ -372,11 +391,14 @@ describe('at its extremes', () => {
       else expect(harmless, error?.details).toContain(error?.code);
     } else {
       expect(error?.code, error?.details).toBe(codes.INVALID_ARGUMENT);
-      // A start is judged by the edge.
-      const byEdge = row.by === 'edge' || place.method === 'StartWorkflowExecution';
-      if (byEdge && typeof seen === 'number') expect(error?.details).toBe(problem);
-      else expect(error?.details).toContain(problem);
+      expect(error?.details).toContain(problem);
       if (typeof seen === 'string') expect(error?.details, 'it names the field').toContain(name);
+      // A start is judged by the edge.
+      const by = row.by === 'core' && (typeof seen === 'string' || place.method === 'StartWorkflowExecution') ? 'edge' : row.by;
+      if (by === 'edge' && typeof seen === 'number') expect(error?.details).toBe(problem);
+      if (by === 'core') expect(shard.history()).toContain('workflowTaskFailed');
+      // By a sync the edge only learns what the cluster knows.
+      else expect([...historyCommands, ...matchingRequests, ...clusterCommands].filter(({ kind }) => kind !== 'syncCluster')).toEqual([]);
     }
     liveOn();
   });

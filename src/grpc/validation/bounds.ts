@@ -39,10 +39,10 @@ import { invalidArgument } from '../errors/status-error.ts';
  */
 export type Bound = {
   /**
-   * Who refuses: the edge with INVALID_ARGUMENT and just this text; the core, which fails the workflow task with a text that holds this
-   * one; nobody, because no value does harm.
+   * Who refuses: the edge with INVALID_ARGUMENT and just this text, or, in other words, with a text that holds this one; the core, which
+   * fails the workflow task with a text that holds this one; nobody, because no value does harm.
    */
-  readonly by: 'edge' | 'core' | 'nobody';
+  readonly by: 'edge' | 'edge, in other words' | 'core' | 'nobody';
   /** Durations in milliseconds. Undefined = accepted. */
   readonly problem: (value: number) => string | undefined;
   /** What an odd value that is accepted means. */
@@ -90,6 +90,13 @@ export const bounds = {
   },
   'Message.event_id': anything('the order of messages is that of the commands that place them'),
   'Message.command_index': anything('likewise'),
+  // Inside the body of a message, which is an Any.
+  'Acceptance.accepted_request_sequencing_event_id': {
+    by: 'core',
+    problem: (value) => (value === 0 ? 'accepted_request_sequencing_event_id is not set' : undefined),
+    note: 'recorded as it came',
+  },
+  'Rejection.rejected_request_sequencing_event_id': anything('nobody looks at it'),
   'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
   'StartBatchOperationRequest.max_operations_per_second': anything("0 or less, NaN, or more than the server's: the server's"),
   'Execution.type': {
@@ -129,9 +136,13 @@ export const bounds = {
   'Range.start': rangeOf('Start is not in range [0-59]', (value) => value >= 0 && value <= 59),
   'Range.end': rangeOf('End is before Start or not in range [0-59]', (value) => value >= 0 && value <= 59),
   'Range.step': rangeOf('has invalid Step', (value) => value >= 0),
-  'IntervalSpec.interval': { by: 'core', problem: (value) => (value >= 1_000 ? undefined : 'interval is too small'), note: '' },
+  'IntervalSpec.interval': {
+    by: 'edge, in other words',
+    problem: (value) => (value >= 1_000 ? undefined : 'interval is too small'),
+    note: '',
+  },
   'IntervalSpec.phase': {
-    by: 'core',
+    by: 'edge, in other words',
     problem: (value) => {
       if (value < 0) return 'phase is negative';
       return value >= durationMsMax ? 'phase cannot be greater than Interval' : undefined;
@@ -251,12 +262,12 @@ export const bounds = {
     note: '',
   },
   'RateLimit.requests_per_second': {
-    by: 'core',
+    by: 'edge, in other words',
     problem: (value) => (value >= 0 ? undefined : 'must be non-negative.'),
     note: 'the text names the update as well; 0: no task leaves the queue, or none of any fairness key; over 100,000: 100,000',
   },
   'UpdateTaskQueueConfigRequest.set_fairness_weight_overrides': {
-    by: 'core',
+    by: 'edge, in other words',
     problem: (value) => (value > 0 ? undefined : 'must be greater than zero'),
     note: 'the text names the key as well; counts as 0.001 to 1,000',
   },
@@ -343,7 +354,7 @@ function notNegative(by: 'edge' | 'core', text: string): Bound {
 
 /** Of a calendar's seconds; the others are alike. */
 function rangeOf(text: string, isInside: (value: number) => boolean): Bound {
-  return { by: 'core', problem: (value) => (isInside(value) ? undefined : `Second ${text}`), note: '' };
+  return { by: 'edge, in other words', problem: (value) => (isInside(value) ? undefined : `Second ${text}`), note: '' };
 }
 
 /** Of the years 1 to 9999, as protobuf says of timestamps. */
