@@ -15,7 +15,7 @@ import {
   type StartBatchOperationRequest,
   type StopBatchOperationRequest,
 } from '../../wire/generated/lean/batch.ts';
-import { encodePayload } from '../../wire/generated/lean/common.ts';
+import { jsonPayload } from '../../wire/json-payload.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { type BatchOperation, executionsOf, isForOpenOnes, operationOf, operationTypes } from '../batch/batch-definition.ts';
 import { batchQuery } from '../batch/batch-query.ts';
@@ -103,23 +103,17 @@ function checkedKey({ limits }: HandlerContext, namespaceId: string, jobId: stri
 
 /** By these names Temporal's tools know a job in a list of workflows. */
 function memoOf({ reason, visibilityQuery }: StartBatchOperationRequest, { kind }: BatchOperation): Uint8Array {
-  const query: [string, Uint8Array][] = visibilityQuery === '' ? [] : [['batch_operation_visibility_query', text(visibilityQuery)]];
-  return encodeFields(new Map([['batch_operation_type', text(kind)], ['batch_operation_reason', text(reason)], ...query]));
+  const query: [string, Uint8Array][] = visibilityQuery === '' ? [] : [['batch_operation_visibility_query', jsonPayload(visibilityQuery)]];
+  return encodeFields(new Map([['batch_operation_type', jsonPayload(kind)], ['batch_operation_reason', jsonPayload(reason)], ...query]));
 }
 
 function attributesOf(identity: string): Uint8Array {
   return encodeFields(
     new Map([
-      ['BatcherUser', text(identity, 'Keyword')],
-      ['TemporalNamespaceDivision', text('TemporalBatcher', 'Keyword')],
+      ['BatcherUser', jsonPayload(identity, 'Keyword')],
+      ['TemporalNamespaceDivision', jsonPayload('TemporalBatcher', 'Keyword')],
     ]),
   );
-}
-
-function text(value: string, type?: string): Uint8Array {
-  const metadata = new Map([['encoding', Buffer.from('json/plain')]]);
-  if (type !== undefined) metadata.set('type', Buffer.from(type));
-  return encodePayload({ metadata, data: Buffer.from(JSON.stringify(value)), externalPayloads: [] });
 }
 
 async function stop(context: HandlerContext, request: StopBatchOperationRequest, call: Call): Promise<Record<never, never>> {

@@ -3,16 +3,13 @@
  * and no history ever sees.
  */
 import type { PutAsideDescription } from '../../history/execution/put-aside-description.ts';
-import { encodePayload, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
-
-const utf8 = new TextEncoder();
+import { encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
+import { jsonPayload } from '../../wire/json-payload.ts';
 
 /** Encoded messages join end to end: a map takes the last of each key. */
 export function withNote(memo: Uint8Array | undefined, name: string, text: string): Uint8Array {
-  const metadata = new Map([['encoding', utf8.encode('json/plain')]]);
-  const payload = encodePayload({ metadata, data: utf8.encode(JSON.stringify(text)), externalPayloads: [] });
   // Memo and SearchAttributes have one and the same form.
-  const entry = encodeSearchAttributes({ indexedFields: new Map([[name, payload]]) });
+  const entry = encodeSearchAttributes({ indexedFields: new Map([[name, jsonPayload(text)]]) });
   const joined = new Uint8Array((memo?.length ?? 0) + entry.length);
   if (memo !== undefined) joined.set(memo);
   joined.set(entry, memo?.length ?? 0);

@@ -1,13 +1,10 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { searchAttributeTypeName } from '../../kernel/search-attributes.ts';
 import type { Condition } from '../../filter/condition.ts';
 import { scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { parseQuery, type CheckedQuery, type Listed } from '../../visibility/filter/parse-query.ts';
 import { statusName } from '../../visibility/filter/special-values.ts';
 import { queryAttributes } from '../../visibility/query-attributes.ts';
-import { encodePayload } from '../../wire/generated/lean/common.ts';
-import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
 import {
   decodeCountWorkflowExecutionsRequest,
   decodeGetSearchAttributesRequest,
@@ -38,6 +35,7 @@ import {
   type ListSchedulesRequest,
   type ListSchedulesResponse,
 } from '../../wire/generated/lean/schedule.ts';
+import { jsonPayload } from '../../wire/json-payload.ts';
 import { batchesQuery, batchInfo } from '../batch/listed-batches.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -156,7 +154,10 @@ class Lists {
     const count = counts.reduce((sum, each) => sum + each.count, 0);
     if (!query.byStatus) return { count, groups: [] };
     const byStatus = counts.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0));
-    return { count, groups: byStatus.map((each) => ({ groupValues: [keyword(statusName(BigInt(each.status ?? 0)))], count: each.count })) };
+    return {
+      count,
+      groups: byStatus.map((each) => ({ groupValues: [jsonPayload(statusName(BigInt(each.status ?? 0)), 'Keyword')], count: each.count })),
+    };
   }
 
   async #checked(
@@ -184,15 +185,6 @@ function parsedQuery({ searchAttributeTypes: types, searchAttributeSlots: slots 
 
 function allOf(conditions: readonly Condition[]): Condition | undefined {
   return conditions.length < 2 ? conditions[0] : { kind: 'and', conditions };
-}
-
-/** A search attribute's value, as clients get it. */
-function keyword(text: string): Uint8Array {
-  const metadata = new Map([
-    ['encoding', Buffer.from('json/plain')],
-    ['type', Buffer.from(searchAttributeTypeName(IndexedValueType.KEYWORD))],
-  ]);
-  return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });
 }
 
 /** Nothing is archived here, and whoever asks for it is told so, in the words of a Temporal server that was set up without. */

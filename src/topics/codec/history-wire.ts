@@ -4,7 +4,7 @@ import { callbackUrl } from '../../kernel/callback-address.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
 import { decodeCallback } from '../../wire/generated/lean/callback.ts';
-import { decodePriority, encodePayload, encodePriority, encodePayloads } from '../../wire/generated/lean/common.ts';
+import { decodePriority, encodePayloads, encodePriority } from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
   writeCanceledFailureInfo,
@@ -13,6 +13,7 @@ import {
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
 import { decodeRequest, encodeOutcome, encodeRequest } from '../../wire/generated/lean/update.ts';
+import { jsonPayload, jsonTextPayload } from '../../wire/json-payload.ts';
 import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -22,10 +23,7 @@ import { decodeEvent, encodeEvent } from './event-codec.ts';
 import { scheduleWire } from './schedule-wire.ts';
 import { taskFromMessage } from './state/task-message.ts';
 
-const utf8 = new TextEncoder();
 const nothing = new Uint8Array(0);
-const jsonMetadata = new Map([['encoding', utf8.encode('json/plain')]]);
-const keywordListMetadata = new Map([...jsonMetadata, ['type', utf8.encode('KeywordList')]]);
 
 export const historyWire: HistoryWire = {
   schedules: scheduleWire,
@@ -49,15 +47,11 @@ export const historyWire: HistoryWire = {
 
   limitCauses,
 
-  encodePayloads: (jsonTexts) =>
-    encodePayloads({
-      payloads: jsonTexts.map((text) => encodePayload({ metadata: jsonMetadata, data: utf8.encode(text), externalPayloads: [] })),
-    }),
+  encodePayloads: (jsonTexts) => encodePayloads({ payloads: jsonTexts.map((text) => jsonTextPayload(text)) }),
 
   callbackDestination,
 
-  encodeKeywords: (words) =>
-    encodePayload({ metadata: keywordListMetadata, data: utf8.encode(JSON.stringify(words)), externalPayloads: [] }),
+  encodeKeywords: (words) => jsonPayload(words, 'KeywordList'),
 
   decodeFields,
   encodeFields,

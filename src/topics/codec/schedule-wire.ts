@@ -6,6 +6,7 @@ import { decodeFields, encodeFields } from '../../wire/fields.ts';
 import { encodePayload } from '../../wire/generated/lean/common.ts';
 import { decodeFailure } from '../../wire/generated/lean/failure.ts';
 import { decodeSchedule, encodeScheduleListInfo, type NewWorkflowExecutionInfo } from '../../wire/generated/lean/schedule.ts';
+import { jsonPayload } from '../../wire/json-payload.ts';
 import { listedDefinition, listedProgress, listInfoField } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -25,8 +26,8 @@ export const scheduleWire: ScheduleWire = {
   ownAttributes: ({ paused }) =>
     encodeFields(
       new Map([
-        ['TemporalNamespaceDivision', json('Keyword', 'TemporalScheduler')],
-        ['TemporalSchedulePaused', json('Bool', paused)],
+        ['TemporalNamespaceDivision', jsonPayload('TemporalScheduler', 'Keyword')],
+        ['TemporalSchedulePaused', jsonPayload(paused, 'Bool')],
       ]),
     ),
 
@@ -34,21 +35,13 @@ export const scheduleWire: ScheduleWire = {
     encodeFields(
       new Map([
         ...(attributes === undefined ? [] : decodeFields(attributes)),
-        ['TemporalScheduledStartTime', json('Datetime', startTimeText)],
-        ['TemporalScheduledById', json('Keyword', scheduleId)],
+        ['TemporalScheduledStartTime', jsonPayload(startTimeText, 'Datetime')],
+        ['TemporalScheduledById', jsonPayload(scheduleId, 'Keyword')],
       ]),
     ),
 
   failureMessage: (failure) => decodeFailure(failure, ownLimits).message,
 };
-
-function json(type: string, value: string | boolean): Uint8Array {
-  const metadata = new Map([
-    ['encoding', utf8.encode('json/plain')],
-    ['type', utf8.encode(type)],
-  ]);
-  return encodePayload({ metadata, data: utf8.encode(JSON.stringify(value)), externalPayloads: [] });
-}
 
 function readDefinition(bytes: Uint8Array): ScheduleDefinition {
   const { spec, action, policies } = decodeSchedule(bytes, ownLimits);
