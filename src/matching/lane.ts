@@ -186,12 +186,20 @@ export class Level<Offer extends Placed<Offer>> {
     return this.#held.first()?.heldUntilMs;
   }
 
-  /** Those that were held until now have their turns again. True: there were some. */
-  release(nowMs: number): boolean {
-    let released = false;
+  /** Those that were held until now have their turns again. */
+  release(nowMs: number): void {
     // The clock was set back: what was held by it is asked about anew.
-    const untilMs = nowMs < this.#releasedAtMs ? Infinity : nowMs;
+    this.#releaseUntil(nowMs < this.#releasedAtMs ? Infinity : nowMs);
     this.#releasedAtMs = nowMs;
+  }
+
+  /** What they are held for has changed. True: some were. */
+  releaseAll(): boolean {
+    return this.#releaseUntil(Infinity);
+  }
+
+  #releaseUntil(untilMs: number): boolean {
+    let released = false;
     for (let lane = this.#held.first(); lane !== undefined && lane.heldUntilMs <= untilMs; lane = this.#held.first())
       released = this.letGo(lane);
     return released;

@@ -57,7 +57,7 @@ export const matchingLimits = {
   stickyPollWindowMs: 10_000,
   /** A query is refused when no poll was seen for so long. */
   queryPollWindowMs: 20_000,
-  /** Stored tasks that become offers at once, or are offered to parents in one turn of a takeover: a few milliseconds of work. */
+  /** Stored tasks that become offers at once; in one turn of a takeover, lanes that are loaded and offers to parents: a few milliseconds of work. */
   storedTasksPerTurnMax: 500,
   /** Of a queue; also what DescribeTaskQueue shows for one without a limit. */
   tasksPerSecondMax: 100_000,

@@ -19,8 +19,10 @@
  * This file hands each command to whose life it is about; each of these uses the ones to its right:
  *
  *     start-answers ─▶ polls ─▶ queries
- *                        └────▶ offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
- *     queue-table ─────────────▲
+ *                        └────▶ offers ─▶ starts, forwarding ─▶ windows, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
+ *     queue-table ─▶ configs, offers, forwarding, windows, removals
+ *     cold-count ─▶ windows
+ *     configs ─▶ rate-limit
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';

@@ -21,6 +21,7 @@ import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
 import type { Done, MatchingReply, NoMatch, StickyUnavailable, Stored } from './replies.ts';
 import type { Starts } from './starts.ts';
+import { isExpired } from './tasks.ts';
 import type { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
@@ -283,7 +284,7 @@ export class Offers<T> {
   }
 
   #isExpired({ task }: Offer): boolean {
-    return task.expiryTimeMs !== 0 && task.expiryTimeMs <= this.#parts.decision.nowMs;
+    return isExpired(task, this.#parts.decision.nowMs);
   }
 
   // ── End ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

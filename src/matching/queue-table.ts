@@ -150,7 +150,7 @@ export class QueueTable<T> {
     while (room > 0 && this.#storedQueues !== undefined) {
       const next = this.#storedQueues.next();
       if (next.done === true) this.#storedQueues = undefined;
-      else room -= 1 + (this.load(next.value.queue)?.openOffers ?? 0);
+      else room -= next.value.lanes.size + (this.load(next.value.queue)?.openOffers ?? 0);
     }
   }
 

@@ -7,7 +7,7 @@ import { Tally } from '../kernel/tally.ts';
 import { KeyRates } from './key-rates.ts';
 import { laneKey, ownLane } from './lane-name.ts';
 import type { LoadedQueue, Offer } from './loaded-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import { isExpired, type MatchingTask } from './tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Offers of a lane of several keys that are looked at for one that may go out. */
@@ -45,7 +45,7 @@ export class RateLimit<T> {
       queue.keyRates.perSecond = perSecond;
     }
     // Also where weights alone have changed.
-    const hadHeld = queue.lanes.levels.map((level) => level.release(Infinity)).includes(true);
+    const hadHeld = queue.lanes.levels.map((level) => level.releaseAll()).includes(true);
     return hadHeld || before !== perSecond;
   }
 
@@ -84,6 +84,8 @@ export class RateLimit<T> {
     let looks = lane.name.shared === 0 ? 1 : sharedLooksMax;
     let untilMs = Infinity;
     for (let offer: Offer | undefined = first; offer !== undefined && looks > 0; offer = offer.next, looks--) {
+      // Such a one is finished when it is the first.
+      if (isExpired(offer.task, nowMs)) continue;
       const readyMs = queue.keyRates.readyMs(offer.task, nowMs);
       if (readyMs <= nowMs) return offer;
       untilMs = Math.min(untilMs, readyMs);

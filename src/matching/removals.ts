@@ -24,8 +24,12 @@ export class Removals {
     return this.#ids.has(storedId);
   }
 
-  [Symbol.iterator](): Iterator<number> {
-    return this.#ids.values();
+  /** How many of those tasks are among them: a takeover asks for each of its lanes, and there may be thousands of both. */
+  countIn(tasks: ReadonlyMap<number, unknown>): number {
+    const [fewer, other] = tasks.size < this.#ids.size ? [tasks.keys(), this.#ids] : [this.#ids.keys(), tasks];
+    let count = 0;
+    for (const id of fewer) if (other.has(id)) count++;
+    return count;
   }
 
   add(storedId: number, nowMs: number): void {

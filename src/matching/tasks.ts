@@ -22,6 +22,10 @@ export function taskIdentity(task: MatchingTask): string {
   return `${task.key.runId}/${task.scheduledEventId}/${task.stamp}/${task.key.workflowId}`;
 }
 
+export function isExpired({ expiryTimeMs }: MatchingTask, nowMs: number): boolean {
+  return expiryTimeMs !== 0 && expiryTimeMs <= nowMs;
+}
+
 /** Of a stored task in memory, roughly: its objects, and its names twice, the second time in its identity. Two bytes a character. */
 export function taskBytes({ key, priority }: MatchingTask): number {
   const priorityBytes = priority === undefined ? 0 : 80 + 2 * priority.fairnessKey.length;

@@ -39,9 +39,8 @@ export class Windows<T> {
   /** All that the journal holds for a queue that comes into memory. */
   addStored(queue: LoadedQueue, { lanes }: StoredQueue): void {
     for (const { name, tasks, cold, newer } of lanes.values()) {
-      let removed = 0;
       // The queue was in memory before, and those were finished then: their removal is journaled soon.
-      for (const id of this.#removals) if (tasks.has(id)) removed++;
+      const removed = this.#removals.countIn(tasks);
       const rest = tasks.size - removed + (cold === undefined ? 0 : coldHint(cold)) + newer.size;
       if (rest > 0) this.changeRest(queue.lanes.lane(name), rest);
     }

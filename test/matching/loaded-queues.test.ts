@@ -263,6 +263,20 @@ describe('description and memory', () => {
     expect(host.core.handle({ kind: 'describeTaskQueue', queue: activities }, 1_000, 1)).toMatchObject({ kind: 'wait', barrier: true });
   });
 
+  test('one turn of a takeover brings no more lanes into memory than it may, however many a queue has', () => {
+    const host = new Host({ storedTasksPerTurnMax: 10 });
+    for (const name of ['one', 'two', 'three']) {
+      for (let nth = 0; nth < 20; nth++) {
+        const priority = { priorityKey: 3, fairnessKey: `key-${nth}`, fairnessWeight: 1 };
+        host.ask(add(task(`${name}-${nth}`, { priority }), { queue: named(name) }));
+      }
+    }
+    host.restart();
+    expect(host.core.counts().queues).toBe(1);
+    host.advanceTo(host.now + 1);
+    expect(host.core.counts().queues).toBe(3);
+  });
+
   test('a queue that nobody uses leaves memory, one with a backlog or a poll stays', () => {
     host.cancel(host.ask(poll('p1', { queue: { ...activities, name: 'idle' } })));
     host.cancel(host.ask(poll('p1', { queue: sticky })));

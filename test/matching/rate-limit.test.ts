@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { StartTask } from '../../src/matching/effects.ts';
-import { add, Host, poll, task } from './fixtures.ts';
+import { activities, add, Host, poll, task } from './fixtures.ts';
 
 let host: Host;
 beforeEach(() => {
@@ -118,6 +118,23 @@ describe('rate limit', () => {
     host.now += 2_000;
     host.ask({ kind: 'tick' });
     expect(host.takeStarts()).toMatchObject([{ task: { key: { workflowId: 'second' } } }]);
+  });
+
+  test('where keys share a lane, none of a key that may go is given out after its time', () => {
+    host = new Host({ keyedLanesPerQueueMax: 1, sharedLanesPerLevel: 1 });
+    const of = (fairnessKey: string) => ({ priority: { priorityKey: 3, fairnessKey, fairnessWeight: 1 } });
+    const keyRate = { perSecond: 0.001, reason: '' };
+    const change = { identity: '', queueRate: undefined, keyRate, setWeights: [], unsetWeights: [] };
+    host.ask({ kind: 'updateTaskQueueConfig', queue: activities, ...change });
+    for (const name of ['own', 'shared']) host.ask(add(task(name, of(name))));
+    for (const name of ['p1', 'p2']) host.ask(poll(name));
+    expect(host.takeStarts()).toHaveLength(2);
+    host.ask(add(task('held', of('shared'))));
+    host.ask(add(task('expired', { ...of('other'), expiryTimeMs: 2_000 })));
+    host.ask(add(task('live', of('another'))));
+    host.now = 3_000;
+    host.ask(poll('p3'));
+    expect(host.takeStarts()).toMatchObject([{ task: { key: { workflowId: 'live' } } }]);
   });
 
   test('an obsolete task costs no token', () => {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { Lanes, type Placed } from '../../src/matching/lane.ts';
+import { plainLane } from '../../src/matching/lane-name.ts';
+import { activities, task } from './fixtures.ts';
+
+interface Placeable extends Placed<Placeable> {}
+
+function offer(name: string): Placeable {
+  return { task: task(name), order: 1, arrival: 0, prev: undefined, next: undefined, linked: false };
+}
+
+test('that all held lanes are let go is no clock: one that is held anew stays held until its time', () => {
+  const lanes = new Lanes<Placeable>(activities, () => 1);
+  const lane = lanes.lane(plainLane);
+  const { level } = lane;
+  lanes.insert(offer('a'), lane);
+  level.hold(lane, 5_000);
+  expect(level.releaseAll()).toBe(true);
+  expect(level.first()).toBe(lane);
+  level.hold(lane, 5_000);
+  level.release(1_000);
+  expect(level.first()).toBeUndefined();
+  level.release(5_000);
+  expect(level.first()).toBe(lane);
+});
