@@ -140,11 +140,13 @@ export type ForwardedPollAnswered<T> = {
   readonly outcome: ForwardedPollOutcome<T>;
 };
 
-/** From the shell, to each `forwardTask` effect: `taken` = nobody needs to offer it again. No reply. */
+export type ForwardedTaskOutcome = 'taken' | 'noMatch' | 'refused' | 'unavailable';
+
+/** From the shell, to each `forwardTask` effect: `taken` = nobody needs to offer it again; `refused` = not now. No reply. */
 export type ForwardedTaskAnswered = {
   readonly kind: 'forwardedTaskAnswered';
   readonly correlation: number;
-  readonly outcome: 'taken' | 'noMatch' | 'unavailable';
+  readonly outcome: ForwardedTaskOutcome;
 };
 
 /** From the shell, to each `loadStoredTasks` effect: what the table holds there, in order. `key`: of the lane. No reply. */

@@ -219,6 +219,7 @@ export type Arrival = {
   readonly sinceMs: number;
   readonly askId: number;
   readonly isLent: boolean;
+  readonly isOfChild: boolean;
   readonly holdUntilMs: number;
 };
 
@@ -242,6 +243,7 @@ export class Offer implements Due, Linked<Offer> {
   askId: number;
   /** A child's, or one that nobody stores: matched here or handed back. */
   readonly isLent: boolean;
+  readonly isOfChild: boolean;
   /** Until when one that is lent is held here; 0 = handed back at once. */
   readonly holdUntilMs: number;
   state: 'waiting' | 'starting' | 'retrying' | 'resting' | 'forwarded' | 'done' = 'waiting';
@@ -265,6 +267,7 @@ export class Offer implements Due, Linked<Offer> {
     this.sinceMs = arrival.sinceMs;
     this.askId = arrival.askId;
     this.isLent = arrival.isLent;
+    this.isOfChild = arrival.isOfChild;
     this.holdUntilMs = arrival.holdUntilMs;
   }
 }

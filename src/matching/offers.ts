@@ -8,6 +8,7 @@
  *
  * An offer that comes back (its poll went away, or the parent handed it back) takes the same way again, without the parent.
  */
+import { unreachable } from '../kernel/assert.ts';
 import { backOffMs } from '../kernel/back-off.ts';
 import type { Backlog } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
@@ -26,7 +27,8 @@ import type { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
 const stored: Stored = { kind: 'stored' };
-const noMatch: NoMatch = { kind: 'noMatch' };
+const noMatch: NoMatch = { kind: 'noMatch', isRefused: false };
+const refused: NoMatch = { kind: 'noMatch', isRefused: true };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
 type Collaborators<T> = {
@@ -64,10 +66,11 @@ export class Offers<T> {
 
   add(queue: LoadedQueue, command: AddWorkflowTask | AddActivityTask, askId: number): void {
     const sinceMs = this.#parts.decision.nowMs;
-    const isLent = command.forwardedFrom !== undefined || command.holdUntilMs > 0;
+    const isOfChild = command.forwardedFrom !== undefined;
+    const isLent = isOfChild || command.holdUntilMs > 0;
     const { holdUntilMs } = command;
     queue.openOffers++;
-    const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, holdUntilMs });
+    const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, isOfChild, holdUntilMs });
     queue.countTask(offer, 'added', sinceMs);
     if (this.#isExpired(offer)) return this.finish(offer);
     if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
@@ -243,23 +246,35 @@ export class Offers<T> {
     const known = this.#forwarding.taskAnswered(correlation);
     if (known === undefined) return;
     const { offer } = known;
-    if (outcome !== 'taken') offer.lane?.level.giveBack(offer.lane, offer.task);
-    if (outcome === 'taken') {
-      offer.queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
-      this.finish(offer);
-      return this.#forwarding.offerBacklog(offer.queue);
+    const { queue, lane, task } = offer;
+    if (outcome !== 'taken') lane?.level.giveBack(lane, task);
+    switch (outcome) {
+      case 'taken':
+        queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
+        this.finish(offer);
+        return this.#forwarding.offerBacklog(queue);
+      case 'refused':
+        this.rest(offer);
+        // Its place there is free for the next one.
+        return this.#forwarding.offerBacklog(queue);
+      case 'noMatch':
+      case 'unavailable':
+        if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
+        return this.offerAgain(offer);
+      default:
+        return unreachable(outcome);
     }
-    if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
-    this.offerAgain(offer);
   }
 
   /**
    * The offer lets its poll go: else the tasks of one shard that is not served, or of workflows that stand still, could hold every poll of a queue.
-   * One that only waits for a poll is stored: history would offer it again and again while it rests, and each copy would rest as well.
+   * One that only waits for a poll is stored: history would offer it again and again while it rests, and each copy would rest as well. A child's
+   * rests there: it shows a few tasks at a time here, and a few that rest here would keep all others from polls.
    */
   rest(offer: Offer): void {
     const { limits } = this.#parts;
     const { storedId, queue, isLent } = offer;
+    if (offer.isOfChild) return this.#end(offer, refused);
     if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.#forwarding.offerBacklog(queue);
     this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }

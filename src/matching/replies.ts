@@ -55,8 +55,11 @@ export type QueryTask = {
 /** Nobody polls this sticky queue: offer the task on the normal queue, at once. */
 export type StickyUnavailable = { readonly kind: 'stickyUnavailable' };
 
-/** To a forwarded task: no poll waits here either; the child keeps it. */
-export type NoMatch = { readonly kind: 'noMatch' };
+/**
+ * To a task that is not stored here: no poll waits here either, whoever sent it keeps it. `isRefused`: one did wait, and the start was refused, for
+ * the shard is not served or the workflow stands still. A child partition is told so at once, and offers others meanwhile.
+ */
+export type NoMatch = { readonly kind: 'noMatch'; readonly isRefused: boolean };
 
 export type QueryAnswer = { readonly kind: 'queryAnswer'; readonly result: QueryResult };
 

@@ -258,7 +258,15 @@ export class Windows<T> {
 
 /** The journal holds it: nobody waits to hear that it is stored. */
 function storedOffer(queue: LoadedQueue, id: number, task: MatchingTask, storedAtMs: number): Offer {
-  const offer = new Offer(queue, task, { order: id, arrival: 0, sinceMs: storedAtMs, askId: noAsk, isLent: false, holdUntilMs: 0 });
+  const offer = new Offer(queue, task, {
+    order: id,
+    arrival: 0,
+    sinceMs: storedAtMs,
+    askId: noAsk,
+    isLent: false,
+    isOfChild: false,
+    holdUntilMs: 0,
+  });
   offer.storedId = id;
   return offer;
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ForwardTask } from '../../src/matching/effects.ts';
 import { matchingLimits as limits } from '../../src/matching/limits.ts';
 import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
-import type { ForwardedPollOutcome } from '../../src/matching/commands.ts';
+import type { ForwardedPollOutcome, ForwardedTaskOutcome } from '../../src/matching/commands.ts';
 import { activities, add, Host, poll, task, type Started } from './fixtures.ts';
 
 const child: TaskQueuePartition = { ...activities, partition: 2 };
@@ -181,6 +181,22 @@ describe('tasks of a child partition', () => {
     expect(host.takeForwardedTasks().length).toBeGreaterThan(0);
   });
 
+  test('refused there: it rests here, and whatever stood behind it is offered; it comes back behind the others', () => {
+    const answer = (outcome: ForwardedTaskOutcome): readonly string[] => {
+      const forwarded = host.takeForwardedTasks();
+      for (const { correlation } of forwarded) host.ask({ kind: 'forwardedTaskAnswered', correlation, outcome });
+      return forwarded.map(({ command }) => command.task.key.workflowId);
+    };
+    host.ask(poll('p', { queue: child, maxTasksPerSecond: 5, deadlineMs: 1_001 }));
+    for (let nth = 0; nth < 10; nth++) host.ask(add(task(`t${nth}`), { queue: child }));
+    answer('noMatch');
+    host.advanceTo(host.now + limits.forwardRetryMs);
+    expect(answer('refused')).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6', 't7']);
+    expect(answer('noMatch')).toEqual(['t8', 't9']);
+    host.advanceTo(host.now + limits.forwardRetryMs);
+    expect(answer('taken').slice(0, 3)).toEqual(['t8', 't9', 't0']);
+  });
+
   test('after a restart a backlog without polls of its own is offered at the parent', () => {
     host.ask(add(task('a'), { queue: child }));
     host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
@@ -201,7 +217,7 @@ describe('at the root', () => {
 
   test('or is handed back at once, never stored', () => {
     const added = host.ask(add(task('a'), fromChild));
-    expect(host.replies.get(added)).toEqual({ kind: 'noMatch' });
+    expect(host.replies.get(added)).toEqual({ kind: 'noMatch', isRefused: false });
     expect(host.journal).toEqual([]);
   });
 
@@ -210,7 +226,7 @@ describe('at the root', () => {
     const added = host.ask(add(task('a'), fromChild));
     host.cancel(polled);
     host.answerStart(host.takeStarts()[0]!, { kind: 'unavailable' });
-    expect(host.replies.get(added)).toEqual({ kind: 'noMatch' });
+    expect(host.replies.get(added)).toEqual({ kind: 'noMatch', isRefused: false });
     expect(host.journal).toEqual([]);
   });
 
@@ -223,9 +239,17 @@ describe('at the root', () => {
     expect(host.replies.has(held)).toBe(false);
     const late = host.ask(add(task('c'), { ...fromChild, holdUntilMs: 5_000 }));
     host.advanceTo(5_000);
-    expect(host.replies.get(late)).toEqual({ kind: 'noMatch' });
+    expect(host.replies.get(late)).toEqual({ kind: 'noMatch', isRefused: false });
     host.ask(poll('p3'));
     expect(host.takeStarts()).toEqual([]);
+  });
+
+  test('what history alone has rests here when it is refused', () => {
+    host.ask(poll('p1'));
+    host.ask(add(task('a'), { holdUntilMs: 5_000 }));
+    host.answerStart(host.takeStarts()[0]!, { kind: 'refused' });
+    host.advanceTo(host.now + limits.restFirstMs);
+    expect(host.takeStarts()).toHaveLength(1);
   });
 
   test('a forwarded poll is answered like any other', () => {

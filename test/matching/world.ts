@@ -9,7 +9,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { PriorityFields } from '../../src/kernel/priority.ts';
-import type { ForwardedPollOutcome, MatchingCommand } from '../../src/matching/commands.ts';
+import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand } from '../../src/matching/commands.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { MatchingEffect } from '../../src/matching/effects.ts';
 import type { MatchingLimits } from '../../src/matching/limits.ts';
@@ -385,7 +385,7 @@ export class World {
         this.#send(`${partition}>${effect.command.queue.partition}`, () => {
           const parent = effect.command.queue.partition;
           this.#ask(parent, effect.command, (reply) => {
-            const outcome = reply.kind === 'done' ? 'taken' : reply.kind === 'noMatch' ? 'noMatch' : 'unavailable';
+            const outcome = taskOutcome(reply);
             this.#send(`${parent}>${partition}`, () => tell({ kind: 'forwardedTaskAnswered', correlation: effect.correlation, outcome }));
           });
         });
@@ -477,6 +477,11 @@ function matchingTask(name: string, stamp: number, priority: PriorityFields | un
 
 function queueAt(partition: number): TaskQueuePartition {
   return { ...activities, partition };
+}
+
+function taskOutcome(reply: Reply): ForwardedTaskOutcome {
+  if (reply.kind === 'noMatch') return reply.isRefused ? 'refused' : 'noMatch';
+  return reply.kind === 'done' ? 'taken' : 'unavailable';
 }
 
 function pollOutcome(reply: Reply): ForwardedPollOutcome<Started> {

@@ -15,7 +15,7 @@ import type { Handled } from '../../kernel/handled.ts';
 import type { RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
-import type { ForwardedPollOutcome, MatchingCommand, StartOutcome } from '../../matching/commands.ts';
+import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand, StartOutcome } from '../../matching/commands.ts';
 import type {
   Broken,
   CountStoredTasks,
@@ -283,9 +283,7 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     const heldMs = command.holdUntilMs === 0 ? 0 : command.holdUntilMs - this.#options.clock.wallMs();
     const deadlineMs = this.#deadlineIn(heldMs + FORWARD_TIMEOUT_MS);
     this.#options.router.askMatching(this.#hostOf(command), command, deadlineMs, (answer) => {
-      const isTaken = answer.kind === 'done' || answer.kind === 'stored';
-      const outcome = isTaken ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
-      this.#tenure.submit({ kind: 'forwardedTaskAnswered', correlation, outcome });
+      this.#tenure.submit({ kind: 'forwardedTaskAnswered', correlation, outcome: forwardedTaskOutcome(answer) });
     });
   }
 
@@ -312,6 +310,12 @@ function standsStill({ kind }: AskFailure): boolean {
 /** A refusal for good, or one that passes: the workflow stands still. */
 function isObsolete(rejection: Rejection): boolean {
   return rejection.reason !== 'busy-workflow';
+}
+
+function forwardedTaskOutcome(answer: MatchingAnswer<ForwardTask['command']>): ForwardedTaskOutcome {
+  if (answer.kind === 'done' || answer.kind === 'stored') return 'taken';
+  if (answer.kind === 'noMatch') return answer.isRefused ? 'refused' : 'noMatch';
+  return 'unavailable';
 }
 
 function forwardedPollOutcome(answer: MatchingAnswer<ForwardPoll['command']>): ForwardedPollOutcome<StartedTask> {

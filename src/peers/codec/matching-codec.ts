@@ -186,7 +186,7 @@ const answerCodecs: KindCodecs<Answer> = {
   },
   queryTask: plain(5, 'queryTask', wire.writeQueryTask, wire.readQueryTask),
   stickyUnavailable: bare(6, 'stickyUnavailable'),
-  noMatch: bare(7, 'noMatch'),
+  noMatch: plain(7, 'noMatch', wire.writeNoMatch, wire.readNoMatch),
   stored: bare(10, 'stored'),
   queryAnswer: plain(8, 'queryAnswer', wire.writeQueryAnswer, wire.readQueryAnswer),
   taskQueueDescription: plain(9, 'taskQueueDescription', wire.writeTaskQueueDescription, wire.readTaskQueueDescription),

@@ -131,7 +131,7 @@ const answers: ByKind<Answer> = {
     sticky: flag,
   }),
   stickyUnavailable: record({ kind: fc.constant('stickyUnavailable' as const) }),
-  noMatch: record({ kind: fc.constant('noMatch' as const) }),
+  noMatch: record({ kind: fc.constant('noMatch' as const), isRefused: flag }),
   queryAnswer: record({ kind: fc.constant('queryAnswer' as const), result: queryResult }),
   taskQueueDescription: record({
     kind: fc.constant('taskQueueDescription' as const),
@@ -212,6 +212,12 @@ test.each(['addWorkflowTask', 'addActivityTask'] as const)('%s is held as long b
   expect(read(held)).toMatchObject({ holdUntilMs: receivedMs + 5_000 });
   expect(read({ ...held, holdUntilMs: sentMs })).toMatchObject({ holdUntilMs: receivedMs });
   expect(read({ ...held, holdUntilMs: 0 })).toMatchObject({ holdUntilMs: 0 });
+});
+
+test('that a task was not refused is said as versions say it that know of no refusals', () => {
+  const noMatch = { kind: 'noMatch', isRefused: false } as const;
+  expect(encodeMatchingAnswer(noMatch)).toEqual(Uint8Array.of(0x3a, 0));
+  expect(decodeMatchingAnswer(Uint8Array.of(0x3a, 0))).toEqual(noMatch);
 });
 
 test('a started task of no kind is refused', () => {
