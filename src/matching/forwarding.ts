@@ -8,8 +8,11 @@ import type { Lane, Level } from './lane.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
 import type { Windows } from './windows.ts';
 
-/** `holdUntilMs`: it may wait there; 0 = it is handed back at once where no poll waits. */
-type AtParent = { readonly offer: Offer; readonly holdUntilMs: number };
+/**
+ * `holdUntilMs`: it may wait there; 0 = it is handed back at once where no poll waits. `lane`: in which it waited here, and is counted as shown to the
+ * parent; undefined: it is new.
+ */
+type AtParent = { readonly offer: Offer; readonly holdUntilMs: number; readonly lane: Lane<Offer> | undefined };
 
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;
@@ -74,7 +77,7 @@ export class Forwarding<T> {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
     if (this.#windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
     if (this.#newTasks.size >= this.#parts.limits.forwardedAddsMax) return false;
-    this.#newTasks.add(this.#forwardTask(offer, 0));
+    this.#newTasks.add(this.#forwardTask({ offer, holdUntilMs: 0, lane: undefined }));
     return true;
   }
 
@@ -97,17 +100,21 @@ export class Forwarding<T> {
   #offerFirst(queue: LoadedQueue, level: Level<Offer>, lane: Lane<Offer>): void {
     const offer = lane.offers.first;
     if (offer === undefined) return;
+    const { decision, deadlines, limits } = this.#parts;
     queue.lanes.remove(offer, lane, true);
     level.atParent(lane);
-    this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
+    // The hold of one that a child has lent is the parent's now.
+    deadlines.remove(offer);
+    const holdUntilMs = decision.nowMs + limits.offerHoldMs;
+    this.#forwardTask({ offer, holdUntilMs: offer.isLent ? Math.min(holdUntilMs, offer.holdUntilMs) : holdUntilMs, lane });
   }
 
   taskAnswered(correlation: number): AtParent | undefined {
     const known = this.#tasks.get(correlation);
     this.#tasks.delete(correlation);
     this.#newTasks.delete(correlation);
-    const { offer } = known ?? {};
-    if (offer?.lane !== undefined && offer.storedId > 0) offer.lane.level.backFromParent(offer.lane);
+    const lane = known?.lane;
+    lane?.level.backFromParent(lane);
     return known;
   }
 
@@ -131,12 +138,13 @@ export class Forwarding<T> {
   }
 
   /** Answers the correlation. */
-  #forwardTask(offer: Offer, holdUntilMs: number): number {
+  #forwardTask(atParent: AtParent): number {
+    const { offer, holdUntilMs } = atParent;
     const { queue } = offer;
     assert(queue.parent !== undefined, 'a task is offered to a parent');
     const correlation = ++this.#lastCorrelation;
     offer.state = 'forwarded';
-    this.#tasks.set(correlation, { offer, holdUntilMs });
+    this.#tasks.set(correlation, atParent);
     const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
     this.#parts.decision.act({ kind: 'forwardTask', correlation, command });

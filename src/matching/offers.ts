@@ -259,7 +259,7 @@ export class Offers<T> {
         return this.#forwarding.offerBacklog(queue);
       case 'noMatch':
       case 'unavailable':
-        if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
+        if (known.lane !== undefined || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
         return this.offerAgain(offer);
       default:
         return unreachable(outcome);

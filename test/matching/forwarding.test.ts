@@ -205,6 +205,38 @@ describe('tasks of a child partition', () => {
   });
 });
 
+test('a partition that has a parent and children shows the one what the others have lent it, for no longer than they have', () => {
+  const middle = { ...activities, partition: 1 };
+  const lent = host.ask(add(task('lent'), { queue: middle, forwardedFrom: 21, holdUntilMs: 5_000 }));
+  host.ask(add(task('own'), { queue: middle }));
+  const shown = host.takeForwardedTasks();
+  expect(shown.map(({ command }) => [command.task.key.workflowId, command.holdUntilMs])).toEqual([
+    ['lent', 5_000],
+    ['own', 1_000 + limits.offerHoldMs],
+  ]);
+  host.advanceTo(5_000);
+  expect(host.effects).toEqual([]);
+  for (const { correlation } of shown) host.ask({ kind: 'forwardedTaskAnswered', correlation, outcome: 'noMatch' });
+  expect(host.replies.get(lent)).toEqual({ kind: 'noMatch', isRefused: false });
+});
+
+test('what children have lent takes no place at the parent for ever', () => {
+  const middle = { ...activities, partition: 1 };
+  host.ask(poll('p', { queue: middle, maxTasksPerSecond: 5, deadlineMs: 1_001 }));
+  for (let round = 0; round < 3; round++) {
+    for (let nth = 0; nth < 8; nth++) {
+      host.ask(add(task(`lent${round}-${nth}`), { queue: middle, forwardedFrom: 21, holdUntilMs: host.now + 60_000 }));
+    }
+    host.ask(add(task(`own${round}`), { queue: middle }));
+    let shown = 0;
+    for (let tasks = host.takeForwardedTasks(); tasks.length > 0; tasks = host.takeForwardedTasks()) {
+      for (const { correlation } of tasks) host.ask({ kind: 'forwardedTaskAnswered', correlation, outcome: 'taken' });
+      shown += tasks.length;
+    }
+    expect(shown, `round ${round}`).toBe(9);
+  }
+});
+
 describe('at the root', () => {
   const fromChild = { forwardedFrom: 2 };
 
