@@ -15,7 +15,7 @@ import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { ConfigTable } from './config-table.ts';
 import { KeyedLanes } from './keyed-lanes.ts';
-import { type LaneName, laneKey, laneOf } from './lane-name.ts';
+import { isKeyed, type LaneName, laneKey, laneOf } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
 import {
@@ -37,7 +37,7 @@ export type WindowLimits = {
   readonly windowBytesPerHostMax: number;
   /** Of a lane, where all others fill the host's. */
   readonly windowTasksPerLaneMin: number;
-  /** Of one that is not the queue's own. */
+  /** Of one with a fairness key, or of several keys. */
   readonly windowTasksPerKeyedLaneMin: number;
 };
 
@@ -102,7 +102,7 @@ export class Backlog {
     return this.#tasks.size;
   }
 
-  /** Of those whose counts are not known a queue that may be counted now: rows of removed tasks are gone. */
+  /** A lane whose rows may be counted now; none while rows of removed tasks stand. */
   get toCount(): StoredLane | undefined {
     return this.#goneCold.size > 0 ? undefined : this.#uncounted.values().next().value;
   }
@@ -260,8 +260,7 @@ export class Backlog {
   }
 
   #windowMin(name: LaneName | undefined, { windowTasksPerLaneMin, windowTasksPerKeyedLaneMin }: WindowLimits): number {
-    const isKeyed = name !== undefined && (name.fairnessKey !== '' || name.shared > 0);
-    return isKeyed ? Math.min(windowTasksPerKeyedLaneMin, windowTasksPerLaneMin) : windowTasksPerLaneMin;
+    return name !== undefined && isKeyed(name) ? Math.min(windowTasksPerKeyedLaneMin, windowTasksPerLaneMin) : windowTasksPerLaneMin;
   }
 
   get #inWindows(): number {

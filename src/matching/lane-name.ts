@@ -14,6 +14,16 @@ import type { MatchingTask } from './tasks.ts';
 /** Which lane of its queue. `shared`: 0 = of its fairness key alone. */
 export type LaneName = { readonly level: number; readonly fairnessKey: string; readonly shared: number };
 
+/** Of one fairness key, and of no other. */
+export function hasOwnKey({ fairnessKey }: LaneName): boolean {
+  return fairnessKey !== '';
+}
+
+/** Of one fairness key, or of several that share it. */
+export function isKeyed(name: LaneName): boolean {
+  return hasOwnKey(name) || name.shared > 0;
+}
+
 export const plainLane: LaneName = { level: priorityKeyDefault, fairnessKey: '', shared: 0 };
 
 /** From 1 to 5. Whoever sets no key is in the middle, whoever sets a higher one at the end. */

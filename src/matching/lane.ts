@@ -16,7 +16,7 @@ import { type HeapNode, IndexedHeap } from '../kernel/indexed-heap.ts';
 import { priorityKeyDefault } from '../kernel/priority.ts';
 import { type Linked, LinkedList } from '../kernel/linked-list.ts';
 import type { ColdRead } from './backlog.ts';
-import { type LaneName, laneKey } from './lane-name.ts';
+import { isKeyed, type LaneName, laneKey } from './lane-name.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 
@@ -250,7 +250,8 @@ export class Lanes<Offer extends Placed<Offer>> {
   stored = 0;
   /** Offers that wait, of all lanes. */
   size = 0;
-  /** Lanes that hold something: with a fairness key, and with a key or a priority. */
+  /** Lanes that hold something: all, those of a fairness key or of several keys, and beside these those of a priority. */
+  #inUse = 0;
   keyed = 0;
   special = 0;
 
@@ -280,6 +281,7 @@ export class Lanes<Offer extends Placed<Offer>> {
   }
 
   #count(name: LaneName, more: number): void {
+    this.#inUse += more;
     if (isKeyed(name)) this.keyed += more;
     if (isKeyed(name) || name.level !== priorityKeyDefault) this.special += more;
   }
@@ -308,13 +310,17 @@ export class Lanes<Offer extends Placed<Offer>> {
     this.size--;
   }
 
-  /** Something of it is over. A lane that holds nothing is forgotten, at once or when there are too many of them. */
+  /**
+   * Something of it is over. A lane that holds nothing is forgotten: at once, when there are too many of them, or when none of the queue holds anything,
+   * for then nobody competes, and a host may have thousands of such queues.
+   */
   settle(lane: Lane<Offer>, idleMax: number): void {
     if (lane.isInUse || this.#byKey.get(lane.key) !== lane) return;
     const { level } = lane;
     level.starved.delete(lane);
     level.blocked.delete(lane);
     if (!level.idle.has(lane)) this.#count(lane.name, -1);
+    if (this.#inUse === 0) return this.#forgetAll();
     level.idle.add(lane);
     for (const longest of level.idle) {
       if (level.idle.size <= idleMax && !level.isForgettable(longest)) return;
@@ -322,8 +328,9 @@ export class Lanes<Offer extends Placed<Offer>> {
       this.#byKey.delete(longest.key);
     }
   }
-}
 
-function isKeyed({ fairnessKey, shared }: LaneName): boolean {
-  return fairnessKey !== '' || shared > 0;
+  #forgetAll(): void {
+    this.#byKey.clear();
+    for (const { idle } of this.levels) idle.clear();
+  }
 }

@@ -10,7 +10,7 @@ export const matchingLimits = {
   tableTasksPerQueueMax: 5_000_000,
   /**
    * Stored tasks that may be offered and are in memory, with a database: of one lane of a queue, of a whole host, also in bytes (what clients name a
-   * workflow may take 4 KB of a task), and of one lane where others fill the host's: the queue's own, and one of a priority or fairness key. Those
+   * workflow may take 4 KB of a task), and of one lane where others fill the host's: one without a fairness key, and one of a key or of several. Those
    * that came since and are not written come on top.
    */
   windowTasksPerLaneMax: 1_000,

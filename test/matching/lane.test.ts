@@ -23,3 +23,25 @@ test('that all held lanes are let go is no clock: one that is held anew stays he
   level.release(5_000);
   expect(level.first()).toBe(lane);
 });
+
+test('keys that have sent one task each are forgotten when the queue has none left, and not before', () => {
+  const lanes = new Lanes<Placeable>(activities, () => 1);
+  const settled = (fairnessKey: string): void => {
+    const lane = lanes.lane({ ...plainLane, fairnessKey });
+    const sent = offer(fairnessKey);
+    lanes.insert(sent, lane);
+    lane.openOffers++;
+    lanes.remove(sent, lane, true);
+    lane.openOffers--;
+    lanes.settle(lane, 200);
+  };
+  const busy = lanes.lane(plainLane);
+  busy.openOffers++;
+  for (let nth = 0; nth < 100; nth++) settled(`key-${nth}`);
+  expect([...lanes.values()].length, 'they are ahead of others').toBe(101);
+  busy.openOffers--;
+  lanes.settle(busy, 200);
+  expect([...lanes.values()].length).toBe(0);
+  settled('alone');
+  expect([[...lanes.values()].length, lanes.keyed, lanes.special]).toEqual([0, 0, 0]);
+});
