@@ -9,6 +9,7 @@
  * A reset that is asked again does all this again. What the run knows already changes nothing.
  */
 import type { RunKey } from '../../history/commands.ts';
+import { someAtATime } from '../../actors/some-at-a-time.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -19,6 +20,9 @@ import { storedEvents } from './history-pages.ts';
 /** With which events the run begins: those before `finishEventId`; `keptEvents`: the same, unless they came in parts. */
 type Begins = { readonly finishEventId: number; readonly keptEvents: readonly Uint8Array[] };
 
+/** A run may have 2,000 children, each in a shard of its own, and its caller waits. */
+const askedAtATime = 20;
+
 export async function tellOfChildren(
   context: HandlerContext,
   call: Call,
@@ -27,15 +31,14 @@ export async function tellOfChildren(
 ): Promise<void> {
   const { key, namespace } = parent;
   const { pendingChildren, root } = await context.history(call, key, { kind: 'describeWorkflow', key });
-  for (const { initiatedEventId, runId } of pendingChildren) {
-    if (runId === '' || initiatedEventId >= begins.finishEventId) continue;
+  const tell = async (initiatedEventId: number, runId: string): Promise<void> => {
     const initiated = begins.keptEvents[initiatedEventId - 1] ?? (await storedEvent(context, call, key, initiatedEventId));
-    if (initiated === undefined) continue;
+    if (initiated === undefined) return;
     const child = decodeHistoryEvent(initiated, ownLimits).startChildWorkflowExecutionInitiatedEventAttributes;
-    if (child === undefined) continue;
+    if (child === undefined) return;
     const { workflowId } = child;
     const end = await endOfChain(context, call, { namespaceId: child.namespaceId, workflowId, runId });
-    if (end === undefined) continue;
+    if (end === undefined) return;
     await context.history(call, key, {
       kind: 'recordChildClosed',
       parent: { ...key, namespace, initiatedEventId, rootWorkflowId: root.workflowId, rootRunId: root.runId },
@@ -45,7 +48,9 @@ export async function tellOfChildren(
       childWorkflowType: child.workflowType?.name ?? '',
       close: end.close,
     });
-  }
+  };
+  const known = pendingChildren.filter(({ initiatedEventId, runId }) => runId !== '' && initiatedEventId < begins.finishEventId);
+  await someAtATime(known, askedAtATime, ({ initiatedEventId, runId }) => tell(initiatedEventId, runId));
 }
 
 /** undefined: the run is gone by now. */
