@@ -4,7 +4,7 @@
 import type { QueueWithTasks, TaskQueuePartition } from '../../matching/task-queue.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Clock } from '../ports.ts';
-import { someAtATime } from '../some-at-a-time.ts';
+import { someAtATime } from '../asks/some-at-a-time.ts';
 
 /** One that hosts partitions of task queues. */
 export type TaskHost = {

@@ -23,7 +23,7 @@ import type { Clock } from '../ports.ts';
 import { type DrainOptions, drainQueues, forgetNamespace, type TaskHost } from './drained-queues.ts';
 import { PurgePass } from './purge-pass.ts';
 import { Rounds } from './rounds.ts';
-import { someAtATime } from '../some-at-a-time.ts';
+import { someAtATime } from '../asks/some-at-a-time.ts';
 
 export type IsWanted = (namespaceId: string) => boolean;
 
