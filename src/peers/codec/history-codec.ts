@@ -85,6 +85,24 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   cancelActivityTask: plain(16, 'cancelActivityTask', wire.writeCancelActivityTask, wire.readCancelActivityTask),
   recordActivityHeartbeat: plain(17, 'recordActivityHeartbeat', wire.writeRecordActivityHeartbeat, wire.readRecordActivityHeartbeat),
   queryWorkflow: { field: 18, write: writeQueryWorkflow, read: readQueryWorkflow },
+  describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
+  getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
+  readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
+  recordChildClosed: {
+    field: 22,
+    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),
+    read: (r) => {
+      const request = wire.readRecordChildClosed(r);
+      return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
+    },
+  },
+  deleteWorkflow: deleteWorkflowCodec,
+  describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
+  executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
+  confirmLetter: plain(26, 'confirmLetter', wire.writeConfirmLetter, wire.readConfirmLetter),
+  listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
+  removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
+  addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
   updateWorkflow: {
     field: 30,
     write: (w, { update, ...request }) => wire.writeUpdateWorkflow(w, { ...request, update: updateToWire(update) }),
@@ -109,45 +127,20 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
       return { kind: 'startAndUpdate', key, start: startFromWire(start), update: updateFromWire(update) };
     },
   },
-  describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
-  getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
-  readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
-  describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
-  deleteWorkflow: deleteWorkflowCodec,
-  recordChildClosed: {
-    field: 22,
-    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),
-    read: (r) => {
-      const request = wire.readRecordChildClosed(r);
-      return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
-    },
-  },
-  executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
-  confirmLetter: plain(26, 'confirmLetter', wire.writeConfirmLetter, wire.readConfirmLetter),
-  listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
-  removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
-  addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
   pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
+  updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
   resetWorkflow: {
     field: 37,
     write: (w, request) => wire.writeResetWorkflow(w, { ...request, retentionMs: request.retentionMs }),
     read: readResetWorkflow,
   },
-  prepareReset: plain(50, 'prepareReset', wire.writePrepareReset, wire.readPrepareReset),
-  dropReset: plain(51, 'dropReset', wire.writeOfRun, wire.readOfRun),
-  pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
-  unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
-  updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },
   createSchedule: plain(38, 'createSchedule', wire.writeCreateSchedule, wire.readCreateSchedule),
   updateSchedule: plain(39, 'updateSchedule', wire.writeUpdateSchedule, wire.readUpdateSchedule),
   patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
   deleteSchedule: plain(41, 'deleteSchedule', wire.writeOfRun, wire.readOfRun),
   describeSchedule: plain(42, 'describeSchedule', wire.writeOfRun, wire.readOfRun),
-  startBatch: plain(44, 'startBatch', wire.writeStartBatch, wire.readStartBatch),
-  stopBatch: plain(45, 'stopBatch', wire.writeStopBatch, wire.readStopBatch),
-  describeBatch: plain(46, 'describeBatch', wire.writeOfRun, wire.readOfRun),
   recordActionClosed: {
     field: 43,
     write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeToWire(request.close) }),
@@ -156,7 +149,14 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
       return { ...request, kind: 'recordActionClosed', close: closeFromWire(request.close) };
     },
   },
-  updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
+  startBatch: plain(44, 'startBatch', wire.writeStartBatch, wire.readStartBatch),
+  stopBatch: plain(45, 'stopBatch', wire.writeStopBatch, wire.readStopBatch),
+  describeBatch: plain(46, 'describeBatch', wire.writeOfRun, wire.readOfRun),
+  pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
+  unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
+  updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },
+  prepareReset: plain(50, 'prepareReset', wire.writePrepareReset, wire.readPrepareReset),
+  dropReset: plain(51, 'dropReset', wire.writeOfRun, wire.readOfRun),
 };
 
 // Absent and undefined are one on the wire; the commands know absent only.
@@ -372,6 +372,17 @@ const answerCodecs: KindCodecs<Answer> = {
   heartbeat: plain(9, 'heartbeat', wire.writeHeartbeatReply, wire.readHeartbeatReply),
   queryAnswered: plain(10, 'queryAnswered', wire.writeQueryAnswered, wire.readQueryAnswered),
   queryRejected: plain(11, 'queryRejected', wire.writeQueryRejected, wire.readQueryRejected),
+  historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
+  historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
+  description: plain(14, 'description', wire.writeDescription, wire.readDescription),
+  mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
+  letterExecuted: {
+    field: 16,
+    write: (w, { outcome }) => wire.writeLetterExecuted(w, { outcome: letterOutcomeToWire(outcome) }),
+    read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
+  },
+  lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
+  taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
   updateStage: {
     field: 19,
     write: (w, { started, ...reply }) =>
@@ -387,6 +398,10 @@ const answerCodecs: KindCodecs<Answer> = {
     write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
     read: (r) => ({ kind: 'startRefused', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
   },
+  activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
+  workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
+  scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
+  scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
   updateRefused: {
     field: 25,
     write: (w, { rejection, begun }) => wire.writeUpdateRefused(w, { rejection: rejectionToWire(rejection), begun }),
@@ -395,23 +410,8 @@ const answerCodecs: KindCodecs<Answer> = {
       return { kind: 'updateRefused', rejection: rejectionFromWire(rejection), begun };
     },
   },
-  historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
-  historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
-  description: plain(14, 'description', wire.writeDescription, wire.readDescription),
-  mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
-  letterExecuted: {
-    field: 16,
-    write: (w, { outcome }) => wire.writeLetterExecuted(w, { outcome: letterOutcomeToWire(outcome) }),
-    read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
-  },
-  lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
-  activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
-  workflowOptionsUpdated: plain(27, 'workflowOptionsUpdated', wire.writeWorkflowOptionsUpdated, wire.readWorkflowOptionsUpdated),
-  scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
-  scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
   batchDescription: plain(26, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
-  workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
-  taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
+  workflowOptionsUpdated: plain(27, 'workflowOptionsUpdated', wire.writeWorkflowOptionsUpdated, wire.readWorkflowOptionsUpdated),
 };
 
 const updateStages: Words<UpdateReply['stage']> = { admitted: true, accepted: true, completed: true };
