@@ -33,9 +33,8 @@ import {
 import { actionResult, timestamp } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { queryFailed } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { canceled, queryFailed } from '../errors/details.ts';
+import { invalidArgument, type StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
@@ -228,7 +227,7 @@ async function allMatching(call: Call, spec: CompiledSpec, range: TimeRange): Pr
     const { done, value } = search.next();
     if (done === true) return value;
     await turns.next();
-    if (call.cancelled) throw new StatusError(statusCode.cancelled, 'context canceled');
+    if (call.cancelled) throw canceled();
   }
 }
 
