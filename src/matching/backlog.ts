@@ -15,7 +15,7 @@ import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { ConfigTable } from './config-table.ts';
 import { KeyedLanes } from './keyed-lanes.ts';
-import { isKeyed, type LaneName, laneKey, laneOf } from './lane-name.ts';
+import { isKeyed, type LaneName, laneKey, parseLaneKey } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
 import {
@@ -121,15 +121,15 @@ export class Backlog {
   }
 
   /** The row of a task that comes now cannot be read: it goes when the task ends. */
-  leaveUnread({ taskId, queue }: UnreadTask): void {
+  leaveUnread({ taskId, laneKey: key }: UnreadTask): void {
     this.#installed(taskId);
-    this.#unread.set(taskId, queue);
+    this.#unread.set(taskId, key);
   }
 
   /** Nobody will end these: as many of a namespace whose tasks all go. */
   unreadOf(namespaceId: string): readonly number[] {
     if (this.#unread.size === 0) return none;
-    return [...this.#unread].flatMap(([id, key]) => (laneOf(key)?.queue.namespaceId === namespaceId ? [id] : []));
+    return [...this.#unread].flatMap(([id, key]) => (parseLaneKey(key)?.queue.namespaceId === namespaceId ? [id] : []));
   }
 
   /** Of the latest copy of this task that is in memory. One of a cold task is stored once more, and refused by history when its turn comes. */
@@ -424,7 +424,7 @@ export class Backlog {
       if (!isUncounted(cold, id)) cold.count--;
       if (this.#goneCold.delete(id)) continue;
       if (isUnread(row)) {
-        this.#unread.set(id, row.queue);
+        this.#unread.set(id, row.laneKey);
         continue;
       }
       cold.sinceMs = row.storedAtMs;

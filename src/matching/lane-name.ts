@@ -51,7 +51,7 @@ export function laneKey(queue: TaskQueuePartition, { level, fairnessKey, shared 
 }
 
 /** What that key names; undefined: nothing. */
-export function laneOf(key: string): { readonly queue: TaskQueuePartition; readonly lane: LaneName } | undefined {
+export function parseLaneKey(key: string): { readonly queue: TaskQueuePartition; readonly lane: LaneName } | undefined {
   const plain = taskQueuePartitionOf(key);
   if (plain !== undefined) return { queue: plain, lane: plainLane };
   const [, before = '', level, shared, length, rest = ''] = /^([^/]*\/[ns][wa]\/\d+)p(\d)s(\d+)k(\d+)\/(.*)$/s.exec(key) ?? [];

@@ -32,7 +32,7 @@ import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { Changes } from './checkpoint/changes.ts';
 import { installCounters, installQueue } from './checkpoint/install.ts';
 import { isUnread, readRow, type UnreadTask } from './checkpoint/read-rows.ts';
-import type { BacklogCheckpoint, BacklogCounters, QueueRows, TaskRow } from './checkpoint/rows.ts';
+import type { BacklogCheckpoint, BacklogCounters, LaneRows, TaskRow } from './checkpoint/rows.ts';
 import type {
   AddActivityTask,
   AddWorkflowTask,
@@ -202,7 +202,7 @@ export class MatchingCore<T> {
   }
 
   /** Some queues of a checkpoint, before the first record; behind the last of them its counters. */
-  install(queues: Iterable<QueueRows>): readonly UnreadTask[] {
+  install(queues: Iterable<LaneRows>): readonly UnreadTask[] {
     return Array.from(queues, (rows) => installQueue(this.#backlog, rows, this.#rowsWire)).flat();
   }
 

@@ -12,7 +12,7 @@
  */
 import { LogError, partitionName } from '../actors/log.ts';
 import { DatabaseError, type CheckpointPosition, type Database, type JournalId } from '../actors/database.ts';
-import { missingBeginning, missingEnd } from '../actors/ownership/journal-start.ts';
+import { missingBeginning, missingEnd } from '../actors/ownership/missing-records.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 
 export type ClusterDatabaseOptions = {

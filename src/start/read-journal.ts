@@ -1,7 +1,7 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
-import { missingBeginning } from '../actors/ownership/journal-start.ts';
+import { missingBeginning } from '../actors/ownership/missing-records.ts';
 import { OwnerPosition } from '../actors/ownership/owner-position.ts';
 import { readThrough } from '../actors/ownership/read-through.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';

@@ -603,7 +603,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes a journal that was trimmed beyond the witness',
-    file: 'src/actors/ownership/journal-start.ts',
+    file: 'src/actors/ownership/missing-records.ts',
     search: 'if (start <= Math.max(0, checkpoint?.lastOffset ?? 0)) return undefined;',
     replace: 'if (start <= Math.max(0, checkpoint?.nextOffset ?? 0)) return undefined;',
     caughtBy: 'scenarios',
@@ -611,7 +611,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes a checkpoint that the journal does not reach',
-    file: 'src/actors/ownership/journal-start.ts',
+    file: 'src/actors/ownership/missing-records.ts',
     search: 'if (checkpoint === undefined || checkpoint.nextOffset <= end) return undefined;',
     replace: 'return undefined;',
     caughtBy: 'scenarios',
@@ -1249,8 +1249,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'makes the lanes of rows anew without their fairness keys',
     file: 'src/matching/checkpoint/install.ts',
-    search: 'const named = laneOf(queue);',
-    replace: "const found = laneOf(queue); const named = found && { ...found, lane: { ...found.lane, fairnessKey: '' } };",
+    search: 'const named = parseLaneKey(queue);',
+    replace: "const found = parseLaneKey(queue); const named = found && { ...found, lane: { ...found.lane, fairnessKey: '' } };",
     caughtBy: 'seeds of lanes',
   },
   {

@@ -102,7 +102,8 @@ export async function installBacklog(
 
 /** History believes it stored: it waits until somebody has put its row back, or its shard is told to offer it again (docs/operations/state.md). */
 export function tellUnread(unread: readonly UnreadTask[], logger: Logger): void {
-  for (const { taskId, queue, error } of unread.slice(0, TOLD_MAX)) logger.error(taskUnread, { taskId, queue, reason: errorText(error) });
+  for (const { taskId, laneKey, error } of unread.slice(0, TOLD_MAX))
+    logger.error(taskUnread, { taskId, queue: laneKey, reason: errorText(error) });
   if (unread.length > TOLD_MAX) logger.error('nor can more stored tasks of this read', { tasks: unread.length - TOLD_MAX });
 }
 

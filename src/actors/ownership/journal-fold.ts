@@ -9,7 +9,7 @@
 import { errorText } from '../../kernel/error-text.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { LogError, missingOffsets } from '../log.ts';
-import { missingBeginning, missingEnd } from './journal-start.ts';
+import { missingBeginning, missingEnd } from './missing-records.ts';
 import type { CheckpointPosition } from '../database.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';

@@ -7,13 +7,13 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { Backlog } from '../backlog.ts';
-import { laneOf } from '../lane-name.ts';
+import { parseLaneKey } from '../lane-name.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
-import type { BacklogCounters, QueueRows } from './rows.ts';
+import type { BacklogCounters, LaneRows } from './rows.ts';
 
 /** The first rows of a lane, and that there are others, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
-export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: QueueRows, wire: BacklogWire): readonly UnreadTask[] {
+export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: LaneRows, wire: BacklogWire): readonly UnreadTask[] {
   const unread: UnreadTask[] = [];
   let upToId = 0;
   for (const row of tasks) {
@@ -27,9 +27,9 @@ export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: Que
     } else backlog.installTask(read.spilled, read.storedAtMs);
   }
   if (upToId === lastTaskId) return unread;
-  const named = laneOf(queue);
+  const named = parseLaneKey(queue);
   if (named !== undefined) backlog.installCold(named.queue, named.lane, { afterId: upToId, untilId: lastTaskId });
-  else unread.push({ taskId: lastTaskId, queue, error: new Error(`${queue} names no task queue`) });
+  else unread.push({ taskId: lastTaskId, laneKey: queue, error: new Error(`${queue} names no task queue`) });
   return unread;
 }
 

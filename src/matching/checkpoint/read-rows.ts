@@ -9,7 +9,7 @@ import type { BacklogWire, TaskState } from './backlog-wire.ts';
 import type { TaskRow } from './rows.ts';
 
 /** A stored task that is offered to nobody: its row cannot be read. */
-export type UnreadTask = { readonly taskId: number; readonly queue: string; readonly error: unknown };
+export type UnreadTask = { readonly taskId: number; readonly laneKey: string; readonly error: unknown };
 
 export function readRow({ taskId, queue, task }: TaskRow, wire: BacklogWire): TaskState | UnreadTask {
   try {
@@ -20,7 +20,7 @@ export function readRow({ taskId, queue, task }: TaskRow, wire: BacklogWire): Ta
     assert(key === queue, `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${key}`);
     return state;
   } catch (error) {
-    return { taskId, queue, error };
+    return { taskId, laneKey: queue, error };
   }
 }
 

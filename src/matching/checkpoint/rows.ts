@@ -3,13 +3,13 @@
 export type TaskRow = {
   /** The stored task's id. */
   readonly taskId: number;
-  /** The key of its lane (`matching/lane-name.ts`). */
+  /** The key of its lane (`matching/lane-name.ts`), under the name of the column. */
   readonly queue: string;
   readonly task: Uint8Array;
 };
 
-/** Of one lane: its first rows, by task id, and the id of its last one. */
-export type QueueRows = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly TaskRow[] };
+/** Of the lane whose key is `queue`: its first rows, by task id, and the id of its last one. */
+export type LaneRows = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly TaskRow[] };
 
 /** What changed between two cuts. What is named among the gone may never have been written, and stands among the rows never. */
 export type BacklogDelta = { readonly tasks: readonly TaskRow[]; readonly goneTasks: readonly number[] };
