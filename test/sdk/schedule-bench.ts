@@ -23,7 +23,7 @@ export function create(stage: Stage, { workflow, args = [], spec = {}, action: m
     args,
     ...more,
   } as const;
-  return stage.client.schedule.create({ ...options, scheduleId: stage.id, spec, action });
+  return stage.client.schedule.create({ scheduleId: stage.id, ...options, spec, action });
 }
 
 export async function withSchedule(stage: Stage, options: Options, use: (schedule: ScheduleHandle) => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { Client } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
+import proto from '@temporalio/proto';
 import { expect } from 'vitest';
 import { enums, payloadOf, valueOf } from '../fields.ts';
 import type { Scenario } from '../harness.ts';
@@ -57,9 +58,10 @@ export const carriedScenarios: readonly Scenario[] = [
         });
         expect(await handle.result()).toBe('secret words');
         expect((await handle.describe()).memo).toEqual({ note: 'secret memo' });
-        const events = await client.workflow.getHandle(stage.id).fetchHistory();
-        const bytes = Buffer.from(JSON.stringify(events)).toString();
-        expect(bytes).not.toContain(Buffer.from('secret').toString('base64').slice(0, 7));
+        const history = await client.workflow.getHandle(stage.id).fetchHistory();
+        const bytes = Buffer.from(proto.temporal.api.history.v1.History.encode(history).finish()).toString('latin1');
+        expect(bytes).toContain('binary/masked');
+        expect(bytes).not.toContain('secret');
       } finally {
         await worker.stop();
       }
@@ -143,7 +145,9 @@ export const carriedScenarios: readonly Scenario[] = [
       await ends.canceled.until('WorkflowTaskCompleted');
       await ends.canceled.handle.cancel();
       await ends.terminated.handle.terminate();
-      for (const { handle } of Object.values(ends)) await handle.result().catch(() => undefined);
+      await expect(ends.failed.handle.result()).rejects.toMatchObject({ cause: { name: 'ApplicationFailure' } });
+      await expect(ends.canceled.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+      await expect(ends.terminated.handle.result()).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } });
       for (const { handle } of [ends.canceled, ends.terminated]) expect(await handle.query('seen')).toEqual([]);
       const stack: string = await ends.failed.handle.query('__stack_trace');
       expect(stack).toEqual(expect.any(String));

@@ -119,19 +119,22 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
   },
   {
     name: 'a paused schedule does nothing by itself, and what it is told to',
-    run: (stage) =>
-      withSchedule(
-        stage,
-        { workflow: sleepFor, args: [1], spec: { intervals: [{ every: '1s' }] }, state: { paused: true } },
-        async (schedule) => {
-          await trigger(schedule);
-          const { info, state } = await until(schedule, ({ info: { numActionsTaken } }) => numActionsTaken === 1);
-          const [run] = await runsOf(stage, info);
-          await run!.handle.result();
-          expect(state.paused).toBe(true);
+    run(stage) {
+      const eachSecond = { workflow: sleepFor, args: [1], spec: { intervals: [{ every: '1s' }] } };
+      return withSchedule(stage, { ...eachSecond, state: { paused: true } }, async (schedule) => {
+        await trigger(schedule);
+        const { info, state } = await until(schedule, ({ info: { numActionsTaken } }) => numActionsTaken === 1);
+        const [run] = await runsOf(stage, info);
+        await run!.handle.result();
+        expect(state.paused).toBe(true);
+        const other = `${stage.id}-other`;
+        // Made later, of the same times: when it has acted twice, the first one had two times as well.
+        await withSchedule(stage, { ...eachSecond, scheduleId: other, action: { workflowId: other } }, async (acting) => {
+          await until(acting, ({ info: { numActionsTaken } }) => numActionsTaken >= 2);
           expect((await schedule.describe()).info.numActionsTaken).toBe(1);
-        },
-      ),
+        });
+      });
+    },
   },
   {
     name: 'a trigger uses up none of the actions that are left',
@@ -183,6 +186,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       const spec: ScheduleSpec = { cronExpressions: ['CRON_TZ=Asia/Tokyo 0 9 * * MON-FRI', '@monthly'], timezone: 'UTC' };
       await expect(create(stage, { workflow: sleepFor, spec })).rejects.toThrow('conflicting timezone');
       const weekdays = await nextTimes(stage, { cronExpressions: ['CRON_TZ=Asia/Tokyo 0 9 * * MON-FRI # mornings'] });
+      expect(weekdays).toHaveLength(10);
       expect(weekdays.every((time) => new Date(time).getUTCHours() === 0 && ![0, 6].includes(new Date(time).getUTCDay()))).toBe(true);
     },
   },

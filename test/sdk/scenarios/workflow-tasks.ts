@@ -302,10 +302,17 @@ export const workflowTaskScenarios: readonly Scenario[] = [
       const run = await stage.start(callActivity, ['greet', ['sdk'], {}]);
       await run.handle.result();
       const [first, second] = (await run.history()).all('workflowTaskCompletedEventAttributes');
+      const someNumbers = expect.arrayContaining([expect.any(Number)]) as unknown;
       // Without these flags a later replay would take other decisions than the worker did.
-      expect(first?.sdkMetadata).toMatchObject({ sdkName: 'temporal-typescript', langUsedFlags: expect.any(Array) });
+      expect(first?.sdkMetadata).toMatchObject({ sdkName: 'temporal-typescript', coreUsedFlags: someNumbers });
       expect(first?.identity).not.toBe('');
       expect(numbersOf(second?.scheduledEventId, second?.startedEventId)).toEqual([8, 9]);
+      // The SDK's own flags come with the jobs that ask for them: a signal is one.
+      const told = await stage.start(collectSignals, [1], { workflowId: `${stage.id}-told` });
+      await told.handle.signal('go', 'x');
+      await told.handle.result();
+      const flags = (await told.history()).all('workflowTaskCompletedEventAttributes').map((task) => task.sdkMetadata?.langUsedFlags);
+      expect(flags.flat()).toEqual(someNumbers);
     },
   },
   {
