@@ -100,21 +100,28 @@ export class QueueTable<T> {
 
   #describeLevels(queue: LoadedQueue, stored: StoredQueue | undefined): readonly LevelDescription[] {
     const { nowMs } = this.#parts.decision;
-    const numbers = new Set([priorityKeyDefault, ...queue.ratedLevels, ...levelsOf(queue, stored)]);
+    const lanes = [...(stored?.lanes.values() ?? [])].map((lane) => ({ lane, count: this.#countIn(queue, lane) }));
+    const held = lanes.filter(({ count }) => count > 0);
+    const numbers = new Set([priorityKeyDefault, ...queue.ratedLevels, ...held.map(({ lane }) => lane.name.level)]);
     return [...numbers]
       .toSorted((one, other) => one - other)
       .map((priorityKey) => {
         let backlogCount = 0;
         let oldestMs = nowMs;
-        for (const lane of stored?.lanes.values() ?? []) {
+        for (const { lane, count } of held) {
           if (lane.name.level !== priorityKey) continue;
-          backlogCount += queue.lanes.find(lane.key)?.stored ?? storedInLane(lane);
+          backlogCount += count;
           oldestMs = Math.min(oldestMs, this.#oldestIn(lane)?.storedAtMs ?? nowMs);
         }
         const addRate = queue.rateOf(priorityKey, 'added', nowMs);
         const dispatchRate = queue.rateOf(priorityKey, 'dispatched', nowMs);
         return { priorityKey, backlogCount, backlogAgeMs: nowMs - oldestMs, addRate, dispatchRate };
       });
+  }
+
+  /** Of a lane that is not in use what has gone is not removed from the journal yet. */
+  #countIn(queue: LoadedQueue, lane: StoredLane): number {
+    return queue.lanes.find(lane.key)?.stored ?? storedInLane(lane) - this.#removals.countIn(lane.tasks);
   }
 
   #oldest({ lanes }: StoredQueue): Oldest | undefined {
@@ -262,8 +269,4 @@ export function storedIn({ lanes }: StoredQueue): number {
 
 function storedInLane({ tasks, cold, newer }: StoredLane): number {
   return tasks.size + newer.size + (cold === undefined ? 0 : coldHint(cold));
-}
-
-function* levelsOf(queue: LoadedQueue, stored: StoredQueue | undefined): Iterable<number> {
-  for (const lane of stored?.lanes.values() ?? []) if ((queue.lanes.find(lane.key)?.stored ?? 1) > 0) yield lane.name.level;
 }

@@ -36,6 +36,19 @@ test('each priority has its backlog, its age, and its rates over the last 30 s',
   expect(described(host).levels.map(({ addRate, dispatchRate }) => addRate + dispatchRate)).toEqual([0, 0]);
 });
 
+test('what is over counts no more, also before its removal is journaled', () => {
+  const host = new Host();
+  host.ask(add(task('a', early)));
+  host.ask(poll('p'));
+  startAll(host);
+  expect(host.core.storedTasks, 'of the journal').toBe(1);
+  host.ask(add(task('b', early)));
+  host.ask(poll('q'));
+  const [start] = host.takeStarts();
+  host.answerStart(start!);
+  expect(described(host)).toMatchObject({ backlogCountHint: 0, levels: [{ backlogCount: 0 }, { priorityKey: 3, backlogCount: 0 }] });
+});
+
 test('what a child lends is counted there, when it comes and when its parent has given it out', () => {
   const host = new Host();
   const child = { ...activities, partition: 1 };
