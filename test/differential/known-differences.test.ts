@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { commandGroups } from './cli-commands.ts';
 import { differences } from './compare.ts';
+import { CliJudge, knownLines } from './known-cli-differences.ts';
 import { explainedRows, Judge } from './known-differences.ts';
 import { shrunk } from './shrink.ts';
 
 test('each difference that is known has a row in docs/differences.md', () => {
   const lines = readFileSync(new URL('../../docs/differences.md', import.meta.url), 'utf8').split('\n');
-  expect(explainedRows.filter((row) => !lines.some((line) => line.startsWith(`| ${row}`)))).toEqual([]);
+  const rows = [...explainedRows, ...knownLines.map(({ row }) => row)];
+  expect(rows.filter((row) => !lines.some((line) => line.startsWith(`| ${row}`)))).toEqual([]);
+});
+
+test('each command of the CLI with a known difference is one that is asked', () => {
+  const asked = Object.values(commandGroups).flatMap((group) => group.map((words) => words.filter((word) => word !== '~').join(' ')));
+  expect(knownLines.map(({ command }) => command).filter((command) => !asked.includes(command))).toEqual([]);
 });
 
 test('a refusal differs from an answer once, by its text; two answers differ by their fields', () => {
@@ -26,6 +34,21 @@ test('a rule hides what it names, of the call that it names', () => {
   const asked = (what: string) => ({ what, request: {}, before: [] });
   expect(judge.judged(asked('PollWorkflowExecutionUpdate'), found).reported).toEqual([]);
   expect(judge.judged(asked('UpdateWorkflowExecution'), found).reported).toEqual(found);
+});
+
+test('lines that the CLI prints otherwise are explained one by one, and never an exit code', () => {
+  const command = 'operator cluster describe';
+  const judge = new CliJudge();
+  expect(judge.outdated([command])).toEqual(knownLines.filter((known) => known.command === command));
+  const theirs = 'exit 0\n  ClusterName  PersistenceStore\n  active  sqlite  sqlite\n';
+  const ours = theirs.replace('sqlite', 'embedded');
+  expect(judge.isExplained('operator cluster list', ours, theirs)).toBe(false);
+  expect(judge.isExplained(command, ours.replace('exit 0', 'exit 1'), theirs)).toBe(false);
+  expect(judge.isExplained(command, `${ours}panic: nil pointer\n`, theirs)).toBe(false);
+  expect(judge.isExplained(command, 'exit 2\nError: internal server error', theirs)).toBe(false);
+  expect(judge.isExplained(command, ours, theirs)).toBe(true);
+  expect(judge.outdated([command])).toEqual([]);
+  expect(knownLines.filter(({ lines }) => lines.test('exit 1'))).toEqual([]);
 });
 
 test('a program is shrunk to the steps that it needs', async () => {
