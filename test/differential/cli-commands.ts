@@ -200,6 +200,8 @@ const namespaces = [
   'operator namespace update --namespace cli-one --description changed --retention 5d',
   '~ operator namespace describe --namespace cli-one',
   'operator namespace update --namespace nobody --description changed',
+  // Temporal shows where it keeps it.
+  'operator search-attribute create --name CliOwn --type Keyword',
   'operator namespace list',
   'operator namespace delete --namespace cli-one --yes',
   'operator namespace delete --namespace nobody --yes',

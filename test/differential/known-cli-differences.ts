@@ -31,6 +31,11 @@ export const knownLines: readonly KnownLines[] = [
     row: 'Replication state of `default` in the dev server',
     lines: /^ {2}ReplicationConfig\.State {2}(Unspecified|Normal)$/,
   },
+  {
+    command: 'operator namespace list',
+    row: 'Aliases of custom search attributes in DescribeNamespace',
+    lines: /^ {2}Config\.CustomSearchAttributeAliases {2}map\[(\w+:Cli\w+ ?)+\]$/,
+  },
   { command: 'operator cluster describe', row: cluster, lines: /^ {2}active {2}(embedded|sqlite) {2}sqlite$/ },
   { command: 'operator cluster list', row: cluster, lines: /^ {2}active {2}<id> {2}\S+ {2}[14] {2}1 {2}true {2}false$/ },
   {
