@@ -12,7 +12,7 @@ import type { Windows } from './windows.ts';
  * `holdUntilMs`: it may wait there; 0 = it is handed back at once where no poll waits. `lane`: in which it waited here, and is counted as shown to the
  * parent; undefined: it is new.
  */
-type AtParent = { readonly offer: Offer; readonly holdUntilMs: number; readonly lane: Lane<Offer> | undefined };
+type AtParent = { readonly offer: Offer; readonly shownMs: number; readonly holdUntilMs: number; readonly lane: Lane<Offer> | undefined };
 
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;
@@ -77,7 +77,7 @@ export class Forwarding<T> {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
     if (this.#windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
     if (this.#newTasks.size >= this.#parts.limits.forwardedAddsMax) return false;
-    this.#newTasks.add(this.#forwardTask({ offer, holdUntilMs: 0, lane: undefined }));
+    this.#newTasks.add(this.#forwardTask({ offer, shownMs: this.#parts.decision.nowMs, holdUntilMs: 0, lane: undefined }));
     return true;
   }
 
@@ -106,7 +106,8 @@ export class Forwarding<T> {
     // The hold of one that a child has lent is the parent's now.
     deadlines.remove(offer);
     const holdUntilMs = decision.nowMs + limits.offerHoldMs;
-    this.#forwardTask({ offer, holdUntilMs: offer.isLent ? Math.min(holdUntilMs, offer.holdUntilMs) : holdUntilMs, lane });
+    const untilMs = offer.isLent ? Math.min(holdUntilMs, offer.holdUntilMs) : holdUntilMs;
+    this.#forwardTask({ offer, shownMs: decision.nowMs, holdUntilMs: untilMs, lane });
   }
 
   taskAnswered(correlation: number): AtParent | undefined {
@@ -119,9 +120,8 @@ export class Forwarding<T> {
   }
 
   /** Nobody took it there. Not after a hold of some length: a thousand that end one after the other would keep all from the parent for a minute. */
-  handedBack({ offer: { queue }, holdUntilMs }: AtParent, outcome: 'noMatch' | 'unavailable'): void {
-    const { decision, limits } = this.#parts;
-    const wasHeld = holdUntilMs > 0 && decision.nowMs >= holdUntilMs - limits.offerHoldMs / 2;
+  handedBack({ offer: { queue }, shownMs, holdUntilMs }: AtParent, outcome: 'noMatch' | 'unavailable'): void {
+    const wasHeld = holdUntilMs > 0 && this.#parts.decision.nowMs >= shownMs + (holdUntilMs - shownMs) / 2;
     if (outcome === 'unavailable' || !wasHeld) this.pauseForwarding(queue);
   }
 

@@ -76,6 +76,8 @@ export class Offers<T> {
     if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
     if (!isLent && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
+    // Its own are shown when they are stored; nothing else shows what a child has lent.
+    if (isOfChild) this.#forwarding.offerBacklog(queue);
     // What waits before it may only wait for its key.
     if (queue.keyRates !== undefined) this.startWaiting(queue);
   }

@@ -208,16 +208,29 @@ describe('tasks of a child partition', () => {
 test('a partition that has a parent and children shows the one what the others have lent it, for no longer than they have', () => {
   const middle = { ...activities, partition: 1 };
   const lent = host.ask(add(task('lent'), { queue: middle, forwardedFrom: 21, holdUntilMs: 5_000 }));
+  const [first] = host.takeForwardedTasks();
+  expect(first, 'whether it has anything of its own or not').toBeDefined();
   host.ask(add(task('own'), { queue: middle }));
-  const shown = host.takeForwardedTasks();
+  const shown = [first!, ...host.takeForwardedTasks()];
   expect(shown.map(({ command }) => [command.task.key.workflowId, command.holdUntilMs])).toEqual([
     ['lent', 5_000],
-    ['own', 1_000 + limits.offerHoldMs],
+    ['own', 0],
   ]);
   host.advanceTo(5_000);
   expect(host.effects).toEqual([]);
   for (const { correlation } of shown) host.ask({ kind: 'forwardedTaskAnswered', correlation, outcome: 'noMatch' });
   expect(host.replies.get(lent)).toEqual({ kind: 'noMatch', isRefused: false });
+});
+
+test('a partition in the middle pauses when its parent hands back at once what it was lent, though not for long', () => {
+  const middle = { ...activities, partition: 1 };
+  host.ask(add(task('lent'), { queue: middle, forwardedFrom: 21, holdUntilMs: host.now + 20_000 }));
+  const [shown] = host.takeForwardedTasks();
+  host.ask({ kind: 'forwardedTaskAnswered', correlation: shown!.correlation, outcome: 'noMatch' });
+  host.ask(add(task('next'), { queue: middle, forwardedFrom: 21, holdUntilMs: host.now + 20_000 }));
+  expect(host.takeForwardedTasks()).toEqual([]);
+  host.advanceTo(host.now + limits.forwardRetryMs);
+  expect(host.takeForwardedTasks()).toHaveLength(2);
 });
 
 test('what children have lent takes no place at the parent for ever', () => {

@@ -56,7 +56,9 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
     const next = nextForUpdates(draft, run, request);
-    if (run.previousStartedEventId === 0 && !hasUpdatesToSend(draft, run.key.runId)) refuseUnready(draft, run);
+    // Those that wait go with the next task, if there is one, here or in its queue.
+    const hasNext = next !== undefined || hasUpdatesToSend(draft, run.key.runId);
+    if (run.previousStartedEventId === 0 && !hasNext) refuseUnready(draft, run);
     return { kind: 'workflowTaskCompleted', workflowTask: next, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
   }
 

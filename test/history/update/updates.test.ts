@@ -500,6 +500,20 @@ describe('of a run that ends without its worker', () => {
     answer(shard, task, [rejection()]);
     expect(answerTo(shard, asked)).toMatchObject({ rejection: { reason: 'workflow-not-ready' } });
   });
+
+  test('a query goes with the task that its worker gets for the next update', () => {
+    const shard = new ShardUnderTest();
+    shard.ask(shard.startCommand({ start: { startDelayMs: 60_000 } }));
+    update(shard);
+    const task = poll(shard);
+    const query = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('query'), rejectCondition: 0 } as const;
+    expect(shard.ask({ ...query, deadlineMs: shard.nowMs + 10_000, remainingMs: 10_000 })).toBeUndefined();
+    const asked = shard.lastAskId;
+    update(shard, 'u2');
+    const { workflowTask } = answer(shard, task, [rejection()], { returnNewWorkflowTask: true });
+    expect(workflowTask?.queries.size).toBe(1);
+    expect(answerTo(shard, asked)).toBeUndefined();
+  });
 });
 
 test('a worker that refuses 150,000 updates that nobody asked for holds up nobody', () => {
