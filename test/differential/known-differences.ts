@@ -80,7 +80,7 @@ const ofUpdates: readonly Known[] = [
   {
     row: 'Update-with-start that repeats the request id',
     what: multiOperation,
-    theirs: /^UNAVAILABLE .*Workflow was not started: StartDeduped/,
+    theirs: /^(UNAVAILABLE .*Workflow was not started: StartDeduped|ALREADY_EXISTS .*is already running)/,
     ends: true,
   },
   {
@@ -100,9 +100,9 @@ const ofUpdates: readonly Known[] = [
   {
     row: 'A poll for an update that its closing workflow has aborted',
     what: update,
-    ours: /^NOT_FOUND workflow execution already completed/,
+    ours: /^NOT_FOUND (workflow execution already completed|update "u\d" not found)/,
     theirs: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
-    before: /"UpdateWorkflowExecution".*continueAsNewWorkflowExecution.*"UpdateWorkflowExecution"/s,
+    before: /"UpdateWorkflowExecution".*continueAsNewWorkflowExecution/s,
     ends: false,
   },
   {
@@ -111,6 +111,26 @@ const ofUpdates: readonly Known[] = [
     ours: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
     theirs: /^NOT_FOUND workflow update was aborted by closing workflow/,
     before: /continueAsNewWorkflowExecution/,
+    ends: true,
+  },
+  {
+    row: 'A message of a worker without a body',
+    what: /^(poll|UpdateWorkflowExecution|PollWorkflowExecutionUpdate|RespondWorkflowTaskCompleted|DescribeWorkflowExecution|final \w+)$/,
+    path: /./,
+    before: /"protocolInstanceId":"[^"]*"\}|"body":\{"@type":""|"body":\{\}/,
+    ends: true,
+  },
+  {
+    row: 'Operations of update-with-start that name no namespace',
+    what: multiOperation,
+    theirs: /^NOT_FOUND .*Namespace  is not found/,
+    ends: true,
+  },
+  {
+    row: 'A completion callback that cannot be, of an update that a worker has accepted',
+    what: /^UpdateWorkflowExecution$/,
+    ours: /^INVALID_ARGUMENT invalid url/,
+    theirs: /^OK /,
     ends: true,
   },
   {
@@ -165,7 +185,7 @@ const ofHistories: readonly Known[] = [
   {
     row: 'Page size of a history',
     what: /^GetWorkflowExecutionHistory(Reverse)?$/,
-    path: /history\.events$/,
+    path: /history\.events$|nextPageToken$/,
     request: /"maximumPageSize":1\b/,
     ends: true,
   },
@@ -189,6 +209,32 @@ const ofStarts: readonly Known[] = [
     row: '`on_conflict_options` that attach nothing',
     path: /historyLength$|history\.events$/,
     before: /"attachRequestId":false,"attachCompletionCallbacks":false,"attachLinks":false/,
+    ends: true,
+  },
+  {
+    row: 'A start that repeats the request id that has attached itself',
+    what: /^StartWorkflowExecution$/,
+    path: /link\.workflowEvent\.(eventRef|requestIdRef)$/,
+    before: /"attachRequestId":true.*"StartWorkflowExecution"/s,
+    ends: false,
+  },
+  {
+    row: 'Request id of a run that continues another',
+    path: /requestIdInfos\.<(run \d\.\d|uuid)>$/,
+    before: /continueAsNewWorkflowExecution/,
+    ends: false,
+  },
+  {
+    row: 'Timeout of a workflow task that fails for the third time',
+    path: /workflowTaskScheduledEventAttributes\.startToCloseTimeout\.(seconds|nanos)$/,
+    before: /"RespondWorkflowTaskFailed".*"RespondWorkflowTaskFailed"/s,
+    ends: false,
+  },
+  {
+    row: 'Very short timers and timeouts',
+    what: /^(TerminateWorkflowExecution|final history)$/,
+    path: /outcome|history\.events$/,
+    before: /"(startToFireTimeout|workflowRunTimeout)":\{"nanos":1\}/,
     ends: true,
   },
   {
@@ -259,6 +305,14 @@ const ofStarts: readonly Known[] = [
   { row: 'Names of task queues that begin with', ours: /cannot start with reserved prefix/, request: /\/_sys\//, ends: true },
   { row: 'Token of another kind', what: /^(Respond|Record)/, ours: /^INVALID_ARGUMENT Error deserializing task token/, ends: true },
   {
+    row: 'A poll of a sticky queue',
+    what: /^poll$/,
+    path: /^(response|outcome)$/,
+    ours: /^(undefined|no workflow task)/,
+    before: /"sticky":true/,
+    ends: true,
+  },
+  {
     row: 'ResetStickyTaskQueue, and then a workflow task that fails',
     what: /^poll$/,
     path: /\.attempt$/,
@@ -306,6 +360,27 @@ const ofStarts: readonly Known[] = [
     what: /^(Signal\w+|Start\w+)$/,
     ours: /^INVALID_ARGUMENT (priority|fairness) /,
     theirs: /^INVALID_ARGUMENT Invalid WorkflowIDReusePolicy/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
+    what: /^(UpdateWorkflowExecution|ResetWorkflowExecution)$/,
+    ours: /^INVALID_ARGUMENT \w+ length exceeds limit/,
+    theirs: /^(NOT_FOUND workflow execution not found|INVALID_ARGUMENT StateRebuilder unable to)/,
+    ends: true,
+  },
+  {
+    row: twoMistakes,
+    what: /^RespondWorkflowTaskCompleted$/,
+    ours: /^INVALID_ARGUMENT BadScheduleActivityAttributes: activityId is not set/,
+    theirs: /^INVALID_ARGUMENT BadScheduleActivityAttributes: missing task queue name/,
+    ends: true,
+  },
+  {
+    row: longIdentities,
+    what: /^PollWorkflowExecutionUpdate$/,
+    ours: /^INVALID_ARGUMENT UpdateId length exceeds limit/,
+    theirs: /^NOT_FOUND /,
     ends: true,
   },
   {

@@ -4,7 +4,30 @@ import type { Known } from './known-differences.ts';
 const longIdentities = 'Identities; reasons and ids';
 const mistake = 'A schedule that could never act';
 
+const ofOptions: readonly Known[] = [
+  {
+    row: 'UpdateWorkflowExecutionOptions with the mask `priority`',
+    path: /workflowExecutionInfo\.priority$/,
+    ours: /^undefined$/,
+    before: /"workflowExecutionOptions":\{\}/,
+    ends: true,
+  },
+  {
+    row: 'PauseWorkflowExecution of a workflow that has no workflow task yet',
+    what: /^PauseWorkflowExecution$/,
+    ours: /^OK /,
+    theirs: /^INTERNAL something went wrong/,
+    ends: true,
+  },
+];
+
 const ofActivities: readonly Known[] = [
+  {
+    row: 'New options of an activity that waits for its next attempt',
+    path: /pendingActivities\[\d\]\.currentRetryInterval(\.\w+)?$/,
+    before: /"UpdateActivityOptions"|"updateActivityOptionsOperation"/,
+    ends: true,
+  },
   {
     row: 'Retry interval of an activity, and the end of its last attempt',
     path: /pendingActivities\[\d\]\.currentRetryInterval$/,
@@ -144,6 +167,14 @@ const ofSchedules: readonly Known[] = [
     request: /backfill/,
     ends: true,
   },
+  { row: 'Notes of a schedule', path: /schedule\.state\.notes$/, before: /"notes":"x{1001}/, ends: false },
+  {
+    row: 'A backfill of more than ten times',
+    what: /^DescribeSchedule$/,
+    path: /info\.(overlapSkipped|bufferDropped|actionCount|bufferSize|recentActions)$/,
+    before: /"backfillRequest"/,
+    ends: true,
+  },
   {
     row: '`keep_original_workflow_id` of a schedule',
     path: /workflowId$/,
@@ -154,6 +185,13 @@ const ofSchedules: readonly Known[] = [
 ];
 
 const ofBatches: readonly Known[] = [
+  {
+    row: 'StartBatchOperation with a query that names an unknown search attribute',
+    what: /^StartBatchOperation$/,
+    ours: /^INVALID_ARGUMENT invalid visibility query/,
+    theirs: /^(OK |ALREADY_EXISTS )/,
+    ends: true,
+  },
   {
     row: 'A batch job as a workflow',
     what: /^StartBatchOperation$/,
@@ -255,6 +293,13 @@ const ofNamespaces: readonly Known[] = [
 
 const ofTaskQueues: readonly Known[] = [
   {
+    row: 'Pollers of a task queue that name no identity',
+    what: /^DescribeTaskQueue$/,
+    path: /pollers$/,
+    theirs: /^undefined$/,
+    ends: false,
+  },
+  {
     row: longIdentities,
     what: /^(RecordWorkerHeartbeat|ShutdownWorker)$/,
     ours: /^INVALID_ARGUMENT (WorkerInstanceKey|StickyTaskQueue|TaskQueue) length exceeds limit/,
@@ -288,6 +333,7 @@ const ofTaskQueues: readonly Known[] = [
 ];
 
 export const knownOperations: readonly Known[] = [
+  ...ofOptions,
   ...ofActivities,
   ...ofResets,
   ...ofSchedules,

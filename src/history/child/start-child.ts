@@ -46,7 +46,7 @@ export function startChildWorkflowExecution(
   const cronIs = cronProblem(a.cronSchedule, run.draft.nowMs);
   if (cronIs !== undefined) return bad(cause, `invalid CronSchedule on StartChildWorkflowExecutionCommand: ${cronIs}. ${where}`);
   const priorityIs = a.priority === undefined ? undefined : priorityProblem(wire.decodePriority(a.priority));
-  if (priorityIs !== undefined) return bad(cause, `Invalid Priority on StartChildWorkflowExecutionCommand: ${priorityIs}. ${where}`);
+  if (priorityIs !== undefined) return bad(cause, priorityIs);
   const attributeTypes = request.searchAttributeTypesElsewhere?.get(a.namespaceId) ?? request.searchAttributeTypes;
   const namespace = a.namespace === '' ? run.run.namespace : a.namespace;
   const attributesProblem = searchAttributesProblem(a.searchAttributes, attributeTypes, namespace, wire, limits);

@@ -6,7 +6,8 @@ import { startRequest } from './requests.ts';
 import { closeSomehow, complete, poll, signal, steady, times } from './steps.ts';
 import { acceptance, place, rejection, response, updateCall, updateRequest } from './update-messages.ts';
 
-const WAIT_MS = 2_500;
+/** Two in a row end before a workflow task that no worker has polled for 5 s is given up. */
+const WAIT_MS = 2_300;
 const requestIds = ['request-1', 'request-2', 'request-3'];
 
 /** Once nothing is on its way to a callback. */

@@ -377,17 +377,19 @@ function children(prng: Prng): readonly Step[] {
     return [poll(), complete(list), settle, { op: 'sleep', ms: 100 }];
   };
   const other = prng.chance(0.25) ? [plainStart(1)] : [];
+  const begun = complete([prng.chance(0.7) ? child() : external()]);
+  const middle = times(prng.int(2, 4), () => (prng.chance(0.5) ? inChild() : inParent()));
   return [
     ...other,
     plainStart(),
     poll(),
-    complete([prng.chance(0.7) ? child() : external()]),
+    begun,
     settle,
     { op: 'sleep', ms: 100 },
-    ...times(prng.int(2, 4), () => (prng.chance(0.5) ? inChild() : inParent())),
-    // What is told of the child comes first.
+    ...middle,
+    // What is told of the child comes first, and the first task of a run that has waited out its second.
     settle,
-    { op: 'sleep', ms: 100 },
+    { op: 'sleep', ms: JSON.stringify(middle).includes('continueAsNew') ? 1_600 : 100 },
     settle,
     call('SignalWorkflowExecution', { workflowExecution: { workflowId: '$W0' }, signalName: 'end' }),
     ...(prng.chance(0.5) ? [call('TerminateWorkflowExecution', { workflowExecution: { workflowId: '$W0' } })] : []),

@@ -6,7 +6,8 @@ import { command } from './requests.ts';
 import { closeSomehow, complete, describe, plainStart, poll, signal, terminate, times } from './steps.ts';
 import { acceptance, place, rejection, response, updateCall } from './update-messages.ts';
 
-const WAIT_MS = 2_500;
+/** Two in a row end before a workflow task that no worker has polled for 5 s is given up. */
+const WAIT_MS = 2_300;
 const blindPoll: Step = { op: 'poll', slot: 0, blindly: true };
 
 /** Updates in all their stages, told in right and in wrong ways, while a workflow goes on or ends. */
