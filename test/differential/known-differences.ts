@@ -114,6 +114,13 @@ const ofUpdates: readonly Known[] = [
     ends: true,
   },
   {
+    row: 'An update that no worker has when the server fails a workflow task',
+    what: /^(RespondWorkflowTaskCompleted|PollWorkflowExecutionUpdate)$/,
+    ours: /while in state Admitted|STAGE_ADMITTED/,
+    theirs: /wasn't found on the server|^NOT_FOUND update/,
+    ends: true,
+  },
+  {
     row: 'A message of a worker without a body',
     what: /^(poll|UpdateWorkflowExecution|PollWorkflowExecutionUpdate|RespondWorkflowTaskCompleted|DescribeWorkflowExecution|final \w+)$/,
     path: /./,
@@ -219,6 +226,12 @@ const ofStarts: readonly Known[] = [
     ends: false,
   },
   {
+    row: 'Order of the callbacks of a run that continues another',
+    path: /(completionCallbacks|callbacks)\[\d\]\./,
+    before: /"completionCallbacks".*continueAsNewWorkflowExecution/s,
+    ends: false,
+  },
+  {
     row: 'Request id of a run that continues another',
     path: /requestIdInfos\.<(run \d\.\d|uuid)>$/,
     before: /continueAsNewWorkflowExecution/,
@@ -281,7 +294,7 @@ const ofStarts: readonly Known[] = [
   },
   {
     row: 'Order of the results of two external calls',
-    path: /history\.events\[\d+\]\.(eventType|\w*(External|Child)WorkflowExecution\w*Attributes)$/,
+    path: /history\.events\[\d+\]\.(eventType|\w*(External|Child)WorkflowExecution\w*Attributes(\.\w+)*)$/,
     before: /CommandAttributes.*(External|startChild)\w*CommandAttributes/s,
     ends: true,
   },
