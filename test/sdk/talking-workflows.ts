@@ -98,6 +98,7 @@ export async function talkToTheEnd(): Promise<string> {
     notes.push(text);
     return `${notes.length}: ${text}`;
   });
+  wf.setHandler(told, () => notes);
   wf.setHandler(finish, () => void (done = true));
   try {
     await wf.condition(() => false);

@@ -204,6 +204,8 @@ export const talkingScenarios: readonly Scenario[] = [
       const run = await stage.start(talkToTheEnd, []);
       expect(await run.handle.executeUpdate(say, { args: ['before'] })).toBe('1: before');
       await run.handle.cancel();
+      // In one task with the cancellation it would come first: handlers do.
+      expect(await run.handle.query(told)).toEqual(['before', 'canceled']);
       expect(await run.handle.executeUpdate(say, { args: ['after'] })).toBe('3: after');
       await run.handle.signal('finish');
       expect(await run.handle.result()).toBe('before, canceled, after');
