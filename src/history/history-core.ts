@@ -460,9 +460,10 @@ export class HistoryCore {
     for (const each of draft.runs) {
       const { run, events, forgotten } = each;
       if (events.length > 0) answerWaiters(draft, each);
-      if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
-      if (!isRunning(run)) abortUpdates(draft, run);
-      if (!isRunning(run)) forgetSpeculative(draft, run);
+      if (isRunning(run)) continue;
+      if (volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
+      abortUpdates(draft, run);
+      forgetSpeculative(draft, run);
     }
     takeFinishedAlong(draft);
     settleLetters(draft);

@@ -74,7 +74,10 @@ export type TransferTask =
   | (OutboxOf<'lookAtAction'> & { readonly startId: number; readonly target: RunKey })
   /** This run, which a schedule has started, closed for good: tell the schedule. */
   | (OutboxOf<'notifySchedule'> & { readonly schedule: RunKey; readonly startId: number })
-  /** A completion callback of a run that has closed, or of an update that is over: one attempt to call it. `stamp`: which attempt; `destination`: whom it calls, `https://host:port`. */
+  /**
+   * A completion callback of a run that has closed, or of an update that is over: one attempt to call it. `stamp`: which attempt; `destination`: whom it
+   * calls, `https://host:port`.
+   */
   | (TransferOf<'invokeCallback'> & { readonly callbackId: string; readonly stamp: number; readonly destination: string })
   /** A database has refused the row of List. Never pending but for its letter: it comes into the line of its queue at once. */
   | (TransferOf<'upsertVisibility'> & { readonly isClosed: boolean });

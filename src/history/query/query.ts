@@ -25,7 +25,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   if (rejectsQuery(run, command.rejectCondition)) return { kind: 'queryRejected', status: run.status };
   const hasCompleted = run.previousStartedEventId !== 0;
   if (!isRunning(run) && !hasCompleted) {
-    return reject({ reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' });
+    return closedBefore;
   }
   // An update makes its own task, whatever the start waits for.
   const hasTask = run.workflowTask !== undefined || draft.volatile.speculative.has(run.key.runId);
@@ -58,14 +58,12 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
 }
 
 const notScheduled = reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
+const closedBefore = reject({ reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' });
 
 /** The first task was dropped, and nothing comes until the start's delay is over. */
 export function refuseUnready(draft: Draft, run: RunView): void {
-  for (const { askId, deadlineMs } of draft.waitingQueries(run.key.runId)) {
-    if (run.start.executionTimeMs <= deadlineMs) continue;
-    draft.stage({ kind: 'waitEnded', askId });
-    draft.effects.push({ kind: 'reply', askId, reply: notScheduled });
-  }
+  for (const query of draft.waitingQueries(run.key.runId))
+    if (run.start.executionTimeMs > query.deadlineMs) answer(draft, query, notScheduled);
 }
 
 function rejectsQuery(run: RunView, condition: number): boolean {
@@ -84,10 +82,13 @@ export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<s
   if (results.size === 0) return;
   for (const query of draft.waitingQueries(run.key.runId)) {
     const result = results.get(query.queryId);
-    if (result === undefined) continue;
-    draft.stage({ kind: 'waitEnded', askId: query.askId });
-    draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result, draft.limits.blobBytesMax) });
+    if (result !== undefined) answer(draft, query, queryReply(result, draft.limits.blobBytesMax));
   }
+}
+
+function answer(draft: Draft, { askId }: BufferedQuery, reply: HistoryReply): void {
+  draft.stage({ kind: 'waitEnded', askId });
+  draft.effects.push({ kind: 'reply', askId, reply });
 }
 
 /**
@@ -96,12 +97,11 @@ export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<s
  */
 export function releaseQueries(draft: Draft, run: RunView, forgotten = false): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
-    draft.stage({ kind: 'waitEnded', askId: query.askId });
-    if (forgotten) draft.effects.push({ kind: 'reply', askId: query.askId, reply: workflowNotFound(run.key) });
-    else if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));
+    if (forgotten) answer(draft, query, workflowNotFound(run.key));
+    else if (run.previousStartedEventId === 0) answer(draft, query, closedBefore);
     else {
-      const message = 'Workflow execution closed before WorkflowTaskStarted event';
-      draft.effects.push({ kind: 'reply', askId: query.askId, reply: reject({ reason: 'workflow-not-ready', message }) });
+      draft.stage({ kind: 'waitEnded', askId: query.askId });
+      draft.effects.push(directQuery(run, query));
     }
   }
 }

@@ -477,7 +477,18 @@ describe('messages that make no sense fail the task and change nothing', () => {
   });
 });
 
-describe('of a run that ends without its worker', () => {
+/** A worker has the first task of a start in its delay, made for update u1, when a query comes that cannot wait for the delay to end. */
+function queriedInDelay(): { readonly shard: ShardUnderTest; readonly task: StartedWorkflowTask; readonly asked: number } {
+  const shard = new ShardUnderTest();
+  shard.ask(shard.startCommand({ start: { startDelayMs: 60_000 } }));
+  update(shard);
+  const task = poll(shard);
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('query'), rejectCondition: 0 } as const;
+  expect(shard.ask({ ...query, deadlineMs: shard.nowMs + 10_000, remainingMs: 10_000 })).toBeUndefined();
+  return { shard, task, asked: shard.lastAskId };
+}
+
+describe('a speculative task that goes with its run, or is dropped as the first', () => {
   test('by a limit that the offer of its task comes with: nothing of the task is left', () => {
     const shard = new ShardUnderTest({ historyEventsMax: 3 });
     shard.start();
@@ -489,26 +500,13 @@ describe('of a run that ends without its worker', () => {
   });
 
   test('a query that its first task was dropped with hears that there is none', () => {
-    const shard = new ShardUnderTest();
-    shard.ask(shard.startCommand({ start: { startDelayMs: 60_000 } }));
-    update(shard);
-    const task = poll(shard);
-    const query = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('query'), rejectCondition: 0 } as const;
-    const deadlineMs = shard.nowMs + 10_000;
-    expect(shard.ask({ ...query, deadlineMs, remainingMs: 10_000 })).toBeUndefined();
-    const asked = shard.lastAskId;
+    const { shard, task, asked } = queriedInDelay();
     answer(shard, task, [rejection()]);
     expect(answerTo(shard, asked)).toMatchObject({ rejection: { reason: 'workflow-not-ready' } });
   });
 
   test('a query goes with the task that its worker gets for the next update', () => {
-    const shard = new ShardUnderTest();
-    shard.ask(shard.startCommand({ start: { startDelayMs: 60_000 } }));
-    update(shard);
-    const task = poll(shard);
-    const query = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('query'), rejectCondition: 0 } as const;
-    expect(shard.ask({ ...query, deadlineMs: shard.nowMs + 10_000, remainingMs: 10_000 })).toBeUndefined();
-    const asked = shard.lastAskId;
+    const { shard, task, asked } = queriedInDelay();
     update(shard, 'u2');
     const { workflowTask } = answer(shard, task, [rejection()], { returnNewWorkflowTask: true });
     expect(workflowTask?.queries.size).toBe(1);
