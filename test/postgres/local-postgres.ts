@@ -135,7 +135,16 @@ export class LocalPostgres {
     const path = join(this.#data, name);
     await writeFile(path, text, { mode: 0o600 });
     if (this.#user !== undefined) await chown(path, this.#user.uid, this.#user.gid);
+    await this.reload();
+  }
+
+  /** Reads its configuration again: a new connection meets it when this ends. Other processes of the server hear of it in their own time. */
+  async reload(): Promise<void> {
+    // A backend is forked with what the postmaster had read by then, so a new one tells when the postmaster did.
+    const readAt = async () => String((await this.run('SELECT pg_conf_load_time()::text AS at'))[0]?.['at']);
+    const before = await readAt();
     await this.run('SELECT pg_reload_conf()');
+    while ((await readAt()) === before) await pause(5);
   }
 
   get #data(): string {

@@ -452,12 +452,24 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
       const database = await open(postgresOptions(server, { timeoutMs: 1_500 }));
       const { fence } = await database.restore(journal);
       await server.run(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
-      await server.run('SELECT pg_reload_conf()');
+      await server.reload();
+      const probes: Promise<unknown>[] = [];
       try {
+        // The checkpointer tells the others, and later than a reload ends: until a commit waits, none has to.
+        await expect
+          .poll(
+            () => {
+              probes.push(server.run(`SELECT pg_logical_emit_message(true, 'probe', '')`));
+              return server.run(`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
+            },
+            { timeout: 8_000, interval: 100 },
+          )
+          .not.toEqual([]);
         expect((await database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] }))).kind).toBe('unknown');
       } finally {
         await server.run(`ALTER SYSTEM RESET synchronous_standby_names`);
-        await server.run('SELECT pg_reload_conf()');
+        await server.reload();
+        await Promise.all(probes);
       }
     });
   });

@@ -123,7 +123,7 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     await server.addFile('server.key', pem('client-key.pem'));
     await server.addFile('server.crt', pem('client.pem'));
     await server.run('ALTER SYSTEM SET ssl = on');
-    await server.run('SELECT pg_reload_conf()');
+    await server.reload();
     const tls = { ca: pem('client.pem'), cert: undefined, key: undefined, serverName: undefined, verifyServer: true };
     const options = postgresOptions(server, { tls: { ...tls, verifyServer: false } });
     const database = await openedPostgres(options);
