@@ -16,7 +16,10 @@ import {
   encodeRespondActivityTaskFailedByIdRequest,
   emptyRespondActivityTaskFailedByIdRequest,
   encodeRespondActivityTaskFailedRequest,
+  emptyRespondQueryTaskCompletedRequest,
+  encodeRespondQueryTaskCompletedRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { encodeTemporalTaskToken } from '../../src/wire/generated/token/token.ts';
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key, payloadsOf, startedActivityTask, startedWorkflowTask, taskReply } from './started-tasks.ts';
@@ -259,6 +262,47 @@ test('a workflow task’s token is no activity’s', async () => {
     encodeRespondActivityTaskCompletedRequest({ ...token(), ...versions, taskToken: wrong, result: undefined }),
   );
   expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, 'Error deserializing task token.']);
+});
+
+describe('a token of the Temporal server that a worker spoke to before', () => {
+  const names = {
+    namespaceId: '4eb0f184-e031-44fa-8b0c-f027d055bedc',
+    workflowId: 'moved',
+    runId: '33fe12c8-be49-41a2-8abd-1765496ede9e',
+  };
+  // scheduled_event_id 5, attempt 1, activity_id "1", activity_type "pay", started_event_id 6.
+  const rest = Buffer.from('2005280132013142037061795006', 'hex');
+  const answer = async (taskToken: Uint8Array) => {
+    const request = encodeRespondActivityTaskCompletedRequest({ ...token(), ...versions, taskToken, result: undefined });
+    const { code, details } = await bench.client.refusal('RespondActivityTaskCompleted', request);
+    return [code, details];
+  };
+
+  test('its task is not here, which its holder can tell from a mistake', async () => {
+    const taskToken = Buffer.concat([encodeTemporalTaskToken(names), rest]);
+    const notHere = `workflow execution not found for workflow ID "moved" and run ID "${names.runId}"`;
+    expect(await answer(taskToken)).toEqual([codes.NOT_FOUND, notHere]);
+    expect(bench.stub.historyCommands).toEqual([]);
+  });
+
+  test.each([
+    ['without a workflow', { ...names, workflowId: '' }],
+    ['with a namespace that is no id', { ...names, namespaceId: 'default' }],
+    ['with a run that is no id', { ...names, runId: '5' }],
+  ])('%s it is no token', async (_, wrong) => {
+    expect(await answer(encodeTemporalTaskToken(wrong))).toEqual([codes.INVALID_ARGUMENT, 'Error deserializing task token.']);
+  });
+
+  test('a query has none of this form', async () => {
+    const query = {
+      ...emptyRespondQueryTaskCompletedRequest(),
+      namespace: 'default',
+      taskToken: encodeTemporalTaskToken(names),
+      completedType: 1,
+    };
+    const { code } = await bench.client.refusal('RespondQueryTaskCompleted', encodeRespondQueryTaskCompletedRequest(query));
+    expect(code).toBe(codes.INVALID_ARGUMENT);
+  });
 });
 
 test('the activity is gone', async () => {

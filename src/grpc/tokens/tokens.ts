@@ -24,12 +24,17 @@ import {
   type VisibilityPageToken,
   type WorkflowTaskToken,
 } from '../../wire/generated/token/token.ts';
+import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
+import { runOfTemporalToken } from './temporal-token.ts';
 import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
 
 export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, VisibilityPageToken, WorkflowTaskToken };
 
-/** Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours. */
+/**
+ * Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours, NOT_FOUND for a task of
+ * the Temporal server that workers spoke to before.
+ */
 export class Tokens {
   readonly #signer: TokenSigner;
 
@@ -113,8 +118,10 @@ export class Tokens {
   #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {
     if (token.length === 0) throw invalidArgument('Task token not set on request.');
     const body = this.#signer.verify(kind, token);
-    if (body === undefined) throw invalidArgument('Error deserializing task token.');
-    return body;
+    if (body !== undefined) return body;
+    const run = kind === tokenKind.queryTask ? undefined : runOfTemporalToken(token);
+    if (run === undefined) throw invalidArgument('Error deserializing task token.');
+    throw notFound(`workflow execution not found for workflow ID "${run.workflowId}" and run ID "${run.runId}"`);
   }
 
   #pageBody(kind: TokenKind, token: Uint8Array): Uint8Array {
