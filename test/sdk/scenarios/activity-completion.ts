@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { ActivityNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'vitest';
+import { encodeTemporalTaskToken } from '../../../src/wire/generated/token/token.ts';
 import type { Run, Scenario, Stage } from '../harness.ts';
 import { activity, workflowTask } from '../history.ts';
 import { enums, numbersOf, payloadOf, valuesOf } from '../fields.ts';
@@ -121,6 +124,19 @@ export const activityCompletionScenarios: readonly Scenario[] = [
       });
       await stage.client.activity.complete(token, 'done');
       await run.handle.result();
+    },
+  },
+  {
+    name: 'a task of another server, by its token, is not found',
+    async run(stage) {
+      const { namespaceInfo } = await stage.service.describeNamespace({ namespace: stage.namespace });
+      const names = { namespaceId: namespaceInfo?.id ?? '', workflowId: 'of-another-server', runId: randomUUID() };
+      const token = encodeTemporalTaskToken(names);
+      const { activity: tasks } = stage.client;
+      await expect(tasks.complete(token, 'done')).rejects.toThrow(ActivityNotFoundError);
+      await expect(tasks.fail(token, new Error('failed'))).rejects.toThrow(ActivityNotFoundError);
+      await expect(tasks.reportCancellation(token)).rejects.toThrow(ActivityNotFoundError);
+      await expect(tasks.heartbeat(token)).rejects.toThrow(ActivityNotFoundError);
     },
   },
   {
