@@ -36,8 +36,9 @@ import {
 } from './record.ts';
 import { recordType } from './record-type.ts';
 import type { HistoryWire } from './replies.ts';
+import { isOfLaterForm, isOfLaterKind } from './schemas.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
-import { isOfLaterForm, isOfLaterKind, type Task } from './tasks.ts';
+import type { Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 
 /** What an event carries beside its attributes. */

@@ -1,7 +1,8 @@
 /** What a decision has written for one run: which schema its record needs for that. What no earlier version reads gets a higher number. */
 import type { RecordedEvent } from './events.ts';
-import { isLaterEvent, isLaterRun } from './later-runs.ts';
-import { isLaterFact, type PlacedFact } from './record.ts';
+import { isLaterRun } from './later-runs.ts';
+import type { PlacedFact } from './record.ts';
+import { isLaterEvent, isLaterFact } from './schemas.ts';
 import type { RunView } from './state.ts';
 
 type DraftedChange = {

@@ -2,24 +2,10 @@
  * Runs that earlier versions cannot read: they have, or had, what came after record schema 5 and state schema 4. Whatever writes a new kind of
  * event, fact or field leaves something in its run by which it is known here, so that its record, and every checkpoint from then on, say so.
  */
-import type { HistoryEvent } from './events.ts';
 import type { RunView } from './state.ts';
 
 export function isLaterRun({ updates, startedWith, reset, resetRunId, pause, schedule, scheduledBy, batch }: RunView): boolean {
   const isOfLaterArchetype = schedule !== undefined || scheduledBy !== undefined || batch !== undefined;
   const isOfReset = reset !== undefined || resetRunId !== '';
   return isOfLaterArchetype || isOfReset || updates.size > 0 || startedWith !== undefined || pause !== undefined;
-}
-
-/** What it does to its run those programs do not know, and afterwards nothing in the run tells of it. */
-export function isLaterEvent(event: HistoryEvent): boolean {
-  switch (event.type) {
-    case 'workflowExecutionPaused':
-    case 'workflowExecutionUnpaused':
-      return true;
-    case 'workflowExecutionOptionsUpdated':
-      return event.attributes.priority !== undefined;
-    default:
-      return false;
-  }
 }

@@ -6,7 +6,6 @@ import type { ActivityOptions } from './activity/activity-operations.ts';
 import type { CallbackAttempted } from './callback/callback.ts';
 import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
-import { isLaterEvent } from './later-runs.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';
@@ -196,29 +195,3 @@ export type Fact =
   | { readonly kind: 'runTakenBack' }
   /** It is deleted, or, as was written before there were `retiredRuns`, its retention is over: nothing of the run stays. */
   | { readonly kind: 'runForgotten' };
-
-/** Programs that read records up to schema 5 do not know it. */
-export function isLaterFact(fact: Fact): boolean {
-  switch (fact.kind) {
-    case 'eventBuffered':
-      return isLaterEvent(fact.event);
-    case 'activitiesPaused':
-    case 'activitiesWithheld':
-    case 'pauseInfoChanged':
-    case 'activityUnpaused':
-    case 'activityReset':
-    case 'activityOptionsUpdated':
-    case 'activityRescheduled':
-    case 'updateRejected':
-    case 'runReset':
-    case 'runResetTo':
-    case 'preparationBegun':
-    case 'preparationEnded':
-    case 'scheduleChanged':
-    case 'scheduledBy':
-    case 'batchChanged':
-      return true;
-    default:
-      return false;
-  }
-}

@@ -25,8 +25,9 @@ import {
   type StartedBy,
   type UnreadTask,
 } from './residency/residency.ts';
+import { isOfLaterKind } from './schemas.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
-import { isOfLaterKind, isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
+import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
 import { type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
 import { TransferTasks } from './transfer/transfer-tasks.ts';
 

@@ -175,35 +175,6 @@ export function isSide(task: Task): task is SideTask {
   return task.kind === 'invokeCallback' || task.kind === 'upsertVisibility';
 }
 
-/** Programs that read records up to schema 4, and state up to schema 3, do not know it. */
-export function isOfLaterKind(task: Task): boolean {
-  switch (task.kind) {
-    case 'archiveExecution':
-    case 'letterCheck':
-    case 'callbackBackoff':
-    case 'invokeCallback':
-    case 'upsertVisibility':
-      return true;
-    default:
-      return false;
-  }
-}
-
-/** Nor those that read records up to schema 5, and state up to schema 4. */
-function isOfLaterRun(task: Task): boolean {
-  switch (task.kind) {
-    case 'startAction':
-    case 'endAction':
-    case 'lookAtAction':
-    case 'notifySchedule':
-    case 'scheduleWake':
-    case 'batchStep':
-      return true;
-    default:
-      return false;
-  }
-}
-
 /** Its run is deleted. */
 export function isLastMessage<Any extends Task>(task: Any): task is Any & { readonly sender: Sender } {
   return 'sender' in task && task.sender !== undefined;
@@ -211,9 +182,4 @@ export function isLastMessage<Any extends Task>(task: Any): task is Any & { read
 
 export function isTimer(task: Task): task is TimerTask {
   return 'fireTimeMs' in task;
-}
-
-/** Programs that read records up to schema 5 would pass over what is new in it. */
-export function isOfLaterForm(task: Task): boolean {
-  return isOfLaterRun(task) || ('priority' in task && task.priority !== undefined);
 }
