@@ -1,5 +1,5 @@
 /** Where closed histories are kept beyond their retention. */
-export type ArchivedRun = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+import type { RunKey } from '../kernel/run-key.ts';
 
 /** One stretch of a history, and where the next begins; undefined: that was the last. */
 export type ArchivedPage = { readonly events: readonly Uint8Array[]; readonly nextPlace: number | undefined };
@@ -20,9 +20,9 @@ export interface Archiver {
   /** Why nothing can be kept there; undefined: it can. */
   problemOf(uri: string): Promise<string | undefined>;
   /** Whole, or not at all; the same file however often. Rejects with what the file system says. */
-  write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void>;
+  write(uri: string, key: RunKey, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void>;
   /** `place`: 0 at the beginning. undefined: there is no such history. Rejects with ArchiveAway or ArchiveDamaged. */
-  read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined>;
+  read(uri: string, key: RunKey, place: number, eventsMin: number): Promise<ArchivedPage | undefined>;
 }
 
 /** What the edge knows of it. */

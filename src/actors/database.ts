@@ -16,6 +16,7 @@
  * simply not there, for `load` and conditions alike. In a row to be written it is refused (`data`), as is a number that is no whole one
  * up to 2^53.
  */
+import type { ExecutionId, RunKey } from '../kernel/run-key.ts';
 import type { LetterGrouping } from '../deadletters/commands.ts';
 import type { LetterRow } from '../deadletters/letter-row.ts';
 import type { LetterGroup } from '../deadletters/replies.ts';
@@ -63,12 +64,10 @@ export type Restored = {
   readonly position: CheckpointPosition | undefined;
 };
 
-export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
-export type RunId = ExecutionId & { readonly runId: string };
 /** Of a row of List. */
-export type ListedId = Pick<RunId, 'namespaceId' | 'runId'>;
+export type ListedId = Pick<RunKey, 'namespaceId' | 'runId'>;
 
-export type RunRow = RunId & {
+export type RunRow = RunKey & {
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
   readonly status: number;
   /** `perdure.state.v1.Run` with its format and checksum. */
@@ -107,7 +106,7 @@ export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 export type HistoryDelta = {
   readonly runs: readonly RunRow[];
   /** The newest run of each workflow id. */
-  readonly currentRuns: readonly RunId[];
+  readonly currentRuns: readonly RunKey[];
   readonly childStarts: readonly ChildStartRow[];
   readonly history: readonly HistoryRow[];
   readonly transferTasks: readonly TransferTaskRow[];
@@ -117,7 +116,7 @@ export type HistoryDelta = {
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
   /** With their history, visibility and the child starts that made them; the pointer of the workflow id only if it still names this run. */
-  readonly retiredRuns: readonly RunId[];
+  readonly retiredRuns: readonly RunKey[];
   readonly visibility: readonly VisibilityRow[];
 };
 
@@ -178,7 +177,7 @@ export type SlotsCleared =
 /** What a decision or a fold needs in memory. */
 export type LoadKey =
   | ({ readonly kind: 'current' } & ExecutionId)
-  | ({ readonly kind: 'run' } & RunId)
+  | ({ readonly kind: 'run' } & RunKey)
   | { readonly kind: 'childStart'; readonly parentRunId: string; readonly initiatedEventId: number };
 
 /** In the order of the keys. */
@@ -311,9 +310,9 @@ export interface Database {
     journal: JournalId,
   ): Promise<Fenced<{ readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] }>>;
   /** Closed runs whose retention ended by `untilMs`, by (end, run id). */
-  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
+  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunKey & { readonly forgetMs: number })[]>>;
   /** Which runs there are, in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys. */
-  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>>;
+  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunKey[]>>;
   /** The same with their state, to build anew what is derived. No more than fit into `bytesMax`, but one at least. */
   runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): Promise<Fenced<readonly RunRow[]>>;
   /** Visibility rows of this shard whose run the table does not have, among the next `max` rows of all shards. In an order of its own. */

@@ -13,7 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { errorText } from '../kernel/error-text.ts';
 import { fingerprint64 } from './fingerprint64.ts';
 import type { HistoryJson } from './archived-history.ts';
-import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type ArchivedRun, type Archiver } from '../actors/archiver.ts';
+import type { RunKey } from '../kernel/run-key.ts';
+import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type Archiver } from '../actors/archiver.ts';
 import { FolderReads } from './folder-reads.ts';
 
 export type FileArchiverOptions = {
@@ -62,7 +63,7 @@ export class FileArchiver implements Archiver {
     }
   }
 
-  async write(uri: string, key: ArchivedRun, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void> {
+  async write(uri: string, key: RunKey, pages: AsyncIterable<readonly Uint8Array[]>): Promise<void> {
     const folder = checked(folderOf(uri));
     await this.#checkInside(folder);
     await mkdir(folder, { recursive: true, mode: this.#options.dirMode });
@@ -97,7 +98,7 @@ export class FileArchiver implements Archiver {
     await file.appendFile('\n]\n');
   }
 
-  async read(uri: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
+  async read(uri: string, key: RunKey, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
     const folder = checked(folderOf(uri));
     try {
       return await this.#reads.run(this.destinationOf(uri), () => this.#read(folder, key, place, eventsMin));
@@ -107,7 +108,7 @@ export class FileArchiver implements Archiver {
     }
   }
 
-  async #read(folder: string, key: ArchivedRun, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
+  async #read(folder: string, key: RunKey, place: number, eventsMin: number): Promise<ArchivedPage | undefined> {
     await this.#checkInside(folder);
     const file = await openExisting(join(folder, archiveFileName(key)));
     if (file === undefined) return undefined;
@@ -173,7 +174,7 @@ async function loadJson(): Promise<HistoryJson> {
 }
 
 /** Decimal, without anything between them. */
-export function archiveFileName({ namespaceId, workflowId, runId }: ArchivedRun): string {
+export function archiveFileName({ namespaceId, workflowId, runId }: RunKey): string {
   const of = [namespaceId, workflowId, runId].map((id) => fingerprint64(id).toString()).join('');
   return `${of}_${CLOSE_FAILOVER_VERSION}.history`;
 }

@@ -1,3 +1,4 @@
+import type { ExecutionId } from '../kernel/run-key.ts';
 import { isAskFailure } from '../actors/asks/asks.ts';
 import type { StartedTask } from '../actors/asks/router.ts';
 import type { Namespace } from '../cluster/cluster-state.ts';
@@ -22,8 +23,6 @@ import { VisibilityQueries } from './visibility-queries.ts';
 
 /** Calls without a deadline do not wait longer for an actor than this. */
 const askTimeoutMs = 30_000;
-
-export type WorkflowName = { readonly namespaceId: string; readonly workflowId: string };
 
 /** What all handlers share: asking actors, finding namespaces, waiting, tokens. Times are wall-clock milliseconds. */
 export class HandlerContext {
@@ -85,7 +84,7 @@ export class HandlerContext {
   }
 
   /** Throws the shard's rejection as a StatusError. */
-  history<Command extends HistoryRequest>(call: Call, workflow: WorkflowName, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
+  history<Command extends HistoryRequest>(call: Call, workflow: ExecutionId, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
     return new Promise((resolve, reject) => {
       this.#askHistory(workflow, command, this.askDeadlineMs(call), resolve, reject);
     });
@@ -101,7 +100,7 @@ export class HandlerContext {
   /** As `history`, for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
   waitHistory<Command extends HistoryRequest>(
     call: Call,
-    workflow: WorkflowName,
+    workflow: ExecutionId,
     command: Command,
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
@@ -199,7 +198,7 @@ export class HandlerContext {
   }
 
   #askHistory<Command extends HistoryRequest>(
-    workflow: WorkflowName,
+    workflow: ExecutionId,
     command: Command,
     deadlineMs: number,
     resolve: (reply: HistoryReplyTo[Command['kind']]) => void,

@@ -2,7 +2,7 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
-import type { RunKey } from '../history/commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
 import type { TaskCategory } from '../history/hand-over/task-types.ts';
 import type { ArchivalPort } from '../actors/archiver.ts';
 import type { RebuildAnswer, ShardReport } from '../actors/history/shard-report.ts';

@@ -1,7 +1,8 @@
 /** Which run a command is about: what has to be in memory before it is decided. */
 import { keyToKeep } from './archival/archive.ts';
 import { unreachable } from '../kernel/assert.ts';
-import type { HistoryCommand, RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
+import type { HistoryCommand } from './commands.ts';
 import { keyToSettle } from './shard-tasks/remove-task.ts';
 import type { ShardView } from './state.ts';
 

@@ -5,6 +5,7 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { RunKey } from '../kernel/run-key.ts';
 import type { ActivityOperationRequest } from './activity/activity-commands.ts';
 import type { ArchivalCommand } from './archival/archival-commands.ts';
 import type { BatchRequest, BatchStepped, StartBatch } from './batch/batch-commands.ts';
@@ -23,9 +24,6 @@ import type { FireTimer } from './timer/fire-timer-command.ts';
 import type { NoteAtMatching } from './transfer/transfer-commands.ts';
 import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update/update-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
-
-/** `runId` '' = the current run. */
-export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** What a start says of a workflow, whoever asks: a client, a parent, a signal. */
 export type StartAttributes = {

@@ -9,7 +9,7 @@
  * did. The shard itself sees nothing until the record is evolved: a decision that fails is simply dropped.
  */
 import { assert } from '../kernel/assert.ts';
-import type { RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { BegunLetter, EndedLetter } from './redrive/letter-marks.ts';

@@ -24,7 +24,7 @@ import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { Run } from './state.ts';
 import { isLastMessage, isNewsOfClose, type PendingTask, type Task } from './tasks.ts';
-import type { RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
 
 export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;

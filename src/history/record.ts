@@ -4,7 +4,8 @@
  */
 import type { ActivityOptions } from './activity/activity-operations.ts';
 import type { CallbackAttempted } from './callback/callback.ts';
-import type { RunKey, StickyAttributes } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
+import type { StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
 import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';

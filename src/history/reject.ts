@@ -1,6 +1,6 @@
 /** Refusals: the caller's mistakes, or a state that does not allow what was asked. Texts are part of the contract. */
 import { assert } from '../kernel/assert.ts';
-import type { RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
 import type { Rejected, Rejection } from './replies.ts';
 import { executionKey, isRunning, type RunView, type ShardView } from './state.ts';
 

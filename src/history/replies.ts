@@ -1,7 +1,7 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
 import type { PutAsideDescription } from './execution/put-aside-description.ts';
 import type { ActivityOptions, ActivityPause } from './activity/activity-operations.ts';
-import type { RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
 import type { HistoryEvent } from './events.ts';

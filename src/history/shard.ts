@@ -13,18 +13,10 @@ import type { LetterMarks } from './redrive/letter-marks.ts';
 import { Changes } from './checkpoint/changes.ts';
 import { ChildStarts } from './child/child-starts.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
-import type { RunKey } from './commands.ts';
+import type { ExecutionId, RunKey } from '../kernel/run-key.ts';
 import { lastMessageOf } from './outbox/last-message.ts';
 import type { HistoryRecord } from './record.ts';
-import {
-  childStartName,
-  currentName,
-  type ExecutionId,
-  Residency,
-  runName,
-  type StartedBy,
-  type UnreadTask,
-} from './residency/residency.ts';
+import { childStartName, currentName, Residency, runName, type StartedBy, type UnreadTask } from './residency/residency.ts';
 import { isOfLaterKind } from './schemas.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';

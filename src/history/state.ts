@@ -9,7 +9,8 @@ import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { LetterMarksView } from './redrive/letter-marks.ts';
 import type { HistoryEvent } from './events.ts';
 import type { ActivityOperations } from './activity/activity-operations.ts';
-import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
+import type { ExecutionId, RunKey } from '../kernel/run-key.ts';
+import type { ParentLink, StickyAttributes } from './commands.ts';
 import { status } from './generated/enums.ts';
 import type {
   ActivityTaskScheduledAttributes,
@@ -71,7 +72,7 @@ export type ShardView = {
   isBehind(runId: string): boolean;
   /** It is to be deleted, and its row cannot be read. `key`: a run, or the current one. */
   runToDeleteUnread(key: RunKey): RunKey | undefined;
-  isCurrentCold(key: { readonly namespaceId: string; readonly workflowId: string }): boolean;
+  isCurrentCold(key: ExecutionId): boolean;
   /** `key`: of the child. */
   isChildStartCold(key: RunKey, startedBy: { readonly runId: string; readonly initiatedEventId: number }): boolean;
 };

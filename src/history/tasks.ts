@@ -2,7 +2,8 @@
  * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
  * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
  */
-import type { CloseOutcome, ParentLink, RunKey } from './commands.ts';
+import type { RunKey } from '../kernel/run-key.ts';
+import type { CloseOutcome, ParentLink } from './commands.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 

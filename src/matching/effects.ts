@@ -2,7 +2,8 @@
 import type { ReplyEffect } from '../kernel/handled.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { AddActivityTask, AddWorkflowTask, ConfigurePartition, PollActivityTask, PollWorkflowTask } from './commands.ts';
-import type { MatchingTask, RunKey } from './tasks.ts';
+import type { RunKey } from '../kernel/run-key.ts';
+import type { MatchingTask } from './tasks.ts';
 import type { MatchingReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 

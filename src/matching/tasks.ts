@@ -1,8 +1,6 @@
 /** What waits for a worker, and what commands and answers say of it. */
+import type { RunKey } from '../kernel/run-key.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
-
-/** A run, as history names it. */
-export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** A task that waits for a worker. Which task it is say run, scheduled event id and stamp; `taskId` is of its shard's counter. */
 export type MatchingTask = {

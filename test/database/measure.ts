@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { positionAt, emptyDelta } from '../contract/database/samples.ts';
-import type { HistoryDelta, LoadKey, RunId } from '../../src/actors/database.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
+import type { HistoryDelta, LoadKey } from '../../src/actors/database.ts';
 import type { Condition } from '../../src/filter/condition.ts';
 
 const kind = process.argv[2] ?? 'memory';
@@ -21,7 +22,7 @@ const namespaceId = '33333333-0000-4000-8000-000000000000';
 const state = new Uint8Array(1_300).map((_, i) => (i * 31) % 251);
 const events = new Uint8Array(1_100).map((_, i) => (i * 17) % 253);
 
-const runIdAt = (serial: number): RunId => {
+const runIdAt = (serial: number): RunKey => {
   // As UUIDv7: neighbours in time are neighbours in the index.
   const hex = serial.toString(16).padStart(12, '0');
   return {

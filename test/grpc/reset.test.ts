@@ -1,7 +1,8 @@
 /** ResetWorkflowExecution at the edge: what it reads before it asks. What becomes of it: test/history/reset.test.ts and the SDK scenarios. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HistoryRequest, RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
+import type { HistoryRequest } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
 import type { Description, HistoryReply } from '../../src/history/replies.ts';
 import type { PrepareReset } from '../../src/history/reset/reset-commands.ts';

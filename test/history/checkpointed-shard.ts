@@ -6,9 +6,9 @@
  * No framework: the simulation's planted bugs run it as well.
  */
 import assert from 'node:assert/strict';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import type {
   ChildStartRow,
-  RunId,
   RunRow,
   ShardCheckpoint,
   ShardCounters,
@@ -35,7 +35,7 @@ export type TableOrder = 'rows first' | 'deletes first';
 
 export class Table {
   readonly #runs = new Map<string, RunRow>();
-  readonly #currentRuns = new Map<string, RunId>();
+  readonly #currentRuns = new Map<string, RunKey>();
   readonly #childStarts = new Map<string, ChildStartRow>();
   readonly #transferTasks = new Map<number, TransferTaskRow>();
   readonly #timers = new Map<number, TimerRow>();

@@ -1,6 +1,6 @@
 /** Several workflows of one shard; between shards the outbox carries the very same commands. */
 import { describe, expect, test } from 'vitest';
-import type { RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';

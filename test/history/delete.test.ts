@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
   bytes,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import type { LetterName } from '../../src/history/redrive/redrive-commands.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { PendingTask, TransferTask } from '../../src/history/tasks.ts';

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { ActivityOperationRequest } from '../../src/history/activity/activity-commands.ts';
-import type { OutboxMessage, RunKey, StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
+import type { OutboxMessage, StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';

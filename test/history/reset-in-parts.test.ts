@@ -1,6 +1,7 @@
 /** A reset of a long history: the run that goes on gets its events in parts, and nobody finds it before the last command. */
 import { describe, expect, test } from 'vitest';
-import type { DecidedRequest, RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
+import type { DecidedRequest } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import { isTimer } from '../../src/history/tasks.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';

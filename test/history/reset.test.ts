@@ -1,6 +1,6 @@
 /** A run goes on from an event of another one. What Temporal does in the same place was measured on its server (1.31). */
 import { describe, expect, test } from 'vitest';
-import type { RunKey } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import { callbackState, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';

@@ -1,6 +1,7 @@
 /** What becomes of closed runs when their retention is over, in memory and out of it. */
 import { describe, expect, test } from 'vitest';
-import type { RunKey, StartAttributes } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
+import type { StartAttributes } from '../../src/history/commands.ts';
 import { EvictingShard } from './residency/evicting-shard.ts';
 import { completeWorkflow, failWorkflow, namespaceId, ShardUnderTest, startChild, terminateWorkflow } from './shard-under-test.ts';
 

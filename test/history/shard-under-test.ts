@@ -11,6 +11,7 @@ import type { ActivityOptionsChange } from '../../src/history/activity/activity-
 import assert from 'node:assert/strict';
 import type { FailureFacts } from '../../src/history/failure.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
+import type { RunKey } from '../../src/kernel/run-key.ts';
 import type {
   CompleteWorkflowTask,
   DeleteWorkflow,
@@ -19,7 +20,6 @@ import type {
   OutboxMessage,
   QueryWorkflow,
   ResolvedCompletion,
-  RunKey,
   SignalAttributes,
   StartAttributes,
   StartWorkflow,

@@ -4,6 +4,7 @@
  * `MemoryTables` is what stands on the disk; each `MemoryDatabase` is a connection to it, so that two owners, or an old one that does not
  * know it yet, can each have theirs. Rows are copied on their way in and out, as bytes through a socket would be.
  */
+import type { ExecutionId, RunKey } from '../../src/kernel/run-key.ts';
 import {
   type Asked,
   type Checkpoint,
@@ -13,7 +14,6 @@ import {
   DatabaseError,
   type DeadLettersDelta,
   RUNS_PROBED,
-  type ExecutionId,
   type Fence,
   type Fenced,
   type HeldJournal,
@@ -37,7 +37,6 @@ import {
   type MatchingTaskRow,
   type RebuildReason,
   type Restored,
-  type RunId,
   type RunRow,
   type SlotClearing,
   type SlotsCleared,
@@ -315,7 +314,7 @@ export class MemoryDatabase implements Database {
     });
   }
 
-  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunKey & { readonly forgetMs: number })[]>> {
     const tables = await this.#read(journal, 'dueRuns');
     const due = byRunId(tables.runs.values())
       .flatMap(({ namespaceId, workflowId, runId, forgetMs }) =>
@@ -325,7 +324,7 @@ export class MemoryDatabase implements Database {
     return fenced(tables, due.slice(0, max));
   }
 
-  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunKey[]>> {
     const tables = await this.#read(journal, 'runIds');
     const behind = byRunId(tables.runs.values()).filter(({ runId }) => runId > afterRunId);
     return fenced(
@@ -513,7 +512,7 @@ function found(tables: JournalTables, key: LoadKey): Loaded {
   }
 }
 
-function retire(tables: JournalTables, run: RunId): void {
+function retire(tables: JournalTables, run: RunKey): void {
   tables.runs.delete(run.runId);
   if (tables.currentRuns.get(executionKey(run)) === run.runId) tables.currentRuns.delete(executionKey(run));
   for (const [key, row] of tables.childStarts) if (row.runId === run.runId) tables.childStarts.delete(key);

@@ -13,7 +13,7 @@
  */
 import { type NamespaceDeletion, nextStepMs } from '../../cluster/deletions.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { isAskFailure } from '../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../asks/router.ts';
 import { BatchPace } from '../batch-pace.ts';

@@ -10,7 +10,8 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { HistoryCommand, OwnHistoryCommand, RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { HistoryCommand, OwnHistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';

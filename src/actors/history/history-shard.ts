@@ -8,14 +8,8 @@
  */
 import { asError, errorText } from '../../kernel/error-text.ts';
 import { commandBytes, finishesWork } from '../../history/command-bytes.ts';
-import type {
-  CompleteWorkflowTask,
-  HistoryCommand,
-  HistoryRequest,
-  ReadHistory,
-  ResolvedCompletion,
-  RunKey,
-} from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ReadHistory, ResolvedCompletion } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';

@@ -15,7 +15,8 @@
  * its timers and tasks out of the queues (history/execution/put-aside.ts). What is about no run is tried again for ever, at the longest pause.
  */
 import type { TaskFailure } from '../../deadletters/task-failure.ts';
-import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { HistoryCommand, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import { type BesideTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';

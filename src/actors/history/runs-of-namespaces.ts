@@ -2,7 +2,7 @@
  * All runs that some namespaces have in one shard: those in memory, then those in its table, where what leaves memory meanwhile stands. One that
  * is gone since may be among them. Whoever goes through them leaves the shard and its database time for others.
  */
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { DatabaseError } from '../database.ts';
 import type { Clock } from '../ports.ts';
 import type { HistoryMemory } from './history-memory.ts';

@@ -12,7 +12,8 @@
 import { errorText } from '../../kernel/error-text.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { Handled } from '../../kernel/handled.ts';
-import type { RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand, StartOutcome } from '../../matching/commands.ts';

@@ -19,7 +19,8 @@ import {
 import { rebuildName } from './reads.ts';
 import { runSteps, type Step, Upsert } from './upsert.ts';
 import { VisibilityWriter } from './visibility-writer.ts';
-import type { Checkpoint, Fence, JournalId, ListedId, RunId, WriteOutcome } from '../../actors/database.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { Checkpoint, Fence, JournalId, ListedId, WriteOutcome } from '../../actors/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 
@@ -167,7 +168,7 @@ export class CheckpointWriter {
     return { changes, visibility: this.#visibility.encode(delta.visibility), retirement: this.#retired(partition, delta.retiredRuns) };
   }
 
-  #retired(partition: number, runs: readonly RunId[]): readonly Step[] {
+  #retired(partition: number, runs: readonly RunKey[]): readonly Step[] {
     return chunksOf(runs).flatMap((chunk) => {
       const runIds = arrayOf(chunk.map(({ runId }) => uuidOf(runId)));
       const namespaceIds = arrayOf(chunk.map(({ namespaceId }) => uuidOf(namespaceId)));

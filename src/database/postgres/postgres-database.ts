@@ -15,6 +15,7 @@ import { quoted, schemaName } from './schema-name.ts';
 import { SlotClearer } from './slot-clearer.ts';
 import { RevocableReads } from './revocable-reads.ts';
 import { VisibilityReads } from './visibility-reads.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type {
   Asked,
   Checkpoint,
@@ -40,7 +41,6 @@ import type {
   MatchingTaskRow,
   RebuildReason,
   Restored,
-  RunId,
   RunRow,
   SlotClearing,
   SlotsCleared,
@@ -182,11 +182,11 @@ export class PostgresDatabase implements Database {
     return this.#reads.tasksAside(journal);
   }
 
-  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunKey & { readonly forgetMs: number })[]>> {
     return this.#reads.dueRuns(journal, untilMs, max);
   }
 
-  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunKey[]>> {
     return this.#reads.runIds(journal, afterRunId, max);
   }
 

@@ -9,6 +9,7 @@ import { quoted } from './schema-name.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import { DatabaseError, RUNS_PROBED } from '../../actors/database.ts';
 import type { Connections, Parameter, Row, Statement } from './connections.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type {
   TrimPoint,
   Fenced,
@@ -25,7 +26,6 @@ import type {
   MatchingTaskRow,
   RebuildReason,
   Restored,
-  RunId,
   RunRow,
   StrayRows,
   TransferTaskRow,
@@ -83,7 +83,7 @@ export class Reads {
     return { ...generation, rows: { transferTasks, timers } };
   }
 
-  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunKey & { readonly forgetMs: number })[]>> {
     return await this.#fenced(this.#statements.dueRuns, journal, [bounded(untilMs), max], (row: RunTuple) => ({
       namespaceId: row.namespace_id,
       workflowId: textOf(row.workflow_id),
@@ -92,7 +92,7 @@ export class Reads {
     }));
   }
 
-  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunKey[]>> {
     const after = isUuid(afterRunId) ? afterRunId : null;
     return await this.#fenced(this.#statements.runIds, journal, [after, max], (row: RunTuple) => ({
       namespaceId: row.namespace_id,

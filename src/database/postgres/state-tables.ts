@@ -1,11 +1,12 @@
 /** What of a checkpoint goes into which column. The partition is the first parameter of every statement. */
 import { letterColumns, type LetterColumn } from '../letter-columns.ts';
 import { nameBytes } from '../name-bytes.ts';
-import type { ChildStartRow, HistoryRow, MatchingTaskRow, RunId, RunRow, TimerRow, TransferTaskRow } from '../../actors/database.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { ChildStartRow, HistoryRow, MatchingTaskRow, RunRow, TimerRow, TransferTaskRow } from '../../actors/database.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
 import type { ColumnOf, TableOf } from './upsert.ts';
 
-export const executionsTable: TableOf<RunId> = {
+export const executionsTable: TableOf<RunKey> = {
   name: 'executions',
   key: ['namespace_id', 'workflow_id'],
   keyOf: ({ namespaceId, workflowId }) => `${namespaceId} ${workflowId}`,

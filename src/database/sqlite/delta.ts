@@ -6,7 +6,8 @@ import { nameBytes } from '../name-bytes.ts';
 import { idBytes, optionalWhole, whole } from './values.ts';
 import { writeLetter } from './letter-rows.ts';
 import { removeVisibility, rewriteVisibility, writeVisibility } from './visibility-rows.ts';
-import type { DeadLettersDelta, HistoryDelta, ListedId, MatchingDelta, RunId } from '../../actors/database.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { DeadLettersDelta, HistoryDelta, ListedId, MatchingDelta } from '../../actors/database.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
@@ -144,7 +145,7 @@ function* runEach(connection: Connection, sql: string, partition: number, ids: r
   }
 }
 
-function retire(connection: Connection, partition: number, run: RunId): void {
+function retire(connection: Connection, partition: number, run: RunKey): void {
   const runId = idBytes(run.runId);
   connection.statement(dropRun).run(partition, runId);
   connection.statement(dropHistory).run(partition, runId);

@@ -2,6 +2,7 @@
 import { DatabaseError } from '../../actors/database.ts';
 import { nameBytes, nameText, readableName, unreadableName } from '../name-bytes.ts';
 import { bytesOf, idOf, keyBytes, optionalWholeOf, wholeOf, type SqlRow } from './values.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type {
   HistoryRange,
   HistoryRow,
@@ -12,7 +13,6 @@ import type {
   MatchingTaskCount,
   MatchingTaskRange,
   MatchingTaskRow,
-  RunId,
   RunRow,
   TaskRow,
   TimerRow,
@@ -170,7 +170,7 @@ export function dueRuns(
   untilMs: number,
   max: number,
   passedOver: PassedOver,
-): readonly (RunId & { readonly forgetMs: number })[] {
+): readonly (RunKey & { readonly forgetMs: number })[] {
   const rows = connection.statement(dueRunsSql).iterate(partition, untilMs);
   return readable(rows, max, (row) => ({ ...runIdOf(row), forgetMs: wholeOf(row, 'forget_ms') }), passedOver);
 }
@@ -181,7 +181,7 @@ export function runIds(
   afterRunId: string,
   max: number,
   passedOver: PassedOver,
-): readonly RunId[] {
+): readonly RunKey[] {
   const rows = connection.statement(runIdsSql).iterate(partition, keyBytes(afterRunId));
   return readable(rows, max, (row) => knownRunIdOf(connection, partition, row, passedOver), passedOver);
 }
@@ -190,7 +190,7 @@ export function runIds(
  * The filter of keys is made of these, and denies whatever is not among them. So a workflow whose newest run has a row that does not say whose it
  * is must not be missing: its pointer says it, for which the table is gone through.
  */
-function knownRunIdOf(connection: Connection, partition: number, row: SqlRow, passedOver: PassedOver): RunId {
+function knownRunIdOf(connection: Connection, partition: number, row: SqlRow, passedOver: PassedOver): RunKey {
   try {
     return runIdOf(row);
   } catch (error) {
@@ -274,7 +274,7 @@ function runOf(row: SqlRow): RunRow {
   };
 }
 
-function runIdOf(row: SqlRow): RunId {
+function runIdOf(row: SqlRow): RunKey {
   return { namespaceId: idOf(row, 'namespace_id'), workflowId: nameText(bytesOf(row, 'workflow_id')), runId: idOf(row, 'run_id') };
 }
 

@@ -2,7 +2,7 @@
  * What a cluster asks that has letters of our workflows: the tasks behind them, with their events, as replication sends them. Nothing else of what
  * replicates is there yet, so the events of histories are all that is asked for.
  */
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
 import { Writer } from '../../wire/writer.ts';

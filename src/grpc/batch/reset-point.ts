@@ -1,6 +1,6 @@
 /** To which event a reset of a batch job goes: what it is told is the first workflow task or the last, and each workflow has its own. */
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { BatchOperationReset } from '../../wire/generated/lean/batch.ts';
 import { EventType, ResetType } from '../../wire/generated/lean/enums.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';

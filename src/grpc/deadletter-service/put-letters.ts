@@ -6,6 +6,7 @@
 import { type ForeignFailure, foreignLetter, type ForeignTask } from '../../actors/deadletters/foreign-letter.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { DeadLetterCause, Letter, Whole } from '../../deadletters/letter.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import {
   decodePutDeadLettersRequest,
@@ -178,7 +179,7 @@ function withType<Task extends { readonly taskType: number }>(task: Task): Task 
   return task;
 }
 
-function keyOf({ namespaceId, workflowId, runId }: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string }) {
+function keyOf({ namespaceId, workflowId, runId }: RunKey) {
   if (namespaceId === '' || workflowId === '') throw new Error('it names no workflow');
   return { namespaceId, workflowId, runId };
 }

@@ -1,4 +1,4 @@
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
 import { invalidArgument } from '../errors/status-error.ts';

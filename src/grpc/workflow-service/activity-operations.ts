@@ -1,5 +1,5 @@
 import type { ActivityOptionField, ActivityOptionsChange, ActivityTarget } from '../../history/activity/activity-commands.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import {
   decodePauseActivityRequest,
   decodeResetActivityRequest,

@@ -1,6 +1,6 @@
 /** Histories that retention has deleted, read from where they were archived. */
 import { ArchiveAway, ArchiveDamaged, type ArchivedPage } from '../../actors/archiver.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';

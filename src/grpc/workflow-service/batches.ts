@@ -1,6 +1,6 @@
 import { jobKeptAs } from '../../batches/job-id.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { encodeFields } from '../../wire/fields.ts';
 import {
   decodeDescribeBatchOperationRequest,

@@ -1,5 +1,6 @@
 /** How a chain of runs goes on, and ends. */
-import type { CloseOutcome, RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { CloseOutcome } from '../../history/commands.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { canceled } from '../errors/details.ts';

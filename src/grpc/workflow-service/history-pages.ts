@@ -1,4 +1,4 @@
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
 import { notFound } from '../errors/details.ts';

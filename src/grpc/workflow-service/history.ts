@@ -1,5 +1,5 @@
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import { HistoryEventFilterType, WorkflowExecutionStatus } from '../../wire/generated/lean/enums.ts';
 import {

@@ -13,7 +13,7 @@ import {
   type SignalWorkflowExecutionResponse,
   type TerminateWorkflowExecutionRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';

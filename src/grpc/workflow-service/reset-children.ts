@@ -8,7 +8,7 @@
  *
  * A reset that is asked again does all this again. What the run knows already changes nothing.
  */
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { someAtATime } from '../../actors/asks/some-at-a-time.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';

@@ -5,7 +5,7 @@
  *     base run   1 … 1000 │ 1001 … 2000 │ … finish − 1 ─▶ kept │ finish … last ─┐
  *     the run that continued it                                │ 1 … last ──────┴─▶ signals, updates, attachments, news of children: applied again
  */
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
 import { EventType } from '../../wire/generated/lean/enums.ts';

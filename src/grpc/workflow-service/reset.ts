@@ -1,4 +1,4 @@
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
 import { ResetReapplyExcludeType, ResetReapplyType } from '../../wire/generated/lean/enums.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { UpdateReply } from '../../history/replies.ts';
 import type { UpdateAttributes } from '../../history/update/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';

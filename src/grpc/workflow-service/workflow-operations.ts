@@ -1,4 +1,4 @@
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { WorkflowExecutionOptions } from '../../wire/generated/lean/workflow.ts';
 import {
   decodePauseWorkflowExecutionRequest,

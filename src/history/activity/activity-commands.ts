@@ -1,8 +1,6 @@
 /** What operators ask of the activities of a workflow. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
-
-/** `runId` '' = the current run. */
-type WorkflowKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** At most one is set: the activity of that id, all of that type, or, with neither, all that are pending. */
 export type ActivityTarget = { readonly activityId: string | undefined; readonly activityType: string | undefined };
@@ -10,7 +8,7 @@ export type ActivityTarget = { readonly activityId: string | undefined; readonly
 /** Reply: Done, also when the same request has paused it; rejected: failed-precondition when another has. */
 export type PauseActivity = {
   readonly kind: 'pauseActivity';
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly target: ActivityTarget;
   readonly identity: string;
   readonly reason: string;
@@ -20,7 +18,7 @@ export type PauseActivity = {
 /** Reply: Done, also for those that are not paused. */
 export type UnpauseActivity = {
   readonly kind: 'unpauseActivity';
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly target: ActivityTarget;
   readonly resetAttempts: boolean;
   readonly resetHeartbeat: boolean;
@@ -33,7 +31,7 @@ export type UnpauseActivity = {
 /** Reply: Done. */
 export type ResetActivity = {
   readonly kind: 'resetActivity';
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly target: ActivityTarget;
   readonly resetHeartbeat: boolean;
   readonly keepPaused: boolean;
@@ -45,7 +43,7 @@ export type ResetActivity = {
 /** Reply: ActivityOptionsUpdated; rejected: invalid-argument. `change` undefined: the options of the Scheduled event again. */
 export type UpdateActivityOptions = {
   readonly kind: 'updateActivityOptions';
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly target: ActivityTarget;
   readonly change: ActivityOptionsChange | undefined;
 };

@@ -11,7 +11,7 @@ import { retryIntervalMs } from '../../kernel/retry-policy.ts';
 import { findRunning, isRejected, reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import type { Activity, RunView } from '../state.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
 import { activityType, attributesOf, optionsOf } from './activity-options.ts';

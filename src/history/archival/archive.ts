@@ -1,5 +1,5 @@
 /** A closed run that is to be archived (execution/end-of-run.ts says what comes before and behind that). */
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { Draft } from '../draft.ts';
 import { addLetterCheck, addRetention } from '../execution/end-of-run.ts';
 import { endRunLetter } from '../redrive/redrive.ts';

@@ -1,7 +1,6 @@
 /** What a shard is asked about batch jobs. `key`: of the run that carries the job; '' as its run id = the current one. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { BatchProgress, BatchStep } from '../../batches/batch.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** Reply: Done; rejected: already-started, also by a job that has ended and is kept still. */
 export type StartBatch = {

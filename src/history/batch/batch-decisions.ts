@@ -11,7 +11,8 @@
 import { jobIdOf } from '../../batches/job-id.ts';
 import { type AfterStep, newBatch, stepped } from '../../batches/batch.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import type { RoomForRuns, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
 import { decideClose } from '../execution/close.ts';

@@ -1,4 +1,5 @@
 /** What a shard is told of completion callbacks, and what it has somebody do for them. */
+import type { RunKey } from '../../kernel/run-key.ts';
 
 /** Of a start: the run begins with them, or an open one is given them. Public bytes, temporal.api.common.v1.Callback. */
 export type StartCallbacks = {
@@ -51,7 +52,7 @@ export type DeliverCallback = {
   readonly kind: 'deliverCallback';
   readonly taskId: number;
   readonly tries: RunCallback['tries'];
-  readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+  readonly key: RunKey;
   readonly namespace: string;
   readonly callback: Uint8Array;
   /** The request that attached it to the open run, or that brought its update; '': it came with the start. */

@@ -4,7 +4,7 @@
  * Runs are named here and encoded later (cut.ts); tasks, pointers and starts of children are never changed in place, so a reference is
  * all that a row needs.
  */
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import { childStartKey, executionKey, type RunView } from '../state.ts';
 import { type DispatchTask, isTimer, type PendingTask } from '../tasks.ts';

@@ -7,7 +7,7 @@
  * One cut at a time. With no database there is none of this.
  */
 import { assert } from '../../kernel/assert.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { RunsBehind } from '../residency/runs-behind.ts';
 import type { RunView, ShardView } from '../state.ts';

@@ -2,12 +2,10 @@
  * A shard as rows: what a checkpoint writes to a database, and what a shard is made of again. Plain data; the same shapes as in the
  * database port, but for history and visibility, which the core does not keep.
  */
-
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { EventsLeftOut } from './state-wire.ts';
 
-export type RunId = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-export type RunRow = RunId & {
+export type RunRow = RunKey & {
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
   readonly status: number;
   /** The run, and why it was put aside, if it was. */
@@ -38,7 +36,7 @@ export type WaitingRow = { readonly runId: string; readonly index: number; reado
 export type ShardRows = {
   readonly runs: Iterable<StoredRun>;
   /** The newest run of each workflow id. One that is not among the runs counts as none. */
-  readonly currentRuns: Iterable<RunId>;
+  readonly currentRuns: Iterable<RunKey>;
   /** By task id. */
   readonly transferTasks: Iterable<TransferTaskRow>;
   readonly timers: Iterable<TimerRow>;
@@ -52,7 +50,7 @@ export type ShardRows = {
  */
 export type ShardDelta = {
   readonly runs: readonly RunRow[];
-  readonly currentRuns: readonly RunId[];
+  readonly currentRuns: readonly RunKey[];
   readonly childStarts: readonly ChildStartRow[];
   readonly transferTasks: readonly TransferTaskRow[];
   readonly timers: readonly TimerRow[];
@@ -61,7 +59,7 @@ export type ShardDelta = {
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
   /** With their child starts; the pointer of the workflow id only if it still names this run. */
-  readonly retiredRuns: readonly RunId[];
+  readonly retiredRuns: readonly RunKey[];
 };
 
 /** What is one for all rows, as of the cut. */

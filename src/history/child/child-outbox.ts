@@ -1,5 +1,6 @@
 /** What a parent asks of its children, and a child of its parent. */
-import type { DecidedRequest, IdPolicies, OutboxMessage, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { DecidedRequest, IdPolicies, OutboxMessage } from '../commands.ts';
 import { anyAnswer, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';

@@ -1,6 +1,7 @@
 /** Child workflows, from the parent's side: started, not started, closed. */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';

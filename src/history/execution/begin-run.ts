@@ -1,7 +1,8 @@
 /** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
 import { assert } from '../../kernel/assert.ts';
 import type { EventMeta, Draft, RunDraft } from '../draft.ts';
-import type { ParentLink, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { ParentLink } from '../commands.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
 import type { StartedWorkflowTask } from '../replies.ts';

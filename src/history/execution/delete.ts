@@ -8,7 +8,8 @@
  *
  * As in Temporal an open run is terminated first, for the reason that clients know.
  */
-import type { DeleteWorkflow, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { DeleteWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findAnyRun, findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';

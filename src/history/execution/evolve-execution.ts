@@ -3,7 +3,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import { noCallbacks, withAttached } from '../callback/callback.ts';
 import { attachOptions } from '../callback/update-callbacks.ts';
 import type { RunClose } from '../closing-events.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { mergeFields } from '../fields.ts';

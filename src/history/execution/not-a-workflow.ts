@@ -2,7 +2,8 @@
 import { isBatchJobs } from '../../batches/job-id.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { isSchedules } from '../../schedules/schedule-id.ts';
-import type { HistoryCommand, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { HistoryCommand } from '../commands.ts';
 import { activityNotFound, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 

@@ -1,7 +1,6 @@
 /** What is asked of the options of a workflow. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { PriorityPath } from '../priority.ts';
-
-type WorkflowKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** Only what `fields` names counts. */
 export type PriorityChange = { readonly fields: readonly PriorityPath[]; readonly priority: Uint8Array | undefined };
@@ -9,6 +8,6 @@ export type PriorityChange = { readonly fields: readonly PriorityPath[]; readonl
 /** Reply: WorkflowOptionsUpdated, also when nothing changes. `runId` '' = the current run. */
 export type UpdateWorkflowOptions = PriorityChange & {
   readonly kind: 'updateWorkflowOptions';
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly identity: string;
 };

@@ -7,7 +7,8 @@
  * So goes a run in preparation, which nobody has gone on with. A run that leaves memory takes its retention timer along: closed runs are the most
  * numerous, and their rows say when they are due.
  */
-import type { RetireRuns, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { RetireRuns } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findAnyRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';

@@ -1,9 +1,10 @@
 /** What a shard commands itself about rows of List (refused-row.ts). */
+import type { RunKey } from '../../kernel/run-key.ts';
 
 /** List does not show this run as it is. No reply. */
 export type RowRefused = {
   readonly kind: 'rowRefused';
-  readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+  readonly key: RunKey;
 };
 
 /** The task is to be run: its run is in memory then. The shard's own; writes nothing where there is something to do. No reply. */

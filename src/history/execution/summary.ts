@@ -1,5 +1,5 @@
 /** What List and Count show of a run, and which events change it. */
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { EventKind } from '../events.ts';
 import type { Fact, RunChange } from '../record.ts';
 import { isRunning, type RunStart, type RunView, shownStatus } from '../state.ts';

@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { isUuid } from '../../kernel/uuid.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { WorkflowExecution } from '../generated/public-api.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
 import { externalFailedCause } from '../generated/enums.ts';

@@ -1,5 +1,6 @@
 /** Signals and cancel requests to other workflows. */
-import type { OutboxOutcome, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { OutboxOutcome } from '../commands.ts';
 import { linkTo, type OutboxKind, requestId, to } from '../outbox/outbox-kind.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';

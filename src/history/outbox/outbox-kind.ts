@@ -1,4 +1,5 @@
 /** One kind of task for another shard: what its target is asked, and what the answers mean. */
+import type { ExecutionId } from '../../kernel/run-key.ts';
 import type { DecidedRequest, OutboxMessage, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryReply, HistoryWire } from '../replies.ts';
@@ -27,7 +28,7 @@ export function anyAnswer(reply: HistoryReply): OutboxOutcome | undefined {
   return reason === 'busy-workflow' ? undefined : { kind: 'done', nothingLeft: message };
 }
 
-export function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxMessage {
+export function to(target: ExecutionId, command: DecidedRequest): OutboxMessage {
   return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
 }
 

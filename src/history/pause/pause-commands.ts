@@ -1,10 +1,9 @@
 /** What operators ask of a workflow as a whole: to stand still, to go on. */
-
-type WorkflowKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+import type { RunKey } from '../../kernel/run-key.ts';
 
 type PauseRequest = {
   /** `runId` '' = the current run. */
-  readonly key: WorkflowKey;
+  readonly key: RunKey;
   readonly identity: string;
   readonly reason: string;
   readonly requestId: string;

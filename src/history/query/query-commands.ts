@@ -1,7 +1,6 @@
 /** A query on its way to a worker, and what comes back. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 export type QueryResult = {
   readonly answered: boolean;

@@ -1,4 +1,5 @@
 /** What the owners of dead letter queues ask a shard. */
+import type { RunKey } from '../../kernel/run-key.ts';
 
 /** A letter as often as it may be executed: once for each of its generations. `queue`: its number. */
 export type LetterName = { readonly queue: number; readonly messageId: number; readonly generation: number };
@@ -10,7 +11,7 @@ export type LetterName = { readonly queue: number; readonly messageId: number; r
 export type ExecuteLetter = {
   readonly kind: 'executeLetter';
   /** Of the task: its shard is asked. */
-  readonly key: { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+  readonly key: RunKey;
   readonly letter: LetterName;
   /** All letters of that queue below that message id are resolved for good: nobody will ask for them, and their marks may go. */
   readonly resolvedBelow: number;

@@ -9,7 +9,8 @@
  * run has in memory or not, so one that its caller has left behind (a crash, a kill) goes as closed runs do. Any number of them may be prepared at once,
  * also for the same request: the first that comes to its end is the reset, and the others are dropped.
  */
-import type { RoomForRuns, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { RoomForRuns } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { RecordedEvent } from '../events.ts';
 import { findAnyRun, findRun, reject, workflowNotFound } from '../reject.ts';

@@ -1,8 +1,7 @@
 /** What is asked of a shard when a workflow is reset. */
 
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { PriorityChange } from '../execution/options-commands.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /**
  * Another run goes on from an event of this one. Reply: WorkflowReset; rejected: workflow-not-found, invalid-argument. Asked again with the same

@@ -2,7 +2,8 @@
 import { assert } from '../../kernel/assert.ts';
 import type { WaitingRow } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
-import type { HistoryCommand, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { HistoryCommand } from '../commands.ts';
 import { refusedAsNoWorkflow } from '../execution/not-a-workflow.ts';
 import type { Shard } from '../shard.ts';
 import { currentName, type LoadKey, runName, type UnreadTask } from './residency.ts';

@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts';
 import { decodeRow, installDecoded } from '../checkpoint/install.ts';
 import type { StoredRun } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryWire } from '../replies.ts';
 import type { Shard } from '../shard.ts';
 import { childStartKey } from '../state.ts';

@@ -7,10 +7,9 @@
  *
  * A key that is in the table at the end and in no page was begun behind the pages, or was in memory when they began.
  */
+import type { ExecutionId } from '../../kernel/run-key.ts';
 import { assert } from '../../kernel/assert.ts';
 import { hashOfKey, KeyFilter, type KeyHash } from './key-filter.ts';
-
-type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 
 /** 96 KiB for a shard: before that there is nothing to rebuild. */
 const keysAtFirst = 65_536;

@@ -12,7 +12,8 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { commandKey } from '../command-key.ts';
-import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { HistoryCommand, ParentLink } from '../commands.ts';
 import { beginsRun, type HistoryRecord } from '../record.ts';
 import { childStartKey, executionKey, type ShardView } from '../state.ts';
 import type { PrepareReset, ResetWorkflow } from '../reset/reset-commands.ts';

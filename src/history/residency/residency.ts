@@ -10,13 +10,12 @@
  *
  * There is no index of what is cold: that would cost memory for each workflow of months.
  */
-import type { RunKey } from '../commands.ts';
+import type { ExecutionId, RunKey } from '../../kernel/run-key.ts';
 import { childStartKey, executionKey } from '../state.ts';
 import { HotRuns } from './hot-runs.ts';
 import { KnownKeys } from './known-keys.ts';
 import { RunsBehind } from './runs-behind.ts';
 
-export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 export type StartedBy = { readonly runId: string; readonly initiatedEventId: number };
 
 export type UnreadTask = { readonly taskId: number; readonly kind: 'transferTask' | 'timer'; readonly error: unknown };

@@ -9,7 +9,7 @@
  * The records wait in the database and not in the journal: that would have to be kept from there on, with all that comes for everybody else,
  * until somebody has mended the row, or for ever. Tasks are in their queues as ever, and find no run until then.
  */
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryRecord } from '../record.ts';
 
 export type RunBehind = {

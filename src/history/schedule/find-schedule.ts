@@ -1,5 +1,5 @@
 /** The run that carries a schedule. */
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { findRun, reject } from '../reject.ts';
 import type { Rejected } from '../replies.ts';
 import { isRunning, type RunView, type ShardView } from '../state.ts';

@@ -1,9 +1,8 @@
 /** What a shard is asked about schedules. `key`: of the run that carries the schedule; '' as its run id = the current one. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { SchedulePatch } from '../../schedules/changes.ts';
 import type { ScheduleProgress, ScheduleStateFields } from '../../schedules/schedule.ts';
 import type { PutAsideDescription } from '../execution/put-aside-description.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** Reply: ScheduleChanged; rejected: already-started. Asked again with the same request id, the same. */
 export type CreateSchedule = {

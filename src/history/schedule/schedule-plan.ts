@@ -2,7 +2,7 @@
 import { jitterSeedOf, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import type { SchedulePlan } from '../../schedules/schedule.ts';
 import { timesOfSpec } from '../../schedules/times-of-spec.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryWire } from '../replies.ts';
 import type { ScheduleDefinition } from './schedule-wire.ts';
 

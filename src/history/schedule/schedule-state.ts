@@ -1,4 +1,5 @@
 /** A schedule is an execution of its own archetype: a run that has no workflow, and whose one event is its start. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { ScheduleProgress } from '../../schedules/schedule.ts';
 
 export type Schedule = {
@@ -16,7 +17,5 @@ export type Schedule = {
   readonly letterCheckTaskId: number;
 };
 
-type Key = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
 /** A workflow that a schedule has started knows for whose sake. */
-export type ScheduledBy = { readonly schedule: Key; readonly startId: number };
+export type ScheduledBy = { readonly schedule: RunKey; readonly startId: number };

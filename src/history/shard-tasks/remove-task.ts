@@ -7,7 +7,7 @@ import { failCallback } from '../callback/attempt.ts';
 import type { Draft } from '../draft.ts';
 import { reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { ShardView } from '../state.ts';
 import { isOfCallback, type PendingTask } from '../tasks.ts';
 import { isListed } from './list-tasks.ts';

@@ -1,7 +1,6 @@
 /** What operators ask a shard about its pending tasks. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { RedriveRequest } from '../redrive/redrive-commands.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 /** Where a task stands among those of its category. What has no fire time has 0. */
 export type TaskPlace = { readonly fireTimeMs: number; readonly taskId: number };

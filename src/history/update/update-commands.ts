@@ -1,8 +1,7 @@
 /** What a history shard is asked about updates. Payloads are bytes of the public API's messages; the edge has checked their form. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { UpdateAttachment } from '../callback/callback-commands.ts';
 import type { UpdateWaitStage } from './pending-update.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 export type UpdateAttributes = {
   readonly updateId: string;

@@ -1,8 +1,7 @@
 /** What the shell does for a speculative workflow task, which no journal tells it of. */
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { PriorityFields } from '../../kernel/priority.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
-
-type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 export type SpeculativeEffect =
   /** It waits for a poll: past mailbox and log, straight to matching. `expiryTimeMs`: then it becomes a real one. */

@@ -1,6 +1,6 @@
 /** Tasks as `perdure.journal.v1.TransferTask` and `TimerTask`, and back: in a record of the journal, and alone in a row of a checkpoint. */
 import { LogError } from '../../actors/log.ts';
-import type { RunKey } from '../../history/commands.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryEvent } from '../../history/events.ts';
 import { parentClosePolicy, timeoutType } from '../../history/generated/enums.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';

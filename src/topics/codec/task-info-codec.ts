@@ -10,6 +10,7 @@
 import { type TaskCategory, taskCategoryOf, taskTypeOf } from '../../history/hand-over/task-types.ts';
 import { taskQueueKind, timeoutType } from '../../history/generated/enums.ts';
 import type { PendingTask, PendingTransfer, SideTask, TimerTask } from '../../history/tasks.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { Undecodable } from '../../kernel/undecodable.ts';
@@ -259,9 +260,7 @@ function workflowTaskTimeoutOf({ timeoutType: type }: info.TimerTaskInfo): 'star
   throw new Undecodable(`its timeout_type ${type} is none that such a task has`);
 }
 
-type Ids = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-function keyOf({ namespaceId, workflowId, runId }: Ids): Ids {
+function keyOf({ namespaceId, workflowId, runId }: RunKey): RunKey {
   return {
     namespaceId: present(namespaceId, 'namespace_id'),
     workflowId: present(workflowId, 'workflow_id'),
@@ -270,7 +269,7 @@ function keyOf({ namespaceId, workflowId, runId }: Ids): Ids {
 }
 
 /** Whichever run of the target is open. */
-function targetKeyOf({ targetNamespaceId, targetWorkflowId, targetRunId }: info.TransferTaskInfo): Ids {
+function targetKeyOf({ targetNamespaceId, targetWorkflowId, targetRunId }: info.TransferTaskInfo): RunKey {
   return {
     namespaceId: present(targetNamespaceId, 'target_namespace_id'),
     workflowId: present(targetWorkflowId, 'target_workflow_id'),

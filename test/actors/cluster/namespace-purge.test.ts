@@ -7,7 +7,7 @@ import { DatabaseError } from '../../../src/actors/database.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import type { ClusterCommand } from '../../../src/cluster/commands.ts';
 import type { MatchingReply } from '../../../src/matching/replies.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
 import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';

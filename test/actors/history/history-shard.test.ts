@@ -10,10 +10,10 @@ import { LogError } from '../../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../../src/actors/wall-alarm.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type {
   HistoryRequest,
   ReadHistory,
-  RunKey,
   SignalWithStartWorkflow,
   StartAttributes,
   StartWorkflow,

@@ -1,14 +1,15 @@
 /** Whoever empties a namespace sees each of its runs, however many of others stand before them. */
 import { expect, test } from 'vitest';
-import { type RunId, DatabaseError } from '../../../src/actors/database.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
+import { DatabaseError } from '../../../src/actors/database.ts';
 import { ShardTable } from '../../../src/actors/history/durable/shard-table.ts';
 import { runsOfNamespaces } from '../../../src/actors/history/runs-of-namespaces.ts';
 import { systemClock } from '../../../src/actors/system-ports.ts';
 
 class Memory {
   active = true;
-  readonly inMemory = new Map<string, RunId>();
-  readonly inTable: RunId[] = [];
+  readonly inMemory = new Map<string, RunKey>();
+  readonly inTable: RunKey[] = [];
   /** Behind which run ids its table was read. */
   readonly reads: string[] = [];
   onRead: () => void = () => {};
@@ -28,7 +29,7 @@ class Memory {
   };
 }
 
-function run(namespaceId: string, nth: number): RunId {
+function run(namespaceId: string, nth: number): RunKey {
   return { namespaceId, workflowId: `w${nth}`, runId: `${100_000 + nth}` };
 }
 

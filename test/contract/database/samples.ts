@@ -1,11 +1,11 @@
 /** Rows to write, and how they are compared. */
 import { createHash } from 'node:crypto';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type {
   CheckpointPosition,
   HistoryDelta,
   HistoryRow,
   MatchingTaskRow,
-  RunId,
   RunRow,
   TransferTaskRow,
   TimerRow,
@@ -142,7 +142,7 @@ export function closedRow(row: VisibilityRow, closeTimeMs: number, fields: Parti
   return { ...row, ...ofClosed, stateTransitionCount: 4, version: row.version + 1, ...fields };
 }
 
-export const idOf = ({ namespaceId, workflowId, runId }: RunId): RunId => ({ namespaceId, workflowId, runId });
+export const idOf = ({ namespaceId, workflowId, runId }: RunKey): RunKey => ({ namespaceId, workflowId, runId });
 
 /** Bytes as texts, short ones in full: comparing and printing long arrays element by element takes seconds. */
 export function comparable(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { MatchingQueue, MatchingTaskRow, RunId, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
+import type { MatchingQueue, MatchingTaskRow, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
 import { allPages, allQueues, allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, idOf, matchingRow, runRow, taskRow, timerRow } from './samples.ts';
 
@@ -94,7 +95,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       expect((await owner.database.dueRuns(owner.journal, 30, 2)).rows).toEqual(due.slice(0, 2));
       expect((await owner.database.dueRuns(owner.journal, -2, 100)).rows).toEqual([]);
       // In rounds, as retention goes: each takes what the one before left.
-      const rounds = await allPages<RunId>(async () => {
+      const rounds = await allPages<RunKey>(async () => {
         const { rows } = await owner.database.dueRuns(owner.journal, 30, 2);
         await owner.written({ retiredRuns: rows });
         return rows;
@@ -113,7 +114,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
           return rows;
         });
         expect(pages.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
-        const ids = await allPages<RunId>(async (last) => (await owner.database.runIds(owner.journal, last?.runId ?? '', max)).rows);
+        const ids = await allPages<RunKey>(async (last) => (await owner.database.runIds(owner.journal, last?.runId ?? '', max)).rows);
         expect(ids).toEqual(runs.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })));
       }
     });

@@ -10,7 +10,8 @@
 import assert from 'node:assert/strict';
 import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { HistoryCommand, RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
+import type { HistoryCommand } from '../../../src/history/commands.ts';
 import type { StateWire } from '../../../src/history/checkpoint/state-wire.ts';
 import { type HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../../src/history/limits.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WaitingRow } from '../../../src/history/checkpoint/rows.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';

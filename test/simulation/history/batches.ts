@@ -10,7 +10,7 @@ import type { BatchJob } from '../../../src/actors/batch-operations.ts';
 import { jobKeptAs } from '../../../src/batches/job-id.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
 import { status } from '../../../src/history/generated/enums.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { startBatch } from '../../history/batch-commands.ts';

@@ -10,7 +10,7 @@ import { status } from '../../../src/history/generated/enums.ts';
 import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
 import type { Description } from '../../../src/history/replies.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type { PrepareReset, ResetWorkflow } from '../../../src/history/reset/reset-commands.ts';
 import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';

@@ -25,7 +25,7 @@ import type { VisibilityRow } from '../../../src/visibility/row.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 
 /** What was acknowledged to clients and workers, and what they were given to read. */

@@ -17,7 +17,7 @@ import { uuid } from './cluster.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import { checkSchedules } from './schedule-oracle.ts';
 import { type Load, namespaceId, simpleInput } from './load.ts';
-import type { RunKey } from '../../../src/history/commands.ts';
+import type { RunKey } from '../../../src/kernel/run-key.ts';
 
 export type SchedulesPlan = { readonly schedules: number; readonly askEveryMs: number };
 

@@ -13,7 +13,8 @@
  */
 import { DatabaseError, isOutage, type LoadKey } from '../../database.ts';
 import { errorText } from '../../../kernel/error-text.ts';
-import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
+import type { HistoryCommand } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import { deletesUnread } from '../../../history/residency/damaged-rows.ts';
 import { executionKey } from '../../../history/state.ts';

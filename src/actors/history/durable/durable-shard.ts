@@ -10,7 +10,8 @@
  *                            HotState          what leaves memory
  */
 import { assert } from '../../../kernel/assert.ts';
-import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
+import type { HistoryCommand } from '../../../history/commands.ts';
 import type { TimerRow, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
 import type { StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';

@@ -8,7 +8,7 @@
  *
  * One at a time, for one memory.
  */
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { LoadRuns } from './events-left-out.ts';

@@ -13,7 +13,7 @@ import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { OneAtATime } from '../../../kernel/one-at-a-time.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import { isOutage } from '../../database.ts';
 import type { Clock, Timer } from '../../ports.ts';

@@ -9,7 +9,7 @@
  */
 import { assert } from '../../../kernel/assert.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Loaded } from '../../../history/residency/install-loaded.ts';
 import type { LoadKey } from '../../database.ts';

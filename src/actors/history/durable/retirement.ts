@@ -12,7 +12,8 @@
  */
 import { asError } from '../../../kernel/error-text.ts';
 import { isOutage } from '../../database.ts';
-import type { HistoryCommand, RetireRuns, RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
+import type { HistoryCommand, RetireRuns } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Tenure } from '../../partition/tenure.ts';

@@ -6,7 +6,8 @@
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import { thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { Archiver } from '../../archiver.ts';
-import type { HistoryRequest, RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
+import type { HistoryRequest } from '../../../history/commands.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
 import { isAskFailure } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';

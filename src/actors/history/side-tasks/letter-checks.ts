@@ -6,7 +6,7 @@
  * Where nobody can tell it is taken to be there: the run is kept, and asked for again.
  */
 import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import { checkedCategories, type CheckedCategory } from '../../../history/hand-over/checked-letters.ts';
 import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../ports.ts';

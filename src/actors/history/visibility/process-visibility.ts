@@ -11,7 +11,7 @@
  * Else the database may be one in memory that dies with its thread, at any moment and without a word. Its fences die with it: that is how it
  * is noticed, and the shards write everything again.
  */
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import { DatabaseError } from '../../database.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../../visibility/row.ts';
 import type { Logger } from '../../../observability/logger.ts';

@@ -8,7 +8,7 @@
  */
 import { assert } from '../../../kernel/assert.ts';
 import type { Lane } from '../../checkpoint/one-lane.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
 import type { Database, Fence, HeldJournal, JournalId } from '../../database.ts';
 

@@ -12,7 +12,7 @@
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { type DatabaseError, isOutage, type HeldJournal } from '../../database.ts';
 import { NowAndThen } from '../../now-and-then.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';

@@ -19,7 +19,7 @@
  * Without I/O. After a takeover what is in the journal's tail waits here again.
  */
 import { assert } from '../../../kernel/assert.ts';
-import type { RunKey } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import { changesSummary, type RunSummary } from '../../../history/execution/summary.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';

@@ -1,6 +1,7 @@
 /** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
 import { LogError } from '../../../actors/log.ts';
-import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
+import type { ParentLink, StickyAttributes } from '../../../history/commands.ts';
 import type { Batch } from '../../../history/batch/batch-state.ts';
 import type { Callback } from '../../../history/callback/callback.ts';
 import type { ShownOfRun } from '../../../history/execution/summary.ts';

@@ -1,7 +1,8 @@
 /** One history shard that is killed and started again, over one log and one database; a client and a worker act on it. */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../../src/history/canonical.ts';
-import type { HistoryRequest, RunKey, StartWorkflow } from '../../../../src/history/commands.ts';
+import type { RunKey } from '../../../../src/kernel/run-key.ts';
+import type { HistoryRequest, StartWorkflow } from '../../../../src/history/commands.ts';
 import { type RunSummary, summaryOf } from '../../../../src/history/execution/summary.ts';
 import type { RunRow } from '../../../../src/history/checkpoint/rows.ts';
 import type { StartedActivityTask } from '../../../../src/history/replies.ts';

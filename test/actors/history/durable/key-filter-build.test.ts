@@ -1,6 +1,6 @@
 /** The filter of workflow ids is built behind the back of those who wait for the database. */
 import { expect, test } from 'vitest';
-import type { RunId } from '../../../../src/actors/database.ts';
+import type { RunKey } from '../../../../src/kernel/run-key.ts';
 import { KeyFilterBuild } from '../../../../src/actors/history/durable/key-filter-build.ts';
 import { ShardTable } from '../../../../src/actors/history/durable/shard-table.ts';
 import { oneAtATime } from '../../../../src/kernel/one-at-a-time.ts';
@@ -20,7 +20,7 @@ test('shards read one short page at a time, and the database has three quarters 
   const cores = [1, 2, 3].map((shard) => {
     const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
     core.leaveRestInTable();
-    const ids = Array.from({ length: 1_000 }, (_, n): RunId => ({
+    const ids = Array.from({ length: 1_000 }, (_, n): RunKey => ({
       namespaceId: 'ns',
       workflowId: `wf-${shard}-${n}`,
       runId: `${10_000 + n}`,

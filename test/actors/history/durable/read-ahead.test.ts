@@ -4,7 +4,7 @@ import { HistoryReadAhead } from '../../../../src/actors/history/durable/read-ah
 import type { LoadRuns } from '../../../../src/actors/history/durable/events-left-out.ts';
 import { LoopTurns } from '../../../../src/actors/loop-turns.ts';
 import { HistoryCore } from '../../../../src/history/history-core.ts';
-import type { RunKey } from '../../../../src/history/commands.ts';
+import type { RunKey } from '../../../../src/kernel/run-key.ts';
 import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../../support/event-loop.ts';
