@@ -61,6 +61,15 @@ const vocabularyOfDeadLetters = [
 ];
 const vocabularyOfHistory = ['src/history/generated/enums.ts'];
 
+/** What the frontend stands on. */
+const besideFrontend = [
+  ...['src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
+  ...['src/deadletters/filter/', 'src/schedules/', 'src/batches/', 'src/workers/'],
+];
+const frontendTypes = ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'];
+/** Of the frontend, what knows no service. */
+const underServices = ['errors/', 'tokens/', 'transport/', 'validation/', 'handler-context.ts'].map((place) => `src/grpc/${place}`);
+
 export const directions: readonly Direction[] = [
   {
     from: 'src/kernel/',
@@ -259,12 +268,23 @@ export const directions: readonly Direction[] = [
     wayOut: 'move the code into src/topics/embedded or src/database/sqlite',
   },
   {
+    from: 'src/grpc/pages/',
+    may: ['src/grpc/pages/', ...underServices, ...besideFrontend],
+    mayTypes: frontendTypes,
+    reason: 'pages of histories and of lists are the same for every service, and for batch jobs',
+    wayOut: 'hand the value in; what a service makes of a page belongs beside its methods',
+  },
+  {
+    from: 'src/grpc/batch/',
+    may: ['src/grpc/batch/', 'src/grpc/pages/', ...underServices, ...besideFrontend],
+    mayTypes: frontendTypes,
+    reason: 'a service takes jobs and shows them; what they do to workflows reaches a service by the names of its methods',
+    wayOut: 'call the method, or move what both need to src/grpc/pages',
+  },
+  {
     from: 'src/grpc/',
-    may: [
-      ...['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
-      ...['src/deadletters/filter/', 'src/schedules/', 'src/batches/', 'src/workers/'],
-    ],
-    mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
+    may: ['src/grpc/', ...besideFrontend],
+    mayTypes: frontendTypes,
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
     wayOut: 'ask an actor, or take a port in the constructor and let src/composition.ts plug it in',
   },

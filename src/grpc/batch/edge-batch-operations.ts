@@ -26,7 +26,7 @@ import { hasCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call, Service } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
-import { PAGE_BYTES_MAX } from '../workflow-service/listed-page.ts';
+import { PAGE_BYTES_MAX } from '../pages/listed-page.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
 import { type JobToPerform, operationRequest } from './batch-requests.ts';

@@ -8,7 +8,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { positionNow, storedEvents } from '../workflow-service/history-pages.ts';
+import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
 /** As which a batch job calls the methods of clients. */
 export const batchServiceName = 'perdure.batch';

@@ -25,7 +25,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type NamedMethod, unary } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { checkedOperation } from '../validation/batch.ts';
+import { checkedOperation } from '../batch/checked-operation.ts';
 import { checkLength } from '../validation/lengths.ts';
 
 /** Jobs over many workflows, but for their lists (visibility.ts). What they do is done by src/grpc/batch. */

@@ -8,7 +8,7 @@ import { hasCode } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { positionNow, storedEvents } from './history-pages.ts';
+import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
 /** '' = it ends nothing, or for good. */
 export function nextRunId(event: HistoryEvent): string {

@@ -22,7 +22,7 @@ import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { archivedPage, archivedPlace, orArchived } from './archived-history.ts';
 import { asFollowed } from './followed-close.ts';
-import { eventPage, onlyBranch, positionNow, storedEvents } from './history-pages.ts';
+import { eventPage, onlyBranch, positionNow, storedEvents } from '../pages/history-pages.ts';
 
 const historyWaitMsMax = 20_000;
 const historyTailMs = 200;

@@ -15,7 +15,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { endOfChain, unlessNotFound } from './chain-end.ts';
-import { storedEvents } from './history-pages.ts';
+import { storedEvents } from '../pages/history-pages.ts';
 
 /** With which events the run begins: those before `finishEventId`; `keptEvents`: the same, unless they came in parts. */
 type Begins = { readonly finishEventId: number; readonly keptEvents: readonly Uint8Array[] };

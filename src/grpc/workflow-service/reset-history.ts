@@ -18,7 +18,7 @@ import type { Held } from '../held-bytes.ts';
 import type { Call } from '../transport/call.ts';
 import { Turns } from '../turns.ts';
 import { nextRunId, unlessNotFound } from './chain-end.ts';
-import { positionNow, storedEvents } from './history-pages.ts';
+import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
 /**
  * Kept events that are one record, and one turn of the event loop: some 4 ms. A history of no more is reset by one command. As many are read at once:

@@ -19,7 +19,7 @@ import { checkBound, finishEventOutside } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkLength } from '../validation/lengths.ts';
 import { priorityChangesOf } from '../validation/post-reset.ts';
-import { positionNow } from './history-pages.ts';
+import { positionNow } from '../pages/history-pages.ts';
 import { tellOfChildren } from './reset-children.ts';
 import { keepEvents, type Kept, laterEvents, type Reapplied } from './reset-history.ts';
 

@@ -12,7 +12,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { eventPage, type EventPage } from './history-pages.ts';
+import { eventPage, type EventPage } from '../pages/history-pages.ts';
 import { updateRequestMessage } from './update-messages.ts';
 
 /** Started tasks as workers get them: from a poll, or inline with the answer to a completion. */

@@ -43,7 +43,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
-import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
+import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from '../pages/listed-page.ts';
 import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */

@@ -1,7 +1,4 @@
 /** What a batch job may be, in Temporal's order and words. */
-import type { BatchOperation } from '../batch/batch-definition.ts';
-import { operationOf } from '../batch/batch-definition.ts';
-import { resetTarget } from '../batch/reset-point.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type {
   BatchOperationReset,
@@ -12,10 +9,12 @@ import type {
   StartBatchOperationRequest,
 } from '../../wire/generated/lean/batch.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import { checkBound } from './bounds.ts';
-import { priorityChangesOf } from './post-reset.ts';
-import { checkPriority } from './priority.ts';
-import { optionFields } from './workflow-options.ts';
+import { checkBound } from '../validation/bounds.ts';
+import { priorityChangesOf } from '../validation/post-reset.ts';
+import { checkPriority } from '../validation/priority.ts';
+import { optionFields } from '../validation/workflow-options.ts';
+import { type BatchOperation, operationOf } from './batch-definition.ts';
+import { resetTarget } from './reset-point.ts';
 
 const requestType = '*workflowservice.StartBatchOperationRequest_';
 

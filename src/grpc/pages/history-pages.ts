@@ -1,3 +1,4 @@
+/** Stored events, a page at a time, and where a history ends now: for answers, for resets and for batch jobs. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
