@@ -24,15 +24,19 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { statusCode, type StatusCode } from '../errors/status-code.ts';
 import { hasCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { Call, Service } from '../transport/call.ts';
+import type { Call, OwnLicence, Service } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { PAGE_BYTES_MAX } from '../pages/listed-page.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
 import { type JobToPerform, operationRequest } from './batch-requests.ts';
-import { batchServiceName, resetPoint, resetTarget } from './reset-point.ts';
+import { resetPoint, resetTarget } from './reset-point.ts';
 
+/** As which a batch job calls the methods of clients, in logs. */
+const batchServiceName = 'perdure.batch';
 const operationMsMax = 30_000;
+/** To the first or last workflow task: that may be one that no worker has begun. */
+const ownLicence: OwnLicence = { resetsToWaitingTask: true };
 
 export class EdgeBatchOperations implements BatchOperations {
   readonly #context: HandlerContext;
@@ -186,6 +190,7 @@ class EdgeBatchWork implements BatchWork {
       peer: '',
       deadlineMs: this.#parts.context.monoMs() + operationMsMax,
       cancelled: false,
+      ownLicence,
       notes: { namespace: '', oversized: '', waitsForEvents: false },
       header: () => '',
       onCancel: () => {},

@@ -10,9 +10,6 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
-/** As which a batch job calls the methods of clients. */
-export const batchServiceName = 'perdure.batch';
-
 export type ResetTarget = { readonly kind: 'event'; readonly eventId: number } | { readonly kind: 'first' | 'last' };
 
 /** undefined: it names none. */

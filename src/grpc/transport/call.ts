@@ -16,6 +16,8 @@ export interface Call {
   readonly deadlineMs: number;
   /** The client went away, or its deadline passed: an answer would reach nobody. */
   readonly cancelled: boolean;
+  /** Of a call that the server makes itself: what it may and no client. Absent: nothing. */
+  readonly ownLicence?: OwnLicence;
   /** What handlers found out, for the log. */
   readonly notes: CallNotes;
   /** A request header by its lower-case name; '' when it is absent. */
@@ -23,6 +25,11 @@ export interface Call {
   /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
   onCancel(listener: () => void): void;
 }
+
+export type OwnLicence = {
+  /** A reset may go to a workflow task that waits for its worker still: to the event behind the last. */
+  readonly resetsToWaitingTask: boolean;
+};
 
 export type CallNotes = {
   /** The name of a namespace that exists; '' before it is known. */

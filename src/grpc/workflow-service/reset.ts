@@ -8,7 +8,6 @@ import {
   type ResetWorkflowExecutionRequest,
   type ResetWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { batchServiceName } from '../batch/reset-point.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -59,8 +58,8 @@ async function reset(
   for (const type of request.resetReapplyExcludeTypes) checkBound('ResetWorkflowExecutionRequest.reset_reapply_exclude_types', type);
   const priorityChanges = priorityChangesOf(request.postResetOperations);
   const reapplied = reappliedOf(request);
-  // Clients are answered as by Temporal; a batch job goes to a task that waits for its worker, too. The shard refuses what is no task.
-  const behindLast = call.service === batchServiceName ? 1 : 0;
+  // Clients are answered as by Temporal. The shard refuses what is no task.
+  const behindLast = call.ownLicence?.resetsToWaitingTask === true ? 1 : 0;
 
   const held = histories.hold(namespace.id);
   const preparations = new Preparations(context);
