@@ -17,6 +17,7 @@ export class WallAlarm {
   readonly #nowMs: () => number;
   readonly #ring: () => void;
   #armedForMs = Infinity;
+  #lookedAtMs = 0;
   #timer: Timer | undefined;
 
   constructor(clock: Clock, nowMs: () => number, ring: () => void) {
@@ -30,21 +31,26 @@ export class WallAlarm {
     return this.#armedForMs;
   }
 
-  /** Rings once, at that time or soon after, never before. Infinity: does not ring. */
+  /**
+   * Rings once, at that time or soon after. Never before, unless the clock was set back: whoever goes by it has to look what is due when.
+   * Infinity: does not ring.
+   */
   set(timeMs: number): void {
     if (timeMs === this.#armedForMs) return;
     this.#timer?.cancel();
     this.#armedForMs = timeMs;
-    if (timeMs !== Infinity) this.#wait(timeMs - this.#nowMs());
+    if (timeMs !== Infinity) this.#wait(this.#nowMs());
   }
 
-  #wait(delayMs: number): void {
-    this.#timer = this.#clock.after(Math.min(Math.max(0, delayMs), CLOCK_CHECK_MS), () => this.#check());
+  #wait(nowMs: number): void {
+    this.#lookedAtMs = nowMs;
+    const delayMs = Math.min(Math.max(0, this.#armedForMs - nowMs), CLOCK_CHECK_MS);
+    this.#timer = this.#clock.after(delayMs, () => this.#check());
   }
 
   #check(): void {
-    const leftMs = this.#armedForMs - this.#nowMs();
-    if (leftMs > 0) return this.#wait(leftMs);
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#lookedAtMs && nowMs < this.#armedForMs) return this.#wait(nowMs);
     this.#armedForMs = Infinity;
     this.#ring();
   }

@@ -22,6 +22,11 @@ export class IndexedHeap<T extends HeapNode> {
     return this.#nodes[0];
   }
 
+  /** In no order. What a node's place depends on may change by the same for all of them. */
+  nodes(): Iterable<T> {
+    return this.#nodes;
+  }
+
   /** Into its place: it is new here, or what its place depends on has changed. */
   place(node: T): void {
     if (node.heapIndex < 0) {

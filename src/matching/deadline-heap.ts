@@ -24,6 +24,14 @@ export class DeadlineHeap<T extends Due> {
     this.#heap.place(node);
   }
 
+  /** All of them come earlier by so much; their order stays. `moved`: what its node keeps besides. */
+  setBack(byMs: number, moved: (node: T) => void): void {
+    for (const node of this.#heap.nodes()) {
+      node.dueMs -= byMs;
+      moved(node);
+    }
+  }
+
   /** Does nothing for a node that has no deadline. */
   remove(node: T): void {
     this.#heap.remove(node);

@@ -94,6 +94,8 @@ export const matchingLimits = {
   offeredTasksMax: 8,
   /** Tasks under way to the parent, whose add is not answered yet; more are stored at once. */
   forwardedAddsMax: 1_000,
+  /** A clock that is set back by less delays nothing for longer than that; by more, all that waits is told. */
+  clockStepMsMin: 1_000,
   /** How long such an offer stays there before it is handed back. */
   offerHoldMs: 60_000,
   /** After the parent handed something back, or could not be reached, it is left alone for so long. */

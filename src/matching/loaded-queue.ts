@@ -118,6 +118,17 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     return dueMs;
   }
 
+  setBack(byMs: number): void {
+    this.lastUseMs -= byMs;
+    this.lastPollMs -= byMs;
+    this.limitedAtMs -= byMs;
+    if (this.pairingDueMs !== 0) this.pairingDueMs -= byMs;
+    if (this.forwardDueMs !== 0) this.forwardDueMs -= byMs;
+    if (this.restDueMs !== 0) this.restDueMs -= byMs;
+    for (const poller of this.#pollers.values()) poller.lastAccessMs -= byMs;
+    for (const lane of this.lanes.values()) if (lane.notBeforeMs !== 0) lane.notBeforeMs -= byMs;
+  }
+
   /** Of a sticky queue: the worker that asks is the one that said that it stops. */
   isShutDownBy(workerInstanceKey: string): boolean {
     return this.shutDown && this.shutDownBy !== '' && this.shutDownBy === workerInstanceKey;
@@ -245,7 +256,7 @@ export class Offer implements Due, Linked<Offer> {
   readonly isLent: boolean;
   readonly isOfChild: boolean;
   /** Until when one that is lent is held here; 0 = handed back at once. */
-  readonly holdUntilMs: number;
+  holdUntilMs: number;
   state: 'waiting' | 'starting' | 'retrying' | 'resting' | 'forwarded' | 'done' = 'waiting';
   poll: Poll | undefined = undefined;
   /** Starts in a row that history could not answer. */

@@ -60,6 +60,7 @@ import type { MatchingRecord } from './records.ts';
 import { tasksLeft, tooManyQueues } from './rejections.ts';
 import { Removals } from './removals.ts';
 import type { Done, StickyUnavailable } from './replies.ts';
+import { setBack } from './set-back.ts';
 import { StartAnswers } from './start-answers.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 import { Starts } from './starts.ts';
@@ -401,6 +402,8 @@ export class MatchingCore<T> {
   // ── Before and after each command ─────────────────────────────────────────────────────────────────────────────────────────────
 
   #begin(nowMs: number): void {
+    const stepMs = this.#decision.nowMs - nowMs;
+    if (stepMs >= this.#parts.limits.clockStepMsMin) setBack(this.#deadlines, this.#removals, stepMs);
     this.#decision.begin(nowMs);
     let first = this.#deadlines.first();
     // The rest is due still: the next command, or a tick of its own, goes on with it.

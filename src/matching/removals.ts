@@ -42,6 +42,10 @@ export class Removals {
     if (this.#ids.size > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
   }
 
+  setBack(byMs: number): void {
+    this.#dueMs -= byMs;
+  }
+
   /** Those that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
   take(nowMs: number, withRecord: boolean): readonly number[] {
     if (this.#ids.size === 0 || (!withRecord && this.#dueMs > nowMs)) return none;

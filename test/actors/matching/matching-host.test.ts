@@ -187,6 +187,23 @@ describe('a matching host', () => {
     expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
   });
 
+  test('ends a poll half a minute late at most, though the clock was set back by an hour meanwhile and nobody asks for anything', async () => {
+    await bench.stop();
+    const clock = new HandClock();
+    bench = await new Bench(bench.log, clock).started();
+    let isOver = false;
+    void bench.ask(poll('p1', { deadlineMs: clock.wallMs() + 60_000 })).answer.then(() => (isOver = true));
+    await until(() => bench.hosts.some((host) => host.counts()?.polls === 1));
+    clock.wallAheadMs -= 3_600_000;
+    const begunMs = clock.monoMs();
+    while (!isOver && clock.monoMs() - begunMs < 120_000) {
+      clock.advance(1_000);
+      await turns();
+    }
+    // The time between two looks at the clock is not known to have passed.
+    expect(clock.monoMs() - begunMs).toBe(60_000 + CLOCK_CHECK_MS);
+  });
+
   test('ends its polls when the server stops: empty, or with the task that is being started', async () => {
     const matched = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
     const waiting = bench.ask(poll('p2', { deadlineMs: inHalfAMinute() }));
