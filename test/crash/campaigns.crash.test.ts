@@ -57,10 +57,12 @@ describe('servers die under load and lose nothing', async () => {
 });
 
 function judge(report: CampaignReport): void {
-  const { campaign, seed, workflows, runs, resets, calls, violations } = report;
-  const told = `${workflows} workflows, ${runs} runs, ${resets} resets, calls ${calls.ok} ok ${calls.fail} refused ${calls.unknown} unknown`;
+  const { campaign, seed, workflows, runs, resets, updates, calls, violations } = report;
+  const followed = `${runs} runs, ${resets} resets, updates ${updates.completed} completed ${updates.refused} refused`;
+  const told = `${workflows} workflows, ${followed}, calls ${calls.ok} ok ${calls.fail} refused ${calls.unknown} unknown`;
   console.log(`${campaign}: seed ${seed}, ${told}`);
   expect(violations).toEqual([]);
   expect(runs, 'no run followed another').toBeGreaterThan(workflows);
+  expect(updates.completed, 'no update was completed').toBeGreaterThan(0);
   expect(calls.unknown, 'no call met a fault: the kills hit nothing').toBeGreaterThan(0);
 }

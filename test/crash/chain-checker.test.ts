@@ -89,7 +89,7 @@ describe('a workflow on a schedule', () => {
 
 // ── Resets ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const plain: Program = { kind: 'plain', signals: 2 };
+const plain: Program = { kind: 'plain', signals: 2, updates: 0 };
 const task = (about: number, ...types: readonly string[]): readonly Omit<ObservedEvent, 'eventId' | 'timeMs'>[] =>
   types.map((type) => ({ type, ...(type.endsWith('Scheduled') ? {} : { scheduledEventId: about }) }));
 const signaled = (requestId: string) => ({ type: 'WorkflowExecutionSignaled', requestId });

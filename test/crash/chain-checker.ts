@@ -10,7 +10,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { chainOf, type Link, type Program } from './crash-program.ts';
-import { baseOf, type Call, chainFrom, nextOf, rank, violation, type Violation } from './judged.ts';
+import { baseOf, type Call, chainFrom, lastReset, nextOf, rank, violation, type Violation } from './judged.ts';
 import type { CrashRun, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 
 type Reset = Extract<Operation, { readonly f: 'reset' }>;
@@ -95,20 +95,6 @@ function linkOf({ events }: FinalRun, last: FinalRun, { kind }: Program): Link {
   return { attempt, initiator, close: type, ...(kind === 'scheduled' && result !== undefined ? { result } : {}) };
 }
 
-function lastReset(run: FinalRun, byRunId: ReadonlyMap<string, FinalRun>): FinalRun {
-  const seen = new Set([run.runId]);
-  let last = run;
-  for (
-    let next = byRunId.get(last.resetRunId ?? '');
-    next !== undefined && !seen.has(next.runId);
-    next = byRunId.get(last.resetRunId ?? '')
-  ) {
-    seen.add(next.runId);
-    last = next;
-  }
-  return last;
-}
-
 function told(links: readonly Link[]): string {
   return links
     .map(({ attempt, initiator, close, result }) => `${close} ${attempt}.${initiator}${result === undefined ? '' : `=${result}`}`)
@@ -154,11 +140,14 @@ function checkBranch(base: FinalRun, followers: readonly FinalRun[], run: FinalR
   const failedAt = run.events.findIndex(({ reset }) => reset?.newRunId === run.runId);
   const between = run.events.slice(kept.length, failedAt).map(({ type }) => type);
   if (between.some((type) => type !== 'WorkflowTaskStarted')) return [chain(`${name} has ${between.join(', ')} before it goes on`)];
-  const wanted = signalsOf([...base.events.slice(finishEventId - 1), ...followers.flatMap(({ events }) => events)]);
-  const applied = signalsOf(run.events.slice(failedAt + 1)).slice(0, wanted.length);
-  return isDeepStrictEqual(applied, wanted)
+  const wanted = toldTo([...base.events.slice(finishEventId - 1), ...followers.flatMap(({ events }) => events)], updatesIn(kept));
+  const after = run.events.slice(failedAt + 1);
+  // What it was told itself comes behind that; updates by messages.
+  const applied = after.flatMap((event) => (event.type === 'WorkflowExecutionUpdateAccepted' ? [] : toldBy(event)));
+  const isMore = after.filter(({ type }) => type === 'WorkflowExecutionUpdateAdmitted').length > wanted.filter(isUpdate).length;
+  return isDeepStrictEqual(applied.slice(0, wanted.length), wanted) && !isMore
     ? []
-    : [violation('I5', `${name} was told ${applied.join(', ') || 'nothing'} instead of ${wanted.join(', ')}`)];
+    : [violation('I5', `${name} was told ${applied.join(', ') || 'nothing'} instead of ${wanted.join(', ') || 'nothing'}`)];
 }
 
 /** A start has that of Describe, which is the same in all of them. */
@@ -166,6 +155,27 @@ function withoutRequest(event: ObservedEvent | undefined): ObservedEvent | undef
   return event?.type === 'WorkflowExecutionStarted' ? { ...event, requestId: '' } : event;
 }
 
-function signalsOf(events: readonly ObservedEvent[]): readonly string[] {
-  return events.flatMap(({ type, requestId }) => (type === 'WorkflowExecutionSignaled' && requestId !== undefined ? [requestId] : []));
+/** Signals, and updates once: an id is one update of a run. */
+function toldTo(events: readonly ObservedEvent[], known: ReadonlySet<string>): readonly string[] {
+  const updates = new Set(known);
+  return events.flatMap(toldBy).filter((each) => {
+    if (!isUpdate(each)) return true;
+    const isNew = !updates.has(each);
+    updates.add(each);
+    return isNew;
+  });
+}
+
+function updatesIn(events: readonly ObservedEvent[]): ReadonlySet<string> {
+  return new Set(events.flatMap(toldBy).filter(isUpdate));
+}
+
+function toldBy({ type, requestId, update }: ObservedEvent): readonly string[] {
+  if (type === 'WorkflowExecutionSignaled') return requestId === undefined ? [] : [requestId];
+  const isUpdated = type === 'WorkflowExecutionUpdateAdmitted' || type === 'WorkflowExecutionUpdateAccepted';
+  return isUpdated && update !== undefined ? [`update ${update.updateId}`] : [];
+}
+
+function isUpdate(told: string): boolean {
+  return told.startsWith('update ');
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { check } from './checker.ts';
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 
-const program = { kind: 'plain', signals: 1 } as const;
+const program = { kind: 'plain', signals: 1, updates: 0 } as const;
 
 /** One workflow, one signal, one activity, all acknowledged. */
 const goodEvents: readonly ObservedEvent[] = [
@@ -26,12 +26,12 @@ const unpaused: ObservedEvent = { eventId: 10, timeMs: 15, type: 'WorkflowExecut
 const goodOperations: readonly Operation[] = [
   { f: 'start', workflowId: 'w', requestId: 'start-1', program, runId: 'run' },
   { f: 'deliver', task: 'workflow', runId: 'run', scheduledEventId: 2, attempt: 1, pollId: 'p1' },
-  { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 3, closes: false },
+  { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 3, closes: false, changesNothing: false },
   { f: 'signal', workflowId: 'w', runId: 'run', requestId: 'signal-1' },
   { f: 'deliver', task: 'activity', runId: 'run', scheduledEventId: 5, attempt: 1, pollId: 'p2' },
   { f: 'completeActivity', workflowId: 'w', runId: 'run', scheduledEventId: 5, result: 'r' },
   { f: 'read', workflowId: 'w', runId: 'run', events: goodEvents.slice(0, 8) },
-  { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 10, closes: true },
+  { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 10, closes: true, changesNothing: false },
 ];
 
 function recorded(

@@ -1,11 +1,12 @@
 /**
  * Judges a recorded crash run: no accepted start, signal or completion lost or applied twice, no workflow stuck. Each violation names
- * its invariant (docs/protocol.md, I1 … I25: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
- * runs, double starts, time, refusals, pauses, chains of runs).
+ * its invariant (docs/protocol.md, I1 … I27: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
+ * runs, double starts, time, refusals, pauses, chains of runs, updates).
  */
 import { checkChains } from './chain-checker.ts';
 import { baseOf, type Call, chainFrom, rank, violation, type Violation } from './judged.ts';
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
+import { checkUpdates } from './update-checker.ts';
 
 const CLOSE_EVENTS = new Set([
   'WorkflowExecutionCompleted',
@@ -31,9 +32,10 @@ export function check(run: CrashRun): readonly Violation[] {
     ...run.finalRuns.flatMap(checkPauses),
     ...checkActivityCompletions(run, calls),
     ...checkWorkflowTaskCompletions(run, calls),
-    ...checkDeliveries(calls),
+    ...checkDeliveries(run, calls),
     ...checkReads(run, calls),
     ...checkChains(run, calls),
+    ...checkUpdates(run, calls),
   ];
 }
 
@@ -199,6 +201,10 @@ function checkWorkflowTaskCompletions(run: CrashRun, calls: readonly Call[]): re
     if (operation.f !== 'completeWorkflowTask' || outcome !== 'ok') continue;
     const events = finals.get(operation.runId)?.events ?? [];
     const name = `workflow task ${operation.startedEventId} of ${operation.runId}`;
+    if (operation.isDropped === true) {
+      if (!operation.changesNothing) found.push(violation('I5', `accepted completion of ${name} was dropped`));
+      continue;
+    }
     const ends = events.filter((event) => WORKFLOW_TASK_ENDS.has(event.type) && event.startedEventId === operation.startedEventId);
     if (ends.length !== 1 || ends[0]!.type !== 'WorkflowTaskCompleted')
       found.push(violation('I5', `accepted completion of ${name} is not in the history`));
@@ -208,12 +214,17 @@ function checkWorkflowTaskCompletions(run: CrashRun, calls: readonly Call[]): re
   return found;
 }
 
-/** I8: an attempt goes to one worker; only a repeat of the same poll may see it again. */
-function checkDeliveries(calls: readonly Call[]): readonly Violation[] {
+/** I8: an attempt goes to one worker; only a repeat of the same poll may see it again. Whatever has left no trace, another one may have the ids of. */
+function checkDeliveries(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
   const found: Violation[] = [];
+  const finals = new Map(run.finalRuns.map((final) => [final.runId, final]));
   const pollOf = new Map<string, string>();
   for (const { operation, outcome } of calls) {
     if (operation.f !== 'deliver' || outcome !== 'ok') continue;
+    const { speculativeSinceMs } = operation;
+    const started = finals.get(operation.runId)?.events[operation.scheduledEventId];
+    const isWritten = started?.type === 'WorkflowTaskStarted' && started.timeMs === speculativeSinceMs;
+    if (speculativeSinceMs !== undefined && !isWritten) continue;
     const task = `${operation.task} task ${operation.scheduledEventId} attempt ${operation.attempt} of ${operation.runId}`;
     const before = pollOf.get(task);
     if (before !== undefined && before !== operation.pollId) found.push(violation('I8', `${task} was handed out twice`));

@@ -21,6 +21,11 @@ export const methods = {
     encode: messages.encodeSignalWorkflowExecutionRequest,
     decode: messages.decodeSignalWorkflowExecutionResponse,
   },
+  update: {
+    name: 'UpdateWorkflowExecution',
+    encode: messages.encodeUpdateWorkflowExecutionRequest,
+    decode: messages.decodeUpdateWorkflowExecutionResponse,
+  },
   reset: {
     name: 'ResetWorkflowExecution',
     encode: messages.encodeResetWorkflowExecutionRequest,

@@ -1,5 +1,5 @@
 /**
- * Load for crash runs: clients that start, signal, pause, reset and read, and workers that play the workflows, all through the front door, all
+ * Load for crash runs: clients that start, signal, update, pause, reset and read, and workers that play the workflows, all through the front door, all
  * recorded. It goes on while servers die under it: a call without an answer is recorded as such and, where its request id makes that
  * safe, made again.
  *
@@ -13,11 +13,13 @@ import { TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
 import { decodeHistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import * as messages from '../../src/wire/generated/lean/workflow_service.ts';
 import type { CallOutcome, Method } from '../support/service-client.ts';
-import { CrashCalls, methods } from './crash-calls.ts';
+import { CrashCalls, methods, RETRY_PAUSE_MS } from './crash-calls.ts';
 import type { Program } from './crash-program.ts';
-import { closesRun, jsonPayloads, nextCommands, programStart } from './crash-workflow.ts';
+import { answerOf, isToBeAskedAgain, updateRequest } from './crash-updates.ts';
+import { changesNothing, closesRun, play, programStart } from './crash-workflow.ts';
 import { FinalRuns } from './final-runs.ts';
-import type { FinalRun, Operation, Recorder } from './recorded-history.ts';
+import { jsonPayloads } from './json-payloads.ts';
+import type { FinalRun, Operation, Recorder, UpdateName } from './recorded-history.ts';
 
 export type CrashLoadOptions = {
   /** Tried in turn: a process that does not answer is left for the next. */
@@ -33,6 +35,8 @@ export type CrashLoadOptions = {
   readonly eagerShare?: number;
   readonly pauseShare?: number;
   readonly resetShare?: number;
+  /** Of those that have one run: which are updated. Absent: none. */
+  readonly updateShare?: number;
   /** Of workflows: those of which one run follows the other. Absent: none. */
   readonly chainShare?: number;
 };
@@ -43,6 +47,7 @@ const PAUSE_MS_MAX = 300;
 const paddings = [0, 0, 0, 8_192] as const;
 const RESETTABLE_WITHIN_MS = 1_500;
 const RESET_AGAIN_SHARE = 0.3;
+const OPTIONAL_UPDATE_SHARE = 0.4;
 const resettable: ReadonlySet<string> = new Set(['WorkflowTaskCompleted', 'WorkflowTaskFailed', 'WorkflowTaskTimedOut']);
 
 export class CrashLoad {
@@ -55,6 +60,8 @@ export class CrashLoad {
   readonly #workers: Promise<void>[] = [];
   #starting = true;
   #working = true;
+  /** Updates are asked for until then. */
+  #patientUntilMs = Infinity;
 
   constructor(options: CrashLoadOptions) {
     this.#options = options;
@@ -80,6 +87,7 @@ export class CrashLoad {
    */
   async finish(patienceMs: number): Promise<readonly FinalRun[]> {
     this.#starting = false;
+    this.#patientUntilMs = Date.now() + patienceMs;
     // One that is closed goes on if it is reset.
     await Promise.all(this.#clients);
     await Promise.all(this.#operators);
@@ -128,6 +136,7 @@ export class CrashLoad {
       // At once: a signal meets the one run or the other, and is in both if it meets the first one.
       const isReset = this.#happens(this.#options.resetShare);
       if (isReset) this.#operators.push(this.#resets(workflowId, runId));
+      if (program.kind === 'plain' && program.updates > 0) this.#operators.push(this.#updates(workflowId, program.updates));
       if (program.kind !== 'plain') await this.#signalChain(process, workflowId);
       else if (!isReset) await this.#signalAndPause(process, workflowId, runId, program.signals);
       else for (let i = 0; i < program.signals; i++) await this.#signal(process, workflowId, '');
@@ -136,9 +145,9 @@ export class CrashLoad {
   }
 
   #program(): Program {
-    const { random, chainShare } = this.#options;
+    const { random, chainShare, updateShare } = this.#options;
     const upTo = (max: number): number => Math.floor(random() * (max + 1));
-    if (!this.#happens(chainShare)) return { kind: 'plain', signals: upTo(2) };
+    if (!this.#happens(chainShare)) return { kind: 'plain', signals: upTo(2), updates: this.#happens(updateShare) ? 1 + upTo(1) : 0 };
     const kind = random();
     if (kind < 0.5) return { kind: 'retried', failures: 1 + upTo(2), maximumAttempts: upTo(4) };
     return kind < 0.75 ? { kind: 'scheduled', runs: 1 + upTo(1) } : { kind: 'continued', more: 1 };
@@ -157,6 +166,29 @@ export class CrashLoad {
     const process = this.recorder.newProcess();
     const made = await this.#reset(process, workflowId, runId);
     if (this.#happens(RESET_AGAIN_SHARE)) await this.#reset(process, workflowId, made);
+  }
+
+  /** One after the other: those that the workflow waits for, and perhaps one that it does not, which may find it closed. */
+  async #updates(workflowId: string, awaited: number): Promise<void> {
+    const process = this.recorder.newProcess();
+    const any = (names: readonly UpdateName[]): UpdateName => names[Math.floor(this.#options.random() * names.length)]!;
+    const names = Array.from({ length: awaited }, () => any(['now', 'later']));
+    if (this.#happens(OPTIONAL_UPDATE_SHARE))
+      names.splice(Math.floor(this.#options.random() * (awaited + 1)), 0, any(['now', 'later', 'refused', 'refused']));
+    for (const name of names) await this.#update(process, { f: 'update', workflowId, updateId: randomUUID(), name });
+  }
+
+  /** Until it is over, or can never be: asked again, it is the same update. */
+  async #update(process: number, operation: Extract<Operation, { readonly f: 'update' }>): Promise<void> {
+    const request = updateRequest(this.#calls.namespace, operation);
+    while (Date.now() < this.#patientUntilMs) {
+      const outcome = await this.#calls.recorded(process, operation, methods.update, request, (response) => ({
+        ...operation,
+        answer: answerOf(response),
+      }));
+      if (!isToBeAskedAgain(outcome)) return;
+      if (outcome.kind !== 'unknown') await delay(RETRY_PAUSE_MS);
+    }
   }
 
   /** Once: the run after the one that had it does not know it, and would take it again. */
@@ -290,19 +322,35 @@ export class CrashLoad {
   async #playWorkflowTask(process: number, task: messages.PollWorkflowTaskQueueResponse): Promise<void> {
     const events = (task.history?.events ?? []).map((bytes) => decodeHistoryEvent(bytes));
     const { workflowId, runId } = task.workflowExecution!;
-    const scheduledEventId = task.startedEventId - 1;
-    this.#deliver(process, { f: 'deliver', task: 'workflow', runId, scheduledEventId, attempt: task.attempt, pollId: randomUUID() });
-    const commands = nextCommands(events, this.#taskQueue);
-    const { startedEventId } = task;
-    const operation: Operation = { f: 'completeWorkflowTask', workflowId, runId, startedEventId, closes: closesRun(commands) };
+    const { startedEventId, attempt } = task;
+    const pollId = randomUUID();
+    const speculative = task.messages.length === 0 ? {} : { speculativeSinceMs: task.startedTimeMs };
+    this.#deliver(process, {
+      f: 'deliver',
+      task: 'workflow',
+      runId,
+      scheduledEventId: startedEventId - 1,
+      attempt,
+      pollId,
+      ...speculative,
+    });
+    const played = play(events, task.messages, { taskQueue: this.#taskQueue, outcome: pollId });
+    const operation: Operation = {
+      ...{ f: 'completeWorkflowTask', workflowId, runId, startedEventId },
+      ...{ closes: closesRun(played.commands), changesNothing: changesNothing(played) },
+    };
     const request: messages.RespondWorkflowTaskCompletedRequest = {
       ...messages.emptyRespondWorkflowTaskCompletedRequest(),
       namespace: this.#calls.namespace,
       taskToken: task.taskToken,
       identity: 'crash-worker',
-      commands,
+      capabilities: { discardSpeculativeWorkflowTaskWithEvents: true },
+      ...played,
     };
-    await this.#untilAnswered(process, operation, methods.completeWorkflow, request);
+    await this.#untilAnswered(process, operation, methods.completeWorkflow, request, ({ resetHistoryEventId }) => ({
+      ...operation,
+      isDropped: resetHistoryEventId > 0,
+    }));
   }
 
   async #activityLoop(): Promise<void> {
@@ -346,9 +394,10 @@ export class CrashLoad {
     operation: Operation,
     method: Method<Request, Response>,
     request: Request,
+    completed?: (response: Response) => Operation,
   ): Promise<void> {
     for (;;) {
-      const outcome = await this.#calls.recorded(process, operation, method, request);
+      const outcome = await this.#calls.recorded(process, operation, method, request, completed);
       if (outcome.kind !== 'unknown' || !this.#working) return;
     }
   }

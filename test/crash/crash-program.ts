@@ -3,8 +3,8 @@ import { unreachable } from '../../src/kernel/assert.ts';
 import { ContinueAsNewInitiator } from '../../src/wire/generated/lean/enums.ts';
 
 export type Program =
-  /** An activity, and so many signals. */
-  | { readonly kind: 'plain'; readonly signals: number }
+  /** An activity, so many signals, and so many updates that it has completed; it closes behind all that it has accepted. */
+  | { readonly kind: 'plain'; readonly signals: number; readonly updates: number }
   /** So many attempts fail. `maximumAttempts`: 0 = there may be any number. */
   | { readonly kind: 'retried'; readonly failures: number; readonly maximumAttempts: number }
   /** So many runs, each second one; the last of them leaves the schedule. */

@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { check } from './checker.ts';
 import { CrashLoad } from './crash-load.ts';
 import type { Violation } from './judged.ts';
+import { type Entry, refusedByWorker } from './recorded-history.ts';
 import type { Database } from '../../src/actors/database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
@@ -31,6 +32,8 @@ export type CampaignReport = {
   readonly workflows: number;
   readonly runs: number;
   readonly resets: number;
+  /** That were asked for: those that have completed, that their workers refused, and that found their workflow closed. */
+  readonly updates: { readonly completed: number; readonly refused: number; readonly tooLate: number };
   readonly calls: { readonly ok: number; readonly fail: number; readonly unknown: number };
   readonly violations: readonly Violation[];
 };
@@ -185,7 +188,7 @@ function startLoad(servers: readonly ServerProcess[], random: () => number): Cra
   const load = new CrashLoad({
     addresses: servers.map((server) => server.address),
     ...{ namespace: 'default', clients: 6, pollers: 6, random },
-    ...{ eagerShare: 0.3, pauseShare: 0.2, resetShare: 0.25, chainShare: 0.2 },
+    ...{ eagerShare: 0.3, pauseShare: 0.2, resetShare: 0.25, chainShare: 0.2, updateShare: 0.35 },
   });
   load.run();
   return load;
@@ -202,9 +205,22 @@ async function report(campaign: CampaignReport['campaign'], options: CampaignOpt
     workflows: new Set(finalRuns.map(({ workflowId }) => workflowId)).size,
     runs: finalRuns.length,
     resets: finalRuns.filter(({ resetRunId }) => resetRunId !== undefined).length,
+    updates: updatesOf(entries),
     calls: { ok: count('ok'), fail: count('fail'), unknown: count('info') },
     violations: check({ entries, finalRuns }),
   };
+}
+
+function updatesOf(entries: readonly Entry[]): CampaignReport['updates'] {
+  const ends = new Map<string, keyof CampaignReport['updates']>();
+  for (const { type, operation } of entries) {
+    if (operation.f !== 'update') continue;
+    const isCompleted = type === 'ok' && operation.answer?.value !== undefined;
+    const isRefused = type === 'ok' && operation.answer?.failure === refusedByWorker;
+    ends.set(operation.updateId, isCompleted ? 'completed' : isRefused ? 'refused' : (ends.get(operation.updateId) ?? 'tooLate'));
+  }
+  const count = (end: keyof CampaignReport['updates']): number => [...ends.values()].filter((each) => each === end).length;
+  return { completed: count('completed'), refused: count('refused'), tooLate: count('tooLate') };
 }
 
 /** Small seeded generator: the same seed makes the same moments. */

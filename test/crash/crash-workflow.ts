@@ -5,12 +5,15 @@ import {
   emptyContinueAsNewWorkflowExecutionCommandAttributes,
   emptyScheduleActivityTaskCommandAttributes,
 } from '../../src/wire/generated/lean/command.ts';
-import { decodePayload, decodePayloads, encodePayload, encodePayloads, type RetryPolicy } from '../../src/wire/generated/lean/common.ts';
+import type { RetryPolicy } from '../../src/wire/generated/lean/common.ts';
 import { CommandType, ContinueAsNewInitiator, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
 import { emptyApplicationFailureInfo, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import type { HistoryEvent } from '../../src/wire/generated/lean/history.ts';
+import type { Message } from '../../src/wire/generated/lean/update.ts';
 import type { RespondWorkflowTaskCompletedRequest, StartWorkflowExecutionRequest } from '../../src/wire/generated/lean/workflow_service.ts';
 import type { Program } from './crash-program.ts';
+import { observeUpdate, playUpdates } from './crash-updates.ts';
+import { jsonPayloads, jsonValue } from './json-payloads.ts';
 import type { ObservedEvent } from './recorded-history.ts';
 
 /** A worker that lost its answer finds out by these timeouts, so they bound how long a crash can hold a workflow up. */
@@ -38,13 +41,38 @@ function soon(maximumAttempts: number): RetryPolicy {
   return { initialIntervalMs: 50, backoffCoefficient: 1, maximumIntervalMs: 50, maximumAttempts, nonRetryableErrorTypes: [] };
 }
 
-export function nextCommands(events: readonly HistoryEvent[], taskQueue: string): Commands {
+/** What a worker answers to a workflow task. */
+export type Played = { readonly commands: Commands; readonly messages: readonly Message[] };
+
+/** `updates`: that came with it. `outcome`: of those that it completes. */
+export function play(
+  events: readonly HistoryEvent[],
+  updates: readonly Message[],
+  { taskQueue, outcome }: { readonly taskQueue: string; readonly outcome: string },
+): Played {
+  const { program, ...input } = inputOf(events);
+  if (program.kind !== 'plain') return { commands: chainCommands(events, { program, ...input }, taskQueue), messages: [] };
+  const played = playUpdates(events, updates, outcome);
+  const count = (type: number): number => events.filter((event) => event.eventType === type).length;
+  const begins = count(EventType.ACTIVITY_TASK_SCHEDULED) === 0;
+  const isTold = count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= program.signals && played.completed >= program.updates;
+  const isDone = isTold && played.open === 0 && count(EventType.ACTIVITY_TASK_COMPLETED) > 0;
+  // The first of them: its worker knows it by the id of its event.
+  const activity = begins ? [scheduledActivity(events.at(-1)!.eventId + 2, taskQueue)] : [];
+  return { commands: [...activity, ...played.commands, ...(isDone ? [completed(undefined)] : [])], messages: played.messages };
+}
+
+type Chained = Exclude<Program, { readonly kind: 'plain' }>;
+type Input = { readonly program: Program; readonly padding: string };
+
+function inputOf(events: readonly HistoryEvent[]): Input {
+  return jsonValue(events[0]!.workflowExecutionStartedEventAttributes!.input) as Input;
+}
+
+function chainCommands(events: readonly HistoryEvent[], input: Input & { readonly program: Chained }, taskQueue: string): Commands {
   const started = events[0]!.workflowExecutionStartedEventAttributes!;
-  const input = jsonValue(started.input) as { readonly program: Program; readonly padding: string };
   const { program } = input;
   switch (program.kind) {
-    case 'plain':
-      return plainCommands(program.signals, events, taskQueue);
     case 'retried':
       return [started.attempt <= program.failures ? failed() : completed(undefined)];
     case 'scheduled': {
@@ -61,28 +89,19 @@ export function nextCommands(events: readonly HistoryEvent[], taskQueue: string)
   }
 }
 
-/** An activity, then as many signals as its input says, then done. */
-function plainCommands(expectedSignals: number, events: readonly HistoryEvent[], taskQueue: string): Commands {
-  const count = (type: number): number => events.filter((event) => event.eventType === type).length;
-  if (count(EventType.ACTIVITY_TASK_SCHEDULED) === 0) {
-    const scheduledEventId = events.at(-1)!.eventId + 2;
-    return [
-      {
-        ...emptyCommand(),
-        commandType: CommandType.SCHEDULE_ACTIVITY_TASK,
-        scheduleActivityTaskCommandAttributes: {
-          ...emptyScheduleActivityTaskCommandAttributes(),
-          activityId: String(scheduledEventId),
-          activityType: { name: 'crash' },
-          taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
-          startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
-          retryPolicy: soon(0),
-        },
-      },
-    ];
-  }
-  const isDone = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
-  return isDone ? [completed(undefined)] : [];
+function scheduledActivity(scheduledEventId: number, taskQueue: string): Commands[number] {
+  return {
+    ...emptyCommand(),
+    commandType: CommandType.SCHEDULE_ACTIVITY_TASK,
+    scheduleActivityTaskCommandAttributes: {
+      ...emptyScheduleActivityTaskCommandAttributes(),
+      activityId: String(scheduledEventId),
+      activityType: { name: 'crash' },
+      taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+      startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
+      retryPolicy: soon(0),
+    },
+  };
 }
 
 function completed(result: Uint8Array | undefined): Commands[number] {
@@ -135,6 +154,11 @@ export function closesRun(commands: Commands): boolean {
   return commands.some(({ commandType }) => closingCommands.has(commandType));
 }
 
+/** A task that is there for updates leaves no trace then. */
+export function changesNothing({ commands, messages }: Played): boolean {
+  return commands.length === 0 && messages.every(({ body }) => body?.typeUrl.endsWith('Rejection') === true);
+}
+
 const eventTypeNames = new Map<number, string>(
   Object.entries(EventType).map(([name, value]) => [
     value,
@@ -142,13 +166,14 @@ const eventTypeNames = new Map<number, string>(
   ]),
 );
 
-/** A later attempt of a workflow task is shown at the end, and is no part of history before it is over: a pause or a signal may take its place. */
+/**
+ * A later attempt of a workflow task, or one that is there for an update, is shown at the end, and is no part of history before it is over: something
+ * else may take its place. Nothing tells the latter from one that is.
+ */
 export function storedEvents(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   const { WORKFLOW_TASK_SCHEDULED, WORKFLOW_TASK_STARTED } = EventType;
   const at = events.findLastIndex(({ eventType }) => eventType !== WORKFLOW_TASK_STARTED);
-  const last = events[at];
-  const isShownOnly = last?.eventType === WORKFLOW_TASK_SCHEDULED && (last.workflowTaskScheduledEventAttributes?.attempt ?? 0) > 1;
-  return isShownOnly ? events.slice(0, at) : events;
+  return events[at]?.eventType === WORKFLOW_TASK_SCHEDULED ? events.slice(0, at) : events;
 }
 
 export function observe(event: HistoryEvent): ObservedEvent {
@@ -174,6 +199,7 @@ export function observe(event: HistoryEvent): ObservedEvent {
     ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
     ...observeLinks(event),
     ...observeResult(event),
+    ...observeUpdate(event),
   };
 }
 
@@ -198,15 +224,4 @@ function observeResult(event: HistoryEvent): Pick<ObservedEvent, 'result'> {
   const done = event.activityTaskCompletedEventAttributes ?? event.workflowExecutionCompletedEventAttributes;
   const result = done === undefined ? undefined : jsonValue(done.result);
   return typeof result === 'string' || typeof result === 'number' ? { result: String(result) } : {};
-}
-
-export function jsonPayloads(value: unknown): Uint8Array {
-  const metadata = new Map([['encoding', new TextEncoder().encode('json/plain')]]);
-  const payload = { metadata, data: new TextEncoder().encode(JSON.stringify(value)), externalPayloads: [] };
-  return encodePayloads({ payloads: [encodePayload(payload)] });
-}
-
-function jsonValue(payloads: Uint8Array | undefined): unknown {
-  const first = payloads === undefined ? undefined : decodePayloads(payloads).payloads[0];
-  return first === undefined ? undefined : JSON.parse(new TextDecoder().decode(decodePayload(first).data));
 }

@@ -30,3 +30,18 @@ export function nextOf(run: FinalRun | undefined): string {
 export function baseOf({ runId, events }: FinalRun): string {
   return events.find(({ reset }) => reset?.newRunId === runId)?.reset?.baseRunId ?? '';
 }
+
+/** What a run has become of by resets. */
+export function lastReset(run: FinalRun, byRunId: ReadonlyMap<string, FinalRun>): FinalRun {
+  const seen = new Set([run.runId]);
+  let last = run;
+  for (
+    let next = byRunId.get(last.resetRunId ?? '');
+    next !== undefined && !seen.has(next.runId);
+    next = byRunId.get(last.resetRunId ?? '')
+  ) {
+    seen.add(next.runId);
+    last = next;
+  }
+  return last;
+}

@@ -26,6 +26,14 @@ export type Operation =
       readonly finishEventId: number;
       readonly newRunId?: string;
     }
+  /** Of the run that is the current one, by an id of its own: asked again, it is the same one. */
+  | {
+      readonly f: 'update';
+      readonly workflowId: string;
+      readonly updateId: string;
+      readonly name: UpdateName;
+      readonly answer?: UpdateAnswer;
+    }
   /** A workflow task or an activity attempt was handed to a worker. */
   | {
       readonly f: 'deliver';
@@ -34,6 +42,8 @@ export type Operation =
       readonly scheduledEventId: number;
       readonly attempt: number;
       readonly pollId: string;
+      /** Of one that has brought updates, and may leave no trace: when it was started. */
+      readonly speculativeSinceMs?: number;
     }
   | {
       readonly f: 'completeActivity';
@@ -48,9 +58,29 @@ export type Operation =
       readonly runId: string;
       readonly startedEventId: number;
       readonly closes: boolean;
+      /** It does nothing, or refuses updates and does nothing else. */
+      readonly changesNothing: boolean;
+      /** So it was answered: the task leaves no trace. */
+      readonly isDropped?: boolean;
     }
   /** A read of a whole history while the run went on: its events must be a prefix of the final ones. */
   | { readonly f: 'read'; readonly workflowId: string; readonly runId: string; readonly events: readonly ObservedEvent[] };
+
+/** What a worker does with it: crash-updates.ts. */
+export type UpdateName = 'now' | 'later' | 'refused';
+
+export type UpdateAnswer = {
+  /** The run that has it. */
+  readonly runId: string;
+  readonly stage: 'admitted' | 'accepted' | 'completed';
+  /** Of one that has completed: what its worker said, or why it has failed. */
+  readonly value?: string;
+  readonly failure?: string;
+};
+
+/** Types of failures: it has refused the update, or its run was over before the update was. */
+export const refusedByWorker = 'Refused';
+export const cutOffByClose = 'AcceptedUpdateCompletedWorkflow';
 
 export type Entry = {
   readonly type: 'invoke' | 'ok' | 'fail' | 'info';
@@ -77,8 +107,18 @@ export type ObservedEvent = {
   readonly begun?: Begun;
   /** Of a close: the run that follows; '' = none. */
   readonly nextRunId?: string;
+  /** Of an event about an update. */
+  readonly update?: ObservedUpdate;
   /** Of the workflow task that a reset has failed. */
   readonly reset?: { readonly baseRunId: string; readonly newRunId: string };
+};
+
+export type ObservedUpdate = {
+  readonly updateId: string;
+  /** Of its end. */
+  readonly acceptedEventId?: number;
+  readonly value?: string;
+  readonly failure?: string;
 };
 
 export type Begun = {
