@@ -23,6 +23,7 @@ import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import { isInPreparation, isLaterChange, isPreparationChange } from './drafted-change.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
+  type AboutShard,
   type HistoryRecord,
   type PlacedFact,
   recordSchema,
@@ -54,6 +55,7 @@ const noBytes: readonly Uint8Array[] = [];
 const noChanges: readonly VolatileChange[] = [];
 const noQueries: readonly BufferedQuery[] = [];
 const noLetters: readonly EndedLetter[] = [];
+const nothing: AboutShard = {};
 const noTasks: readonly { readonly task: Task }[] = [];
 const noTaskIds: ReadonlySet<number> = new Set();
 
@@ -68,6 +70,9 @@ export type ShardParts = {
   /** Writes a speculative workflow task into its run. A decision of its own, so a draft is given it and does not know how. */
   readonly makeSpeculativeReal: (run: RunDraft, speculative: WorkflowTask) => void;
 };
+
+/** It grows as the draft does. */
+type Gathered = { -readonly [Name in keyof AboutShard]: NonNullable<AboutShard[Name]>[number][] };
 
 export class Draft {
   readonly shard: ShardView;
@@ -90,13 +95,8 @@ export class Draft {
   #tasksDropped = 0;
   /** Made with the first, as the changes are. */
   #finished: Set<number> | undefined;
-  #retired: RunKey[] | undefined;
-  #atMatching: number[] | undefined;
-  #handedOver: HandedOverTask[] | undefined;
-  #accepted: AcceptedLetters[] | undefined;
-  #lettersBegun: BegunLetter[] | undefined;
-  #lettersEnded: EndedLetter[] | undefined;
-  #lettersConfirmed: LetterName[] | undefined;
+  /** Of runs and tasks of any workflow ids; made with the first, as the changes are. */
+  #about: Gathered | undefined;
   #taskIdLast: number;
 
   constructor(parts: ShardParts, nowMs: number, askId: number) {
@@ -145,13 +145,7 @@ export class Draft {
     this.#tasks = [];
     this.#tasksDropped = 0;
     this.#finished = undefined;
-    this.#retired = undefined;
-    this.#atMatching = undefined;
-    this.#handedOver = undefined;
-    this.#accepted = undefined;
-    this.#lettersBegun = undefined;
-    this.#lettersEnded = undefined;
-    this.#lettersConfirmed = undefined;
+    this.#about = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -194,47 +188,44 @@ export class Draft {
     }
   }
 
+  get #gathered(): Gathered {
+    return (this.#about ??= {});
+  }
+
   /** A closed run whose retention is over, in memory or not: it goes with its retention timer. */
   retire(key: RunKey): void {
-    this.#retired ??= [];
-    this.#retired.push(key);
+    (this.#gathered.retiredRuns ??= []).push(key);
   }
 
   /** A pending task for a worker, of any run. */
   noteAtMatching(taskId: number): void {
-    this.#atMatching ??= [];
-    this.#atMatching.push(taskId);
+    (this.#gathered.taskIdsAtMatching ??= []).push(taskId);
   }
 
   /** A pending task has failed for good. */
   handOver(task: HandedOverTask): void {
-    this.#handedOver ??= [];
-    this.#handedOver.push(task);
+    (this.#gathered.tasksHandedOver ??= []).push(task);
   }
 
   noteLetters(accepted: AcceptedLetters): void {
-    this.#accepted ??= [];
-    this.#accepted.push(accepted);
+    (this.#gathered.lettersAccepted ??= []).push(accepted);
   }
 
   /** The task of a letter is pending once more, under an id that is new. */
   beginLetter(begun: BegunLetter): void {
-    this.#lettersBegun ??= [];
-    this.#lettersBegun.push(begun);
+    (this.#gathered.lettersBegun ??= []).push(begun);
   }
 
   endLetter(ended: EndedLetter): void {
-    this.#lettersEnded ??= [];
-    this.#lettersEnded.push(ended);
+    (this.#gathered.lettersEnded ??= []).push(ended);
   }
 
   get lettersEnded(): readonly EndedLetter[] {
-    return this.#lettersEnded ?? noLetters;
+    return this.#about?.lettersEnded ?? noLetters;
   }
 
   confirmLetter(letter: LetterName): void {
-    this.#lettersConfirmed ??= [];
-    this.#lettersConfirmed.push(letter);
+    (this.#gathered.lettersConfirmed ??= []).push(letter);
   }
 
   /** Of those that were pending before. */
@@ -243,24 +234,19 @@ export class Draft {
   }
 
   get isEmpty(): boolean {
-    return !this.#isAboutShard && this.#finished === undefined && !this.hasEffect;
+    return this.#about === undefined && this.#finished === undefined && !this.hasEffect;
   }
 
   /** More than the end of tasks. */
   get hasEffect(): boolean {
-    if (this.#retired !== undefined || this.#tasks.length > this.#tasksDropped) return true;
+    if (this.#about?.retiredRuns !== undefined || this.#tasks.length > this.#tasksDropped) return true;
     for (const run of this.runs) if (run.changed) return true;
     return false;
   }
 
-  /** About runs or tasks of any workflow ids. */
-  get #isAboutShard(): boolean {
-    const isAboutLetters = this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters;
-    return this.#retired !== undefined || this.#atMatching !== undefined || isAboutLetters;
-  }
-
   get #executesLetters(): boolean {
-    return this.#lettersBegun !== undefined || this.#lettersEnded !== undefined || this.#lettersConfirmed !== undefined;
+    const { lettersBegun, lettersEnded, lettersConfirmed } = this.#about ?? nothing;
+    return lettersBegun !== undefined || lettersEnded !== undefined || lettersConfirmed !== undefined;
   }
 
   /** What no earlier version reads gets a higher number. */
@@ -268,9 +254,10 @@ export class Draft {
     if (this.runs.some(isPreparationChange)) return recordSchemaPreparations;
     if (this.runs.some(isLaterChange) || this.#hasTasks(isOfLaterForm)) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;
-    if (this.#handedOver !== undefined || this.#accepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
-    if (this.#atMatching !== undefined) return recordSchemaAtMatching;
-    return this.#retired === undefined ? recordSchema : recordSchemaRetiring;
+    const { tasksHandedOver, lettersAccepted, taskIdsAtMatching, retiredRuns } = this.#about ?? nothing;
+    if (tasksHandedOver !== undefined || lettersAccepted !== undefined || this.#executesLetters) return recordSchemaHandOver;
+    if (taskIdsAtMatching !== undefined) return recordSchemaAtMatching;
+    return retiredRuns === undefined ? recordSchema : recordSchemaRetiring;
   }
 
   get #hasLaterTasks(): boolean {
@@ -280,34 +267,34 @@ export class Draft {
 
   #hasTasks(isOfKind: (task: Task) => boolean): boolean {
     for (const task of this.#tasks) if (task !== undefined && isOfKind(task)) return true;
-    for (const { task } of this.#handedOver ?? noTasks) if (isOfKind(task)) return true;
-    for (const { task } of this.#lettersBegun ?? noTasks) if (isOfKind(task)) return true;
+    for (const { task } of this.#about?.tasksHandedOver ?? noTasks) if (isOfKind(task)) return true;
+    for (const { task } of this.#about?.lettersBegun ?? noTasks) if (isOfKind(task)) return true;
     return false;
   }
 
   #typeOf(runs: readonly RunChange[]): string {
     if (this.runs.some(isInPreparation)) return 'ResetPrepared';
-    if (this.#retired !== undefined) return 'RunsRetired';
-    if (this.#atMatching !== undefined) return 'TasksAtMatching';
-    if (this.#handedOver !== undefined) return 'TaskHandedOver';
-    if (this.#accepted !== undefined) return 'LettersAccepted';
-    if (this.#lettersBegun !== undefined) return 'LetterExecutionBegun';
+    const { retiredRuns, taskIdsAtMatching, tasksHandedOver, lettersAccepted, lettersBegun, lettersEnded } = this.#about ?? nothing;
+    if (retiredRuns !== undefined) return 'RunsRetired';
+    if (taskIdsAtMatching !== undefined) return 'TasksAtMatching';
+    if (tasksHandedOver !== undefined) return 'TaskHandedOver';
+    if (lettersAccepted !== undefined) return 'LettersAccepted';
+    if (lettersBegun !== undefined) return 'LetterExecutionBegun';
     if (runs.length > 0 || !this.#executesLetters) return recordType(runs);
-    return this.#lettersEnded === undefined ? 'LettersConfirmed' : 'LetterExecuted';
+    return lettersEnded === undefined ? 'LettersConfirmed' : 'LetterExecuted';
   }
 
   toRecord(): HistoryRecord {
     const first = this.runs[0];
-    const isAboutShard = this.#isAboutShard;
-    const isAbout = first !== undefined || this.#finished !== undefined || isAboutShard;
+    const isAbout = first !== undefined || this.#finished !== undefined || this.#about !== undefined;
     assert(isAbout, 'a record is about a run, or about tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     const tasks: Task[] = [];
     for (const task of this.#tasks) if (task !== undefined) tasks.push(task);
     // Tasks of a run that is deleted come without it.
-    const handedOver = this.#handedOver?.[0];
-    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? this.#lettersBegun?.[0]?.task.key;
+    const handedOver = this.#about?.tasksHandedOver?.[0];
+    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? this.#about?.lettersBegun?.[0]?.task.key;
     const record: HistoryRecord = {
       schema: this.#schema,
       timeMs: this.nowMs,
@@ -320,27 +307,7 @@ export class Draft {
       tasks,
       finishedTaskIds: this.#finished === undefined ? [] : [...this.#finished],
     };
-    return isAboutShard ? { ...record, ...this.#aboutShard() } : record;
-  }
-
-  /** What few records have. */
-  #aboutShard(): Partial<HistoryRecord> {
-    const retiredRuns = this.#retired;
-    const taskIdsAtMatching = this.#atMatching;
-    const tasksHandedOver = this.#handedOver;
-    const lettersAccepted = this.#accepted;
-    const lettersBegun = this.#lettersBegun;
-    const lettersEnded = this.#lettersEnded;
-    const lettersConfirmed = this.#lettersConfirmed;
-    return {
-      ...(retiredRuns === undefined ? {} : { retiredRuns }),
-      ...(taskIdsAtMatching === undefined ? {} : { taskIdsAtMatching }),
-      ...(tasksHandedOver === undefined ? {} : { tasksHandedOver }),
-      ...(lettersAccepted === undefined ? {} : { lettersAccepted }),
-      ...(lettersBegun === undefined ? {} : { lettersBegun }),
-      ...(lettersEnded === undefined ? {} : { lettersEnded }),
-      ...(lettersConfirmed === undefined ? {} : { lettersConfirmed }),
-    };
+    return this.#about === undefined ? record : { ...record, ...this.#about };
   }
 }
 

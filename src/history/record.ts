@@ -47,22 +47,26 @@ export type HistoryRecord = {
   readonly runs: readonly RunChange[];
   readonly tasks: readonly Task[];
   readonly finishedTaskIds: readonly number[];
+} & AboutShard;
+
+/** What few records have: of runs and tasks of any workflow ids. Absent: none. */
+export type AboutShard = {
   /**
    * Closed runs whose retention is over, of any workflow ids: nothing of them stays, nor their retention timers. The same whether they are in
-   * memory or not. Absent: none.
+   * memory or not.
    */
   readonly retiredRuns?: readonly RunKey[];
-  /** Tasks for workers, of any runs, that matching has stored: no takeover offers them again. Absent: none. */
+  /** Tasks for workers, of any runs, that matching has stored: no takeover offers them again. */
   readonly taskIdsAtMatching?: readonly number[];
-  /** They have failed for good, and are whole: memory may not have them any more. Absent: none. */
+  /** They have failed for good, and are whole: memory may not have them any more. */
   readonly tasksHandedOver?: readonly HandedOverTask[];
-  /** Of earlier records' hand-overs. Absent: none. */
+  /** Of earlier records' hand-overs. */
   readonly lettersAccepted?: readonly AcceptedLetters[];
-  /** Their tasks are pending once more. Absent: none. */
+  /** Their tasks are pending once more. */
   readonly lettersBegun?: readonly BegunLetter[];
-  /** Of earlier records, or begun and ended in this one. Absent: none. */
+  /** Of earlier records, or begun and ended in this one. */
   readonly lettersEnded?: readonly EndedLetter[];
-  /** Their owners know what has come of them. Absent: none. */
+  /** Their owners know what has come of them. */
   readonly lettersConfirmed?: readonly LetterName[];
 };
 
