@@ -1,4 +1,5 @@
-import type { ActivityOptionField, ActivityOptionsChange, ActivityTarget } from '../../history/activity/activity-commands.ts';
+import { type ActivityOptionField, activityOptionFields } from '../../kernel/activity-option-fields.ts';
+import type { ActivityOptionsChange, ActivityTarget } from '../../history/activity/activity-commands.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import {
   decodePauseActivityRequest,
@@ -130,23 +131,6 @@ function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits
   };
 }
 
-const optionFields: { readonly [Field in ActivityOptionField]: true } = {
-  'taskQueue.name': true,
-  scheduleToCloseTimeout: true,
-  scheduleToStartTimeout: true,
-  startToCloseTimeout: true,
-  heartbeatTimeout: true,
-  retryPolicy: true,
-  'retryPolicy.initialInterval': true,
-  'retryPolicy.backoffCoefficient': true,
-  'retryPolicy.maximumInterval': true,
-  'retryPolicy.maximumAttempts': true,
-  priority: true,
-  'priority.priorityKey': true,
-  'priority.fairnessKey': true,
-  'priority.fairnessWeight': true,
-};
-
 /** `retry_policy.initial_interval`, or as JSON has it. Temporal changes nothing for a path that it does not know; that helps nobody. */
 function optionField(path: string): ActivityOptionField {
   const field = path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
@@ -155,5 +139,5 @@ function optionField(path: string): ActivityOptionField {
 }
 
 function isOptionField(field: string): field is ActivityOptionField {
-  return Object.hasOwn(optionFields, field);
+  return Object.hasOwn(activityOptionFields, field);
 }

@@ -1,4 +1,5 @@
 /** What operators ask of the activities of a workflow. */
+import type { ActivityOptionField } from '../../kernel/activity-option-fields.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
 
@@ -47,23 +48,6 @@ export type UpdateActivityOptions = {
   readonly target: ActivityTarget;
   readonly change: ActivityOptionsChange | undefined;
 };
-
-/** As the field mask names them, in its JSON form. */
-export type ActivityOptionField =
-  | 'taskQueue.name'
-  | 'scheduleToCloseTimeout'
-  | 'scheduleToStartTimeout'
-  | 'startToCloseTimeout'
-  | 'heartbeatTimeout'
-  | 'retryPolicy'
-  | 'retryPolicy.initialInterval'
-  | 'retryPolicy.backoffCoefficient'
-  | 'retryPolicy.maximumInterval'
-  | 'retryPolicy.maximumAttempts'
-  | 'priority'
-  | 'priority.priorityKey'
-  | 'priority.fairnessKey'
-  | 'priority.fairnessWeight';
 
 /** Only what `fields` names counts. */
 export type ActivityOptionsChange = {

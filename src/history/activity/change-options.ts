@@ -1,4 +1,5 @@
 /** What a field mask makes of the options of an activity. */
+import type { ActivityOptionField } from '../../kernel/activity-option-fields.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
@@ -9,7 +10,7 @@ import { changedPriority } from '../priority.ts';
 import type { HistoryWire } from '../replies.ts';
 import type { Activity, RunView } from '../state.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
-import type { ActivityOptionField, ActivityOptionsChange } from './activity-commands.ts';
+import type { ActivityOptionsChange } from './activity-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
 import { activityType, optionsOf } from './activity-options.ts';
 import { normalisedTimeouts, timeoutProblem } from './schedule-activity.ts';

@@ -15,6 +15,7 @@ import { afterFailure, type AfterFailure, nextOnSchedule, type Successor, workfl
 import type { OpaqueFailure } from '../failure.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
+import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
 /** What ends a run, as its caller knows it. `successor`: the run that goes on in its place, if one does. */
@@ -161,20 +162,10 @@ function forceEndWorkflowTask(run: RunDraft): void {
   const { workflowTask } = run.run;
   if (workflowTask === undefined) return;
   finishWorkflowTaskTasks(run);
-  if (workflowTask.startedEventId === 0) return;
-  if (workflowTask.kind === 'normal') {
-    run.add('workflowTaskFailed', {
-      scheduledEventId: workflowTask.scheduledEventId,
-      startedEventId: workflowTask.startedEventId,
-      cause: workflowTaskFailedCause.forceCloseCommand,
-      failure: undefined,
-      identity: 'history-service',
-      baseRunId: '',
-      newRunId: '',
-      forkEventVersion: 0,
-      binaryChecksum: '',
-      workerVersion: undefined,
-    });
+  const { kind, scheduledEventId, startedEventId } = workflowTask;
+  if (startedEventId === 0) return;
+  if (kind === 'normal') {
+    addWorkflowTaskFailed(run, { scheduledEventId, startedEventId, cause: workflowTaskFailedCause.forceCloseCommand });
   } else run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
   flushBuffer(run);
 }

@@ -15,6 +15,7 @@ import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { refuseQueries } from '../query/refuse-queries.ts';
 import { findRunning, isRejected, reject } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
 import { ensureWorkflowTask, finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 import type { PauseWorkflow, UnpauseWorkflow } from './pause-commands.ts';
 import { notePauseInfo } from './pause-info.ts';
@@ -62,16 +63,6 @@ function failUnstartedTask(run: RunDraft): void {
     run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
     return;
   }
-  run.add('workflowTaskFailed', {
-    scheduledEventId: workflowTask.scheduledEventId,
-    startedEventId: 0,
-    cause: workflowTaskFailedCause.workflowPauseRequestedBeforeTaskStarted,
-    failure: undefined,
-    identity: 'history-service',
-    baseRunId: '',
-    newRunId: '',
-    forkEventVersion: 0,
-    binaryChecksum: '',
-    workerVersion: undefined,
-  });
+  const cause = workflowTaskFailedCause.workflowPauseRequestedBeforeTaskStarted;
+  addWorkflowTaskFailed(run, { scheduledEventId: workflowTask.scheduledEventId, startedEventId: 0, cause });
 }

@@ -25,6 +25,7 @@ import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
+import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
 import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
 import { dropPreparation, endPreparation, madeBefore, preparationGone, preparedRun, recorded } from './prepare-reset.ts';
 import { attachmentKey, attachmentsOf, isForAnyRun, reapplyEvents } from './reapply-events.ts';
@@ -142,7 +143,7 @@ function failWorkflowTask(run: RunDraft, { key, newRunId, reason }: ResetWorkflo
           }),
         )
       : startedBefore;
-  run.add('workflowTaskFailed', {
+  addWorkflowTaskFailed(run, {
     scheduledEventId,
     startedEventId,
     cause: workflowTaskFailedCause.resetWorkflow,
@@ -150,9 +151,6 @@ function failWorkflowTask(run: RunDraft, { key, newRunId, reason }: ResetWorkflo
     identity,
     baseRunId: key.runId,
     newRunId,
-    forkEventVersion: 0,
-    binaryChecksum: '',
-    workerVersion: undefined,
   });
 }
 

@@ -5,6 +5,7 @@ import type { FailWorkflowTask, ResetStickyTaskQueue } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { addWorkflowTaskFailed } from './failed-event.ts';
 import { reportProblem } from './reported-problems.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
@@ -50,18 +51,8 @@ export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identit
   if (workflowTask.kind === 'transient') {
     run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: cause === workflowTaskFailedCause.unhandledCommand });
   } else {
-    run.add('workflowTaskFailed', {
-      scheduledEventId: workflowTask.scheduledEventId,
-      startedEventId: workflowTask.startedEventId,
-      cause,
-      failure,
-      identity,
-      baseRunId: '',
-      newRunId: '',
-      forkEventVersion: 0,
-      binaryChecksum,
-      workerVersion: undefined,
-    });
+    const { scheduledEventId, startedEventId } = workflowTask;
+    addWorkflowTaskFailed(run, { scheduledEventId, startedEventId, cause, failure, identity, binaryChecksum });
   }
   reportProblem(run, workflowTask.attempt, { kind: 'failed', cause });
   unsendUpdates(run.draft, run.run.key.runId);

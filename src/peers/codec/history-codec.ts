@@ -1,5 +1,6 @@
 /** What history shards are asked, and their answers, as bytes. */
-import type { ActivityOptionField, UpdateActivityOptions } from '../../history/activity/activity-commands.ts';
+import { activityOptionFields } from '../../kernel/activity-option-fields.ts';
+import type { UpdateActivityOptions } from '../../history/activity/activity-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type {
   CloseOutcome,
@@ -249,26 +250,9 @@ function idPolicy(value: number, field: string): 1 | 2 | 3 {
   return value;
 }
 
-const optionFields: Words<ActivityOptionField> = {
-  'taskQueue.name': true,
-  scheduleToCloseTimeout: true,
-  scheduleToStartTimeout: true,
-  startToCloseTimeout: true,
-  heartbeatTimeout: true,
-  retryPolicy: true,
-  'retryPolicy.initialInterval': true,
-  'retryPolicy.backoffCoefficient': true,
-  'retryPolicy.maximumInterval': true,
-  'retryPolicy.maximumAttempts': true,
-  priority: true,
-  'priority.priorityKey': true,
-  'priority.fairnessKey': true,
-  'priority.fairnessWeight': true,
-};
-
 function readUpdateActivityOptions(r: Reader): UpdateActivityOptions {
   const { change, ...request } = wire.readUpdateActivityOptions(r);
-  const fields = change?.fields.map((field) => wordOf(optionFields, field, 'ActivityOptionsChange.fields')) ?? [];
+  const fields = change?.fields.map((field) => wordOf(activityOptionFields, field, 'ActivityOptionsChange.fields')) ?? [];
   return { ...request, kind: 'updateActivityOptions', change: change === undefined ? undefined : { ...change, fields } };
 }
 
