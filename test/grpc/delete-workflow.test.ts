@@ -100,3 +100,24 @@ test('by its run id, an old run goes and the newer one stays', async () => {
   await expect(client.workflow.getHandle('order', old).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
   await server.stop();
 });
+
+test('a query that still waits for a worker is told, and the worker that polls then is not refused', async () => {
+  const { client } = await opened();
+  const { connection } = client;
+  const service = (connection as Connection).workflowService;
+  await start(client);
+  const poll = () =>
+    (connection as Connection).withDeadline(Date.now() + 2_000, () =>
+      service.pollWorkflowTaskQueue({ namespace: 'default', taskQueue: { name: taskQueue }, identity: 'worker' }),
+    );
+  const { taskToken } = await poll();
+  await service.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, identity: 'worker' });
+  const query = service.queryWorkflow({ namespace: 'default', execution: { workflowId: 'order' }, query: { queryType: 'q' } });
+  const told = expect(query).rejects.toMatchObject({ code: 5 });
+  // The query is in matching when this is answered: it was decided before.
+  await client.workflow.getHandle('order').describe();
+  await deleted(client, 'order');
+
+  expect((await poll()).taskToken).toHaveLength(0);
+  await told;
+});

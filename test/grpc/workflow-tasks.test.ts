@@ -1,5 +1,5 @@
 import { status as codes } from '@grpc/grpc-js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { emptyCommand, type Command } from '../../src/wire/generated/lean/command.ts';
 import { emptyMessage } from '../../src/wire/generated/lean/update.ts';
 import { emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
@@ -98,6 +98,13 @@ describe('polls', () => {
     bench.stub.answers.matching = () => taskReply({ ...startedWorkflowTask, startedEventId: 5, tailEvents: tail });
     const answer = decodePollWorkflowTaskQueueResponse(await bench.client.call('PollWorkflowTaskQueue', poll(), { timeoutMs: 70_000 }));
     expect(answer.history?.events).toEqual([...bench.stub.events.slice(0, 3), ...tail].map((event) => new Uint8Array(event)));
+  });
+
+  test('a run that was deleted before its history was read is no task', async () => {
+    const { events } = bench.stub;
+    bench.stub.events = [];
+    onTestFinished(() => void (bench.stub.events = events));
+    expect(await polledToken()).toHaveLength(0);
   });
 
   test('buffered queries ride along', async () => {

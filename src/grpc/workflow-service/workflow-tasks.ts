@@ -1,6 +1,8 @@
 import type { WorkflowTaskRef } from '../../history/commands.ts';
 import type { QueryResult } from '../../history/query/query-commands.ts';
 import type { OpaqueFailure } from '../../history/failure.ts';
+import type { QueryTask } from '../../matching/replies.ts';
+import type { TaskQueuePartition } from '../../matching/task-queue.ts';
 import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
 import {
@@ -36,6 +38,7 @@ import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { completionLimits } from '../validation/request-limits.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
+import { unlessNotFound } from './chain-end.ts';
 import { boundedFailure, opaqueFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
@@ -104,9 +107,32 @@ async function poll(context: HandlerContext, request: PollWorkflowTaskQueueReque
     call.deadlineMs,
   );
   if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
-  if (reply.kind === 'queryTask') return queryTaskAnswer(context, call, reply, queue);
+  if (reply.kind === 'queryTask') return queryTask(context, call, reply, queue);
   if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
-  return workflowTaskAnswer(context, call, reply.task, reply.backlogCountHint);
+  return (await unlessDeleted(workflowTaskAnswer(context, call, reply.task, reply.backlogCountHint))) ?? emptyWorkflowTask;
+}
+
+/** undefined: the run was deleted before its history was read. Nothing is left to do, and its worker has done nothing wrong. */
+function unlessDeleted(
+  answer: PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse>,
+): Promise<PollWorkflowTaskQueueResponse | undefined> {
+  return Promise.resolve(answer).catch(unlessNotFound);
+}
+
+/** Of a run that was deleted no worker can say anything: who asks is told at once. */
+async function queryTask(
+  context: HandlerContext,
+  call: Call,
+  task: QueryTask,
+  { namespaceId, name }: TaskQueuePartition,
+): Promise<PollWorkflowTaskQueueResponse> {
+  const { queryId, queuePartition: partition, sticky } = task;
+  const queue = { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' } as const;
+  const answer = await queryTaskAnswer(context, call, task, queue).catch(unlessNotFound);
+  if (answer !== undefined) return answer;
+  const result = { answered: false, answer: undefined, errorMessage: 'the workflow was deleted', failure: undefined };
+  await context.matching(call, queue, { kind: 'answerQuery', queue, queryId, result });
+  return emptyWorkflowTask;
 }
 
 async function complete(
@@ -153,7 +179,7 @@ async function complete(
     jitter: context.ports.random(),
   });
   return {
-    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(context, call, reply.workflowTask, 0),
+    workflowTask: reply.workflowTask && (await unlessDeleted(workflowTaskAnswer(context, call, reply.workflowTask, 0))),
     activityTasks: reply.activityTasks.map((activity) => activityTaskAnswer(context, activity, namespace.name)),
     resetHistoryEventId: reply.resetHistoryEventId,
   };

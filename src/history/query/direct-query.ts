@@ -7,7 +7,7 @@
 import { unreachable } from '../../kernel/assert.ts';
 import type { DirectQuery, FinishQueryDispatch, QueryResult } from './query-commands.ts';
 import type { Draft } from '../draft.ts';
-import { findRun, reject } from '../reject.ts';
+import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
@@ -38,6 +38,7 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
   const triesNext = query.taskQueue.kind === taskQueueKind.sticky && remainingMs > 0;
   switch (outcome.kind) {
     case 'answered':
+      if (!outcome.result.answered && isDeleted(draft, query)) return answer(draft, query, workflowNotFound(query.key));
       return answer(draft, query, queryReply(outcome.result, draft.limits.blobBytesMax));
     case 'noPoller':
       if (triesNext) return tryNormalQueue(draft, query);
@@ -51,6 +52,11 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
     default:
       return unreachable(outcome);
   }
+}
+
+/** Then there was no history for a worker to answer by. */
+function isDeleted({ shard }: Draft, { key }: DirectQuery): boolean {
+  return findRun(shard, key) === undefined && !shard.isBehind(key.runId);
 }
 
 /** Any worker, with the whole history. The next workflow task goes there as well. */

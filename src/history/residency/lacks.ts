@@ -33,8 +33,8 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'findChild':
       return childLacks(shard, command.key, command.parent);
     case 'finishQueryDispatch':
-      // Only stickiness is looked at, when the sticky queue has not answered.
-      return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
+      // When the sticky queue has not answered, its stickiness is looked at; when nobody could answer, whether it is there at all.
+      return command.outcome.kind === 'answered' && command.outcome.result.answered ? undefined : runLacks(shard, command.query.key);
     case 'deleteWorkflow':
     case 'deleteSchedule':
     case 'stopBatch':
