@@ -46,6 +46,8 @@ export type HistoryLimits = {
   readonly searchAttributeKeysMax: number;
   readonly searchAttributeValueBytesMax: number;
   readonly searchAttributesBytesMax: number;
+  /** What `TemporalPauseInfo` says of a run. All of it is written anew whenever one of its activities is paused, goes on or ends. */
+  readonly pauseInfoBytesMax: number;
   /**
    * Every upsert rewrites the whole memo, or all search attributes. This bounds what the upserts of one workflow task rewrite together, with
    * 256 bytes more for each key: a fraction of a second of work.
@@ -122,6 +124,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   searchAttributeKeysMax: 100,
   searchAttributeValueBytesMax: 2 * kib,
   searchAttributesBytesMax: 40 * kib,
+  pauseInfoBytesMax: 16 * kib,
   upsertedBytesPerTaskMax: 32 * mib,
   workflowTaskTimeoutMsDefault: 10_000,
   workflowTaskTimeoutMsMax: 120_000,

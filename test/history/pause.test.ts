@@ -334,6 +334,18 @@ describe('activities', () => {
     expect(shard.describe().pendingActivities[0]?.state).toBe(4);
   });
 
+  test('of a great many types those that come first are shown: each pause of one writes them all', () => {
+    const typed = (at: number) => scheduleActivity({ activityId: `a${at}`, activityType: `${at}-${'x'.repeat(900)}` });
+    const shard = running(...Array.from({ length: 20 }, (_, at) => typed(at)));
+    for (let at = 0; at < 20; at++) {
+      shard.expectDone({ kind: 'pauseActivity', key, target: { ...one, activityId: `a${at}` }, identity, reason: '', requestId: '' });
+    }
+    pause(shard);
+    const shown = JSON.parse(pauseInfo(shard) ?? '') as readonly string[];
+    expect(shown.slice(0, 3).map((entry) => entry.slice(0, 24))).toEqual(['Workflow:wf', 'Reason:look first', 'property:activityType=0-']);
+    expect(Buffer.byteLength(shown.join(''))).toBeLessThanOrEqual(16 * 1024);
+  });
+
   test('one goes out by its own unpause while its workflow is paused, and is not offered again by the unpause of that', () => {
     const shard = running(scheduleActivity({}));
     shard.expectDone({ kind: 'pauseActivity', key, target: one, identity, reason: '', requestId: '' });

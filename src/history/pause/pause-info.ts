@@ -1,4 +1,5 @@
 /** `TemporalPauseInfo`: by what List finds workflows that are paused, or have activities that are. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { activityType } from '../activity/activity-options.ts';
 import type { RunDraft } from '../draft.ts';
 import type { RunView } from '../state.ts';
@@ -6,7 +7,7 @@ import { pauseInfo } from './evolve-pause.ts';
 
 /** To be called once all is written that a command pauses or lets go on. */
 export function notePauseInfo(run: RunDraft): void {
-  const entries = entriesOf(run.run);
+  const entries = entriesOf(run.run, run.draft.limits.pauseInfoBytesMax);
   const { wire } = run.draft;
   const { searchAttributes } = run.run;
   const payload = searchAttributes === undefined ? undefined : wire.fieldOf(searchAttributes, pauseInfo);
@@ -14,14 +15,22 @@ export function notePauseInfo(run: RunDraft): void {
   if (before !== JSON.stringify(entries)) run.addFact({ kind: 'pauseInfoChanged', entries });
 }
 
-function entriesOf({ key, pause, activities }: RunView): readonly string[] {
+/** Of more types than it has room for those that come first. */
+function entriesOf({ key, pause, activities }: RunView, bytesMax: number): readonly string[] {
   const entries = new Set<string>();
   if (pause !== undefined) {
     entries.add(`Workflow:${key.workflowId}`);
     if (pause.reason !== '') entries.add(`Reason:${pause.reason}`);
   }
+  let bytes = 0;
+  for (const entry of entries) bytes += utf8Bytes(entry);
   for (const activity of activities.values()) {
-    if (activity.operations?.pause !== undefined) entries.add(`property:activityType=${activityType(activity)}`);
+    if (activity.operations?.pause === undefined) continue;
+    const entry = `property:activityType=${activityType(activity)}`;
+    if (entries.has(entry)) continue;
+    bytes += utf8Bytes(entry);
+    if (bytes > bytesMax) break;
+    entries.add(entry);
   }
   return [...entries];
 }
