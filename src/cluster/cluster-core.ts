@@ -120,7 +120,7 @@ export class ClusterCore {
     if (name === systemNamespace.name || this.#state.namespaceByName(name) !== undefined || this.#state.namespaceById(id) !== undefined) {
       return rejected('namespace-exists', `Namespace "${name}" already exists`);
     }
-    if (this.#count('live') >= clusterLimits.namespacesMax) {
+    if (this.#state.liveNamespaces >= clusterLimits.namespacesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.namespacesMax} namespaces, its limit`);
     }
     const registered = { kind: 'namespaceRegistered', timeMs, id, name, description, ownerEmail, data, retentionMs } as const;
@@ -157,7 +157,7 @@ export class ClusterCore {
     const known = this.#state.namespaceById(id);
     if (known === undefined) return namespaceNotFound(id);
     if (known.state === 'deleted') return unchanged;
-    if (this.#count('deleted') >= clusterLimits.deletedNamespacesMax) {
+    if (this.#state.deletions.size >= clusterLimits.deletedNamespacesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.deletedNamespacesMax} deleted namespaces, its limit`);
     }
     const name = this.#nameAfterDeletion(known);
@@ -176,16 +176,16 @@ export class ClusterCore {
     return last === undefined ? unchanged : commit(last, records);
   }
 
-  /** As Temporal names it. The whole id is its own alone. */
+  /** As Temporal names it. Whoever knows the id may have taken even the whole of it: then there is a number behind it. */
   #nameAfterDeletion({ id, name }: Namespace): string {
-    let length = deletedSuffixChars;
-    const renamed = (): string => `${name}-deleted-${id.slice(0, length)}`;
-    while (length < id.length && this.#state.namespaceByName(renamed()) !== undefined) length += 1;
-    return renamed();
-  }
-
-  #count(which: 'live' | 'deleted'): number {
-    return this.#state.namespaces().filter(({ state }) => (state === 'deleted') === (which === 'deleted')).length;
+    const isTaken = (renamed: string): boolean => this.#state.namespaceByName(renamed) !== undefined;
+    for (let length = deletedSuffixChars; length <= id.length; length++) {
+      const renamed = `${name}-deleted-${id.slice(0, length)}`;
+      if (!isTaken(renamed)) return renamed;
+    }
+    let number = 2;
+    while (isTaken(`${name}-deleted-${id}-${number}`)) number += 1;
+    return `${name}-deleted-${id}-${number}`;
   }
 
   #addSearchAttributes(command: AddSearchAttributes, timeMs: number): Result {

@@ -36,6 +36,11 @@ export type Namespace = {
   readonly searchAttributeGenerations: ReadonlyMap<string, number>;
 };
 
+type Attributes = Pick<
+  Namespace,
+  'searchAttributeTypes' | 'customSearchAttributes' | 'searchAttributeSlots' | 'searchAttributeGenerations'
+>;
+
 /** What may be read of it. */
 export interface ClusterSnapshot {
   /** How much of the journal it is: the offset behind its last record, 0 = nothing. It never falls. */
@@ -78,6 +83,8 @@ export class ClusterState implements ClusterSnapshot {
   readonly #generations = new AttributeGenerations();
   readonly #deletions = new NamespaceDeletions();
   #sorted: readonly Namespace[] | undefined = undefined;
+  /** Until the cluster's own change. */
+  #attributesOfMost: Attributes | undefined = undefined;
 
   namespaceByName(name: string): Namespace | undefined {
     return this.#byName.get(name);
@@ -94,6 +101,11 @@ export class ClusterState implements ClusterSnapshot {
 
   get deletions(): ReadonlyMap<string, NamespaceDeletion> {
     return this.#deletions.underWay;
+  }
+
+  /** How many are not deleted. */
+  get liveNamespaces(): number {
+    return this.#byId.size - this.deletions.size;
   }
 
   registeredNameOf(id: string): string | undefined {
@@ -250,10 +262,15 @@ export class ClusterState implements ClusterSnapshot {
     this.#sorted = undefined;
   }
 
-  #attributesOf(
-    id: string,
-  ): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes' | 'searchAttributeSlots' | 'searchAttributeGenerations'> {
-    const own = this.ownAttributes(id);
+  /** Most namespaces have none of their own, and there may be a hundred thousand: they hold one and the same. */
+  #attributesOf(id: string): Attributes {
+    if (this.ownAttributes(id).size > 0) return this.#attributesWith(id);
+    return (this.#attributesOfMost ??= this.#attributesWith(''));
+  }
+
+  /** '': none of its own. */
+  #attributesWith(id: string): Attributes {
+    const own = this.#ownAttributes.get(id) ?? noAttributes;
     const customSearchAttributes = new Map([...this.clusterSearchAttributes, ...own]);
     return {
       customSearchAttributes,
@@ -269,6 +286,7 @@ export class ClusterState implements ClusterSnapshot {
       return this.#put({ ...this.#known(namespaceId), ...this.#attributesOf(namespaceId) });
     }
     this.clusterSearchAttributes = attributes;
+    this.#attributesOfMost = undefined;
     for (const namespace of [...this.#byId.values()]) this.#put({ ...namespace, ...this.#attributesOf(namespace.id) });
   }
 }

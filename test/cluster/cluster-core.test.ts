@@ -187,6 +187,15 @@ describe('a deleted namespace', () => {
     expect(core.state.namespaceByName('orders-deleted-01234')).toMatchObject({ state: 'registered' });
   });
 
+  test('takes no name from others, whoever has taken all that its id offers', () => {
+    const squatted = Array.from({ length: id.length - 4 }, (_, more) => `orders-deleted-${id.slice(0, 5 + more)}`);
+    for (const name of [...squatted, `orders-deleted-${id}-2`]) expect(ask(register(name))).toEqual(done);
+    expect(ask(deletion)).toEqual(done);
+    expect(core.state.namespaceById(id)?.name).toBe(`orders-deleted-${id}-3`);
+    ask({ kind: 'endNamespace', id });
+    for (const name of squatted) expect(core.state.namespaceByName(name)).toMatchObject({ id: `id-${name}`, state: 'registered' });
+  });
+
   test('changes no more, and its name and id are taken', () => {
     ask(deletion);
     const before = core.canonicalState();
@@ -208,6 +217,20 @@ describe('a deleted namespace', () => {
     expect(ask(register('more'))).toEqual(rejected('failed-precondition', 'cluster has 10000 namespaces, its limit'));
     ask(deletion);
     expect(ask(register('more'))).toEqual(done);
+  });
+
+  test('makes nothing slower: others come and go while thousands wait to be gone', () => {
+    for (let nth = 0; nth < 10_000; nth++) {
+      core.evolve({ ...register(`n${nth}`), kind: 'namespaceRegistered', timeMs: 1 });
+      core.evolve({ kind: 'namespaceDeleted', timeMs: 2, id: `id-n${nth}`, name: `n${nth}-deleted`, purgeAtMs: 2, deleteDelayMs: day });
+    }
+    const begunMs = performance.now();
+    for (let nth = 0; nth < 100; nth++) {
+      expect(ask(register(`more${nth}`))).toEqual(done);
+      expect(ask({ ...deletion, id: `id-more${nth}` })).toEqual(done);
+    }
+    // Counted anew for each, they took seconds.
+    expect(performance.now() - begunMs).toBeLessThan(500);
   });
 
   describe('in the end', () => {
@@ -290,6 +313,20 @@ describe('search attributes', () => {
     expect(a?.searchAttributeTypes.get('WorkflowType')).toBe(2);
     expect(core.state.namespaceByName('b')?.customSearchAttributes.size).toBe(0);
     expect(core.state.namespaceById('id-a')?.searchAttributeTypes).toBe(a?.searchAttributeTypes);
+  });
+
+  test('are held once for all namespaces that have none of their own: there may be a hundred thousand', () => {
+    const typesOf = (name: string): unknown => core.state.namespaceByName(name)?.searchAttributeTypes;
+    ask(register('one'));
+    ask(register('other'));
+    const before = typesOf('one');
+    expect(typesOf('other')).toBe(before);
+    ask({ kind: 'addSearchAttributes', namespaceId: 'id-one', attributes: new Map([['Own', 2]]) });
+    expect([typesOf('other'), typesOf('one')]).toEqual([before, new Map([['Own', 2], ...systemSearchAttributes])]);
+    ask({ kind: 'addSearchAttributes', namespaceId: '', attributes: new Map([['Every', 2]]) });
+    ask({ kind: 'removeSearchAttributes', namespaceId: 'id-one', names: ['Own'] });
+    expect(typesOf('one')).toEqual(new Map([['Every', 2], ...systemSearchAttributes]));
+    expect(typesOf('other')).toBe(typesOf('one'));
   });
 
   test('of the cluster: in every namespace, those to come included', () => {
