@@ -6,8 +6,9 @@ export function jobKeptAs(jobId: string): string {
   return `${prefix}${jobId}`;
 }
 
+/** Of a workflow that says in lists that it is a job: its own. */
 export function jobIdOf({ workflowId }: { readonly workflowId: string }): string {
-  return workflowId.slice(prefix.length);
+  return workflowId.startsWith(prefix) ? workflowId.slice(prefix.length) : workflowId;
 }
 
 export function isBatchJobs({ workflowId }: { readonly workflowId: string }): boolean {

@@ -6,8 +6,9 @@ export function keptAs(scheduleId: string): string {
   return `${prefix}${scheduleId}`;
 }
 
+/** Of a workflow that says in lists that it is a schedule: its own. */
 export function scheduleIdOf({ workflowId }: { readonly workflowId: string }): string {
-  return workflowId.slice(prefix.length);
+  return workflowId.startsWith(prefix) ? workflowId.slice(prefix.length) : workflowId;
 }
 
 export function isSchedules({ workflowId }: { readonly workflowId: string }): boolean {

@@ -290,6 +290,19 @@ describe('counts', () => {
   });
 });
 
+test('workflows that say that they are schedules are listed among them, whatever they have in the place of their information', async () => {
+  const slots = new Map([['TemporalNamespaceDivision', 'TemporalScheduler']]);
+  const memoOf = (data: string): Uint8Array => {
+    const payload = messageType('temporal.api.common.v1.Payload');
+    return encodeFields(new Map([['ScheduleInfo', encodeMessage(payload, { data: utf8.encode(data) })]]));
+  };
+  bench.stub.rows = ['garbage', '\n\u0005\u0001', ''].flatMap((data, nth) =>
+    rows(1, () => ({ workflowId: `poser-${nth}`, slots, memo: memoOf(data) })),
+  );
+  const { schedules } = await answer<{ schedules: Fields[] }>('ListSchedules');
+  expect(schedules.map(({ scheduleId }) => scheduleId).toSorted()).toEqual(['poser-0', 'poser-1', 'poser-2']);
+});
+
 describe('the open and the closed', () => {
   beforeEach(() => {
     bench.stub.rows = [

@@ -5,6 +5,7 @@ import { decodeFields, encodeFields } from '../../wire/fields.ts';
 import { decodePayload } from '../../wire/generated/lean/common.ts';
 import { decodeScheduleListInfo, type ScheduleListInfo } from '../../wire/generated/lean/schedule.ts';
 import { listInfoField } from '../../wire/schedule-info.ts';
+import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { withNote } from './memo-note.ts';
 
@@ -39,8 +40,14 @@ function without(fields: Uint8Array | undefined, isOwn: (name: string) => boolea
   return left.length === 0 ? undefined : encodeFields(new Map(left));
 }
 
-/** undefined: the row is damaged, or tells of none. */
+/** undefined: the row is damaged or tells of none, or it is of a workflow that says it is a schedule, and may have anything there. */
 export function listInfoOf(memo: Uint8Array | undefined): ScheduleListInfo | undefined {
   const payload = memo === undefined ? undefined : decodeFields(memo).get(listInfoField);
-  return payload && decodeScheduleListInfo(decodePayload(payload, ownLimits).data, ownLimits);
+  if (payload === undefined) return undefined;
+  try {
+    return decodeScheduleListInfo(decodePayload(payload, ownLimits).data, ownLimits);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
 }
