@@ -300,7 +300,7 @@ test('workflows that say that they are schedules are listed among them, whatever
     rows(1, () => ({ workflowId: `poser-${nth}`, slots, memo: memoOf(data) })),
   );
   const { schedules } = await answer<{ schedules: Fields[] }>('ListSchedules');
-  expect(schedules.map(({ scheduleId }) => scheduleId).toSorted()).toEqual(['poser-0', 'poser-1', 'poser-2']);
+  expect(new Set(schedules.map(({ scheduleId }) => scheduleId))).toEqual(new Set(['poser-0', 'poser-1', 'poser-2']));
 });
 
 describe('the open and the closed', () => {

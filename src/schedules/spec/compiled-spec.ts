@@ -1,7 +1,7 @@
 /** A canonical spec, made ready to be asked for times: compiled once, kept with its schedule. */
 import { type OffsetPeriods, offsetPeriods } from '../../kernel/cron/offset-periods.ts';
 import type { CanonicalSpec, StructuredCalendar } from './schedule-spec.ts';
-import { type ValueSet, firstFrom, has, hasAll, valueSet } from './value-set.ts';
+import { type ValueSet, firstFrom, has, hasEach, valueSet } from './value-set.ts';
 import { type YearSet, yearSet } from './year-set.ts';
 
 export type CompiledSpec = {
@@ -27,8 +27,12 @@ export type CompiledCalendar = {
 
 export type CompiledInterval = { readonly intervalSeconds: number; readonly phaseSeconds: number };
 
-/** What matches is excluded, and with it all that is left of its minute, hour or day if the calendar tells none of it apart. */
-export type Exclusion = { readonly calendar: CompiledCalendar; readonly wholeMs: number };
+/**
+ * What matches is excluded, and with it all that is left of its minute, hour or day: `wholeMs` if the calendar tells none of it apart, `wholeDueMs` if
+ * none of what is due in it, by clocks that are whole minutes from UTC and do not change. A month that is excluded at second 0, as texts have it
+ * by default, is so passed over by the day, and not by the minute.
+ */
+export type Exclusion = { readonly calendar: CompiledCalendar; readonly wholeMs: number; readonly wholeDueMs: number };
 
 /** Of schedules without a start. */
 const startOfTimeMs = 0;
@@ -39,21 +43,23 @@ const startOfTimeMs = 0;
  */
 export function compileSpec(spec: CanonicalSpec, { jitterSeed }: { readonly jitterSeed: string }): CompiledSpec | undefined {
   const clock = offsetPeriods(spec.timeZoneName);
-  return (
-    clock && {
-      calendars: spec.calendars.map(compiledCalendar).filter(isPossible),
-      intervals: spec.intervals.map(({ intervalMs, phaseMs }) => ({
-        intervalSeconds: wholeSeconds(intervalMs),
-        phaseSeconds: wholeSeconds(phaseMs),
-      })),
-      exclusions: spec.excludedCalendars.map(exclusion),
-      clock,
-      startTimeMs: spec.startTimeMs ?? startOfTimeMs,
-      endTimeMs: spec.endTimeMs ?? Infinity,
-      jitterMs: spec.jitterMs,
-      jitterSeed,
-    }
-  );
+  if (clock === undefined) return undefined;
+  const calendars = spec.calendars.map(compiledCalendar).filter(isPossible);
+  const intervals = spec.intervals.map(({ intervalMs, phaseMs }) => ({
+    intervalSeconds: wholeSeconds(intervalMs),
+    phaseSeconds: wholeSeconds(phaseMs),
+  }));
+  const due = [...calendars, ...intervals.map(clockOfInterval)];
+  return {
+    calendars,
+    intervals,
+    exclusions: spec.excludedCalendars.map((excluded) => exclusion(excluded, due)),
+    clock,
+    startTimeMs: spec.startTimeMs ?? startOfTimeMs,
+    endTimeMs: spec.endTimeMs ?? Infinity,
+    jitterMs: spec.jitterMs,
+    jitterSeed,
+  };
 }
 
 /** Of Go's durations, which end after 292 years. */
@@ -84,13 +90,30 @@ function isPossible({ seconds, minutes, hours, daysOfMonth, months, daysOfWeek }
 
 const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-function exclusion(excluded: StructuredCalendar): Exclusion {
-  const calendar = compiledCalendar(excluded);
-  return { calendar, wholeMs: wholeMsOf(calendar) };
+/** Of which seconds, minutes and hours something is due. */
+type ClockTimes = Pick<CompiledCalendar, 'seconds' | 'minutes' | 'hours'>;
+
+const anyHour = valueSet([{ start: 0, end: 23, step: 1 }]);
+const anySixtieth = valueSet([{ start: 0, end: 59, step: 1 }]);
+
+/** By clocks that are whole minutes from UTC. */
+function clockOfInterval({ intervalSeconds, phaseSeconds }: CompiledInterval): ClockTimes {
+  const second = phaseSeconds % 60;
+  const seconds = intervalSeconds % 60 === 0 ? valueSet([{ start: second, end: second, step: 1 }]) : anySixtieth;
+  return { seconds, minutes: anySixtieth, hours: anyHour };
 }
 
-function wholeMsOf({ seconds, minutes, hours }: CompiledCalendar): number {
-  if (!hasAll(seconds, 0, 59)) return 1_000;
-  if (!hasAll(minutes, 0, 59)) return 60_000;
-  return hasAll(hours, 0, 23) ? 86_400_000 : 3_600_000;
+function exclusion(excluded: StructuredCalendar, due: readonly ClockTimes[]): Exclusion {
+  const calendar = compiledCalendar(excluded);
+  return {
+    calendar,
+    wholeMs: wholeMsOf(calendar, [{ seconds: anySixtieth, minutes: anySixtieth, hours: anyHour }]),
+    wholeDueMs: wholeMsOf(calendar, due),
+  };
+}
+
+function wholeMsOf({ seconds, minutes, hours }: ClockTimes, due: readonly ClockTimes[]): number {
+  if (!due.every((times) => hasEach(seconds, times.seconds))) return 1_000;
+  if (!due.every((times) => hasEach(minutes, times.minutes))) return 60_000;
+  return due.every((times) => hasEach(hours, times.hours)) ? 86_400_000 : 3_600_000;
 }

@@ -6,7 +6,7 @@
  */
 import type { OffsetPeriods } from '../../kernel/cron/offset-periods.ts';
 import { type Civil, civilOf, utcMsOf, weekdayOf } from '../../kernel/cron/civil-time.ts';
-import type { CompiledCalendar, CompiledInterval, CompiledSpec } from './compiled-spec.ts';
+import type { CompiledCalendar, CompiledInterval, CompiledSpec, Exclusion } from './compiled-spec.ts';
 import { jittered } from './jitter.ts';
 import { nextInCalendar } from './next-in-calendar.ts';
 import { calendarYearMax } from './schedule-spec.ts';
@@ -80,18 +80,24 @@ function lastExcluded({ exclusions, clock }: CompiledSpec, atMs: number, steps: 
   if (exclusions.length === 0) return undefined;
   const at = civilOf(clock.localMsOf(atMs));
   const weekday = weekdayOf(at);
-  for (const { calendar, wholeMs } of exclusions) {
+  for (const exclusion of exclusions) {
     if (!steps.take(1)) return undefined;
-    if (matches(calendar, at, weekday)) return endOfWhole(wholeMs, atMs, clock);
+    if (matches(exclusion.calendar, at, weekday)) return endOfWhole(exclusion, atMs, clock);
   }
   return undefined;
 }
 
+/** Around a change of clocks calendars find times that are none of theirs. */
+const changeMs = 3 * 3_600_000;
+
 /** All seconds of a minute, hour or day, as far as clocks do not change in it. */
-function endOfWhole(wholeMs: number, atMs: number, clock: OffsetPeriods): number {
-  const { offsetMs, untilMs } = clock.periodAt(atMs);
-  const endMs = (Math.floor((atMs + offsetMs) / wholeMs) + 1) * wholeMs - offsetMs;
-  return Math.min(endMs, untilMs) - 1_000;
+function endOfWhole({ wholeMs, wholeDueMs }: Exclusion, atMs: number, clock: OffsetPeriods): number {
+  const { offsetMs, fromMs, untilMs } = clock.periodAt(atMs);
+  const endOf = (ms: number): number => (Math.floor((atMs + offsetMs) / ms) + 1) * ms - offsetMs;
+  const endOfDueMs = endOf(wholeDueMs);
+  const isFarFromChanges = atMs - fromMs >= changeMs && untilMs - endOfDueMs >= changeMs;
+  const endMs = isFarFromChanges && offsetMs % 60_000 === 0 ? endOfDueMs : Math.min(endOf(wholeMs), untilMs);
+  return endMs - 1_000;
 }
 
 function matches(calendar: CompiledCalendar, at: Civil, weekday: number): boolean {

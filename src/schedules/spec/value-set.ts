@@ -34,9 +34,8 @@ export function firstFrom({ low, high }: ValueSet, value: number): number {
   return found < 0 ? -1 : found + 32;
 }
 
-export function hasAll(set: ValueSet, from: number, to: number): boolean {
-  for (let value = from; value <= to; value++) if (!has(set, value)) return false;
-  return true;
+export function hasEach(set: ValueSet, { low, high }: ValueSet): boolean {
+  return (low & ~set.low) === 0 && (high & ~set.high) === 0;
 }
 
 function firstBit(bits: number): number {

@@ -54,6 +54,30 @@ test.each<[string, Partial<ScheduleSpec>, string, string]>([
     '2022-03-23T09:00Z 2022-03-23T10:30Z 2022-03-23T15:00Z',
   ],
   [
+    'so is a month of minutes that is excluded at second 0, as texts have it',
+    { cronStrings: ['* * * * *'], excludedCalendarTexts: [textOf({ month: '7-8', hour: '*', minute: '*' })] },
+    '2027-06-30T23:58:30Z',
+    '2027-06-30T23:59Z 2027-09-01T00:00Z 2027-09-01T00:01Z',
+  ],
+  [
+    'and a year of an interval of minutes',
+    {
+      intervals: [{ intervalMs: 7 * minuteMs, phaseMs: 90_000 }],
+      excludedCalendarTexts: [textOf({ year: '2027', hour: '*', minute: '*', second: '30' })],
+    },
+    '2026-12-31T23:50:00Z',
+    '2026-12-31T23:56:30Z 2028-01-01T00:05:30Z',
+  ],
+  [
+    'but not what is due at another second of them',
+    {
+      cronStrings: ['* * * * *', '30 0 0 1 * * *'],
+      excludedCalendarTexts: [textOf({ month: '7', dayOfMonth: '1-2', hour: '*', minute: '*' })],
+    },
+    '2027-06-30T23:59:00Z',
+    '2027-07-01T00:00:30Z 2027-07-03T00:00Z 2027-07-03T00:01Z',
+  ],
+  [
     'of a schedule without a start the first phase of 1970 is passed over',
     { intervals: [{ intervalMs: dayMs, phaseMs: 0 }] },
     '1950-01-01T00:00Z',
