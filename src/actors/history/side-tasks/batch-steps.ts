@@ -41,6 +41,9 @@ export const batchStepLimits = {
   attemptsMsMax: 60_000,
   pauseMsMin: 50,
   pauseMsMax: 2_000,
+  /** Behind a start, shards are there before the edge is. What has waited for longer gives up its place. */
+  edgeMsMax: 60_000,
+  edgePauseMs: 50,
 } as const;
 
 /** A step, its last executions with all their attempts, and some more. */
@@ -73,11 +76,11 @@ class BatchSteps {
 
   async take(task: BatchStepTask, isWanted: IsWanted): Promise<SideAnswer> {
     const { key, taskId } = task;
-    const operations = await this.#options.operations();
-    if (operations === undefined) return notReady('nobody does the operations of batch jobs here now');
     if (this.#underWay.has(key.runId)) return notReady('an earlier step has not come to its end');
     this.#underWay.add(key.runId);
     try {
+      const operations = await this.#operations(isWanted);
+      if (operations === undefined) return notReady('nobody does the operations of batch jobs here now');
       const job = await this.#describe(task);
       if (isAskFailure(job)) return { kind: 'failed', failure: unansweredTask(job) };
       if (job.kind === 'rejected') return { kind: 'failed', failure: rejectedTask(job.rejection) };
@@ -86,6 +89,18 @@ class BatchSteps {
     } finally {
       this.#underWay.delete(key.runId);
     }
+  }
+
+  async #operations(isWanted: IsWanted): Promise<BatchOperations | undefined> {
+    const { operations, clock } = this.#options;
+    const { edgeMsMax, edgePauseMs } = batchStepLimits;
+    const endMs = clock.monoMs() + edgeMsMax;
+    let found = operations();
+    while (found === undefined && isWanted() && clock.monoMs() < endMs) {
+      await new Promise<void>((resolve) => void clock.after(edgePauseMs, resolve));
+      found = operations();
+    }
+    return await found;
   }
 
   #describe({ key }: BatchStepTask): Promise<HistoryAnswer<{ readonly kind: 'describeBatch'; readonly key: typeof key }>> {

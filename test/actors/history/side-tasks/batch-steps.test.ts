@@ -18,13 +18,23 @@ type World = {
   /** Of the nth attempt at an execution. */
   readonly outcomeOf?: (workflowId: string, attempt: number) => BatchOutcome;
   readonly trouble?: BatchTrouble;
+  /** When the edge is there; absent: at once. */
+  readonly edgeAfterMs?: number;
   /** After so many operations nobody wants the step any more. */
   readonly wantedFor?: number;
 };
 
 /** Runs a step to its end; operations take ten milliseconds. */
 async function taken(world: World): Promise<{ answer: SideAnswer; attempts: readonly string[]; tookMs: number; atATimeMax: number }> {
-  const { progress = second, executions = 3, perSecondMax = 1_000, concurrencyMax = 2, outcomeOf = () => 'done', wantedFor } = world;
+  const {
+    progress = second,
+    executions = 3,
+    perSecondMax = 1_000,
+    concurrencyMax = 2,
+    outcomeOf = () => 'done',
+    wantedFor,
+    edgeAfterMs = 0,
+  } = world;
   const clock = new HandClock('when moved');
   const attempts: string[] = [];
   let [atATime, atATimeMax] = [0, 0];
@@ -62,7 +72,7 @@ async function taken(world: World): Promise<{ answer: SideAnswer; attempts: read
       },
     },
     historyShards: 4,
-    operations: () => Promise.resolve({ open: () => work }),
+    operations: () => (clock.nowMs < edgeAfterMs ? undefined : Promise.resolve({ open: () => work })),
     clock,
   });
   let answer: SideAnswer | undefined;
@@ -84,6 +94,20 @@ test('the first step says how many there are, and does nothing', async () => {
   const first = await taken({ progress: newBatch(0), executions: 9 });
   expect(stepOf(first)).toMatchObject({ number: 0, total: 9, completed: 0, next: { kind: 'goesOn', pauseMs: 0 } });
   expect(first.attempts).toEqual([]);
+});
+
+test('a step that finds no edge yet, as behind a start, is taken as soon as that is there', async () => {
+  const step = await taken({ executions: 3, edgeAfterMs: 1_000 });
+  expect(stepOf(step)).toMatchObject({ completed: 3, next: { kind: 'completed' } });
+  expect(step.tookMs).toBeLessThan(1_200);
+});
+
+test('a step that finds none for a minute, or is not wanted any more, gives up its place', async () => {
+  const notReady = { kind: 'failed', failure: { kind: 'notYet', why: 'notReady' } };
+  const late = await taken({ edgeAfterMs: Infinity });
+  expect([late.answer, late.tookMs]).toMatchObject([notReady, batchStepLimits.edgeMsMax]);
+  const unwanted = await taken({ edgeAfterMs: Infinity, wantedFor: 0 });
+  expect([unwanted.answer, unwanted.tookMs]).toMatchObject([notReady, 0]);
 });
 
 test('all that there are, some at a time; then the job is completed', async () => {
