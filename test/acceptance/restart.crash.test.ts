@@ -30,7 +30,7 @@ test(`${restarts} restarts under load, journals in a file (seed ${seed})`, { tim
 async function restartUnderLoad(server: ServerProcess): Promise<void> {
   const prng = new Prng(seed);
   const random = (): number => prng.fraction();
-  const load = new CrashLoad({ addresses: [server.address], namespace: 'default', clients: 6, pollers: 6, random });
+  const load = new CrashLoad({ addresses: [server.address], namespace: 'default', clients: 6, pollers: 6, random, updateShare: 0.4 });
   load.run();
   for (let round = 1; round <= restarts; round++) {
     await delay(300 + random() * 900);

@@ -87,6 +87,25 @@ describe('a workflow on a schedule', () => {
   });
 });
 
+describe('a workflow that is timed out', () => {
+  const timedOut: Program = { kind: 'timedOut', attempts: 2 };
+  const over = (runId: string, start: ObservedEvent, nextRunId: string, afterMs: number): FinalRun => {
+    const [begin, end] = run(runId, [start, { type: 'WorkflowExecutionTimedOut', nextRunId }]).events;
+    return { workflowId, runId, events: [begin!, { ...end!, timeMs: begin!.timeMs + afterMs }] };
+  };
+  const last = over('r2', again, '', 700);
+
+  test('passes, as often as its attempts are', () => {
+    expect(found(recorded(timedOut, [over('r1', begun(), 'r2', 700), last]))).toEqual([]);
+  });
+
+  test('does not before its time, nor where it never ends, nor without its next attempt', () => {
+    expect(found(recorded(timedOut, [over('r1', begun(), 'r2', 699), last]))).toEqual(['I9']);
+    expect(found(recorded(timedOut, [over('r1', begun(), 'r2', 700), run('r2', [again])]))).toContain('I7');
+    expect(found(recorded(timedOut, [over('r1', begun(), '', 700)]))).toEqual(['I25']);
+  });
+});
+
 // ── Resets ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const plain: Program = { kind: 'plain', signals: 2, updates: 0 };

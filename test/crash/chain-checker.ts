@@ -9,7 +9,7 @@
  *     reset  1 … finish − 1 │ failed (base, new run), the same signals …
  */
 import { isDeepStrictEqual } from 'node:util';
-import { chainOf, type Link, type Program } from './crash-program.ts';
+import { chainOf, type Link, type Program, RUN_TIMEOUT_MS } from './crash-program.ts';
 import { baseOf, type Call, chainFrom, lastReset, nextOf, rank, violation, type Violation } from './judged.ts';
 import type { CrashRun, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 
@@ -77,6 +77,7 @@ function checkProgram(workflowId: string, program: Program | undefined, runs: re
     if (begun.inputBytes !== inputBytes)
       found.push(chain(`${runId} was given ${begun.inputBytes} bytes, and ${first.runId} ${inputBytes}`));
   }
+  if (program.kind === 'timedOut') found.push(...runs.flatMap(checkTimeout));
   const links: Link[] = [];
   for (let run: FinalRun | undefined = first; run !== undefined && links.length <= runs.length;) {
     const last = lastReset(run, byRunId);
@@ -86,6 +87,15 @@ function checkProgram(workflowId: string, program: Program | undefined, runs: re
   const expected = chainOf(program);
   if (!isDeepStrictEqual(links, expected)) found.push(chain(`${workflowId} had the runs ${told(links)}, not ${told(expected)}`));
   return found;
+}
+
+/** I9. A reset begins anew. */
+function checkTimeout({ runId, events }: FinalRun): readonly Violation[] {
+  const begun = events.find(({ reset }) => reset?.newRunId === runId) ?? events[0];
+  const end = events.at(-1);
+  if (begun === undefined || end?.type !== 'WorkflowExecutionTimedOut') return [];
+  const tookMs = end.timeMs - begun.timeMs;
+  return tookMs < RUN_TIMEOUT_MS ? [violation('I9', `${runId} was timed out after ${tookMs} of ${RUN_TIMEOUT_MS} ms`)] : [];
 }
 
 /** `last`: what a run has become of by resets. */

@@ -5,7 +5,7 @@
  *
  *     start ─▶ [workflow task] ─▶ activity ─▶ [workflow task] … until activity done and all signals there ─▶ completed
  *                     └─ reset: from here, in another run, once more
- *     start ─▶ run ─▶ the next one: after a failure, on a schedule, continued as new ─▶ … ─▶ completed, failed or canceled
+ *     start ─▶ run ─▶ the next one: after a failure, on a schedule, continued as new, timed out ─▶ … ─▶ completed, failed, canceled or timed out
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -47,6 +47,7 @@ const PAUSE_MS_MAX = 300;
 const paddings = [0, 0, 0, 8_192] as const;
 const RESETTABLE_WITHIN_MS = 1_500;
 const RESET_AGAIN_SHARE = 0.3;
+const UPDATE_PAUSE_MS_MAX = 300;
 const OPTIONAL_UPDATE_SHARE = 0.4;
 const resettable: ReadonlySet<string> = new Set(['WorkflowTaskCompleted', 'WorkflowTaskFailed', 'WorkflowTaskTimedOut']);
 
@@ -149,8 +150,9 @@ export class CrashLoad {
     const upTo = (max: number): number => Math.floor(random() * (max + 1));
     if (!this.#happens(chainShare)) return { kind: 'plain', signals: upTo(2), updates: this.#happens(updateShare) ? 1 + upTo(1) : 0 };
     const kind = random();
-    if (kind < 0.5) return { kind: 'retried', failures: 1 + upTo(2), maximumAttempts: upTo(4) };
-    return kind < 0.75 ? { kind: 'scheduled', runs: 1 + upTo(1) } : { kind: 'continued', more: 1 };
+    if (kind < 0.4) return { kind: 'retried', failures: 1 + upTo(2), maximumAttempts: upTo(4) };
+    if (kind < 0.6) return { kind: 'timedOut', attempts: 1 + upTo(1) };
+    return kind < 0.8 ? { kind: 'scheduled', runs: 1 + upTo(1) } : { kind: 'continued', more: 1 };
   }
 
   async #signalAndPause(process: number, workflowId: string, runId: string, signals: number): Promise<void> {
@@ -175,7 +177,11 @@ export class CrashLoad {
     const names = Array.from({ length: awaited }, () => any(['now', 'later']));
     if (this.#happens(OPTIONAL_UPDATE_SHARE))
       names.splice(Math.floor(this.#options.random() * (awaited + 1)), 0, any(['now', 'later', 'refused', 'refused']));
-    for (const name of names) await this.#update(process, { f: 'update', workflowId, updateId: randomUUID(), name });
+    for (const name of names) {
+      // By then it waits, as a rule, and no task is under way that the update could ride on.
+      await delay(this.#options.random() * UPDATE_PAUSE_MS_MAX);
+      await this.#update(process, { f: 'update', workflowId, updateId: randomUUID(), name });
+    }
   }
 
   /** Until it is over, or can never be: asked again, it is the same update. */
@@ -187,7 +193,7 @@ export class CrashLoad {
         answer: answerOf(response),
       }));
       if (!isToBeAskedAgain(outcome)) return;
-      if (outcome.kind !== 'unknown') await delay(RETRY_PAUSE_MS);
+      await delay(RETRY_PAUSE_MS);
     }
   }
 

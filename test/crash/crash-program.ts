@@ -9,8 +9,13 @@ export type Program =
   | { readonly kind: 'retried'; readonly failures: number; readonly maximumAttempts: number }
   /** So many runs, each second one; the last of them leaves the schedule. */
   | { readonly kind: 'scheduled'; readonly runs: number }
+  /** So many attempts, of which none does anything before its time is over. */
+  | { readonly kind: 'timedOut'; readonly attempts: number }
   /** Runs that follow this one. */
   | { readonly kind: 'continued'; readonly more: number };
+
+/** Of each run of such as are timed out. */
+export const RUN_TIMEOUT_MS = 700;
 
 export type Link = {
   readonly attempt: number;
@@ -38,6 +43,12 @@ export function chainOf(program: Program): readonly Link[] {
         attempt: 1,
         initiator: ContinueAsNewInitiator.CRON_SCHEDULE,
         ...(isLast ? { close: 'WorkflowExecutionCanceled' } : { close: 'WorkflowExecutionCompleted', result: String(nth + 1) }),
+      }));
+    case 'timedOut':
+      return links(program.attempts, (nth) => ({
+        attempt: nth + 1,
+        initiator: nth === 0 ? ContinueAsNewInitiator.UNSPECIFIED : ContinueAsNewInitiator.RETRY,
+        close: 'WorkflowExecutionTimedOut',
       }));
     case 'continued':
       return links(program.more + 1, (nth, isLast) => ({

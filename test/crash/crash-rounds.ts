@@ -4,12 +4,14 @@
  *   file, kafka   kill -9 at a random moment, start again on the same data
  *   state         the same on a file, with a checkpoint every 50 records, the journal trimmed behind it, and no history kept in memory
  *   postgres      kill -9 of the server, of PostgreSQL, or of both, with journals on Kafka and small checkpoints in PostgreSQL
- *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit with 3
+ *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit with 3;
+ *                 two batch jobs meanwhile
  *   postgresZombie  the same with small checkpoints in PostgreSQL, to which the first still has its connections
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { check } from './checker.ts';
+import { CrashBatches } from './crash-batches.ts';
 import { CrashLoad } from './crash-load.ts';
 import type { Violation } from './judged.ts';
 import { type Entry, refusedByWorker } from './recorded-history.ts';
@@ -162,6 +164,7 @@ async function zombieRounds(campaign: Campaign, options: CampaignOptions, server
   const random = mulberry32(options.seed);
   await servers[0]!.start();
   const load = startLoad(servers, random);
+  const batches = new CrashBatches(addressesOf(servers), 'default');
   const violations: Violation[] = [];
   try {
     for (let round = 0; round < options.rounds; round++) {
@@ -178,7 +181,7 @@ async function zombieRounds(campaign: Campaign, options: CampaignOptions, server
       options.onRound?.(round + 1);
     }
     const judged = await report(campaign, options, load);
-    return { ...judged, violations: [...violations, ...judged.violations] };
+    return { ...judged, violations: [...violations, ...judged.violations, ...(await batches.finish(QUIESCENCE_PATIENCE_MS))] };
   } finally {
     for (const server of servers) await server.stop();
   }
@@ -186,12 +189,16 @@ async function zombieRounds(campaign: Campaign, options: CampaignOptions, server
 
 function startLoad(servers: readonly ServerProcess[], random: () => number): CrashLoad {
   const load = new CrashLoad({
-    addresses: servers.map((server) => server.address),
+    addresses: addressesOf(servers),
     ...{ namespace: 'default', clients: 6, pollers: 6, random },
     ...{ eagerShare: 0.3, pauseShare: 0.2, resetShare: 0.25, chainShare: 0.2, updateShare: 0.35 },
   });
   load.run();
   return load;
+}
+
+function addressesOf(servers: readonly ServerProcess[]): readonly string[] {
+  return servers.map(({ address }) => address);
 }
 
 async function report(campaign: CampaignReport['campaign'], options: CampaignOptions, load: CrashLoad): Promise<CampaignReport> {

@@ -11,7 +11,7 @@ import { emptyApplicationFailureInfo, emptyFailure, encodeFailure } from '../../
 import type { HistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import type { Message } from '../../src/wire/generated/lean/update.ts';
 import type { RespondWorkflowTaskCompletedRequest, StartWorkflowExecutionRequest } from '../../src/wire/generated/lean/workflow_service.ts';
-import type { Program } from './crash-program.ts';
+import { type Program, RUN_TIMEOUT_MS } from './crash-program.ts';
 import { observeUpdate, playUpdates } from './crash-updates.ts';
 import { jsonPayloads, jsonValue } from './json-payloads.ts';
 import type { ObservedEvent } from './recorded-history.ts';
@@ -27,14 +27,23 @@ type Commands = RespondWorkflowTaskCompletedRequest['commands'];
 export function programStart(
   program: Program,
   padding: number,
-): Pick<StartWorkflowExecutionRequest, 'workflowType' | 'workflowTaskTimeoutMs' | 'input' | 'retryPolicy' | 'cronSchedule'> {
+): Pick<
+  StartWorkflowExecutionRequest,
+  'workflowType' | 'workflowTaskTimeoutMs' | 'workflowRunTimeoutMs' | 'input' | 'retryPolicy' | 'cronSchedule'
+> {
   return {
     workflowType,
     workflowTaskTimeoutMs: WORKFLOW_TASK_TIMEOUT_MS,
     input: jsonPayloads({ program, padding: 'x'.repeat(padding) }),
-    retryPolicy: program.kind === 'retried' ? soon(program.maximumAttempts) : undefined,
+    workflowRunTimeoutMs: program.kind === 'timedOut' ? RUN_TIMEOUT_MS : 0,
+    retryPolicy: retryPolicy(program),
     cronSchedule: program.kind === 'scheduled' ? '@every 1s' : '',
   };
+}
+
+function retryPolicy(program: Program): RetryPolicy | undefined {
+  if (program.kind === 'timedOut') return soon(program.attempts);
+  return program.kind === 'retried' ? soon(program.maximumAttempts) : undefined;
 }
 
 function soon(maximumAttempts: number): RetryPolicy {
@@ -79,6 +88,8 @@ function chainCommands(events: readonly HistoryEvent[], input: Input & { readonl
       const run = 1 + Number(jsonValue(started.lastCompletionResult) ?? 0);
       return [run < program.runs ? completed(jsonPayloads(run)) : canceled()];
     }
+    case 'timedOut':
+      return [];
     case 'continued': {
       const { more } = program;
       if (more === 0) return [completed(undefined)];
