@@ -346,6 +346,19 @@ describe('activities', () => {
     expect(Buffer.byteLength(shown.join(''))).toBeLessThanOrEqual(16 * 1024);
   });
 
+  test.each([[[]], [[completeWorkflow()]]])('a task that cancels paused ones notes it once (%#)', (close) => {
+    const ids = ['a1', 'a2', 'a3'];
+    const shard = running(...ids.map((activityId) => scheduleActivity({ activityId, activityType: `Type of ${activityId}` })));
+    for (const activityId of ids) {
+      shard.expectDone({ kind: 'pauseActivity', key, target: { ...one, activityId }, identity, reason: '', requestId: '' });
+    }
+    shard.signal();
+    shard.complete(shard.pollWorkflowTask(), [cancelActivity(5), cancelActivity(6), cancelActivity(7), ...close]);
+    expect(pauseInfo(shard)).toBeUndefined();
+    const facts = shard.records.at(-1)?.runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind)) ?? [];
+    expect(facts.filter((kind) => kind === 'pauseInfoChanged')).toHaveLength(1);
+  });
+
   test('one goes out by its own unpause while its workflow is paused, and is not offered again by the unpause of that', () => {
     const shard = running(scheduleActivity({}));
     shard.expectDone({ kind: 'pauseActivity', key, target: one, identity, reason: '', requestId: '' });

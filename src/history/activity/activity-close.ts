@@ -208,7 +208,7 @@ export function writeStartedEvent(run: RunDraft, scheduledEventId: number): numb
 }
 
 /** No list finds the workflow by an activity that is over. */
-export function noteEnd(run: RunDraft, activity: Activity): void {
+function noteEnd(run: RunDraft, activity: Activity): void {
   if (isPaused(activity)) notePauseInfo(run);
 }
 

@@ -1,7 +1,9 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
-import { noteEnd, writeStartedEvent } from './activity-close.ts';
+import { writeStartedEvent } from './activity-close.ts';
+import { isPaused } from './activity-task.ts';
 import { closesActivity } from '../closing-events.ts';
 import type { HistoryEvent } from '../events.ts';
+import { notePauseInfo } from '../pause/pause-info.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
 
 const cause = 'badRequestCancelActivityAttributes';
@@ -39,10 +41,16 @@ export function requestCancelActivityTask(
     identity: request.identity,
     workerVersion: undefined,
   });
-  noteEnd(run, activity);
+  if (isPaused(activity)) completion.cancelledPaused = true;
   completion.closesBuffered?.add(scheduledEventId);
   completion.cancelledUnstarted = true;
   return undefined;
+}
+
+/** Once, behind all cancellations of a task: what `TemporalPauseInfo` says is worked out over all activities. */
+export function noteCancelledPaused(completion: Completion): void {
+  if (completion.cancelledPaused) notePauseInfo(completion.run);
+  completion.cancelledPaused = false;
 }
 
 /** Looked for once: one task may ask for as many cancellations as it has commands, with as many events buffered. */

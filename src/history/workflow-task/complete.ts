@@ -12,7 +12,7 @@ import { flushBuffer } from '../execution/buffer.ts';
 import { terminateByServer } from '../execution/close.ts';
 import type { CompleteWorkflowTask, ResolvedCompletion, StickyAttributes } from '../commands.ts';
 import type { WorkflowCommand } from '../workflow-commands.ts';
-import { requestCancelActivityTask } from '../activity/cancel-activity.ts';
+import { noteCancelledPaused, requestCancelActivityTask } from '../activity/cancel-activity.ts';
 import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from '../execution/close-workflow.ts';
 import { type CommandFailure, type Completion, failureMessage } from './completion.ts';
 import { continueAsNewWorkflowExecution } from '../execution/continue-as-new.ts';
@@ -75,6 +75,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
     completedEventId: writeCompleted(completing, request),
     unhandledEvents: run.buffered.length > 0,
     cancelledUnstarted: false,
+    cancelledPaused: false,
     closesBuffered: undefined,
     eager: [],
     messages: new Map(request.messages.map((message) => [message.id, message])),
@@ -87,9 +88,12 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   clearProblems(completing);
   setSticky(completing, request.sticky);
   for (const command of request.commands) {
+    // It is the last one.
+    if (closing.has(command.type)) noteCancelledPaused(completion);
     const failure = applyCommand(completion, command);
     if (failure !== undefined) return failTask(draft, run, request, failure);
   }
+  noteCancelledPaused(completion);
   const messageFailure = applyOtherMessages(completion);
   if (messageFailure !== undefined) return failTask(draft, run, request, messageFailure);
   if (!isHeartbeat && isRunning(completing.run)) refuseUnanswered(completing, completion.updateEnds);

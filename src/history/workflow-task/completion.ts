@@ -17,6 +17,8 @@ export type Completion = {
   unhandledEvents: boolean;
   /** An activity was cancelled before it started: the workflow hears of it in another task. */
   cancelledUnstarted: boolean;
+  /** An activity was cancelled that was paused: it is still to be noted. */
+  cancelledPaused: boolean;
   /** Scheduled ids of activities whose close is buffered; undefined: not looked for yet. */
   closesBuffered: Set<number> | undefined;
   /** Scheduled ids of activities to be started right here. */
