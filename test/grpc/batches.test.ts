@@ -215,8 +215,15 @@ describe('what is no job', () => {
     ],
     [
       'executions that are no workflows',
-      { ...job, visibilityQuery: '', targetExecutions: [{ type: 2, businessId: 'a' }] },
-      'target_executions has type 2, but the operation requires Workflow',
+      {
+        ...job,
+        visibilityQuery: '',
+        targetExecutions: [
+          { type: 1, businessId: 'a' },
+          { type: 2, businessId: 'b' },
+        ],
+      },
+      'target_executions[1] has type Activity, but operation *workflowservice.StartBatchOperationRequest_TerminationOperation requires Workflow',
     ],
     [
       'a reset with a signal behind it',

@@ -9,7 +9,7 @@ import type {
   StartBatchOperationRequest,
 } from '../../wire/generated/lean/batch.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import { checkBound } from '../validation/bounds.ts';
+import { bounds, checkBound } from '../validation/bounds.ts';
 import { priorityChangesOf } from '../validation/post-reset.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { optionFields } from '../validation/workflow-options.ts';
@@ -17,6 +17,18 @@ import { type BatchOperation, operationOf } from './batch-definition.ts';
 import { resetTarget } from './reset-point.ts';
 
 const requestType = '*workflowservice.StartBatchOperationRequest_';
+
+const fieldNames: { readonly [kind in BatchOperation['kind']]: string } = {
+  terminate: 'TerminationOperation',
+  signal: 'SignalOperation',
+  cancel: 'CancellationOperation',
+  delete: 'DeletionOperation',
+  reset: 'ResetOperation',
+  update_options: 'UpdateWorkflowOptionsOperation',
+  unpause_activities: 'UnpauseActivitiesOperation',
+  reset_activities: 'ResetActivitiesOperation',
+  update_activity_options: 'UpdateActivityOptionsOperation',
+};
 
 export function checkedOperation(request: StartBatchOperationRequest): BatchOperation {
   checkNotOfActivities(request);
@@ -30,7 +42,13 @@ export function checkedOperation(request: StartBatchOperationRequest): BatchOper
   }
   if (jobId === '') throw invalidArgument('JobId is not set on request.');
   if (selectors > 1) throw invalidArgument('visibility query, executions, and target executions are mutually exclusive');
-  for (const { type } of targetExecutions) checkBound('Execution.type', type);
+  for (const [nth, { type }] of targetExecutions.entries()) {
+    const problem = bounds['Execution.type'].problem(type);
+    if (problem === undefined) continue;
+    throw invalidArgument(
+      `target_executions[${nth}] ${problem}, but operation ${requestType}${fieldNames[operation.kind]} requires Workflow`,
+    );
+  }
   checkBound('StartBatchOperationRequest.max_operations_per_second', request.maxOperationsPerSecond);
   checkOperation(operation);
   return operation;

@@ -100,10 +100,9 @@ export const bounds = {
   'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
   'StartBatchOperationRequest.max_operations_per_second': anything("0 or less, NaN, or more than the server's: the server's"),
   'Execution.type': {
-    by: 'edge',
-    problem: (value) =>
-      value === ExecutionType.WORKFLOW ? undefined : `target_executions has type ${value}, but the operation requires Workflow`,
-    note: '',
+    by: 'edge, in other words',
+    problem: (value) => (value === ExecutionType.WORKFLOW ? undefined : `has type ${executionTypeName(value)}`),
+    note: 'the text names which one it is, and the operation',
   },
   'BatchOperationReset.reset_type': {
     by: 'edge',
@@ -346,6 +345,12 @@ export const bounds = {
 export function checkBound(field: keyof typeof bounds, value: number): void {
   const problem = bounds[field].problem(value);
   if (problem !== undefined) throw invalidArgument(problem);
+}
+
+/** As Go prints it. */
+function executionTypeName(type: number): string {
+  if (type === ExecutionType.ACTIVITY) return 'Activity';
+  return type === ExecutionType.UNSPECIFIED ? 'Unspecified' : String(type);
 }
 
 function notNegative(by: 'edge' | 'core', text: string): Bound {
