@@ -122,3 +122,13 @@ test('trailers never grow beyond what clients accept', () => {
   const bytes = Object.entries(trailers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
   expect(bytes).toBeLessThan(16 * 1024);
 });
+
+test.each([1_000, 1_300, 4_000])('clients of 16 KiB can read what %i characters of three bytes say', (count) => {
+  const message = '漢'.repeat(count);
+  const failure = encodeFailure({ ...emptyFailure(), message });
+  const trailers = statusTrailers(historyRejection({ reason: 'query-failed', message, failure }));
+  const block = Object.entries(trailers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+  expect(block).toBeLessThan(16 * 1024);
+  const text = decodeURIComponent(trailers['grpc-message'] ?? '');
+  expect([text.startsWith('漢'.repeat(100)), message.startsWith(text.slice(0, -3))]).toEqual([true, true]);
+});

@@ -1,5 +1,6 @@
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
 
 /**
@@ -12,13 +13,16 @@ import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
 export function statusTrailers(error: StatusError): Record<string, string> {
   const trailers: Record<string, string> = { ...error.trailers, 'grpc-status': String(error.code) };
   const { message } = error;
-  if (message !== '') trailers['grpc-message'] = percentEncoded(message);
+  let room = messageAndDetailsCharsMax;
   if (error.details.length > 0) {
     const details = error.details.map(({ type, value }) => ({ typeUrl: `type.googleapis.com/${type}`, value }));
     const status = Buffer.from(encodeStatus({ code: error.code, message, details })).toString('base64');
-    // Clients give up on a block of trailers that is too large and would lose the code with it.
-    if (status.length <= detailsCharsMax) trailers['grpc-status-details-bin'] = status;
+    if (status.length <= detailsCharsMax) {
+      trailers['grpc-status-details-bin'] = status;
+      room -= status.length;
+    }
   }
+  if (message !== '') trailers['grpc-message'] = percentEncoded(cutToEncoded(message, room));
   return trailers;
 }
 
@@ -28,7 +32,28 @@ export function asStatusError(thrown: unknown): StatusError {
   return new StatusError(statusCode.internal, 'internal server error', { cause: thrown });
 }
 
+/**
+ * Clients give up on a block of trailers that is too large, and would lose the code with it: they take it for a broken connection, and ask again and
+ * again. The SDKs that are built on Temporal's core take 16 KiB, names included. What details there is room for goes before the end of a text.
+ */
+const messageAndDetailsCharsMax = 15 * 1024;
 const detailsCharsMax = 12 * 1024;
+
+/** As many of its characters as fit once they are encoded. */
+function cutToEncoded(message: string, charsMax: number): string {
+  // Each of its bytes as %XX.
+  if (message.length * 9 <= charsMax) return message;
+  let encoded = 0;
+  let end = 0;
+  for (const character of message) {
+    encoded += isPlain.test(character) ? 1 : 3 * utf8Bytes(character);
+    if (encoded > charsMax) return `${message.slice(0, end)}...`;
+    end += character.length;
+  }
+  return message;
+}
+
+const isPlain = /^[ -$&-~]$/;
 
 /** Printable ASCII but `%` stands for itself; the rest is the UTF-8 bytes as %XX. HTTP/2 strips outer spaces, so those are encoded too. */
 function percentEncoded(message: string): string {
