@@ -69,7 +69,7 @@ async function bundledChunks(): Promise<readonly OutputChunk[]> {
         { name: 'kernel', test: /[\\/]src[\\/]kernel[\\/]/ },
         { name: 'lean', test: /[\\/]src[\\/]wire[\\/](generated[\\/]lean[\\/]|(reader|writer|wire-error|copy-of|fields|wire-limits)\.ts)/ },
         { name: 'schedules', test: /[\\/]src[\\/]schedules[\\/]/ },
-        { name: 'edge-words', test: /[\\/]src[\\/]grpc[\\/](method|errors|validation)/ },
+        { name: 'edge-words', test: /[\\/]src[\\/]grpc[\\/](method|errors|validation|pages)/ },
         { name: 'command-words', test: /[\\/]src[\\/]cli[\\/](cli-error|exit-codes|output|incomplete-installation)\.ts$/ },
       ],
     },

@@ -2,7 +2,8 @@
  * Updates from outside: admitted in memory, delivered with the next workflow task, and answered when they have come as far as their caller
  * wants.
  *
- *   known already          ──▶ how it stands, or a wait: an update id is one update of a run, for ever
+ *   known already          ──▶ how it stands, or a wait: an update id is one update of a run, for ever. One that no worker has accepted is
+ *                              refused as a new one is, where the workflow cannot take any: its caller must not ask for ever
  *   a task is scheduled    ──▶ rides on it
  *   a task is started      ──▶ waits for its end
  *   none                   ──▶ a speculative task is offered
@@ -90,22 +91,31 @@ function admit(draft: Draft, run: RunView, attributes: UpdateAttributes, started
   return answerOrWait(draft, run, { updateId, waitStage, started });
 }
 
+/** Until somebody unpauses it, or mends its worker. */
+function takesNone(run: RunView): Rejected | undefined {
+  if (run.pause !== undefined) return workflowPaused;
+  return run.workflowTaskAttempt >= failingAttempts ? workflowFails : undefined;
+}
+
+const workflowFails = reject({
+  reason: 'workflow-not-ready',
+  message: 'Unable to perform workflow execution update due to Workflow Task in failed state.',
+});
+
 const workflowPaused = reject({ reason: 'failed-precondition', message: 'Workflow is paused. Cannot update the workflow.' });
 
 /** Whoever asks again under another request id may bring callbacks of his own. */
 function join(draft: Draft, run: RunView, update: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
-  return attachToKnown(draft, run, update) ?? answerOrWait(draft, run, { ...update, started });
+  const refusal = run.updates.has(update.updateId) ? undefined : takesNone(run);
+  return refusal ?? attachToKnown(draft, run, update) ?? answerOrWait(draft, run, { ...update, started });
 }
 
 type Asked = Pick<PendingUpdate, 'request' | 'attachments'>;
 
 function refusalOf(draft: Draft, run: RunView, asked: Asked): Rejected | undefined {
   if (!isRunning(run)) return workflowClosed;
-  if (run.pause !== undefined) return workflowPaused;
-  if (run.workflowTaskAttempt >= failingAttempts) {
-    const message = 'Unable to perform workflow execution update due to Workflow Task in failed state.';
-    return reject({ reason: 'workflow-not-ready', message });
-  }
+  const refusal = takesNone(run);
+  if (refusal !== undefined) return refusal;
   if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
     return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
   }

@@ -609,14 +609,45 @@ describe('limits', () => {
   test('a workflow whose tasks fail takes none', () => {
     const shard = new ShardUnderTest();
     shard.start();
-    for (let n = 0; n < 2; n++) {
-      const { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt } = shard.pollWorkflowTask();
-      const task = { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt };
-      shard.expectDone({ kind: 'failWorkflowTask', task, cause: 1, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
-    }
+    for (let n = 0; n < 2; n++) failTask(shard);
     expect(shard.expectRejected(updateWorkflow()).reason).toBe('workflow-not-ready');
   });
+
+  test('asked again while its tasks fail, one that no worker has accepted is refused too; it goes with the next task all the same', () => {
+    const shard = new ShardUnderTest();
+    const start = shard.startCommand({ policies: { reusePolicy: 1, conflictPolicy: 1 } });
+    const withStart = { kind: 'startAndUpdate', key, start, update: updateWorkflow().update } as const;
+    expect(shard.ask(withStart)).toBeUndefined();
+    const first = shard.lastAskId;
+    for (let n = 0; n < 2; n++) failTask(shard);
+    for (const again of [updateWorkflow(), withStart]) expect(shard.expectRejected(again).reason).toBe('workflow-not-ready');
+    expect(answerTo(shard, first)).toBeUndefined();
+    answer(shard, shard.pollWorkflowTask(), [acceptance(), response()]);
+    expect(stage(answerTo(shard, first))).toBe('completed');
+  });
+
+  test('one that was accepted before is told how it stands, also while its tasks fail', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    answer(shard, poll(shard), [acceptance()]);
+    shard.signal();
+    for (let n = 0; n < 2; n++) failTask(shard);
+    expect(stage(shard.ask(updateWorkflow('u1', { waitStage: 'accepted' })))).toBe('accepted');
+  });
+
+  test('one that waits in a paused workflow is refused as a new one is', () => {
+    const shard = idleWorkflow();
+    update(shard);
+    shard.expectDone({ kind: 'pauseWorkflow', key, identity: 'operator', reason: 'why', requestId: 'one' });
+    for (const id of ['u1', 'u2']) expect(shard.expectRejected(updateWorkflow(id)).message).toContain('Workflow is paused');
+  });
 });
+
+function failTask(shard: ShardUnderTest): void {
+  const { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt } = shard.pollWorkflowTask();
+  const task = { key: run, scheduledEventId, startedEventId, startedTimeMs, attempt };
+  shard.expectDone({ kind: 'failWorkflowTask', task, cause: 1, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+}
 
 describe('with a start', () => {
   const startAndUpdate = (shard: ShardUnderTest, conflictPolicy: 1 | 2 | 3 = 1, updateId = 'u1') => {
