@@ -49,6 +49,8 @@ const waiting: ReadonlySet<string> = new Set([
   'ExecuteMultiOperation',
   'GetWorkflowExecutionHistory',
 ]);
+/** An update whose deadline came before a slow machine got to it. */
+const undecided = 'the update was not decided in time: ask again';
 /** Codes that say: it was your request. */
 const callersDoing: ReadonlySet<number> = new Set([
   codes.OK,
@@ -173,7 +175,8 @@ export class Campaign {
 
   #judge(what: string, method: string, error: unknown, request?: FuzzedRequest): void {
     const { code, details } = error as ServiceError;
-    if (callersDoing.has(code) || (code === codes.DEADLINE_EXCEEDED && waiting.has(method))) return;
+    const isLate = code === codes.DEADLINE_EXCEEDED || (code === codes.UNAVAILABLE && details === undecided);
+    if (callersDoing.has(code) || (isLate && waiting.has(method))) return;
     // Others, too, close workflows: of two that it found, one after the other.
     if (code === codes.ABORTED && method === 'ExecuteMultiOperation') return;
     // Numbers tell cases of one kind apart.
