@@ -8,7 +8,7 @@ import { canStartPostgres } from '../postgres/postgres.ts';
 /** Enough to meet each fault a few times: many more rounds are the gate's (docs/crash-gate.md), whose seeds are new each time. */
 const rounds = asksAreCarried
   ? { file: 3, state: 0, kafka: 3, postgres: 0, zombie: 0, postgresZombie: 0 }
-  : { file: 6, state: 6, kafka: 6, postgres: 6, zombie: 7, postgresZombie: 6 };
+  : { file: 5, state: 5, kafka: 5, postgres: 5, zombie: 5, postgresZombie: 4 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', async () => {
