@@ -5,7 +5,7 @@ import { decodeFields, encodeFields } from '../../wire/fields.ts';
 import { decodePayload } from '../../wire/generated/lean/common.ts';
 import { decodeScheduleListInfo, type ScheduleListInfo } from '../../wire/generated/lean/schedule.ts';
 import { listInfoField } from '../../wire/schedule-info.ts';
-import { WireError } from '../../wire/wire-error.ts';
+import { unlessMalformed } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { withNote } from './memo-note.ts';
 
@@ -44,10 +44,5 @@ function without(fields: Uint8Array | undefined, isOwn: (name: string) => boolea
 export function listInfoOf(memo: Uint8Array | undefined): ScheduleListInfo | undefined {
   const payload = memo === undefined ? undefined : decodeFields(memo).get(listInfoField);
   if (payload === undefined) return undefined;
-  try {
-    return decodeScheduleListInfo(decodePayload(payload, ownLimits).data, ownLimits);
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
-  }
+  return unlessMalformed(() => decodeScheduleListInfo(decodePayload(payload, ownLimits).data, ownLimits));
 }

@@ -124,10 +124,10 @@ async function queryTask(
   context: HandlerContext,
   call: Call,
   task: QueryTask,
-  { namespaceId, name }: TaskQueuePartition,
+  polled: TaskQueuePartition,
 ): Promise<PollWorkflowTaskQueueResponse> {
-  const { queryId, queuePartition: partition, sticky } = task;
-  const queue = { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' } as const;
+  const { queryId, queuePartition, sticky } = task;
+  const queue = queueOfQuery({ ...polled, partition: queuePartition, sticky });
   const answer = await queryTaskAnswer(context, call, task, queue).catch(unlessNotFound);
   if (answer !== undefined) return answer;
   const result = { answered: false, answer: undefined, errorMessage: 'the workflow was deleted', failure: undefined };
@@ -261,6 +261,16 @@ function failureOf(failure: Uint8Array | undefined, context: HandlerContext, cal
   return bounded;
 }
 
+/** The one that it was asked in: not always that which its poll came to. */
+function queueOfQuery({
+  namespaceId,
+  name,
+  partition,
+  sticky,
+}: Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'partition'> & { readonly sticky: boolean }): TaskQueuePartition {
+  return { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' };
+}
+
 async function answerQuery(
   context: HandlerContext,
   request: RespondQueryTaskCompletedRequest,
@@ -269,8 +279,7 @@ async function answerQuery(
 ): Promise<Record<string, never>> {
   await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
-  const { namespaceId, taskQueue: name, partition, sticky } = token;
-  const queue = { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' } as const;
+  const queue = queueOfQuery({ ...token, name: token.taskQueue });
   await context.matching(call, queue, {
     kind: 'answerQuery',
     queue,

@@ -15,7 +15,7 @@ import {
 import { decodeRequest, encodeOutcome, encodeRequest } from '../../wire/generated/lean/update.ts';
 import { jsonPayload, jsonTextPayload } from '../../wire/json-payload.ts';
 import { Reader } from '../../wire/reader.ts';
-import { WireError } from '../../wire/wire-error.ts';
+import { unlessMalformed } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { encodeWith, type Writer } from '../../wire/writer.ts';
 import * as state from '../../wire/generated/state/history.ts';
@@ -71,13 +71,11 @@ const uncheckedIdBytesMax = 1_000;
 
 /** It stands in an event that was committed: whatever it is, the event's fold must not fail. */
 function attachmentOf(request: Uint8Array): UpdateBrings {
-  try {
+  const brings = unlessMalformed(() => {
     const { requestId, completionCallbacks: callbacks } = decodeRequest(request, ownLimits);
     return { requestId, callbacks, links: callbacks.flatMap((callback) => decodeCallback(callback).links) };
-  } catch (error) {
-    if (error instanceof WireError) return bringsNothing;
-    throw error;
-  }
+  });
+  return brings ?? bringsNothing;
 }
 
 /** What the edge has checked is an address; a malformed one is told by the attempt to call it. */
@@ -114,12 +112,7 @@ function limitCauses(failure: Uint8Array, causesMax: number): Uint8Array {
 
 /** The core looks into no failure: one that is malformed after all is passed on like any other, and fails nobody's decision. */
 function readableSpans(failure: Uint8Array): readonly FailureSpan[] {
-  try {
-    return failureSpans(failure);
-  } catch (error) {
-    if (error instanceof WireError) return [];
-    throw error;
-  }
+  return unlessMalformed(() => failureSpans(failure)) ?? [];
 }
 
 /** Of the failure and all causes but the last, which has none itself. */
