@@ -406,7 +406,8 @@ describe('while a job works', () => {
     expect(out).toMatch(
       /^JOB +OPERATION +QUEUE +STATE +SELECTED +DONE +FAILED +REMAINING +CREATED +BY\njob-2 +purge .*\njob-1 +merge +transfer\/active +running +1000 +370 +0 +630 .*\n$/,
     );
-    expect(JSON.parse((await perdure('admin dlq job list -o json')).out)).toEqual([]);
+    expect((await perdure('admin dlq job list --time-format raw')).out).toBe((await perdure(`${queue} job list --time-format raw`)).out);
+    expect(JSON.parse((await perdure('admin dlq job list --cluster cluster-b -o json')).out)).toEqual([]);
     expect(JSON.parse((await perdure(`${queue} job list --limit 1 -o json`)).out)).toMatchObject([
       { jobId: 'job-2', operation: 'purge', ids: [[3, 3]] },
     ]);

@@ -302,9 +302,32 @@ describe('count, list, show and groups', () => {
     expect(out).toMatch(
       /^CATEGORY +SOURCE +TARGET +COUNT +QUARANTINED +OLDEST +TOP ERROR\ntransfer +active +active +2 +1 +2024-01-01T01:00:00.000Z +Internal \(2\)\nreplication +cluster-b .*\n$/,
     );
-    expect(JSON.parse((await perdure('admin dlq list -o json')).out)).toMatchObject([
+    expect(JSON.parse((await perdure('admin dlq list --cluster cluster-b -o json')).out)).toMatchObject([
       { category: 'replication', sourceCluster: 'cluster-b', count: 1, open: 1, quarantined: 0, oldestTime: '2024-01-01T01:00:00.000Z' },
     ]);
+  });
+
+  test('the short command shows this cluster’s own dead letters too, or says where they are', async () => {
+    fake.letters.push(letter(1), letter(2));
+    const listed = await perdure('admin dlq list');
+    expect(listed.out).toMatch(/^CATEGORY .*\ntransfer +active +active +2 /);
+    expect((await perdure('admin queue dlq list')).out).toBe(listed.out);
+    const err =
+      'perdure: no dead letter of replication matches, but 2 dead letters of this cluster’s own tasks are waiting: perdure admin queue dlq list\n';
+    for (const [line, out] of [
+      ['list --dlq-type replication -o json', '[]\n'],
+      ['list --cluster cluster-b -o json', '[]\n'],
+      ['read --cluster cluster-b', '[]\n'],
+      ['count --cluster active', '0\n'],
+      ['groups --cluster cluster-b -o json', '[]\n'],
+      ['merge --cluster cluster-b', 'merged 0, failed 0, skipped 0\n'],
+      ['purge --cluster cluster-b --dry-run -o none', ''],
+    ] as const) {
+      expect(await perdure(`admin dlq ${line}`), line).toEqual({ code: 0, out, err });
+    }
+    expect((await perdure('admin queue dlq count --category timer')).err).toBe('');
+    fake.letters.length = 0;
+    expect(await perdure('admin dlq count --cluster cluster-b')).toEqual({ code: 0, out: '0\n', err: '' });
   });
 
   test('show tells of one letter all there is', async () => {

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
-import type { FlagValues, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
@@ -19,6 +19,7 @@ import { carriedOut } from './job-wait.ts';
 import { whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
 import { printPlans } from './plan-forms.ts';
+import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
 import { applyPlan, countDeadLetters, planDeadLetters } from './service.ts';
 import { printTotals } from './totals.ts';
@@ -32,7 +33,7 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
   if (!isDryRun) checkMayRun(operation, invocation, format);
   return withServer(invocation, async (client) => {
     const wanted = await selected(kind, flags, client);
-    const plans = await plansOf(operation, flags, wanted, client);
+    const plans = await plansOf(kind, operation, invocation, wanted, client);
     if (isDryRun) return printPlans(kind, operation, plans, { io, flags, format });
     if (plans.length === 0) return printTotals(kind, operation, [], { io, format });
     if (!(await confirmed(operation, wanted.selection, plans, invocation, format))) return exitCodes.failed;
@@ -44,7 +45,9 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
 export async function runPlan(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
   const format = listFormat(flags.one('output'), 'text');
-  const plans = await withServer(invocation, async (client) => plansOf(operation, flags, await selected(kind, flags, client), client));
+  const plans = await withServer(invocation, async (client) =>
+    plansOf(kind, operation, invocation, await selected(kind, flags, client), client),
+  );
   return printPlans(kind, operation, plans, { io, flags, format });
 }
 
@@ -64,7 +67,14 @@ function applied(client: GrpcClient) {
 }
 
 /** One for each queue that has such letters; two have their jobs in one group. */
-async function plansOf(operation: Change, flags: FlagValues, wanted: Selected, client: GrpcClient): Promise<readonly Plan[]> {
+async function plansOf(
+  kind: DlqKind,
+  operation: Change,
+  invocation: Invocation,
+  wanted: Selected,
+  client: GrpcClient,
+): Promise<readonly Plan[]> {
+  const { flags } = invocation;
   const options = jobOptionsOf(flags);
   const reason = reasonOf(flags);
   const { queues, selection } = wanted;
@@ -74,6 +84,7 @@ async function plansOf(operation: Change, flags: FlagValues, wanted: Selected, c
   }
   const missing = withLetters.length === 0 ? await whyNoneFits(flags, wanted, client) : undefined;
   if (missing !== undefined) throw missing;
+  if (withLetters.length === 0) await tellOfOwnLetters(kind, invocation, client);
   const groupId = withLetters.length > 1 ? randomUUID() : '';
   const plans: Plan[] = [];
   for (const queue of withLetters) {

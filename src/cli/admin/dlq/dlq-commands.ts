@@ -3,6 +3,8 @@
  *
  *     perdure admin dlq …         what other clusters sent: replication and namespace-replication, by --cluster
  *     perdure admin queue dlq …   this cluster’s own tasks, by --category
+ *
+ * Both list the same queues and the same jobs; they differ in what a selection is made of.
  */
 import type { Command, Example, Flag } from '../../command.ts';
 import { changeFlags, mergeFlags, paceFlags, reasonFlag, waitFlags } from './change-flags.ts';
@@ -15,6 +17,9 @@ export function dlqCommand(kind: DlqKind): Command {
     summary: kind === 'admin dlq' ? 'Dead letters of replication from other clusters.' : 'Dead letters of this cluster’s own tasks.',
     details: [
       'A dead letter is a task that failed for good and was put aside, so that it holds up nothing. It stays until it is merged or purged.',
+      ...(kind === 'admin dlq'
+        ? ['For dead letters of this cluster’s own tasks use perdure admin queue dlq. Only list and job list show those of both.']
+        : []),
     ],
     examples: [
       { what: 'The queues, most letters first', line: `perdure ${kind} list` },
@@ -266,7 +271,7 @@ function job(kind: DlqKind): Command {
           ...callFlags,
         ],
         examples: [{ what: 'What works now', line: `perdure ${kind} job list --active` }],
-        run: async (invocation) => (await import('./jobs.ts')).runListJobs(kind, invocation),
+        run: async (invocation) => (await import('./jobs.ts')).runListJobs(invocation),
       },
       ofOne('describe', 'Show a job: what it has done, and what failed.', [], async (invocation) =>
         (await import('./jobs.ts')).runDescribeJob(invocation),

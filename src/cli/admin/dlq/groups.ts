@@ -10,6 +10,7 @@ import { printList } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
+import { tellOfOwnLetters } from './queues.ts';
 import { count } from './read.ts';
 import { selected } from './selected.ts';
 import { groupDeadLetters } from './service.ts';
@@ -35,7 +36,9 @@ export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<
   const maxGroups = Math.min(count(flags, 'limit', 0), 100);
   const groups = await withServer(invocation, async (client) => {
     const { queues, selection } = await selected(kind, flags, client);
-    return queues.length === 0 ? [] : (await client.call(groupDeadLetters, { queues, selection, by, maxGroups })).groups;
+    const found = queues.length === 0 ? [] : (await client.call(groupDeadLetters, { queues, selection, by, maxGroups })).groups;
+    if (found.length === 0) await tellOfOwnLetters(kind, invocation, client);
+    return found;
   });
   const titles = [by.toUpperCase().replace('-', ' '), 'COUNT', 'LOWEST ID', 'OLDEST', 'NEWEST', 'ERROR'];
   await printList(io, format, { json: groupJson, titles, cells: (group) => cells(group, time), elastic: titles.length - 1 }, groups);

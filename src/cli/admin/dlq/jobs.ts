@@ -12,7 +12,7 @@ import { paceOf, reasonOf } from './change-options.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { operationName } from './operation.ts';
-import { isOfOtherClusters, queueText } from './queue-names.ts';
+import { queueText } from './queue-names.ts';
 import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
 import { count } from './read.ts';
 import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
@@ -20,7 +20,7 @@ import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from
 const pageJobs = 100;
 const limitDefault = 100;
 
-export async function runListJobs(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+export async function runListJobs(invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
   const time = timeFormat(flags);
   const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time) };
@@ -28,7 +28,7 @@ export async function runListJobs(kind: DlqKind, invocation: Invocation): Promis
   let missing = count(flags, 'limit', limitDefault) || Infinity;
   return printWhole(io, list, () =>
     withServer(invocation, async (client) => {
-      const isWanted = await wantedJobs(kind, invocation, client);
+      const isWanted = await wantedJobs(invocation, client);
       for await (const jobs of jobPages(client, flags.switched('active') === true)) {
         const wanted = jobs.filter(isWanted).slice(0, missing);
         missing -= wanted.length;
@@ -47,12 +47,11 @@ async function* jobPages(client: GrpcClient, activeOnly: boolean) {
   } while (nextPageToken.length > 0);
 }
 
-/** Those of `admin queue dlq` are of all queues, as its list is. */
-async function wantedJobs(kind: DlqKind, { flags }: Invocation, client: GrpcClient): Promise<(job: Job) => boolean> {
+/** Of all queues, unless flags choose, as the list of queues is. */
+async function wantedJobs({ flags }: Invocation, client: GrpcClient): Promise<(job: Job) => boolean> {
   const [cluster, given] = [flags.one('cluster'), flags.one('category')];
   const category = given === undefined ? undefined : await categoryNamed(given, client);
   return ({ queue }) =>
-    (kind === 'admin queue dlq' || isOfOtherClusters(queue?.category ?? '')) &&
     (cluster === undefined || queue?.sourceCluster === cluster) &&
     (category === undefined || queue?.category === category);
 }

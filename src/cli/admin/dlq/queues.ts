@@ -4,6 +4,7 @@ import { failure } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import type { Io } from '../../io.ts';
 import { listFormat } from '../../output.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { printList } from '../../printed-list.ts';
@@ -16,11 +17,12 @@ export async function runList(kind: DlqKind, invocation: Invocation): Promise<Ex
   const { flags, io } = invocation;
   const format = listFormat(flags.one('output'), 'text');
   const time = timeFormat(flags);
-  const wanted = wantedQueues(kind, invocation);
+  const wanted = wantedQueues(invocation);
   const all = await withServer(invocation, allQueues);
   checkCategory(all, flags.one('category'));
   const queues = all.filter(wanted).toSorted((a, b) => lettersIn(b) - lettersIn(a));
   await printList(io, format, { json: queueJson, titles, cells: (queue) => cells(queue, time), elastic: titles.length - 1 }, queues);
+  if (kind === 'admin dlq' && !queues.some((queue) => lettersIn(queue) > 0)) tellOfThose(all, io);
   for (const { name, trouble } of queues) {
     if (trouble !== '') io.err(`perdure: ${name?.category} from ${name?.sourceCluster} is not served: ${plainText(trouble)}\n`);
   }
@@ -38,11 +40,12 @@ export async function allQueues(client: GrpcClient): Promise<readonly DeadLetter
   return queues;
 }
 
-/** `admin queue dlq list` shows all queues: whoever looks for trouble shall not have to know where. */
-function wantedQueues(kind: DlqKind, { flags }: Invocation): (queue: DeadLetterQueue) => boolean {
+/** All queues, unless flags choose: whoever looks for trouble shall not have to know where. */
+function wantedQueues({ flags }: Invocation): (queue: DeadLetterQueue) => boolean {
   const cluster = flags.one('cluster');
   const category = flags.one('category');
-  const categories = kind === 'admin dlq' ? replicationCategories(flags.one('dlq-type')) : undefined;
+  const type = flags.one('dlq-type');
+  const categories = type === undefined ? undefined : replicationCategories(type);
   return ({ name, categoryId }) =>
     name !== undefined &&
     (cluster === undefined || name.sourceCluster === cluster) &&
@@ -64,6 +67,22 @@ export function isOfCategory({ name, categoryId }: Pick<DeadLetterQueue, 'name' 
 
 export function isCategoryId(given: string): boolean {
   return /^\d+$/.test(given);
+}
+
+/**
+ * `admin dlq` selects among what other clusters sent. That none of it fits must not be read as "there are no dead letters" while those of this
+ * cluster's own tasks wait.
+ */
+export async function tellOfOwnLetters(kind: DlqKind, { io }: Invocation, client: GrpcClient): Promise<void> {
+  if (kind === 'admin dlq') tellOfThose(await allQueues(client), io);
+}
+
+function tellOfThose(all: readonly DeadLetterQueue[], io: Io): void {
+  const own = all.filter(({ name }) => !isOfOtherClusters(name?.category ?? ''));
+  const number = own.reduce((sum, queue) => sum + lettersIn(queue), 0);
+  if (number === 0) return;
+  const letters = number === 1 ? '1 dead letter of this cluster’s own tasks is' : `${number} dead letters of this cluster’s own tasks are`;
+  io.err(`perdure: no dead letter of replication matches, but ${letters} waiting: perdure admin queue dlq list\n`);
 }
 
 function lettersIn({ open, quarantined }: DeadLetterQueue): number {

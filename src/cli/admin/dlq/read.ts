@@ -8,6 +8,7 @@ import { PrintedList, printWhole } from '../../printed-list.ts';
 import type { DeadLetter } from '../../../wire/generated/api/deadletter/service.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { letterForms } from './letter-forms.ts';
+import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
 import { countDeadLetters, listDeadLetters } from './service.ts';
 
@@ -28,6 +29,7 @@ export async function runRead(kind: DlqKind, invocation: Invocation): Promise<Ex
     withServer(invocation, async (client) => {
       const wanted = await selected(kind, flags, client);
       for await (const letters of pages(client, wanted, paging)) if (!(await list.add(letters))) return;
+      if (!list.isBegun) await tellOfOwnLetters(kind, invocation, client);
     }),
   );
 }
@@ -51,7 +53,9 @@ export async function runCount(kind: DlqKind, invocation: Invocation): Promise<E
   const format = listFormat(flags.one('output'), 'text');
   const number = await withServer(invocation, async (client) => {
     const { queues, selection } = await selected(kind, flags, client);
-    return queues.length === 0 ? 0 : (await client.call(countDeadLetters, { queues, selection })).count;
+    const found = queues.length === 0 ? 0 : (await client.call(countDeadLetters, { queues, selection })).count;
+    if (found === 0) await tellOfOwnLetters(kind, invocation, client);
+    return found;
   });
   if (format !== 'none') io.out(format === 'text' ? `${number}\n` : `{"count": ${number}}\n`);
   return exitCodes.done;
