@@ -11,6 +11,7 @@ import {
 import { encodeOutcome } from '../../src/wire/generated/lean/update.ts';
 import proto from '@temporalio/proto';
 import { type Bench, openBench } from './frontend-bench.ts';
+import type { CallOptions } from './raw-client.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -72,8 +73,11 @@ const encoded = (workflowId: string): Uint8Array =>
   );
 const request = encoded('w');
 
-async function refusal(asked = request): Promise<{ readonly code: number; readonly statuses: readonly (readonly [number, string])[] }> {
-  const error = await bench.client.call('ExecuteMultiOperation', asked).then(
+async function refusal(
+  asked = request,
+  options: CallOptions = {},
+): Promise<{ readonly code: number; readonly statuses: readonly (readonly [number, string])[] }> {
+  const error = await bench.client.call('ExecuteMultiOperation', asked, options).then(
     () => undefined,
     (thrown: unknown) => thrown as { readonly code: number; readonly metadata: { get(name: string): readonly (string | Buffer)[] } },
   );
@@ -187,7 +191,7 @@ test('an update that the shard has not decided in time is told so, and not that 
     kind === 'startAndUpdate'
       ? { kind: 'deadline', message: 'too late' }
       : { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: w' } };
-  expect(await refusal()).toMatchObject({
+  expect(await refusal(request, { timeoutMs: 60_000 })).toMatchObject({
     statuses: [
       [codes.ABORTED, 'Operation was aborted.'],
       [codes.UNAVAILABLE, 'the update was not decided in time: ask again'],

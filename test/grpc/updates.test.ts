@@ -1,5 +1,6 @@
 /** Updates at the front door of a whole server: what is refused, what a wait comes to, and what a restart leaves. */
 import { Connection, Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,14 @@ import {
   type MultiOperationExecutionFailure,
 } from '../../src/wire/generated/lean/error_details.ts';
 import { memoryServer } from '../support/memory-server.ts';
+import { openBench, runId } from './frontend-bench.ts';
+
+const {
+  UpdateWorkflowExecutionRequest,
+  UpdateWorkflowExecutionResponse,
+  PollWorkflowExecutionUpdateRequest,
+  PollWorkflowExecutionUpdateResponse,
+} = proto.temporal.api.workflowservice.v1;
 
 const namespace = 'default';
 const taskQueue = 'q';
@@ -154,23 +163,47 @@ function statusesOf(error: unknown): MultiOperationExecutionFailure['statuses'] 
   return decodeMultiOperationExecutionFailure(detail?.value ?? Buffer.alloc(0)).statuses;
 }
 
-test('a caller with little time is told how far it is, before his time is over', async () => {
+test('a wait that is longer than its caller has time ends as his deadline does, however far the update is', async () => {
   const { client, connection, service } = await opened();
   await start(client);
-  const admitted = await connection.withDeadline(Date.now() + 1_500, () => service.updateWorkflowExecution(updateOf('w')));
-  expect(admitted).toMatchObject({ stage: 1, outcome: null, updateRef: { updateId: 'u1', workflowExecution: { workflowId: 'w' } } });
+  const within = (deadlineMs: number, ask: () => Promise<unknown>): Promise<unknown> =>
+    connection.withDeadline(Date.now() + deadlineMs, ask).catch((error: unknown) => error);
+  const updateRef = { workflowExecution: { workflowId: 'w' }, updateId: 'u1' };
+  const polled = { namespace, updateRef, waitPolicy: { lifecycleStage: 3 } };
+  expect(await within(700, () => service.updateWorkflowExecution(updateOf('w')))).toMatchObject({ code: 4 });
   // It waits for a worker all the same, whoever asks for it.
   const task = await take(connection);
   expect(task.messages).toMatchObject([{ id: 'u1/request', protocolInstanceId: 'u1' }]);
   expect(Number(task.messages[0]?.eventId)).toBe(Number(task.startedEventId) - 1);
   await answer(service, task, [acceptance()]);
-  const accepted = await connection.withDeadline(Date.now() + 1_500, () => service.updateWorkflowExecution(updateOf('w')));
-  expect(accepted).toMatchObject({ stage: 2, outcome: null });
-  const polled = await service.pollWorkflowExecutionUpdate({
-    namespace,
-    updateRef: { workflowExecution: { workflowId: 'w' }, updateId: 'u1' },
-  });
-  expect(polled).toMatchObject({ stage: 2, outcome: null });
+  expect(await within(700, () => service.updateWorkflowExecution(updateOf('w')))).toMatchObject({ code: 4 });
+  expect(await within(700, () => service.pollWorkflowExecutionUpdate(polled))).toMatchObject({ code: 4 });
+  // Whoever waits for nothing is told at once.
+  const now = await service.pollWorkflowExecutionUpdate({ namespace, updateRef });
+  expect(now).toMatchObject({ stage: 2, outcome: null });
+});
+
+test('a wait that the server ends before its caller does is answered with how far the update is', async () => {
+  const bench = await openBench();
+  onTestFinished(() => bench.close());
+  const stage = { kind: 'updateStage', runId, stage: 'accepted', completedEventId: 0, outcome: undefined, started: undefined } as const;
+  bench.stub.answers.history = (command) =>
+    command.kind === 'pollUpdate' && command.waitStage === 'none' ? stage : { kind: 'deadline', message: 'no answer in time' };
+  const updateRef = { workflowExecution: { workflowId: 'w' }, updateId: 'u1' };
+  const calls = {
+    UpdateWorkflowExecution: [UpdateWorkflowExecutionRequest.encode(updateOf('w')).finish(), UpdateWorkflowExecutionResponse],
+    PollWorkflowExecutionUpdate: [
+      PollWorkflowExecutionUpdateRequest.encode({ namespace, updateRef, waitPolicy: { lifecycleStage: 3 } }).finish(),
+      PollWorkflowExecutionUpdateResponse,
+    ],
+  } as const;
+  for (const [method, [request, response]] of Object.entries(calls)) {
+    const answered = response.decode(await bench.client.call(method, request, { timeoutMs: 60_000 }));
+    expect(answered.stage, method).toBe(2);
+    // The wait of the server would have been the longer one.
+    const refused = await bench.client.refusal(method, request, { timeoutMs: 15_000 });
+    expect([refused.code, refused.details], method).toEqual([4, 'context deadline exceeded']);
+  }
 });
 
 test('after a restart what was accepted goes on, what was completed is answered from history, and what was admitted is asked for again', async () => {

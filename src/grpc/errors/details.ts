@@ -14,6 +14,7 @@ import {
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { NamespaceState } from '../../wire/generated/lean/enums.ts';
+import { shortenedFailure } from './shortened-failure.ts';
 import { statusCode } from './status-code.ts';
 import { StatusError } from './status-error.ts';
 
@@ -88,12 +89,11 @@ export function workflowNotReady(message: string): StatusError {
 }
 
 export function queryFailed(message: string, failure: Uint8Array | undefined): StatusError {
-  // Headers hold no more than this; the message alone still says what went wrong.
-  const carried = failure !== undefined && failure.length <= queryFailureBytesMax ? failure : undefined;
-  const value = carried === undefined ? nothing : encodeQueryFailedFailure({ failure: carried });
+  const value = failure === undefined ? nothing : encodeQueryFailedFailure({ failure: shortenedFailure(failure, queryFailureBytesMax) });
   return new StatusError(statusCode.invalidArgument, message, { details: [{ type: `${prefix}QueryFailedFailure`, value }] });
 }
-const queryFailureBytesMax = 8 * 1024;
+/** As base64 it takes two thirds of what clients accept, and leaves room for its message. */
+const queryFailureBytesMax = 4 * 1024;
 
 /** Values of `ResourceExhaustedCause` and `ResourceExhaustedScope`, with the names that clients find in the trailers. */
 export type ExhaustedCause = { readonly value: number; readonly name: string };

@@ -6,7 +6,7 @@ import { compressed, decompressed } from './compression.ts';
 import type { TransportLimits } from './limits.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 import { MessageReader } from './message-reader.ts';
-import { asStatusError, statusTrailers } from './status-trailers.ts';
+import { answerHeaders, asStatusError, statusTrailers } from './status-trailers.ts';
 import { timerMsMax, timeoutMs } from './timeout-header.ts';
 
 export type CallContext = {
@@ -279,7 +279,6 @@ export class Http2Call implements Call {
   }
 }
 
-const answerHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
 const gzipAnswerHeaders = { ...answerHeaders, 'grpc-encoding': 'gzip' } as const;
 /** Nobody reads the `date` that Node would add. */
 const withTrailers = { waitForTrailers: true, sendDate: false } as const;

@@ -11,19 +11,26 @@ import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
  *     grpc-status-details-bin: <base64 google.rpc.Status>      only with details
  */
 export function statusTrailers(error: StatusError): Record<string, string> {
-  const trailers: Record<string, string> = { ...error.trailers, 'grpc-status': String(error.code) };
-  const { message } = error;
-  let room = messageAndDetailsCharsMax;
-  if (error.details.length > 0) {
-    const details = error.details.map(({ type, value }) => ({ typeUrl: `type.googleapis.com/${type}`, value }));
-    const status = Buffer.from(encodeStatus({ code: error.code, message, details })).toString('base64');
-    if (status.length <= detailsCharsMax) {
-      trailers['grpc-status-details-bin'] = status;
-      room -= status.length;
-    }
-  }
-  if (message !== '') trailers['grpc-message'] = percentEncoded(cutToEncoded(message, room));
+  const { code, message } = error;
+  const trailers: Record<string, string> = { ...error.trailers, 'grpc-status': String(code) };
+  const room = blockBytesMax - sizeOf({ ...answerHeaders, ...trailers, 'grpc-message': '' }) - slackBytes;
+  const detailed = error.details.length === 0 ? undefined : withDetails(error, room - sizeOf({ 'grpc-status-details-bin': '' }));
+  const { text, status } = detailed ?? { text: cutTo(message, room, 0), status: '' };
+  if (text !== '') trailers['grpc-message'] = percentEncoded(text);
+  if (status !== '') trailers['grpc-status-details-bin'] = status;
   return trailers;
+}
+
+/** Its text, which stands in both, and its details. undefined: these leave no room for a text that says something. */
+function withDetails(
+  { code, message, details }: StatusError,
+  room: number,
+): { readonly text: string; readonly status: string } | undefined {
+  const typed = details.map(({ type, value }) => ({ typeUrl: `type.googleapis.com/${type}`, value }));
+  const statusOf = (text: string): string => Buffer.from(encodeStatus({ code, message: text, details: typed })).toString('base64');
+  const textRoom = room - statusOf('').length;
+  const text = cutTo(message, textRoom, 4 / 3);
+  return text !== message && textRoom < textBytesMin ? undefined : { text, status: statusOf(text) };
 }
 
 /** What a handler threw, made fit for strangers: only a StatusError carries text that was meant for the client. */
@@ -33,21 +40,33 @@ export function asStatusError(thrown: unknown): StatusError {
 }
 
 /**
- * Clients give up on a block of trailers that is too large, and would lose the code with it: they take it for a broken connection, and ask again and
- * again. The SDKs that are built on Temporal's core take 16 KiB, names included. What details there is room for goes before the end of a text.
+ * Clients give up on a block of headers or trailers that is too large, and would lose the code with it: they take it for a broken connection, or for
+ * RESOURCE_EXHAUSTED, and ask again and again. gRPC's C core, and so Python, Ruby and C#, takes 8 KiB of names, values and 32 bytes for each; some
+ * of it is left to proxies, which add their own.
  */
-const messageAndDetailsCharsMax = 15 * 1024;
-const detailsCharsMax = 12 * 1024;
+const blockBytesMax = 7.5 * 1024;
+/** Whoever gets less of a text is better off without the details. */
+const textBytesMin = 512;
+/** Padding of base64, the dots behind a text that was cut, spaces around it. */
+const slackBytes = 32;
 
-/** As many of its characters as fit once they are encoded. */
-function cutToEncoded(message: string, charsMax: number): string {
+/** What stands in one block with a status that comes without an answer. */
+export const answerHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
+
+function sizeOf(headers: Readonly<Record<string, string | number>>): number {
+  return Object.entries(headers).reduce((bytes, [name, value]) => bytes + name.length + String(value).length + 32, 0);
+}
+
+/** As many of its characters as fit once they are encoded; `costPerByte`: of each byte, for standing elsewhere too. */
+function cutTo(message: string, room: number, costPerByte: number): string {
   // Each of its bytes as %XX.
-  if (message.length * 9 <= charsMax) return message;
-  let encoded = 0;
+  if (message.length * (9 + 3 * costPerByte) <= room) return message;
+  let cost = 0;
   let end = 0;
   for (const character of message) {
-    encoded += isPlain.test(character) ? 1 : 3 * utf8Bytes(character);
-    if (encoded > charsMax) return `${message.slice(0, end)}...`;
+    const bytes = utf8Bytes(character);
+    cost += (isPlain.test(character) ? 1 : 3 * bytes) + costPerByte * bytes;
+    if (cost > room) return `${message.slice(0, end)}...`;
     end += character.length;
   }
   return message;

@@ -5,6 +5,7 @@
  */
 import type { StartWorkflow } from '../../history/commands.ts';
 import type { StartReply, UpdateRefused, UpdateReply } from '../../history/replies.ts';
+import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
 import { encodeMultiOperationExecutionFailure, type MultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
 import {
   decodeExecuteMultiOperationRequest,
@@ -175,7 +176,10 @@ type OperationStatus = MultiOperationExecutionFailure['statuses'][number];
 
 function statusOf(error: StatusError): OperationStatus {
   const details = error.details.map(({ type, value }) => ({ typeUrl: `${detailTypes}${type}`, value }));
-  return { code: error.code, message: error.message, details };
+  return { code: error.code, message: cutToUtf8Bytes(error.message, operationMessageBytesMax), details };
 }
+
+/** All of it is one detail of a status, which has no room for the whole of both. */
+const operationMessageBytesMax = 1_500;
 
 const failureType = 'temporal.api.errordetails.v1.MultiOperationExecutionFailure';

@@ -30,10 +30,8 @@ import { checkLinks } from '../validation/start.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
 import { acceptedLink, runLink } from './links.ts';
 
-/** Whoever waits for longer is told how far the update is, and asks again. */
+/** Whoever waits for longer is told how far the update is, and asks again. A deadline that is over before then is told as such: SDKs end their own waits by it. */
 const updateWaitMsMax = 20_000;
-/** The wait ends this long before the client's deadline, so that the client hears of it. */
-const updateTailMs = 500;
 
 /** Updates of a workflow: UpdateWorkflowExecution and PollWorkflowExecutionUpdate. */
 export function updateMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -160,10 +158,9 @@ async function inTime<Reply>(
   call: Call,
   ask: (deadlineMs: number) => Promise<Reply | 'ended'>,
 ): Promise<Reply | undefined> {
-  const deadlineMs = Math.min(context.monoMs() + updateWaitMsMax, call.deadlineMs - updateTailMs);
-  const reply = await ask(deadlineMs).catch((error: unknown) => {
-    const isOver = hasCode(error, statusCode.deadlineExceeded);
-    if (!isOver || call.deadlineMs <= context.monoMs()) throw error;
+  const waitEndsMs = context.monoMs() + updateWaitMsMax;
+  const reply = await ask(Math.min(waitEndsMs, call.deadlineMs)).catch((error: unknown) => {
+    if (!hasCode(error, statusCode.deadlineExceeded) || call.deadlineMs <= waitEndsMs) throw error;
     return undefined;
   });
   if (reply === 'ended') throw unavailable('the server is shutting down');

@@ -1,0 +1,78 @@
+import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
+import {
+  decodeFailure,
+  emptyFailure,
+  encodeFailure,
+  type ApplicationFailureInfo,
+  type Failure,
+} from '../../wire/generated/lean/failure.ts';
+
+/**
+ * A failure in at most `bytesMax`, by giving up what says least about it:
+ *
+ *     the end of its stack trace,
+ *     the stack traces of its causes,
+ *     its details and encoded attributes, its causes, the end of its message.
+ *
+ * Its type, and whether it may be retried, stay.
+ */
+export function shortenedFailure(encoded: Uint8Array, bytesMax: number): Uint8Array {
+  if (encoded.length <= bytesMax) return encoded;
+  const failure = decoded(encoded);
+  if (failure === undefined) return nothing;
+  return (
+    withStackTraceCut(failure, bytesMax) ??
+    withStackTraceCut({ ...failure, cause: shortenedCause(failure, bytesMax / 2) }, bytesMax) ??
+    withStackTraceCut({ ...kernelOf(failure, bytesMax), cause: shortenedCause(failure, bytesMax / 4) }, bytesMax) ??
+    nothing
+  );
+}
+
+/** undefined: a worker has sent what is no failure. */
+function decoded(encoded: Uint8Array): Failure | undefined {
+  try {
+    return decodeFailure(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+/** undefined: what remains without a stack trace is too large already. */
+function withStackTraceCut(failure: Failure, bytesMax: number): Uint8Array | undefined {
+  const room = bytesMax - encodeFailure({ ...failure, stackTrace: '' }).length - fieldHeadBytes - ellipsis.length;
+  if (room < 0) return undefined;
+  const cut = cutToUtf8Bytes(failure.stackTrace, room);
+  return encodeFailure({ ...failure, stackTrace: cut === failure.stackTrace ? cut : `${cut}${ellipsis}` });
+}
+
+function shortenedCause({ cause }: Failure, bytesMax: number): Uint8Array | undefined {
+  return cause === undefined || bytesMax < causeBytesMin ? undefined : shortenedFailure(cause, Math.floor(bytesMax));
+}
+
+/** What it says in short, in at most half of the room. */
+function kernelOf({ message, source, stackTrace, applicationFailureInfo: info }: Failure, bytesMax: number): Failure {
+  const part = Math.floor(bytesMax / 8);
+  return {
+    ...emptyFailure(),
+    message: cut(message, part * 2),
+    source: cut(source, Math.min(part, 64)),
+    stackTrace,
+    applicationFailureInfo: info && shortInfo(info, part),
+  };
+}
+
+function shortInfo({ type, nonRetryable, nextRetryDelayMs, category }: ApplicationFailureInfo, bytesMax: number): ApplicationFailureInfo {
+  return { type: cutToUtf8Bytes(type, bytesMax), nonRetryable, details: undefined, nextRetryDelayMs, category };
+}
+
+function cut(text: string, bytesMax: number): string {
+  const fits = cutToUtf8Bytes(text, bytesMax);
+  return fits === text ? text : `${fits}${ellipsis}`;
+}
+
+const ellipsis = '...';
+/** Tag and length. */
+const fieldHeadBytes = 6;
+const causeBytesMin = 256;
