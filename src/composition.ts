@@ -24,6 +24,7 @@ import { MatchingHost } from './actors/matching/matching-host.ts';
 import { LoopTurns } from './actors/loop-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
+import type { PartitionId } from './actors/log.ts';
 import type { ClusterLayout } from './actors/history/transfer/transfer-shard.ts';
 import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
@@ -56,6 +57,7 @@ import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { callbacksOf } from './start/callbacks.ts';
 import { workersOf } from './start/workers.ts';
+import { TakenBack } from './start/taken-back.ts';
 import { taskCapture } from './start/task-capture.ts';
 import { toldOutages } from './start/told-outages.ts';
 import { listenForScrapes, type ScrapeListener } from './start/scrape-listener.ts';
@@ -124,6 +126,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     onMoved: () => options.onProgress?.(),
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
+    onTaken: (partition, rival) => takenBack.lost(partition, rival),
   });
   const dynamicConfig = dynamicConfigOf(options);
   const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings), ...dynamicConfig.values(archivalSettings) };
@@ -235,11 +238,16 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     clock: systemClock,
     logger,
   });
-  const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
+  const others = [...shards, ...hosts].map(({ actor }) => actor);
+  const actors = [cluster.actor, ...others];
+  const actorOf = ({ topic, partition }: PartitionId): { start(): void } | undefined =>
+    (topic === historyTopic(prefix) ? shards : hosts)[partition]?.actor;
+  const takenBack = new TakenBack({ asker: router, clock: systemClock, logger, start: (partition) => actorOf(partition)?.start() });
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
   let deadLetters: DeadLetters | undefined;
   const release = async (): Promise<void> => {
+    takenBack.stop();
     endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
@@ -251,7 +259,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     await log.close();
   };
   try {
-    for (const actor of actors) actor.start();
+    cluster.actor.start();
+    // Whoever holds the cluster's partition decides between two starts, so nothing else is claimed, nor restored, before it is held.
+    if (!log.exclusive) await census.clusterHeld();
+    for (const actor of others) actor.start();
     await census.settled();
     if (known.identity === undefined) checkFirstStart(census);
     await setUpCluster({ asker: router, clock: systemClock, cluster, options });

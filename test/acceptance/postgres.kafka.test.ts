@@ -16,6 +16,7 @@ import { healthPageOf } from '../support/health-page.ts';
 import { idsOf, rowsOf } from '../support/listed-workflows.ts';
 import { kafkaServer, withFolder, type KafkaServerSettings } from '../support/servers.ts';
 import { withClient } from '../support/with-client.ts';
+import { oneGoesOn } from './one-of-two.ts';
 import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
@@ -42,6 +43,13 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
       topicPrefix,
       perdure: [`postgres: { url: "postgres://perdure@127.0.0.1:${postgres.port}/${database}" }`, 'journalRetention: 0s'],
       ...more,
+    });
+
+    test('of two that start at the same moment one goes on, and the other exits with 3', async () => {
+      await withFolder(async (folder) => {
+        const settingsOfBoth = settings(`both-${randomUUID()}`);
+        await oneGoesOn([await kafkaServer(folder, settingsOfBoth), await kafkaServer(folder, settingsOfBoth)], [0, 0, 300]);
+      });
     });
 
     test('a server that is killed goes on from its checkpoints, and the topics that it trims are whole', async () => {

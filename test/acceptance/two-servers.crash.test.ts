@@ -3,8 +3,8 @@
  * is there and exits with 3, so that its supervisor can leave it. A server that crashed or is frozen is taken over as ever.
  */
 import { randomUUID } from 'node:crypto';
-import { Connection } from '@temporalio/client';
 import { expect, inject, test } from 'vitest';
+import { oneGoesOn, serves } from './one-of-two.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts';
 import type { ServerProcess } from '../support/server-process.ts';
@@ -50,6 +50,13 @@ function twoServers(brokers: readonly string[]): void {
       }
     });
   });
+
+  test('of two that start at the same moment one goes on, and the other exits with 3', async () => {
+    const prefix = `both-${randomUUID()}`;
+    await withFolder(async (folder) => {
+      await oneGoesOn((await kafkaServers(folder, brokers, prefix, 2)) as [ServerProcess, ServerProcess], [0, 150]);
+    });
+  });
 }
 
 test('two servers on one file', async () => {
@@ -70,20 +77,4 @@ test('two servers on one file', async () => {
 async function refused(server: ServerProcess, words: RegExp): Promise<void> {
   await expect(server.start()).rejects.toThrow(words);
   expect(await server.exitCode(20_000)).toBe(3);
-}
-
-async function serves({ address }: ServerProcess): Promise<void> {
-  const connection = await Connection.connect({ address });
-  try {
-    const started = await connection.workflowService.startWorkflowExecution({
-      namespace: 'default',
-      workflowId: randomUUID(),
-      requestId: randomUUID(),
-      workflowType: { name: 'nobody-runs-it' },
-      taskQueue: { name: 'nobody' },
-    });
-    expect(started.runId).not.toBe('');
-  } finally {
-    await connection.close();
-  }
 }

@@ -3,8 +3,9 @@
  *
  *     serve what is healthy, say what is not
  *
- * A partition that failed needs a person; it ends nothing but itself. Without the cluster's partition a start has nothing to serve. A partition
- * that a rival took ends the process: until processes form a cluster, claiming it back would make two servers fence each other for ever.
+ * A partition that failed needs a person; it ends nothing but itself. Without the cluster's partition a start has nothing to serve. A rival that
+ * takes the cluster's partition ends the process: until processes form a cluster, claiming it back would make two servers fence each other for
+ * ever. Of another partition that a rival took, the cluster's decides whose it is (src/start/taken-back.ts).
  *
  *     state                         not served
  *     failed, unassigned (lost)     at once
@@ -14,6 +15,7 @@
  */
 import type { Logger } from '../../observability/logger.ts';
 import { partitionName } from '../log.ts';
+import type { PartitionId } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionStatus } from './partition-owner.ts';
 import type { PartitionState } from './partition-life.ts';
@@ -61,8 +63,10 @@ export type CensusOptions = {
   readonly ownConcerns?: () => readonly Concern[];
   /** A start goes on without partitions that have not moved for so long. */
   readonly stalledMsMax: number;
-  /** A rival took a partition: what that is called. */
+  /** A rival took the cluster's partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
+  /** A rival took another one. */
+  readonly onTaken: (partition: PartitionId, rival: ClaimInLog) => void;
   /** A partition is in another state, or has read on in its journal. */
   readonly onMoved?: () => void;
   /** The process must end. */
@@ -78,7 +82,7 @@ const NAMES_PER_REMINDER_MAX = 10;
 
 type Entry = {
   readonly name: string;
-  readonly topic: string;
+  readonly partition: PartitionId;
   status: PartitionStatus | undefined;
   inactiveSinceMs: number;
   /** It has been active before, in this process. */
@@ -90,6 +94,7 @@ export class Census implements ServerCondition {
   readonly #entries: Entry[] = [];
   readonly #watchers = new Set<() => void>();
   readonly #settled = Promise.withResolvers<void>();
+  readonly #clusterHeld = Promise.withResolvers<void>();
   #concerns: readonly Concern[] = [];
   #isServing = false;
   #isStopping = false;
@@ -103,13 +108,14 @@ export class Census implements ServerCondition {
     this.#options = options;
     // A start that failed for another reason waits for nobody here.
     this.#settled.promise.catch(() => {});
+    this.#clusterHeld.promise.catch(() => {});
   }
 
   /** To be called for every partition before any of them starts. */
   register(topic: string, partition: number): (status: PartitionStatus) => void {
     const entry: Entry = {
       name: partitionName({ topic, partition }),
-      topic,
+      partition: { topic, partition },
       status: undefined,
       inactiveSinceMs: this.#options.clock.monoMs(),
       wasActive: false,
@@ -124,6 +130,11 @@ export class Census implements ServerCondition {
    */
   settled(): Promise<void> {
     return this.#settled.promise;
+  }
+
+  /** Once the cluster's partition is active for the first time. Rejects when it failed, or when a rival took it. */
+  clusterHeld(): Promise<void> {
+    return this.#clusterHeld.promise;
   }
 
   /** Of all journals, without the claims of this start. */
@@ -177,6 +188,7 @@ export class Census implements ServerCondition {
   }
 
   #changed(entry: Entry, status: PartitionStatus): void {
+    const isTaken = status.rival !== undefined && entry.status?.rival === undefined;
     const isStillSilent = status.silentSinceMs !== undefined && status.state === entry.status?.state;
     if (status.state === 'active' || entry.status?.state === 'active') entry.inactiveSinceMs = this.#options.clock.monoMs();
     entry.status = status;
@@ -185,26 +197,36 @@ export class Census implements ServerCondition {
     if (isStillSilent && !this.#isServing) return;
     if (!isStillSilent) this.#options.onMoved?.();
     if (this.#isStopping) return;
-    if (status.rival !== undefined) {
-      const error = this.#options.takenOver(entry.name, status.rival);
-      this.#settled.reject(error);
-      this.#options.onFatal(error);
-    }
+    if (status.rival !== undefined && isTaken) this.#taken(entry, status.rival);
+    if (status.state === 'active' && this.#isCluster(entry)) this.#clusterHeld.resolve();
     if (!this.#isServing) this.#settle(entry, status);
     else this.#review();
+  }
+
+  #isCluster({ partition }: Entry): boolean {
+    return partition.topic === this.#options.clusterTopic;
+  }
+
+  #taken(entry: Entry, rival: ClaimInLog): void {
+    const { takenOver, onTaken, onFatal } = this.#options;
+    if (!this.#isCluster(entry)) return onTaken(entry.partition, rival);
+    const error = takenOver(entry.name, rival);
+    this.#unsettled(error);
+    onFatal(error);
+  }
+
+  #unsettled(error: Error): void {
+    this.#settled.reject(error);
+    this.#clusterHeld.reject(error);
   }
 
   #settle(entry: Entry, status: PartitionStatus): void {
     const { clock, stalledMsMax } = this.#options;
     this.#timer?.cancel();
     this.#timer = clock.after(stalledMsMax, () => {
-      if (this.#entries.some(({ topic, status: each }) => topic === this.#options.clusterTopic && each?.state === 'active')) {
-        this.#settled.resolve();
-      }
+      if (this.#entries.some((each) => this.#isCluster(each) && each.status?.state === 'active')) this.#settled.resolve();
     });
-    if (status.state === 'failed' && entry.topic === this.#options.clusterTopic) {
-      this.#settled.reject(withoutCluster(entry.name, new Error(status.reason)));
-    }
+    if (status.state === 'failed' && this.#isCluster(entry)) this.#unsettled(withoutCluster(entry.name, new Error(status.reason)));
     if (this.#entries.every((each) => each.status?.state === 'active' || each.status?.state === 'failed')) this.#settled.resolve();
   }
 

@@ -10,6 +10,7 @@ type Change = (change: Partial<PartitionStatus>) => void;
 let clock: HandClock;
 let lines: string[];
 let fatal: string[];
+let taken: string[];
 let moved: number;
 let census: Census;
 let changes: Record<'cluster' | 'history' | 'matching', Change>;
@@ -18,6 +19,7 @@ beforeEach(() => {
   clock = new HandClock('when moved');
   lines = [];
   fatal = [];
+  taken = [];
   moved = 0;
   const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
   const logger = createLogger({ level: 'info', format: 'text', write, nowMs: () => clock.wallMs() });
@@ -28,6 +30,7 @@ beforeEach(() => {
     runsPutAside: () => 0,
     stalledMsMax: 15_000,
     takenOver,
+    onTaken: ({ topic }, { owner }) => void taken.push(`${topic} by ${owner}`),
     onFatal: ({ message }) => fatal.push(message),
     onMoved: () => void (moved += 1),
   });
@@ -85,6 +88,19 @@ test('without the cluster’s partition a start fails, with the reason', async (
   });
 });
 
+test('nothing else is claimed before the cluster’s partition is held; a rival’s claim of it ends the start', async () => {
+  let isHeld = false;
+  void census.clusterHeld().then(() => (isHeld = true));
+  changes.history({ state: 'active' });
+  changes.cluster({ state: 'claiming' });
+  await Promise.resolve();
+  expect(isHeld).toBe(false);
+  changes.cluster({ state: 'active' });
+  await census.clusterHeld();
+  changes.cluster({ state: 'unassigned', rival: { owner: 'other', epoch: 7, offset: 9, ownerNonce: 'n' } });
+  await expect(census.settled()).rejects.toThrow('p.cluster/0 was taken by other at epoch 7');
+});
+
 test('what a start goes on without was never active, however soon it goes on', async () => {
   census = new Census({
     clock,
@@ -93,6 +109,7 @@ test('what a start goes on without was never active, however soon it goes on', a
     runsPutAside: () => 0,
     stalledMsMax: 1_000,
     takenOver,
+    onTaken: () => {},
     onFatal: () => {},
   });
   const [cluster, history] = [partition('p.cluster'), partition('p.history')];
@@ -194,9 +211,16 @@ describe('while serving', () => {
     expect(lines).toHaveLength(2);
   });
 
-  test('a rival ends the process', () => {
-    changes.history({ state: 'unassigned', rival: { owner: 'other', epoch: 7, offset: 9, ownerNonce: 'n' } as PartitionStatus['rival'] });
-    expect(fatal).toEqual(['p.history/0 was taken by other at epoch 7']);
+  test('a rival that takes the cluster’s partition ends the process; of another one he does not decide', () => {
+    const lost = { state: 'unassigned', rival: { owner: 'other', epoch: 7, offset: 9, ownerNonce: 'n' } } as const;
+    changes.history(lost);
+    // Told again in the same state: it was taken once.
+    changes.history(lost);
+    expect([taken, fatal]).toEqual([['p.history by other'], []]);
+    changes.history({ state: 'active' });
+    changes.history(lost);
+    changes.cluster(lost);
+    expect([taken, fatal]).toEqual([['p.history by other', 'p.history by other'], ['p.cluster/0 was taken by other at epoch 7']]);
   });
 
   test('a stop is no failure', () => {
