@@ -219,7 +219,11 @@ export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { reado
   if (run === undefined) return;
   const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
-  if (activity?.inBackoff === true && activity.stamp === task.stamp && !isPaused(activity)) endBackoff(changing, task.scheduledEventId);
+  if (activity?.inBackoff !== true || activity.stamp !== task.stamp || isPaused(activity)) return;
+  // It came from outside, with a time that is not its own.
+  if (activity.scheduledTimeMs > draft.nowMs) {
+    changing.addTask({ ...task, taskId: draft.nextTaskId(), fireTimeMs: activity.scheduledTimeMs });
+  } else endBackoff(changing, task.scheduledEventId);
 }
 
 export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityTimeout' }>): void {

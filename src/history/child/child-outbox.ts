@@ -13,7 +13,9 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
   message(run, task, newRunId) {
     if (!isRunning(run)) return findStarted(authorOf(run, task.initiatedEventId), task);
     const child = run.children.get(task.initiatedEventId);
-    return child === undefined ? undefined : to(task.target, startChild(run, child, task.target, newRunId));
+    // One from outside may say another workflow: it would be started where nobody looks for it.
+    if (child === undefined || child.attributes.workflowId !== task.target.workflowId) return undefined;
+    return to(task.target, startChild(run, child, task.target, newRunId));
   },
   lastMessage: findStarted,
   outcome(reply) {

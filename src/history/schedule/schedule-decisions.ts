@@ -24,7 +24,6 @@ import {
   updateProgress,
   withRequest,
 } from '../../schedules/changes.ts';
-import { actionTimeText } from '../../schedules/action-time.ts';
 import { inList } from '../../schedules/listed-progress.ts';
 import { newProgress, type ScheduleProgress } from '../../schedules/schedule.ts';
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
@@ -50,7 +49,7 @@ import type {
   UpdateSchedule,
 } from './schedule-commands.ts';
 import { progressChange } from './progress-change.ts';
-import { type Plan, planOf } from './schedule-plan.ts';
+import { actionWorkflowId, type Plan, planOf } from './schedule-plan.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -381,7 +380,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
     wakeTimeMs,
   });
   for (const { startId, nominalTimeMs } of step.starts) {
-    const workflowId = plan.keepsWorkflowId ? plan.workflow.workflowId : `${plan.workflow.workflowId}-${actionTimeText(nominalTimeMs)}`;
+    const workflowId = actionWorkflowId(plan, nominalTimeMs);
     const target = { namespaceId: key.namespaceId, workflowId, runId: '' };
     run.addTask({ kind: 'startAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
   }

@@ -1,4 +1,5 @@
 /** What a schedule does, made of its definition. It is read once for as long as somebody has its bytes. */
+import { actionTimeText } from '../../schedules/action-time.ts';
 import { jitterSeedOf, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import type { SchedulePlan } from '../../schedules/schedule.ts';
 import { timesOfSpec } from '../../schedules/times-of-spec.ts';
@@ -17,4 +18,9 @@ export function planOf(wire: HistoryWire, key: RunKey, definition: Uint8Array): 
   const plan: Plan = { ...rest, nextTime: timesOfSpec(spec, jitterSeedOf(key.namespaceId, scheduleIdOf(key))) };
   plans.set(definition, plan);
   return plan;
+}
+
+/** Of the workflow that is to start for that time. */
+export function actionWorkflowId({ keepsWorkflowId, workflow: { workflowId } }: Plan, nominalTimeMs: number): string {
+  return keepsWorkflowId ? workflowId : `${workflowId}-${actionTimeText(nominalTimeMs)}`;
 }

@@ -7,21 +7,31 @@ import { callbackOf, hasFailed, isUnsettled } from '../callback/callback.ts';
 import { retentionOf } from '../execution/end-of-run.ts';
 import type { Draft } from '../draft.ts';
 import { overtakenBy, pendingAgain, stopRetention } from '../redrive/redrive.ts';
-import { findRun, reject, workflowBehind } from '../reject.ts';
+import { findRun, reject, rejectInvalid, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
+import { workflowTaskDeadline } from '../workflow-task/workflow-task.ts';
 import type { AddTasks } from './shard-task-commands.ts';
+import { isPendingAlready } from './pending-already.ts';
+import { targetProblem } from './task-target.ts';
 
-/** One that has nothing left to do is not added. */
+/** One that has nothing left to do, or is pending, is not added: so it may be asked for again where the answer was lost. */
 export function addTasks(draft: Draft, { key, tasks }: AddTasks): HistoryReply {
   const { shard, wire, nowMs } = draft;
   if (shard.aside.has(key.runId)) return reject({ reason: 'busy-workflow', message: 'the workflow of the tasks was put aside' });
   if (shard.isBehind(key.runId)) return workflowBehind;
+  const given = tasks.map((bytes) => wire.decodeTask(bytes));
+  // All or none.
+  for (const task of given) {
+    const run = findRun(shard, task.key);
+    const problem = run === undefined ? undefined : targetProblem(run, task, wire);
+    if (problem !== undefined) return rejectInvalid(problem);
+  }
   const called = new Set<string>();
-  for (const [index, bytes] of tasks.entries()) {
-    const task = inItsTime(draft, wire.decodeTask(bytes));
-    if (task === undefined || overtakenBy(draft, task) !== undefined) continue;
+  for (const [index, said] of given.entries()) {
+    const task = inItsTime(draft, said);
+    if (task === undefined || overtakenBy(draft, task) !== undefined || isPendingAlready(draft, task)) continue;
     if (task.kind === 'invokeCallback') {
       // That the first of them is pending is known when this is committed.
       if (called.has(task.callbackId)) continue;
@@ -54,6 +64,14 @@ function inItsTime(draft: Draft, task: PendingTask): PendingTask | undefined {
     case 'userTimer': {
       const timer = run.timers.get(task.timerId);
       return timer === undefined ? undefined : { ...task, fireTimeMs: timer.fireTimeMs };
+    }
+    case 'workflowTaskTimeout': {
+      const fireTimeMs = workflowTaskDeadline(run, task.timeout, draft.limits);
+      return fireTimeMs === undefined ? undefined : { ...task, fireTimeMs };
+    }
+    case 'activityRetry': {
+      const activity = run.activities.get(task.scheduledEventId);
+      return activity?.inBackoff === true ? { ...task, fireTimeMs: activity.scheduledTimeMs } : undefined;
     }
     default:
       return task;

@@ -12,7 +12,7 @@ import { isRunning, type RunView } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { unsendUpdates } from '../update/send-updates.ts';
-import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
+import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask, workflowTaskDeadline } from './workflow-task.ts';
 
 export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): HistoryReply {
   const found = findStartedTask(draft, command.task);
@@ -90,14 +90,15 @@ export function fireWorkflowTaskTimeout(
   const changing = draft.open(run);
   const { workflowTask } = run;
   if (!isRunning(run) || workflowTask === undefined || workflowTask.stamp !== task.stamp) return;
-  const { startedEventId } = workflowTask;
-  if (task.timeout === 'scheduleToStart') {
-    if (startedEventId !== 0) return;
-    writeNotPolled(changing);
-  } else {
-    if (startedEventId === 0) return;
-    writeWorkflowTaskTimedOut(changing);
+  const deadlineMs = workflowTaskDeadline(run, task.timeout, draft.limits);
+  if (deadlineMs === undefined) return;
+  // It came from outside, with a time that is not its own.
+  if (deadlineMs > draft.nowMs) {
+    changing.addTask({ ...task, taskId: draft.nextTaskId(), fireTimeMs: deadlineMs });
+    return;
   }
+  if (task.timeout === 'scheduleToStart') writeNotPolled(changing);
+  else writeWorkflowTaskTimedOut(changing);
   scheduleWorkflowTask(changing, { jitter });
 }
 

@@ -105,6 +105,19 @@ export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 
   });
 }
 
+/** When it times out, as its run says; undefined: not so. */
+export function workflowTaskDeadline(
+  { workflowTask, sticky }: RunView,
+  timeout: 'scheduleToStart' | 'startToClose',
+  limits: HistoryLimits,
+): number | undefined {
+  if (workflowTask === undefined) return undefined;
+  const { startedEventId, startedTimeMs, startToCloseTimeoutMs, scheduledTimeMs, taskQueue } = workflowTask;
+  if (timeout === 'startToClose') return startedEventId === 0 ? undefined : startedTimeMs + startToCloseTimeoutMs;
+  if (startedEventId !== 0 || taskQueue.kind !== taskQueueKind.sticky) return undefined;
+  return scheduledTimeMs + stickyScheduleToStart(sticky?.scheduleToStartTimeoutMs ?? 0, limits);
+}
+
 export function currentTaskQueue(run: RunView): TaskQueue {
   if (run.sticky === undefined) return run.start.taskQueue;
   return { name: run.sticky.taskQueue.name, kind: taskQueueKind.sticky, normalName: run.start.taskQueue.name };

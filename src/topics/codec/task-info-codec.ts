@@ -13,6 +13,7 @@ import type { PendingTask, PendingTransfer, SideTask, TimerTask } from '../../hi
 import type { RunKey } from '../../kernel/run-key.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
+import { shownId } from '../../kernel/shown-id.ts';
 import { Undecodable } from '../../kernel/undecodable.ts';
 import * as info from '../../wire/generated/letter/task_info.ts';
 import * as state from '../../wire/generated/state/history.ts';
@@ -62,10 +63,43 @@ export function decodeTaskInfo({ valueType, value }: TaskInfo): PendingTask {
   );
 }
 
-/** Likewise, of one that somebody gives us as a task of that category. */
+/** Likewise, of one that somebody gives us as a task of that category: what Temporal's tools show of it has to be what is executed. */
 export function decodeTaskOf(category: TaskCategory, value: Uint8Array): PendingTask {
-  return decodeTaskInfo({ valueType: valueTypes[category], value });
+  const valueType = valueTypes[category];
+  const task = decodeTaskInfo({ valueType, value });
+  const shown = infoDecoders[category](value);
+  const executed = infoDecoders[category](encodeTaskInfo(task).value);
+  for (const field of fieldsSaidTwice) {
+    if (shown[field] === executed[field]) continue;
+    throw new Undecodable(`its ${field} is ${shownId(String(shown[field]))}, and ${shownId(String(executed[field]))} in its pending_task`);
+  }
+  return task;
 }
+
+type Shown = Readonly<Record<string, unknown>>;
+
+const infoDecoders: { readonly [category in TaskCategory]: (value: Uint8Array) => Shown } = {
+  transfer: (value) => info.decodeTransferTaskInfo(value, ownLimits),
+  timer: (value) => info.decodeTimerTaskInfo(value, ownLimits),
+  visibility: (value) => info.decodeVisibilityTaskInfo(value, ownLimits),
+  archival: (value) => info.decodeArchivalTaskInfo(value, ownLimits),
+  outbound: (value) => info.decodeOutboundTaskInfo(value, ownLimits),
+};
+
+/** Of those that a category has. Its id and its time are its own. */
+const fieldsSaidTwice = [
+  'taskType',
+  'namespaceId',
+  'workflowId',
+  'runId',
+  'targetNamespaceId',
+  'targetWorkflowId',
+  'targetRunId',
+  'taskQueue',
+  'scheduledEventId',
+  'eventId',
+  'destination',
+] as const;
 
 // ── As Temporal stores it ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ import { type TaskCategory, taskCategoryOf, taskTypeOf } from '../../../src/hist
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { pascalCase } from '../../../src/kernel/pascal-case.ts';
 import { Undecodable } from '../../../src/kernel/undecodable.ts';
-import { decodeTaskInfo, encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { decodeTaskInfo, decodeTaskOf, encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
 import * as info from '../../../src/wire/generated/letter/task_info.ts';
 import { temporal } from '../../../src/wire/generated/services.js';
 import { fullTasks, lastMessages, laterTasks } from './full-state.ts';
@@ -152,4 +152,21 @@ describe('a task that another server has written', () => {
   });
 
   const pendingOf = (value: Uint8Array): Uint8Array => info.decodeTransferTaskInfo(value).pendingTask;
+});
+
+test('of one that somebody gives us the part that people see is the part that is executed', () => {
+  for (const task of [...fullTasks, ...lastMessages, ...laterTasks]) {
+    expect(decodeTaskOf(taskCategoryOf(task), encodeTaskInfo(task).value)).toStrictEqual(task);
+  }
+  const child = fullTasks.find(({ kind }) => kind === 'startChild');
+  if (child === undefined) throw new Error('there is such a task');
+  const shown = info.decodeTransferTaskInfo(encodeTaskInfo(child).value);
+  for (const [field, other] of [
+    ['targetWorkflowId', 'elsewhere'],
+    ['workflowId', 'elsewhere'],
+    ['scheduledEventId', 77],
+  ] as const) {
+    const value = info.encodeTransferTaskInfo({ ...shown, [field]: other });
+    expect(() => decodeTaskOf('transfer', value)).toThrow(`its ${field} is ${other}, and ${String(shown[field])} in its pending_task`);
+  }
 });
