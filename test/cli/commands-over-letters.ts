@@ -128,6 +128,15 @@ export class CommandsOverLetters {
     expect(purged).toEqual({ code: 0, out: 'purged 1\n', err: '' });
     const again = await this.perdure(`purge ${ofTransfer} --message-id 1`);
     expect(again).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^perdure: NOT_FOUND: .*already purged/) });
+    const partlyGone = await this.perdure(`purge ${ofTransfer} --message-id 0 --message-id 1 --message-id 77`);
+    expect(partlyGone).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/NOT_FOUND: .*1 is already purged, there is no message 77/),
+    });
+    const notPurged = await this.perdure(`restore ${ofTransfer} --message-id 0 --message-id 1`);
+    expect(notPurged).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/NOT_FOUND: message 0 is not purged/) });
+    expect((await this.perdure(`count ${ofTransfer}`)).out).toBe('3\n');
     expect(await this.json('job list -o json')).toMatchObject([
       { operation: 'purge', state: 'completed', reason: 'nobody waits for it', counts: { selected: 1, purged: 1, remaining: 0 } },
     ]);

@@ -30,7 +30,13 @@ export class JobsStory implements AuditStory<JobsRecord> {
     } else {
       const { act, entry } = record;
       const { job } = entry;
-      this.#entries.push({ ...about, ...this.#of(job, act), jobId: job.jobId, planHash: job.planHash, outcome: outcomeOf(job, act) });
+      this.#entries.push({
+        ...about,
+        ...this.#of(job, act),
+        jobId: job.jobId,
+        planHash: job.planHash,
+        outcome: outcomeOf(job, act, record.timeMs),
+      });
     }
   }
 
@@ -50,9 +56,11 @@ function idsIn({ from, to }: IdRange): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-function outcomeOf({ operation, state, counts, options, stateReason, endTimeMs }: Job, { action }: JobAct): string {
+function outcomeOf(job: Job, { action }: JobAct, timeMs: number): string {
+  const { operation, state, counts, options, stateReason, createdTimeMs, endTimeMs } = job;
   switch (action) {
     case 'apply':
+      if (timeMs > createdTimeMs) return `${operation}: answered with this job, which was ${state}`;
       // Over no letters at all it has ended with that: an offset tells one act, so no `finish` follows.
       return endTimeMs === undefined ? operation : `${operation}: ${state}, there was no letter`;
     case 'update':

@@ -12,6 +12,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import { nobodyKnown } from '../audit/audit-entry.ts';
 import { countIds, idsAreAmong, idsOverlap } from '../id-ranges.ts';
 import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
 import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
@@ -130,7 +131,7 @@ export class JobsCore {
 
   #apply({ planId, hash, by, isDirect = false }: ApplyPlan, timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
-    if (before !== undefined) return appliedBefore(before.job, hash);
+    if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
     if (found === undefined) return rejected({ reason: 'not-found', message: `there is no plan ${planId}` });
     if (hash !== undefined && hash !== found.hash) return otherHash(planId);
@@ -140,7 +141,7 @@ export class JobsCore {
     }
     const ofQueue = [...this.#state.active].filter(({ job }) => job.queue.number === found.queue.number);
     const same = ofQueue.find(({ job }) => isSameRequest(job, found, isDirect));
-    if (same !== undefined) return answer({ kind: 'job', job: same.job });
+    if (same !== undefined) return joined(same, timeMs, { ...(by ?? whoOf(found)), reason: found.reason });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
     if (holder !== undefined) {
       return rejected({ reason: 'overlap', message: `job ${holder} works on some of these letters`, jobId: holder });
@@ -277,9 +278,24 @@ function isSameRequest(job: Job, { actor, hash, requestHash, ids }: Plan, isDire
 }
 
 /** The same request again, as long as its job is active. */
-function appliedBefore(job: Job, hash: string | undefined): JobsHandled {
+function appliedBefore(entry: JobEntry, timeMs: number, hash: string | undefined, by: ApplyPlan['by']): JobsHandled {
+  const { job } = entry;
   if (hash !== undefined && hash !== job.planHash) return otherHash(job.jobId);
-  return isActive(job) ? answer({ kind: 'job', job }) : refused(`plan ${job.jobId} was applied before: its job is ${job.state}`);
+  if (!isActive(job)) return refused(`plan ${job.jobId} was applied before: its job is ${job.state}`);
+  return joined(entry, timeMs, { ...(by ?? whoOf(job)), reason: job.reason });
+}
+
+/** Whoever wants what a job does already gets that job. That another wanted it, or why, is in the audit all the same. */
+function joined(entry: JobEntry, timeMs: number, by: Omit<JobAct, 'action'>): JobsHandled {
+  const { job } = entry;
+  if (by.reason === job.reason && isSameCaller(by, job)) return answer({ kind: 'job', job });
+  return commit(entry, timeMs, { action: 'apply', ...by }, (joint) => ({ kind: 'job', job: joint }));
+}
+
+function isSameCaller(one: Pick<JobAct, 'actor' | 'caller'>, other: Pick<JobAct, 'actor' | 'caller'>): boolean {
+  const [caller, otherCaller] = [one.caller ?? nobodyKnown, other.caller ?? nobodyKnown];
+  const names = ['authType', 'peer', 'client', 'requestId'] as const;
+  return one.actor === other.actor && names.every((name) => caller[name] === otherCaller[name]);
 }
 
 function otherHash(planId: string): JobsHandled {

@@ -1,6 +1,6 @@
 /** Purge and merge of history tasks' letters: a plan and its job in one call. What comes back names the queue and the job. */
 import type { IdRange } from '../../deadletters/commands.ts';
-import type { Job, JobOperation, JobState } from '../../deadletters/jobs/job.ts';
+import type { Job, JobFailure, JobOperation, JobSkip, JobState } from '../../deadletters/jobs/job.ts';
 import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -22,6 +22,7 @@ import { queueOfKey, thatIsThere } from './dead-letter-keys.ts';
 import { deadLetterQueueName } from './dead-letter-queue-name.ts';
 
 const batchSizeMax = 1_000;
+const failureCausesMax = 100;
 const jobPrefix = 'manage-dlq-tasks-';
 
 type V1 = ServiceMessages['adminservice']['v1'];
@@ -116,7 +117,7 @@ function namesOfJob({ DLQJobToken }: V1, token: Uint8Array): { readonly workflow
 
 function described({ context, messages }: AdminContext, job: Job) {
   const { DLQOperationType, DLQOperationState } = messages.enums.v1;
-  const { queue, counts, operation, state, ids, startTimeMs, endTimeMs, lastProcessedMessageId, failures } = job;
+  const { queue, counts, operation, state, ids, startTimeMs, endTimeMs, lastProcessedMessageId, failures, skips } = job;
   const types = {
     merge: DLQOperationType.DLQ_OPERATION_TYPE_MERGE,
     purge: DLQOperationType.DLQ_OPERATION_TYPE_PURGE,
@@ -135,10 +136,26 @@ function described({ context, messages }: AdminContext, job: Job) {
     maxMessageId: int64(ids.at(-1)?.to ?? -1),
     lastProcessedMessageId: int64(lastProcessedMessageId),
     messagesProcessed: int64(counts.merged + counts.purged),
-    messagesFailed: int64(counts.failed),
-    failureCauses: failures.map(({ messageId, errorType, errorMessage }) => ({ messageId: int64(messageId), errorType, errorMessage })),
+    // What was left as it was is in the queue still, as what has failed is: the state FAILED is for both.
+    messagesFailed: int64(counts.failed + counts.skipped),
+    failureCauses: [...failures, ...skips.map(asFailure)]
+      .toSorted((one, other) => one.messageId - other.messageId)
+      .slice(0, failureCausesMax)
+      .map(({ messageId, errorType, errorMessage }) => ({ messageId: int64(messageId), errorType, errorMessage })),
   };
 }
+
+function asFailure({ messageId, reason }: JobSkip): Pick<JobFailure, 'messageId' | 'errorType' | 'errorMessage'> {
+  return { messageId, errorType: 'Skipped', errorMessage: whySkipped.get(reason) ?? reason };
+}
+
+/** These clients know no other words, and cannot override it. */
+const whySkipped: ReadonlyMap<string, string> = new Map([
+  [
+    'loop-guard',
+    'loop-guard: it is quarantined, for its merges failed too often. Merge it with: perdure admin queue dlq merge --override-loop-guard --reason',
+  ],
+]);
 
 type OperationStates = ServiceMessages['enums']['v1']['DLQOperationState'];
 

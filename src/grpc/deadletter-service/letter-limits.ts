@@ -13,6 +13,8 @@ export const letterLimits = {
   /** As many as a queue takes at a time. */
   putLettersMax: 100,
   messageIdsMax: 10_000,
+  /** Of letters that are named and not there: those whose fate an error tells. */
+  missingTold: 10,
   reasonCharsMax: 500,
   /** Letters a second; 0 = no limit. */
   rpsMin: 0.1,

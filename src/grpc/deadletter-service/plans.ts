@@ -9,7 +9,10 @@ import {
   type Plan as WirePlan,
   type PlanDeadLettersRequest,
 } from '../../wire/generated/api/deadletter/service.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import { notFound } from '../errors/details.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { JobSettings } from '../ports.ts';
@@ -21,7 +24,8 @@ import { askJobs, askLetters } from './letter-asks.ts';
 import { letterMethod } from './letter-method.ts';
 import { shardThatIsThere } from './letters.ts';
 import { queueThatIsThere } from './queues.ts';
-import { chosenLetters, onlyId } from './selection.ts';
+import { letterLimits } from './letter-limits.ts';
+import { asCondition, chosenLetters, rangesOf } from './selection.ts';
 
 const groupIdCharsMax = 1_000;
 
@@ -48,12 +52,44 @@ async function planned(context: HandlerContext, call: Call, request: PlanDeadLet
   const selection = chosenLetters(given);
   const queue = await queueThatIsThere(context, call, request.queue);
   await shardThatIsThere(context, call, [queue], given?.shardId ?? 0);
-  const messageId = onlyId(given);
-  // Throws what became of it.
-  if (messageId !== undefined) await askLetters(context, call, queue.number, { kind: 'readLetter', messageId });
+  await namedAreThere(context, call, queue, given?.messageIds ?? []);
   const author = { ...whoCalls(call), reason, query: given?.query ?? '', groupId };
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
   return plan;
+}
+
+/** Whoever names letters means each of them. Throws what became of the first that is not in the queue, and which others are not. */
+async function namedAreThere(
+  context: HandlerContext,
+  call: Call,
+  { number }: KnownDeadLetterQueue,
+  named: readonly number[],
+): Promise<void> {
+  const [first, ...others] = new Set(named);
+  if (first === undefined) return;
+  if (others.length === 0) return void (await askLetters(context, call, number, { kind: 'readLetter', messageId: first }));
+  const condition = asCondition({ ids: rangesOf(named), condition: undefined });
+  const { ids } = await askLetters(context, call, number, { kind: 'findLetters', condition, afterMessageId: -1, max: named.length });
+  const there = new Set(ids.map(({ messageId }) => messageId));
+  const missing = [first, ...others].filter((id) => !there.has(id));
+  if (missing.length > 0) throw notFound(await whatBecameOf(context, call, number, missing));
+}
+
+async function whatBecameOf(context: HandlerContext, call: Call, queue: number, missing: readonly number[]): Promise<string> {
+  const { missingTold } = letterLimits;
+  const told: string[] = [];
+  for (const messageId of missing.slice(0, missingTold)) {
+    try {
+      await askLetters(context, call, queue, { kind: 'readLetter', messageId });
+      // It came back just now.
+      told.push(`message ${messageId} was not in the queue`);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== statusCode.notFound) throw error;
+      told.push(error.message);
+    }
+  }
+  const more = missing.length - told.length;
+  return `${told.join(', ')}${more === 0 ? '' : `, and ${more} others of those named are not in the queue`}. Nothing was done`;
 }
 
 /** Throws where operators want a reason and there is none. */

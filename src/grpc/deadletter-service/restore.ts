@@ -57,7 +57,19 @@ async function byIds(context: HandlerContext, call: Call, { queue: name, message
   const { nextId } = await askLetters(context, call, queue.number, { kind: 'countLetters' });
   const unknown = messageIds.find((id) => id >= nextId);
   if (unknown !== undefined) throw notFound(`there is no message ${unknown}`);
-  return { queue, ids: rangesOf(messageIds) };
+  const ids = rangesOf(messageIds);
+  const purged = await askLetters(context, call, queue.number, { kind: 'findPurged', ids, purgedBy: undefined });
+  const found = new Set([...purged.ids, ...purged.lost]);
+  const others = [...new Set(messageIds)].filter((id) => !found.has(id));
+  if (others.length > 0) throw notFound(notPurged(others));
+  return { queue, ids };
+}
+
+function notPurged(ids: readonly number[]): string {
+  const { missingTold } = letterLimits;
+  const more = ids.length > missingTold ? ` and ${ids.length - missingTold} more` : '';
+  const named = `${ids.length === 1 ? 'message' : 'messages'} ${ids.slice(0, missingTold).join(', ')}${more}`;
+  return `${named} ${ids.length === 1 ? 'is' : 'are'} not purged, so there is nothing to restore. Nothing was done`;
 }
 
 function failedPrecondition(message: string): StatusError {

@@ -27,11 +27,6 @@ export function asCondition({ ids, condition }: LetterSelection): Condition | un
   return allOf([...(ids === undefined ? [] : [isAmong(ids)]), ...(condition === undefined ? [] : [condition])]);
 }
 
-/** One letter is asked for by its id: that it is not there is an error, while a range may be empty. */
-export function onlyId({ messageIds }: Selection = emptySelection()): number | undefined {
-  return messageIds.length === 1 ? messageIds[0] : undefined;
-}
-
 /** Undefined: all. */
 function chosenIds({ messageIds, minMessageId: min, maxMessageId: max }: Selection): readonly IdRange[] | undefined {
   const { messageIdsMax } = letterLimits;

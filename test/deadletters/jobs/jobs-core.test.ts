@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { IdRange } from '../../../src/deadletters/commands.ts';
 import { countIds, hasId, rangesOfIds } from '../../../src/deadletters/id-ranges.ts';
+import { JobsStory } from '../../../src/deadletters/audit/jobs-story.ts';
 import type { JobsReply, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
 import type { Job } from '../../../src/deadletters/jobs/job.ts';
 import { JobsCore } from '../../../src/deadletters/jobs/jobs-core.ts';
@@ -123,6 +124,30 @@ describe('a plan', () => {
     expect(office.apply(office.plan(ten, { queue: elsewhere }))).toBe('running');
     office.end(first, { merged: 10 });
     expect(office.apply(other)).toBe('running');
+  });
+
+  test('of the same letters for another reason, or asked for from elsewhere, is in the audit, though its job is the one that runs', () => {
+    const office = new Office();
+    const job = office.start(ten, { reason: 'the fix is out' });
+    const acts = () => office.journal.flatMap((record) => ('act' in record && record.act?.action === 'apply' ? [record.act] : []));
+    const caller = { authType: '', peer: '10.0.0.9:4711', client: 'tdbg', requestId: '' };
+    office.nowMs += 1_000;
+    expect(office.apply(office.plan(ten, { reason: 'the fix is out' }))).toBe('running');
+    expect(acts(), 'asked for again').toHaveLength(1);
+    expect(office.apply(office.plan(ten, { reason: 'they are needed' }))).toBe('running');
+    expect(office.apply(office.plan(ten, { caller, reason: 'the fix is out' }))).toBe('running');
+    office.ask({ kind: 'applyPlan', planId: job, hash: undefined, by: { actor: 'bert', caller } });
+    expect(acts().slice(1)).toEqual([
+      { action: 'apply', actor: 'anna', reason: 'they are needed' },
+      { action: 'apply', actor: 'anna', reason: 'the fix is out', caller },
+      { action: 'apply', actor: 'bert', reason: 'the fix is out', caller },
+    ]);
+    const story = new JobsStory({ source: 'jobs', queueTopic: () => 'letters' });
+    for (const [offset, record] of office.journal.entries()) story.tell(record, offset);
+    const told = story.take().filter(({ action, jobId }) => action === 'apply' && jobId === job);
+    const again = 'merge: answered with this job, which was running';
+    expect(told.map(({ outcome }) => outcome)).toEqual(['merge', again, again, again]);
+    expect(office.job(job)).toMatchObject({ reason: 'the fix is out', actor: 'anna' });
   });
 
   test('that asks for the same while its job has handled some of it is that job, but for letters that have come since', () => {

@@ -174,6 +174,24 @@ describe('jobs', () => {
     });
   });
 
+  test('of letters that were left out says how many, why, and what to do', async () => {
+    const skips = [
+      { messageId: 2, reason: 'loop-guard' },
+      { messageId: 5, reason: 'undecodable' },
+    ];
+    const { counts } = job;
+    jobsAre(owners, () => ({ state: 'completed-with-failures', counts: { ...counts, failed: 1, skipped: 2 }, skips }));
+    expect(await call('DescribeDLQJob', { jobToken: jobToken() })).toMatchObject({
+      operationState: 'DLQ_OPERATION_STATE_FAILED',
+      messagesFailed: 3,
+      failureCauses: [
+        { messageId: 2, errorType: 'Skipped', errorMessage: expect.stringMatching(/^loop-guard: .*--override-loop-guard/) },
+        { messageId: 4, errorType: 'Internal', errorMessage: 'again' },
+        { messageId: 5, errorType: 'Skipped', errorMessage: 'undecodable' },
+      ],
+    });
+  });
+
   test('are cancelled with a reason', async () => {
     jobsAre(owners, () => ({}));
     expect(await call('CancelDLQJob', { jobToken: jobToken(), reason: 'enough' })).toEqual({ canceled: true });

@@ -33,8 +33,24 @@ afterEach(async () => {
 });
 
 describe('a plan', () => {
+  test('of letters that are named is refused where one of them is not there, and says which', async () => {
+    jobsAre(owners, () => ({}));
+    owners.add(1, 4, letterOf(4, 1));
+    const selection = { messageIds: [4, 3, 77] };
+    expect(await client.refused('PlanDeadLetters', { ...merge, operation: 'OPERATION_PURGE', selection })).toEqual([
+      codes.NOT_FOUND,
+      'message 77 is already merged. Nothing was done',
+    ]);
+    const many = Array.from({ length: 5_000 }, (_, at) => 2 * at);
+    const [code, text] = await client.refused('PlanDeadLetters', { ...merge, selection: { messageIds: many } });
+    expect(code).toBe(codes.NOT_FOUND);
+    expect(text).toContain('message 18 is already merged, message 20 is already merged, and 4989 others');
+    expect(owners.jobsRequests).toEqual([]);
+  });
+
   test('is over all letters, at the pace that operators have set, unless the request says more', async () => {
     jobsAre(owners, () => ({}));
+    for (const id of [4, 9, 12]) owners.add(1, id, letterOf(id, 1));
     await client.call('PlanDeadLetters', merge);
     const selection = { messageIds: [9, 3, 4, 4, 12], minMessageId: 4, namespace: 'shop', shardId: 2, query: 'Attempts > 3' };
     const options = { rps: 0, concurrency: 64, taskTimeout: { seconds: 600 }, canary: true, maxFailures: 2, overrideLoopGuard: true };

@@ -7,7 +7,7 @@
  *                  done                          printed                               their ids
  */
 import { randomUUID } from 'node:crypto';
-import type { Plan, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import type { Plan, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
@@ -16,7 +16,7 @@ import { jobOptionsOf, reasonOf } from './change-options.ts';
 import { checkMayRun, confirmed } from './confirmation.ts';
 import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
-import { whyNoneFits } from './named-letter.ts';
+import { namedInQueues, whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
 import { printPlans } from './plan-forms.ts';
 import { tellOfOwnLetters } from './queues.ts';
@@ -66,6 +66,15 @@ function applied(client: GrpcClient) {
       (await client.call(applyPlan, { planId, hash }, { isChange: true })).job;
 }
 
+type Of = { readonly queue: QueueName; readonly selection: Selection };
+
+/** A queue is asked for the letters that it has: whoever names several means each of them, in whichever queue it is. */
+async function ofQueues({ queues, selection }: Selected, client: GrpcClient): Promise<readonly Of[]> {
+  if (queues.length < 2 || selection.messageIds.length < 2) return queues.map((queue) => ({ queue, selection }));
+  const named = await namedInQueues({ queues, selection }, client);
+  return named.flatMap(({ queue, messageIds }) => (messageIds.length === 0 ? [] : [{ queue, selection: { ...selection, messageIds } }]));
+}
+
 /** One for each queue that has such letters; two have their jobs in one group. */
 async function plansOf(
   kind: DlqKind,
@@ -77,17 +86,16 @@ async function plansOf(
   const { flags } = invocation;
   const options = jobOptionsOf(flags);
   const reason = reasonOf(flags);
-  const { queues, selection } = wanted;
-  const withLetters: QueueName[] = [];
-  for (const queue of queues) {
-    if ((await client.call(countDeadLetters, { queues: [queue], selection })).count > 0) withLetters.push(queue);
+  const withLetters: Of[] = [];
+  for (const of of await ofQueues(wanted, client)) {
+    if ((await client.call(countDeadLetters, { queues: [of.queue], selection: of.selection })).count > 0) withLetters.push(of);
   }
   const missing = withLetters.length === 0 ? await whyNoneFits(flags, wanted, client) : undefined;
   if (missing !== undefined) throw missing;
   if (withLetters.length === 0) await tellOfOwnLetters(kind, invocation, client);
   const groupId = withLetters.length > 1 ? randomUUID() : '';
   const plans: Plan[] = [];
-  for (const queue of withLetters) {
+  for (const { queue, selection } of withLetters) {
     const request = { operation: operationNumbers[operation], queue, selection, options, reason, groupId };
     const { plan } = await client.call(planDeadLetters, request, { isChange: true });
     if (plan !== undefined && plan.selected > 0) plans.push(plan);

@@ -52,8 +52,7 @@ async function wantedJobs({ flags }: Invocation, client: GrpcClient): Promise<(j
   const [cluster, given] = [flags.one('cluster'), flags.one('category')];
   const category = given === undefined ? undefined : await categoryNamed(given, client);
   return ({ queue }) =>
-    (cluster === undefined || queue?.sourceCluster === cluster) &&
-    (category === undefined || queue?.category === category);
+    (cluster === undefined || queue?.sourceCluster === cluster) && (category === undefined || queue?.category === category);
 }
 
 /** What an id means the server knows. */
