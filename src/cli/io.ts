@@ -11,6 +11,8 @@ export type Io = {
   /** Until whoever reads has taken what was printed, so that a long list is never in memory; false when nobody reads any more. */
   readonly outTaken: () => Promise<boolean>;
   readonly terminal: Terminal;
+  /** The process is about to end, and its threads may be busy: nobody waits for them. */
+  readonly leaveThreads: () => void;
 };
 
 /** What of the three streams is a terminal, and what it answers. */

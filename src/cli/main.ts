@@ -29,6 +29,7 @@ async function outputWritten(): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
+let waitsForThreads = true;
 const { runCli } = await import('./run.ts');
 const code = await runCli(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
@@ -40,6 +41,7 @@ const code = await runCli(process.argv.slice(2), {
     if (process.stdout.writableNeedDrain) await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
     return hasReader;
   },
+  leaveThreads: () => (waitsForThreads = false),
   terminal: {
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     showsErrors: process.stderr.isTTY === true,
@@ -52,4 +54,6 @@ if (outputLost !== undefined) {
   process.stderr.write(`perdure: the output could not be written: ${outputLost.message}\n`);
   await outputWritten();
 }
-process.exit(code === 0 && outputLost !== undefined ? 1 : code);
+const exitCode = code === 0 && outputLost !== undefined ? 1 : code;
+if (!waitsForThreads) (await import('./leave-at-once.ts')).leaveAtOnce(exitCode);
+process.exit(exitCode);

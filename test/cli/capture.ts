@@ -13,6 +13,7 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
     err: (text) => void (err += text),
     env,
     outTaken: async () => true,
+    leaveThreads: () => {},
     terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
     loadServer: async () => ({
       startServer: async (options: ServerOptions): Promise<RunningServer> => {

@@ -81,6 +81,23 @@ describe('server start-dev', () => {
     expect(child.err).toContain('did not stop within 9 s');
   });
 
+  test.each([
+    ['a drain that never ends', 'slow-stop', /Persistence:/, 1],
+    ['a failure while it serves', 'fatal', undefined, 1],
+    ['another server', 'fenced', undefined, 3],
+    ['a bug', 'bug', undefined, 1],
+    ['a start that fails', 'refuse', undefined, 1],
+    ['a signal during the start', 'slow-start', /starting/, 0],
+  ])('%s ends it also while a thread is in a statement that never ends', async (_, how, signalled, code) => {
+    const child = start(dev, how, { STUCK_THREAD: '1' });
+    if (signalled !== undefined) {
+      await child.seen(how === 'slow-start' ? 'err' : 'out', signalled);
+      child.process.kill('SIGTERM');
+      if (how === 'slow-stop') child.process.kill('SIGINT');
+    }
+    expect(await child.exit).toEqual({ code, signal: null });
+  });
+
   test('a server that fails says why and ends with 1', async () => {
     const child = start(dev, 'fatal');
     expect(await child.exit).toEqual({ code: 1, signal: null });

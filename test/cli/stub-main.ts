@@ -1,9 +1,13 @@
 /**
  * The command line in a process of its own, over a server that only listens. How it behaves stands in STUB:
- * `serve`, `slow-start`, `long-replay` (a second, in which it moves), `slow-stop`, `fatal`, `fenced` and `bug` (soon after the start), `refuse` and `taken` (fail to start).
+ * `serve`, `slow-start`, `long-replay` (a second, in which it moves), `slow-stop`, `fatal`, `fenced` and `bug` (soon after the start), `refuse` and
+ * `taken` (fail to start). With STUCK_THREAD a thread of it is in an SQLite statement that never ends.
  */
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { leaveAtOnce } from '../../src/cli/leave-at-once.ts';
 import { runCli } from '../../src/cli/run.ts';
 import { AnotherServerError } from '../../src/config/another-server.ts';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
@@ -48,17 +52,31 @@ function throwBug(): never {
   throw new Error('oops');
 }
 
-process.exit(
-  await runCli(process.argv.slice(2), {
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
-    env: process.env,
-    outTaken: async () => true,
-    terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
-    loadServer: async () => ({
-      startServer,
-      tryBrokers: async () => [],
-      tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
-    }),
+/** Resolves when the thread is about to begin its statement. */
+async function stickThread(): Promise<void> {
+  const forever = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
+  const program = `
+    const db = new (require('node:sqlite').DatabaseSync)(':memory:');
+    const statement = db.prepare('${forever}');
+    require('node:worker_threads').parentPort.postMessage('begins');
+    statement.get();`;
+  await once(new Worker(program, { eval: true }), 'message');
+}
+
+if (process.env['STUCK_THREAD'] !== undefined) await stickThread();
+let waitsForThreads = true;
+const code = await runCli(process.argv.slice(2), {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  env: process.env,
+  outTaken: async () => true,
+  leaveThreads: () => (waitsForThreads = false),
+  terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
+  loadServer: async () => ({
+    startServer,
+    tryBrokers: async () => [],
+    tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
   }),
-);
+});
+if (!waitsForThreads) leaveAtOnce(code);
+process.exit(code);

@@ -16,6 +16,7 @@ const code = await runCli(line, {
   err: (text) => void process.stderr.write(text),
   env: process.env,
   outTaken: async () => true,
+  leaveThreads: () => {},
   terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
   loadServer: async () => {
     const { startServer, ...tries } = await import('../../src/server.ts');

@@ -12,6 +12,7 @@ import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
 import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { leaveAtOnce } from '../leave-at-once.ts';
 import { hostPort } from './banner.ts';
 import type { LastWords } from './last-words.ts';
 
@@ -41,6 +42,8 @@ type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kin
  *     starting ── banner ──▶ serving ── SIGTERM, SIGINT, SIGHUP ──▶ stopping ──▶ exit 0
  *        │                      │                                      └─ second signal, or 9 s ──▶ exit 1
  *        └── signal: exit 0     └── onFatal: exit 1, or 3 for another server, at once: there is nothing left that it may write
+ *
+ * Only a server that has stopped has ended its threads. Any other end leaves them where they are, maybe in a long statement.
  */
 export async function serve(request: ServeRequest): Promise<ExitCode> {
   const end = Promise.withResolvers<End>();
@@ -53,7 +56,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   };
   const onBug = (error: unknown): void => {
     request.lastWords.bug(asError(error));
-    process.exit(exitCodes.failed);
+    leaveAtOnce(exitCodes.failed);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
   // Without a listener for SIGUSR1 Node would open its debugger.
@@ -61,14 +64,17 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   process.on('uncaughtException', onBug);
   const heap = new HeapWatch(request.logger, () => usableHeapBytes(memoryThereIs()));
   boundThreadHeaps();
+  let hasStopped = false;
   try {
-    return await lifeOf(request, heap, end, secondSignal.promise);
+    hasStopped = await lifeOf(request, heap, end, secondSignal.promise);
+    return exitCodes.done;
   } catch (error) {
     const told = error instanceof CliError ? error : incompleteInstallation(error);
     if (told === undefined) request.lastWords.bug(asError(error));
     else request.lastWords.failure(told);
     return told?.exitCode ?? exitCodes.failed;
   } finally {
+    if (!hasStopped) request.io.leaveThreads();
     heap.stop();
     process.off('uncaughtException', onBug);
     for (const signal of stopSignals) process.off(signal, onSignal);
@@ -76,13 +82,13 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   }
 }
 
-/** Throws CliError when the server ends in another way than it was asked to. */
+/** False: a signal ended it before it served. Throws CliError when the server ends in another way than it was asked to. */
 async function lifeOf(
   request: ServeRequest,
   heap: HeapWatch,
   end: PromiseWithResolvers<End>,
   secondSignal: Promise<'again'>,
-): Promise<ExitCode> {
+): Promise<boolean> {
   const { settings, logger } = request;
   const heapBefore = heapUse();
   const beganMs = performance.now();
@@ -113,7 +119,7 @@ async function lifeOf(
   const stoppingMs = performance.now();
   await stop(started, secondSignal);
   logger.info('stopped', { seconds: secondsSince(stoppingMs), 'served-seconds': secondsSince(beganMs) });
-  return exitCodes.done;
+  return true;
 }
 
 async function start(
@@ -141,8 +147,8 @@ async function start(
   }
 }
 
-function endedEarly(end: End): ExitCode {
-  if (end.kind === 'signal') return exitCodes.done;
+function endedEarly(end: End): false {
+  if (end.kind === 'signal') return false;
   throw end.error instanceof AnotherServerError ? new CliError(exitCodes.anotherServer, end.error.message) : failure(end.error.message);
 }
 
