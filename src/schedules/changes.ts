@@ -169,6 +169,7 @@ export function actionClosed(
   if (!progress.running.some((one) => one.startId === startId)) return begun;
   const closed = {
     ...progress,
+    runningSeenMs: nowMs,
     running: progress.running.filter((one) => one.startId !== startId),
     recentActions: withStatus(progress.recentActions, startId, status),
   };

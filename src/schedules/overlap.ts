@@ -12,8 +12,15 @@ export type OverlapDecision = {
   readonly skipped: number;
 };
 
-/** `policyOfSchedule`: of starts that have none of their own. */
-export function decideOverlap(waiting: readonly BufferedStart[], isRunning: boolean, policyOfSchedule: number): OverlapDecision {
+export type OverlapSituation = {
+  readonly isRunning: boolean;
+  /** Of starts that have none of their own. */
+  readonly policyOfSchedule: number;
+  /** For so many more that are being started: others wait. */
+  readonly room: number;
+};
+
+export function decideOverlap(waiting: readonly BufferedStart[], { isRunning, policyOfSchedule, room }: OverlapSituation): OverlapDecision {
   const overlapping: BufferedStart[] = [];
   const buffered: BufferedStart[] = [];
   let next: BufferedStart | undefined;
@@ -55,5 +62,18 @@ export function decideOverlap(waiting: readonly BufferedStart[], isRunning: bool
   }
   const endsRunning = cancelsRunning || terminatesRunning;
   // They would be ended with the one that runs.
-  return { overlapping: endsRunning ? [] : overlapping, next, buffered, cancelsRunning, terminatesRunning, skipped };
+  const starts = { overlapping: endsRunning ? [] : overlapping, next, buffered };
+  return { ...withinRoom(starts, waiting, room), cancelsRunning, terminatesRunning, skipped };
+}
+
+type Starts = Pick<OverlapDecision, 'overlapping' | 'next' | 'buffered'>;
+
+function withinRoom(starts: Starts, waiting: readonly BufferedStart[], room: number): Starts {
+  const { overlapping, next } = starts;
+  const held = overlapping.slice(room);
+  const hasNext = next !== undefined && overlapping.length < room;
+  if (next !== undefined && !hasNext) held.push(next);
+  if (held.length === 0) return starts;
+  const kept = new Set([...starts.buffered, ...held]);
+  return { overlapping: overlapping.slice(0, room), next: hasNext ? next : undefined, buffered: waiting.filter((one) => kept.has(one)) };
 }

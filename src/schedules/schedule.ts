@@ -90,7 +90,7 @@ export type ScheduleProgress = {
   readonly notes: string;
   readonly limitedActions: boolean;
   readonly remainingActions: number;
-  /** The last time of the spec that has been looked at. */
+  /** The last time of the spec that has been looked at; the end of a pause, where there was none to come. */
   readonly processedToMs: number;
   readonly lastStartId: number;
   readonly actionCount: number;
@@ -102,7 +102,7 @@ export type ScheduleProgress = {
   readonly backfills: readonly Backfill[];
   readonly starting: readonly StartingAction[];
   readonly running: readonly RunningWorkflow[];
-  /** When the schedule last asked, or was told, whether the one that runs does. */
+  /** When the schedule last asked, or was told, whether the one that runs does, or has ended. */
   readonly runningSeenMs: number;
   /** The last of them, oldest first. */
   readonly recentActions: readonly RecentAction[];
@@ -137,7 +137,7 @@ export function newProgress(state: ScheduleStateFields, nowMs: number): Schedule
 
 /** Numbers of Temporal, but for those that bound a turn. */
 export const scheduleLimits = {
-  /** Of starts that wait for their turn. */
+  /** Of starts that wait for their turn. When it is full, times of the spec and of backfills are taken later; a trigger is dropped. */
   bufferedMax: 1_000,
   backfillsMax: 1_000,
   recentActionsMax: 10,
@@ -153,7 +153,7 @@ export const scheduleLimits = {
   backfillsPerStepMax: 10,
   /** Between steps of a backfill that waits for nothing. */
   backfillPauseMs: 1_000,
-  /** Of starts that are under way and wait for no other. */
+  /** Of starts that are under way: more wait for the answers to these. */
   startingMax: 1_000,
   /** Of starts that have become dead letters, the newest: what is merged of older ones does nothing. */
   leftMax: 100,

@@ -3,6 +3,7 @@
  * that has slept for a year takes its times by the thousand, each thousand a step of its own; of times that are hard to find, fewer.
  */
 import { decideOverlap } from './overlap.ts';
+import { passedOver } from './passed-over.ts';
 import { SearchSteps, turnStepsMax } from './spec/search-steps.ts';
 import {
   actsBySpec,
@@ -51,7 +52,9 @@ export function stepSchedule(
   const looks = holdsUp ? takeLook(draft, nowMs) : none;
   const { progress } = draft;
   const ends = newEnds(endsWanted(last), endsWanted({ progress, policies: plan.policies }));
-  const wakeTimeMs = earliest(earliest(scheduled, backfillTime(progress, plan, nowMs, isKnown)), lookTime(progress));
+  // While the buffer is full no time can be taken: the step after a start or an end that makes room takes it.
+  const isFull = progress.buffered.length >= scheduleLimits.bufferedMax;
+  const wakeTimeMs = earliest(earliest(isFull ? undefined : scheduled, backfillTime(progress, plan, nowMs, isKnown)), lookTime(progress));
   return { progress, starts, ...ends, looks, wakeTimeMs, expireTimeMs: expiration(progress, wakeTimeMs) };
 }
 
@@ -66,13 +69,18 @@ export function stepAround(
   nowMs: number,
   change: (progress: ScheduleProgress) => { readonly progress: ScheduleProgress; readonly plan: SchedulePlan },
 ): ScheduleStep {
-  const first = stepSchedule(before, plan, nowMs);
+  const first = stepSchedule(actsBySpec(before) ? before : passingOver(before, plan, nowMs), plan, nowMs);
   const changed = change(first.progress);
-  const leaves = changed.progress.updateTimeMs !== first.progress.updateTimeMs || !actsBySpec(changed.progress);
-  const missed = leaves && isCatchingUp(first, nowMs) ? countDue(first.progress, plan, nowMs) : 0;
-  const missedCatchupWindow = changed.progress.missedCatchupWindow + missed;
+  const isUpdated = changed.progress.updateTimeMs !== first.progress.updateTimeMs;
+  const leaves = isUpdated || !actsBySpec(changed.progress);
+  const missed = leaves && actsBySpec(first.progress) ? countDue(first.progress, plan, nowMs) : 0;
+  // What the new spec would have had before now may be millions of times.
+  const begun = isUpdated ? passingOver(changed.progress, changed.plan, nowMs - 1) : changed.progress;
   const left = { progress: first.progress, policies: plan.policies };
-  const second = stepSchedule({ ...changed.progress, missedCatchupWindow }, changed.plan, nowMs, left);
+  const missedCatchupWindow = begun.missedCatchupWindow + missed;
+  const step = stepSchedule({ ...begun, missedCatchupWindow }, changed.plan, nowMs, left);
+  const isUnpaused = first.progress.paused && !changed.progress.paused;
+  const second = isUnpaused && step.expireTimeMs !== undefined ? keptFromNow(step, nowMs) : step;
   return {
     ...second,
     starts: [...first.starts, ...second.starts],
@@ -82,17 +90,25 @@ export function stepAround(
   };
 }
 
-function isCatchingUp({ wakeTimeMs }: ScheduleStep, nowMs: number): boolean {
-  return wakeTimeMs !== undefined && wakeTimeMs <= nowMs;
+function passingOver(progress: ScheduleProgress, { nextTime }: SchedulePlan, nowMs: number): ScheduleProgress {
+  const turn = new SearchSteps(turnStepsMax);
+  return { ...progress, processedToMs: passedOver(progress.processedToMs, nextTime, nowMs, turn) };
+}
+
+/** It has nothing to do, and its retention begins when the pause ends: the times of its spec until then are behind it. */
+function keptFromNow(step: ScheduleStep, nowMs: number): ScheduleStep {
+  const progress = { ...step.progress, processedToMs: nowMs };
+  return { ...step, progress, expireTimeMs: expiration(progress, undefined) };
 }
 
 /** Before now, as far as a step looks; beyond that, as many more as there are at this pace. */
-function countDue({ processedToMs }: ScheduleProgress, { nextTime }: SchedulePlan, nowMs: number): number {
+function countDue({ processedToMs, updateTimeMs }: ScheduleProgress, { nextTime }: SchedulePlan, nowMs: number): number {
   const turn = new SearchSteps(turnStepsMax);
   let count = 0;
   let countedToMs = processedToMs;
   for (let next = nextTime(processedToMs, turn); next !== undefined && next.nextMs < nowMs; next = nextTime(next.nextMs, turn)) {
-    count++;
+    // What was due before the last update was counted by that.
+    if (next.nextMs >= updateTimeMs) count++;
     countedToMs = next.nextMs;
     if (count === scheduleLimits.timesPerStepMax || turn.areSpent) {
       return Math.floor((count * (nowMs - processedToMs)) / (countedToMs - processedToMs));
@@ -127,31 +143,29 @@ class StepDraft {
     this.#progress = { ...this.#progress, ...change };
   }
 
+  /** The caller has looked whether there is room. */
   add(start: BufferedStart): void {
-    if (this.#buffered.length < scheduleLimits.bufferedMax) this.#buffered.push(start);
-    else this.change({ bufferDropped: this.#progress.bufferDropped + 1 });
+    this.#buffered.push(start);
   }
 }
 
 /** Answers when the next time of the spec is due, or is to be searched for again; undefined: never, or not as long as nobody changes the schedule. */
 function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, nowMs: number, turn: SearchSteps): number | undefined {
   const { processedToMs, updateTimeMs } = draft.progress;
-  if (!actsBySpec(draft.progress)) {
-    // What was due meanwhile is neither made up for nor missed.
-    draft.change({ processedToMs: Math.max(processedToMs, nowMs) });
-    return undefined;
-  }
+  if (!actsBySpec(draft.progress)) return undefined;
   let taken = 0;
   let next = nextTime(processedToMs, turn);
   for (; next !== undefined && next.nextMs <= nowMs; next = nextTime(next.nextMs, turn)) {
     // The first, however hard it was to find: each step gets on.
     if (taken === scheduleLimits.timesPerStepMax || (taken > 0 && turn.areSpent)) return nowMs;
+    const isOutdated = next.nextMs < updateTimeMs;
+    const isMissed = !isOutdated && nowMs - next.nextMs > policies.catchupWindowMs;
+    // It is taken when there is room for it: what is due is never dropped.
+    if (!isOutdated && !isMissed && draft.buffered.length >= scheduleLimits.bufferedMax) return nowMs;
     taken++;
     draft.change({ processedToMs: next.nextMs });
-    // Due before the schedule was what it is.
-    if (next.nextMs < updateTimeMs) continue;
-    if (nowMs - next.nextMs > policies.catchupWindowMs) draft.change({ missedCatchupWindow: draft.progress.missedCatchupWindow + 1 });
-    else draft.add(startAt(next, overlapPolicy.unspecified, false));
+    if (isMissed) draft.change({ missedCatchupWindow: draft.progress.missedCatchupWindow + 1 });
+    else if (!isOutdated) draft.add(startAt(next, overlapPolicy.unspecified, false));
   }
   if (next !== undefined) return next.nextMs;
   // It is not known whether there is one: the schedule stays, and what has become due meanwhile is found then.
@@ -192,7 +206,7 @@ function startAt({ nominalMs, nextMs }: ScheduledTime, policy: number, manual: b
 /** `holdsUp`: one that runs, or begins, lets others wait, or has let them be skipped. */
 type Actions = Pick<ScheduleStep, 'starts'> & { readonly holdsUp: boolean };
 
-/** Starts that a limit or a pause does not allow make room for the next. */
+/** Starts that a pause, or the number of actions that are left, does not allow make room for the next. */
 function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
   const starts: StartingAction[] = [];
   let waiting = draft.buffered;
@@ -200,7 +214,8 @@ function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
   for (;;) {
     const { running, starting } = draft.progress;
     const isRunning = running.length > 0 || starting.some(({ tracked }) => tracked);
-    const decision = decideOverlap(waiting, isRunning, policies.overlapPolicy);
+    const room = Math.max(0, scheduleLimits.startingMax - underWay(draft.progress));
+    const decision = decideOverlap(waiting, { isRunning, policyOfSchedule: policies.overlapPolicy, room });
     holdsUp ||= decision.buffered.length > 0 || decision.skipped > 0;
     draft.change({ buffered: decision.buffered, overlapSkipped: draft.progress.overlapSkipped + decision.skipped });
     let refused = false;
@@ -221,7 +236,11 @@ type Ends = Pick<ScheduleStep, 'cancels' | 'terminates'>;
 /** Workflows that are to make way for a start that waits. */
 export function endsWanted({ progress: { buffered, running }, policies }: LastStep): Ends {
   if (running.length === 0 || buffered.length === 0) return { cancels: none, terminates: none };
-  const { cancelsRunning, terminatesRunning } = decideOverlap(buffered, true, policies.overlapPolicy);
+  const { cancelsRunning, terminatesRunning } = decideOverlap(buffered, {
+    isRunning: true,
+    policyOfSchedule: policies.overlapPolicy,
+    room: Infinity,
+  });
   if (terminatesRunning) return { cancels: none, terminates: running };
   return { cancels: cancelsRunning ? running : none, terminates: none };
 }
@@ -241,10 +260,6 @@ function without(some: readonly RunningWorkflow[], others: readonly RunningWorkf
 /** False: it does not start, and is forgotten. */
 function take(draft: StepDraft, start: BufferedStart, tracked: boolean, starts: StartingAction[]): boolean {
   const { progress } = draft;
-  if (progress.starting.length >= scheduleLimits.startingMax && underWay(progress) >= scheduleLimits.startingMax) {
-    draft.change({ bufferDropped: progress.bufferDropped + 1 });
-    return false;
-  }
   if (!start.manual) {
     if (!actsBySpec(progress)) return false;
     if (progress.limitedActions)
@@ -295,10 +310,15 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
   return Math.min(a, b);
 }
 
-/** As in Temporal: a week after the last that has happened to it. One that is paused stays, for somebody may want it to go on. */
+/**
+ * As in Temporal: a week after the last that has happened to it. One that is paused stays, for somebody may want it to go on, and the end of the
+ * pause happens to it as well, and so does the end of a workflow.
+ */
 function expiration(progress: ScheduleProgress, wakeTimeMs: number | undefined): number | undefined {
-  const { paused, buffered, running, backfills, recentActions, createTimeMs, updateTimeMs } = progress;
+  const { paused, buffered, running, backfills, recentActions } = progress;
   const isIdle = buffered.length + underWay(progress) + running.length + backfills.length === 0;
   if (paused || !isIdle || wakeTimeMs !== undefined) return undefined;
-  return Math.max(recentActions.at(-1)?.actualTimeMs ?? 0, createTimeMs, updateTimeMs) + scheduleLimits.idleRetentionMs;
+  const { createTimeMs, updateTimeMs, processedToMs, runningSeenMs } = progress;
+  const lastMs = Math.max(recentActions.at(-1)?.actualTimeMs ?? 0, createTimeMs, updateTimeMs, processedToMs, runningSeenMs);
+  return lastMs + scheduleLimits.idleRetentionMs;
 }

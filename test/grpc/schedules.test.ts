@@ -117,6 +117,34 @@ describe('what is shown of a schedule', () => {
     });
   });
 
+  test.each([{}, { seconds: 0 }, { seconds: -10 }, { nanos: -1 }])(
+    'a catch-up window of nothing, %j, is one that is not set: a year',
+    async (catchupWindow) => {
+      await create({ policies: { catchupWindow } });
+      expect(await call('DescribeSchedule', {})).toMatchObject({ schedule: { policies: { catchupWindow: { seconds: 365 * 86_400 } } } });
+      await call('UpdateSchedule', { schedule: { ...schedule, policies: { catchupWindow } } });
+      expect(await call('DescribeSchedule', {})).toMatchObject({ schedule: { policies: { catchupWindow: { seconds: 365 * 86_400 } } } });
+    },
+  );
+
+  test('a schedule without anything to do is there for a week after its pause', async () => {
+    await create({ spec: {}, state: { paused: true } });
+    for (let days = 0; days < 8; days++) shard.advance(86_400_000);
+    await call('PatchSchedule', { patch: { unpause: 'go on' } });
+    shard.fireDueTimers();
+    expect(await call('DescribeSchedule', {})).toMatchObject({ schedule: { state: { notes: 'go on' } } });
+    shard.advance(8 * 86_400_000);
+    shard.fireDueTimers();
+    expect(await refusal('DescribeSchedule', {})).toMatchObject({ code: codes.NOT_FOUND });
+  });
+
+  test('of one that has been paused for long, the times that are to come', async () => {
+    await create({ spec, state: { paused: true } });
+    const { futureActionTimes } = (await call('DescribeSchedule', {}))['info'] as { futureActionTimes: { seconds: number }[] };
+    // The shard lives in 2023, the edge now.
+    expect(futureActionTimes[0]!.seconds).toBeGreaterThan(Date.now() / 1_000 - 1);
+  });
+
   test('times that match, behind the first up to the last', async () => {
     await create();
     const startTime = { seconds: 1_700_002_800 };

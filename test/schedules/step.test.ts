@@ -139,11 +139,56 @@ describe('overlap', () => {
     expect(world.started).toEqual([1, 2, 3].map((n) => epochMs + n * minuteMs));
   });
 
-  test('a buffer that is full drops, and counts what it drops', () => {
+  test.each([
+    ['by its wakes', (world: World, untilMs: number) => world.sleepUntil(untilMs)],
+    [
+      'after an outage',
+      (world: World, untilMs: number) => {
+        world.nowMs = untilMs;
+        world.step();
+        world.begin();
+      },
+    ],
+  ])('buffer all, %s: a full buffer drops no time; the times wait for their places', (_, pass) => {
+    const count = scheduleLimits.bufferedMax + 500;
     const world = new World(policies(overlapPolicy.bufferAll));
-    world.sleepUntil(epochMs + (scheduleLimits.bufferedMax + 11) * minuteMs);
+    pass(world, epochMs + count * minuteMs);
     expect(world.progress.buffered.length).toBe(scheduleLimits.bufferedMax);
-    expect(world.progress.bufferDropped).toBe(10);
+    expect(world.last?.wakeTimeMs, 'nothing but the end of a workflow makes room').toBeGreaterThan(world.nowMs);
+    for (let startId = 1; startId <= count; startId++) world.close(startId);
+    expect(world.started).toEqual(Array.from({ length: count }, (__, n) => epochMs + (n + 1) * minuteMs));
+    expect(world.progress).toMatchObject({ bufferDropped: 0, missedCatchupWindow: 0, overlapSkipped: 0 });
+  });
+
+  test('what waits for a place in a full buffer is missed when its catch-up window is over', () => {
+    const count = scheduleLimits.bufferedMax + 500;
+    const world = new World(policies(overlapPolicy.bufferAll, { catchupWindowMs: 24 * hourMs }));
+    world.sleepUntil(epochMs + count * minuteMs);
+    world.nowMs += 48 * hourMs;
+    world.close(1);
+    expect(world.progress).toMatchObject({ bufferDropped: 0, missedCatchupWindow: count + 24 * 60 - (scheduleLimits.bufferedMax + 2) });
+  });
+
+  test('what waits for a place in a full buffer is counted as missed by a pause', () => {
+    const world = new World(policies(overlapPolicy.bufferAll));
+    world.sleepUntil(epochMs + (scheduleLimits.bufferedMax + 11) * minuteMs + 1);
+    world.patch({ pause: 'stop' });
+    expect(world.progress).toMatchObject({ bufferDropped: 0, missedCatchupWindow: 10 });
+    world.patch({ unpause: 'go' });
+    expect(world.progress).toMatchObject({ bufferDropped: 0, missedCatchupWindow: 10 });
+  });
+
+  test('allow all, after an outage: no more are being started than there are places for, and none is lost', () => {
+    const count = scheduleLimits.startingMax + 500;
+    const world = new World(policies(overlapPolicy.allowAll));
+    world.nowMs += count * minuteMs;
+    do {
+      world.step();
+      expect(world.progress.starting.length).toBeLessThanOrEqual(scheduleLimits.startingMax);
+    } while (world.last!.wakeTimeMs! <= world.nowMs);
+    world.begin();
+    expect(world.started).toEqual(Array.from({ length: count }, (_, n) => epochMs + (n + 1) * minuteMs));
+    expect(world.progress).toMatchObject({ actionCount: count, bufferDropped: 0, buffered: [] });
   });
 
   test.each([
@@ -257,6 +302,59 @@ describe('time', () => {
     expect(world.progress.missedCatchupWindow).toBe(0);
   });
 
+  describe('with jitter, the pause and its end between a nominal time and its time', () => {
+    const jittered: NextTime = (afterMs, turn) => {
+      const { nominalMs } = everyMinute(afterMs, turn)!;
+      return { nominalMs, nextMs: nominalMs + 30_000 };
+    };
+
+    test.each([
+      ['within one minute', 2_000, 4_000],
+      ['after an hour', -hourMs, 4_000],
+      ['after a year', -365 * 24 * hourMs, 4_000],
+    ])('%s: the time is still to come', (_, pausedAtMs, unpausedAtMs) => {
+      const world = new World(policies(overlapPolicy.allowAll), jittered);
+      const minute = epochMs + 366 * 24 * hourMs;
+      world.progress = newProgress(open, minute + pausedAtMs - 30_000);
+      world.nowMs = minute + pausedAtMs;
+      world.patch({ pause: 'p' });
+      world.nowMs = minute + unpausedAtMs - 1;
+      world.patch({ trigger: { timeMs: 1, overlapPolicy: overlapPolicy.allowAll } });
+      world.nowMs++;
+      world.patch({ unpause: 'u' });
+      world.sleepUntil(minute + minuteMs);
+      expect(world.started).toEqual([1, minute]);
+      expect(world.progress.missedCatchupWindow).toBe(0);
+    });
+
+    test('what is due before the end of the pause is past', () => {
+      const world = new World(policies(overlapPolicy.allowAll), jittered);
+      world.nowMs = epochMs + minuteMs + 2_000;
+      world.patch({ pause: 'p' });
+      world.nowMs = epochMs + minuteMs + 30_000;
+      world.patch({ unpause: 'u' });
+      world.sleepUntil(epochMs + 2 * minuteMs + 30_000);
+      expect(world.started).toEqual([epochMs + 2 * minuteMs]);
+    });
+
+    test('where each time is hard to find, the end of a long pause takes no longer than a turn', () => {
+      let searches = 0;
+      const world = new World(policies(overlapPolicy.allowAll), (afterMs, turn) => {
+        searches++;
+        turn.take(turnStepsMax / 2);
+        return jittered(afterMs, turn);
+      });
+      world.patch({ pause: 'p' });
+      world.nowMs += 365 * 24 * hourMs;
+      searches = 0;
+      world.patch({ unpause: 'u' });
+      expect(searches).toBeLessThanOrEqual(8);
+      const fromMs = world.nowMs;
+      world.sleepUntil(fromMs + 2 * minuteMs);
+      for (const startedMs of world.started) expect(startedMs).toBeGreaterThan(fromMs);
+    });
+  });
+
   test('an update takes back what was due before it with the jitter of the spec', () => {
     const jittered: NextTime = (afterMs, turn) => {
       const { nominalMs } = everyMinute(afterMs, turn)!;
@@ -285,6 +383,17 @@ describe('time', () => {
     for (const minutes of [1, 1_000, 1_001, 2_000, 3_500]) expect(seen(minutes)).toBe(minutes);
   });
 
+  test('a new spec passes over what it would have had since the last time of the old one, however much that is', () => {
+    const nowMs = epochMs + 180 * 24 * hourMs + 1;
+    const yearly: NextTime = () => ({ nominalMs: epochMs + 365 * 24 * hourMs, nextMs: epochMs + 365 * 24 * hourMs });
+    const asked = policies(overlapPolicy.skip);
+    const step = stepAround(newProgress(open, epochMs), { policies: asked, nextTime: yearly }, nowMs, (known) => ({
+      progress: updateProgress(known, open, nowMs),
+      plan: { policies: asked, nextTime: everyMinute },
+    }));
+    expect([step.starts, step.wakeTimeMs]).toEqual([[], nowMs - 1 + minuteMs]);
+  });
+
   test('an update that finds nothing behind counts no time of another spec', () => {
     const nowMs = epochMs + hourMs + 1;
     const tomorrow: NextTime = () => ({ nominalMs: epochMs + 24 * hourMs, nextMs: epochMs + 24 * hourMs });
@@ -303,6 +412,26 @@ describe('time', () => {
     expect(world.progress.remainingActions).toBe(0);
     expect(world.last?.wakeTimeMs).toBeUndefined();
     expect(world.last?.expireTimeMs).toBe(epochMs + 2 * minuteMs + scheduleLimits.idleRetentionMs);
+  });
+
+  test.each([
+    ['an empty spec', never, open],
+    [
+      'a spec that is past',
+      ((afterMs) => (afterMs < epochMs ? { nominalMs: epochMs, nextMs: epochMs } : undefined)) satisfies NextTime,
+      open,
+    ],
+    ['used up', everyMinute, { ...open, limitedActions: true }],
+  ])('the week of a paused schedule (%s) counts from the end of the pause', (_, nextTime, state) => {
+    const world = new World(policies(overlapPolicy.skip), nextTime, { ...state, paused: true });
+    world.sleepUntil(epochMs + 8 * 24 * hourMs);
+    world.patch({ unpause: 'go' });
+    expect(world.last?.expireTimeMs).toBe(world.nowMs + scheduleLimits.idleRetentionMs);
+    world.patch({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.unspecified } });
+    expect(world.last?.expireTimeMs, 'its workflow runs').toBeUndefined();
+    world.sleepUntil(world.nowMs + 9 * 24 * hourMs);
+    world.close(1);
+    expect(world.last?.expireTimeMs, 'and has ended').toBe(world.nowMs + scheduleLimits.idleRetentionMs);
   });
 
   test('a spec without any time goes after a week; one whose next time is not found stays, and acts once it is', () => {
@@ -378,6 +507,35 @@ describe('by hand', () => {
     expect(world.last?.wakeTimeMs, 'and what is due next is looked for a day later').toBeGreaterThan(
       epochMs + scheduleLimits.searchAgainMs,
     );
+  });
+
+  test.each([
+    [1_200, overlapPolicy.allowAll],
+    [1_500, overlapPolicy.allowAll],
+    [1_500, overlapPolicy.bufferAll],
+  ])('of %i times (policy %i) begins all of them, however slowly starts are answered', (count, policy) => {
+    const world = new World(policies(overlapPolicy.skip), everyMinute, { ...open, paused: true });
+    const backfill = { fromMs: epochMs - count * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: policy };
+    world.step(patchProgress(world.progress, { ...nothing, backfills: [backfill] }, world.nowMs));
+    // No start is answered at first, and each answer is a step of its own.
+    for (let wakes = 0; wakes < 200; wakes++) {
+      world.nowMs += scheduleLimits.backfillPauseMs;
+      world.step();
+      expect(world.progress.starting.length).toBeLessThanOrEqual(scheduleLimits.startingMax);
+    }
+    world.begin();
+    world.sleepUntil(epochMs + hourMs);
+    for (let startId = 1; startId <= count && policy === overlapPolicy.bufferAll; startId++) world.close(startId);
+    expect(world.started.toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => epochMs - (count - n) * minuteMs));
+    expect(world.progress).toMatchObject({ actionCount: count, bufferDropped: 0, backfills: [], buffered: [] });
+  });
+
+  test('a trigger for which a full buffer has no place is dropped, and counted', () => {
+    const world = new World(policies(overlapPolicy.bufferAll));
+    world.sleepUntil(epochMs + (scheduleLimits.bufferedMax + 1) * minuteMs);
+    world.patch({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.unspecified } });
+    expect(world.progress).toMatchObject({ bufferDropped: 1 });
+    expect(world.progress.buffered).toHaveLength(scheduleLimits.bufferedMax);
   });
 
   test('one that buffers goes on as its workflows close', () => {

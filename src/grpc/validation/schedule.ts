@@ -49,11 +49,12 @@ const noSchedule: Schedule = { spec: undefined, action: undefined, policies: und
 
 /** With their defaults, which Describe shows. */
 function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolicies {
-  const { overlapPolicy: asked = 0, catchupWindowMs, pauseOnFailure = false, keepOriginalWorkflowId = false } = policies ?? {};
+  const { overlapPolicy: asked = 0, catchupWindowMs = 0, pauseOnFailure = false, keepOriginalWorkflowId = false } = policies ?? {};
   checkBound('SchedulePolicies.overlap_policy', asked);
   return {
     overlapPolicy: asked === overlapPolicy.unspecified ? overlapPolicy.skip : asked,
-    catchupWindowMs: catchupWindowMs === undefined ? catchupWindowMsDefault : Math.max(catchupWindowMs, catchupWindowMsMin),
+    // As everywhere, a duration that is not above 0 is one that is not set: ten seconds would lose what an outage holds up.
+    catchupWindowMs: catchupWindowMs > 0 ? Math.max(catchupWindowMs, catchupWindowMsMin) : catchupWindowMsDefault,
     pauseOnFailure,
     keepOriginalWorkflowId,
   };

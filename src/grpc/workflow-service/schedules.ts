@@ -1,9 +1,11 @@
 import type { ScheduleDescription } from '../../history/schedule/schedule-commands.ts';
 import { jitterSeedOf, keptAs } from '../../schedules/schedule-id.ts';
 import { type FutureTimes, searchFuture } from '../../schedules/future-times.ts';
+import { passedOver } from '../../schedules/passed-over.ts';
 import { scheduleLimits, type ScheduleProgress } from '../../schedules/schedule.ts';
 import { type CompiledSpec, compileSpec } from '../../schedules/spec/compiled-spec.ts';
 import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } from '../../schedules/spec/matching-times.ts';
+import { SearchSteps, turnStepsMax } from '../../schedules/spec/search-steps.ts';
 import { timesOfSpec } from '../../schedules/times-of-spec.ts';
 import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
 import {
@@ -151,7 +153,7 @@ async function describe(context: HandlerContext, request: DescribeScheduleReques
       action: withTypedAttributes(schedule.action, namespace, context.limits),
       state: { paused, notes, limitedActions, remainingActions },
     },
-    info: infoOf(progress, timesOf(schedule, jitterSeedOf(key.namespaceId, request.scheduleId), progress)),
+    info: infoOf(progress, timesOf(schedule, jitterSeedOf(key.namespaceId, request.scheduleId), progress, context.nowMs())),
     memo: withPutAside(withLeftStarts(withoutListInfo(memo), progress), aside, 'an update or a patch has them tried again'),
     searchAttributes: withoutScheduleAttributes(searchAttributes),
     conflictToken: tokenOf(progress.conflictToken),
@@ -190,9 +192,13 @@ function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): 
   };
 }
 
-function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress): FutureTimes {
+function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress, nowMs: number): FutureTimes {
   if (spec === undefined) return { timesMs: [], problem: undefined };
-  return searchFuture(timesOfSpec(specFromMessage(spec), jitterSeed), progress, scheduleLimits.futureActionsMax);
+  const nextTime = timesOfSpec(specFromMessage(spec), jitterSeed);
+  // Nothing happens to a paused schedule for long, and meanwhile it passes over its times.
+  const { paused, processedToMs: knownMs } = progress;
+  const processedToMs = paused ? passedOver(knownMs, nextTime, nowMs, new SearchSteps(turnStepsMax)) : knownMs;
+  return searchFuture(nextTime, { ...progress, processedToMs }, scheduleLimits.futureActionsMax);
 }
 
 async function listMatchingTimes(
