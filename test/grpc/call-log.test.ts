@@ -4,11 +4,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger, type LogLevel } from '../../src/observability/logger.ts';
 import {
   emptyDescribeWorkflowExecutionRequest,
+  emptyPollWorkflowTaskQueueRequest,
   emptyRespondActivityTaskCompletedByIdRequest,
   emptyStartWorkflowExecutionRequest,
   encodeDescribeWorkflowExecutionRequest,
+  encodePollWorkflowTaskQueueRequest,
   encodeRespondActivityTaskCompletedByIdRequest,
   encodeStartWorkflowExecutionRequest,
+  type PollWorkflowTaskQueueRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { bytesOf } from './deadletter-service/letter-client.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
@@ -88,6 +91,41 @@ describe('a refused call', () => {
     expect(lines).toEqual([
       expect.stringMatching(/^INFO {2}call refused: not built {2}operation=ListWorkerDeployments code=UNIMPLEMENTED /),
     ]);
+  });
+});
+
+describe('a worker that asks for what is not built', () => {
+  const poll = async (name: string, more: Partial<PollWorkflowTaskQueueRequest> = { deploymentOptions: Buffer.from([24, 2]) }) => {
+    const taskQueue = { name, kind: 1, normalName: '' };
+    const request = encodePollWorkflowTaskQueueRequest({
+      ...emptyPollWorkflowTaskQueueRequest(),
+      namespace: 'default',
+      taskQueue,
+      ...more,
+    });
+    return bench.client.refusal('PollWorkflowTaskQueue', request, { timeoutMs: 300_000 });
+  };
+
+  test('is a warning once for each task queue, however often it polls', async () => {
+    await openAt('warn');
+    for (let count = 0; count < 3; count++) await poll('orders');
+    nowMs = 120_000;
+    await poll('orders');
+    await poll('billing');
+    await bench.client.refusal('PollNexusTaskQueue', new Uint8Array(0), { timeoutMs: 300_000 });
+    expect(lines).toEqual([
+      'WARN  a worker gets no tasks: its polls are refused  namespace=default task-queue=orders operation=PollWorkflowTaskQueue error="Worker Versioning (deployment_options with versioned mode) is not supported by this server yet"',
+      expect.stringContaining('namespace=default task-queue=billing operation=PollWorkflowTaskQueue'),
+      expect.stringMatching(/^WARN {2}a worker gets no tasks: its polls are refused {2}operation=PollNexusTaskQueue error=/),
+    ]);
+  });
+
+  test('who makes up queues without end writes lines that have an end', async () => {
+    await openAt('warn');
+    for (let count = 0; count < 150; count++) await poll(`q-${count}`);
+    expect(lines).toHaveLength(100);
+    await poll('q-0', { namespace: 'other', deploymentOptions: Buffer.from([24, 2]) });
+    expect(lines.slice(100)).toEqual([expect.stringContaining('namespace=other task-queue=q-0')]);
   });
 });
 

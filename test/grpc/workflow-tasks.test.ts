@@ -188,12 +188,12 @@ describe('polls', () => {
     ['Identity length exceeds limit.', codes.INVALID_ARGUMENT, { identity: 'x'.repeat(1_001) }],
     ['Namespace x is not found.', codes.NOT_FOUND, { namespace: 'x' }],
     [
-      'worker_version_capabilities.use_versioning is not supported by this server yet',
+      'Worker Versioning (worker_version_capabilities.use_versioning) is not supported by this server yet',
       codes.UNIMPLEMENTED,
       { workerVersionCapabilities: Buffer.from([10, 1, 65, 16, 1]) },
     ],
     [
-      'deployment_options with versioned mode is not supported by this server yet',
+      'Worker Versioning (deployment_options with versioned mode) is not supported by this server yet',
       codes.UNIMPLEMENTED,
       { deploymentOptions: Buffer.from([24, 2]) },
     ],

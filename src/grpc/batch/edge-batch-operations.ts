@@ -191,7 +191,7 @@ class EdgeBatchWork implements BatchWork {
       deadlineMs: this.#parts.context.monoMs() + operationMsMax,
       cancelled: false,
       ownLicence,
-      notes: { namespace: '', oversized: '', waitsForEvents: false },
+      notes: { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false },
       header: () => '',
       onCancel: () => {},
     };

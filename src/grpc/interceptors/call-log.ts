@@ -9,6 +9,9 @@ const remarkIntervalMs = 60_000;
 /** Namespaces are known ones, so this is seldom reached; then the oldest are forgotten. */
 const remarksKeptMax = 1_000;
 
+/** Task queues of one namespace whose refused polls are told one by one; their names are anybody's. */
+const refusedQueuesMax = 100;
+
 /** Refusals that somebody should look into, by their names. Not found, exists already, too late: everyday answers. */
 const remarkable: ReadonlyMap<number, string> = new Map([
   [statusCode.invalidArgument, 'INVALID_ARGUMENT'],
@@ -40,6 +43,8 @@ export function callLog(logger: Logger, clock: { monoMs(): number }): Intercepto
 class Remarks {
   readonly #logger: Logger;
   readonly #clock: { monoMs(): number };
+  /** By namespace, oldest first. */
+  readonly #refusedQueues = new Map<string, Set<string>>();
   /** Oldest first. */
   readonly #made = new Map<string, { readonly madeMs: number; keptBack: number }>();
 
@@ -57,12 +62,27 @@ class Remarks {
     }
     const name = remarkable.get(code);
     if (name === undefined || isEveryday(call, code, message)) return;
+    if (code === statusCode.unimplemented && isTaskPoll(call)) this.#refusedPoll(call, message);
     const times = this.#times(`${code} ${call.path} ${namespace}`);
     if (times === 0) return;
     const fields = { ...common, code: name, error: message, times };
     // SDKs try methods that a server may lack, and go on without them.
     if (code === statusCode.unimplemented) this.#logger.info('call refused: not built', fields);
     else this.#logger.warn('call refused', fields);
+  }
+
+  /** SDKs poll again and again without a word, and their workers look as if they were running. */
+  #refusedPoll({ method, notes: { namespace, taskQueue } }: Call, error: string): void {
+    const told = this.#refusedQueues.get(namespace) ?? new Set();
+    if (told.has(taskQueue) || told.size >= refusedQueuesMax) return;
+    this.#refusedQueues.set(namespace, told.add(taskQueue));
+    if (this.#refusedQueues.size > remarksKeptMax) this.#refusedQueues.delete(this.#refusedQueues.keys().next().value ?? namespace);
+    this.#logger.warn('a worker gets no tasks: its polls are refused', {
+      namespace: namespace === '' ? undefined : namespace,
+      'task-queue': taskQueue === '' ? undefined : taskQueue,
+      operation: method,
+      error,
+    });
   }
 
   /** How many calls the remark that is due now stands for; 0 = none is due yet. */
@@ -78,6 +98,10 @@ class Remarks {
     if (this.#made.size > remarksKeptMax) this.#made.delete(this.#made.keys().next().value ?? key);
     return (last?.keptBack ?? 0) + 1;
   }
+}
+
+function isTaskPoll({ method }: Call): boolean {
+  return method.startsWith('Poll') && method.endsWith('TaskQueue');
 }
 
 /** Queries that a workflow refuses, and completions that a new event overtook, are everyday answers too. */

@@ -34,6 +34,8 @@ export type OwnLicence = {
 export type CallNotes = {
   /** The name of a namespace that exists; '' before it is known. */
   namespace: string;
+  /** The task queue of a poll whose fields are in order; '' of other calls. */
+  taskQueue: string;
   /** What was over its size limit and therefore taken in another form than it came; '' = nothing. */
   oversized: string;
   /** The call waits until a history has more events: it is told as an operation of its own. */

@@ -33,7 +33,7 @@ export class Http2Call implements Call {
   readonly method: string;
   readonly deadlineMs: number;
   cancelled = false;
-  readonly notes: CallNotes = { namespace: '', oversized: '', waitsForEvents: false };
+  readonly notes: CallNotes = { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false };
 
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;

@@ -105,7 +105,7 @@ export function activityTaskMethods(context: HandlerContext): readonly NamedMeth
 async function poll(context: HandlerContext, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
   checkPollDeadline(context, call);
   const namespace = await context.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request, context.limits);
+  const taskQueue = checkPoll(request, call, context.limits);
   const maxTasksPerSecond = request.taskQueueMetadata?.maxTasksPerSecond?.value;
   if (maxTasksPerSecond !== undefined) checkBound('DoubleValue.value', maxTasksPerSecond);
   const deadlineMs = pollDeadline(context, call);

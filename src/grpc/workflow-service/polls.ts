@@ -41,16 +41,18 @@ type PollFields = {
   readonly workerInstanceKey: string;
 };
 
-export function checkPoll(request: PollFields, limits: EdgeLimits): TaskQueue {
+export function checkPoll(request: PollFields, call: Call, limits: EdgeLimits): TaskQueue {
   checkLength(request.identity, 'Identity', limits);
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey', limits);
   checkOpaque(request.workerVersionCapabilities, 'workerVersionCapabilities');
   checkOpaque(request.deploymentOptions, 'deploymentOptions');
-  if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
-  if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
-    throw notBuilt('deployment_options with versioned mode');
   const taskQueue = requireTaskQueue(request.taskQueue, limits);
   const { name, normalName, kind } = taskQueue;
+  call.notes.taskQueue = normalName === '' ? name : normalName;
+  if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0)
+    throw notBuilt('Worker Versioning (worker_version_capabilities.use_versioning)');
+  if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
+    throw notBuilt('Worker Versioning (deployment_options with versioned mode)');
   if (normalName !== '' && kind !== TaskQueueKind.STICKY)
     throw invalidArgument(`only sticky queues can have normal name. tq: ${name}, normal name: ${normalName}`);
   return taskQueue;

@@ -86,7 +86,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
 async function poll(context: HandlerContext, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
   checkPollDeadline(context, call);
   const namespace = await context.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request, context.limits);
+  const taskQueue = checkPoll(request, call, context.limits);
   const deadlineMs = pollDeadline(context, call);
   if (deadlineMs === undefined) return emptyWorkflowTask;
   const queue = polledPartition(context, namespace.id, taskQueue, 'workflow');

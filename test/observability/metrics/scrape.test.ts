@@ -163,7 +163,7 @@ test('a second start and a busy limit are told by what the client was told', () 
   const service = 'temporal.api.workflowservice.v1.WorkflowService';
   const interceptor = serviceMetrics(registry.of('frontend'), new Map([[service, new Set(['StartWorkflowExecution'])]]));
   const method = 'StartWorkflowExecution';
-  const notes = { namespace: 'default', oversized: '', waitsForEvents: false };
+  const notes = { namespace: 'default', taskQueue: '', oversized: '', waitsForEvents: false };
   const call = { path: `/${service}/${method}`, service, method, notes, peer: '127.0.0.1:4711', deadlineMs: Infinity, cancelled: false };
   const errors = [
     alreadyStarted('started', { startRequestId: 'a', runId: 'b', firstExecutionRunId: 'b' }),
