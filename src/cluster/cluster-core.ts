@@ -245,7 +245,7 @@ export class ClusterCore {
     if (queues.length >= clusterLimits.deadLetterQueuesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.deadLetterQueuesMax} dead letter queues, its limit`);
     }
-    return commit({ kind: 'deadLetterQueueAdded', timeMs, number: queues.length + 1, category, sourceCluster });
+    return commit({ kind: 'deadLetterQueueAdded', timeMs, number: queues.length + 1, category, sourceCluster, namesCluster: true });
   }
 
   #initialize(command: InitializeCluster, timeMs: number): Result {

@@ -60,12 +60,14 @@ export interface ClusterSnapshot {
   slotsToClear(): ReadonlyMap<string, readonly string[]>;
   /** In the order of their numbers, from 1. */
   readonly deadLetterQueues: readonly KnownDeadLetterQueue[];
+  /** Numbers of those that an older version added: their letters need not name the cluster that they come from. */
+  readonly unnamingQueues: ReadonlySet<number>;
   /** Undefined until the cluster's very first start has committed it. */
   readonly identity: ClusterIdentity | undefined;
 }
 
 /** Its topic is `dlq.<prefix>.<category>.<source cluster>`. */
-export type KnownDeadLetterQueue = Omit<DeadLetterQueueAdded, 'kind' | 'timeMs'>;
+export type KnownDeadLetterQueue = Omit<DeadLetterQueueAdded, 'kind' | 'timeMs' | 'namesCluster'>;
 
 export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
 
@@ -74,6 +76,7 @@ export class ClusterState implements ClusterSnapshot {
   readonly systemSearchAttributes = systemSearchAttributes;
   identity: ClusterIdentity | undefined = undefined;
   deadLetterQueues: readonly KnownDeadLetterQueue[] = [];
+  readonly unnamingQueues = new Set<number>();
   clusterSearchAttributes: ReadonlyMap<string, number> = new Map();
   readonly #byId = new Map<string, Namespace>();
   readonly #byName = new Map<string, Namespace>();
@@ -207,9 +210,10 @@ export class ClusterState implements ClusterSnapshot {
       case 'searchAttributesPurged':
         return this.#slots.purge(record.namespaceId, record.slots);
       case 'deadLetterQueueAdded': {
-        const { number, category, sourceCluster } = record;
+        const { number, category, sourceCluster, namesCluster } = record;
         assert(number === this.deadLetterQueues.length + 1, 'dead letter queues are numbered one behind the other');
         this.deadLetterQueues = [...this.deadLetterQueues, { number, category, sourceCluster }];
+        if (!namesCluster) this.unnamingQueues.add(number);
         return;
       }
       default:
@@ -236,6 +240,7 @@ export class ClusterState implements ClusterSnapshot {
       this.#generations.canonical(),
       this.#deletions.canonical(),
       this.deadLetterQueues,
+      [...this.unnamingQueues],
     ]);
   }
 

@@ -96,6 +96,8 @@ export type DeadLetterQueueAdded = {
   readonly number: number;
   readonly category: string;
   readonly sourceCluster: string;
+  /** Its letters name this cluster. False: an older version added it, and letters that name none are of this one. */
+  readonly namesCluster: boolean;
 };
 
 export type ClusterRecord =

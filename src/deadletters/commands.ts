@@ -32,6 +32,8 @@ export type AcceptLetters = {
   readonly shard: number;
   /** At least one, HAND_OVER_LETTERS_MAX at most, of that shard, numbered one behind the other. */
   readonly letters: readonly Letter[];
+  /** How many letters may be missing between the last one of the shard and these. Absent: any number, for it was the shard itself that counted. */
+  readonly missingMax?: number;
 };
 
 export type IdRange = { readonly from: number; readonly to: number };

@@ -24,4 +24,20 @@ export type GiveUpIndex = { readonly kind: 'giveUpIndex'; readonly askId: number
 /** Letters of a shard were taken once, and are not in the journal: people have to know. Sequences of its hand-overs. */
 export type LettersLost = { readonly kind: 'lettersLost'; readonly shard: number; readonly from: number; readonly to: number };
 
-export type DeadLetterEffect = ExecuteLetter | Carried | LettersLost | ReadPurged | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;
+/** A shard hands over another task under a number that it has given before: its journal has lost what was there. The task got an id of its own. */
+export type HandOverReused = {
+  readonly kind: 'handOverReused';
+  readonly shard: number;
+  readonly sequence: number;
+  readonly messageId: number;
+};
+
+export type DeadLetterEffect =
+  | ExecuteLetter
+  | Carried
+  | LettersLost
+  | HandOverReused
+  | ReadPurged
+  | ReadIndex
+  | GiveUpIndex
+  | ReplyEffect<DeadLetterReply>;

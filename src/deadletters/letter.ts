@@ -94,8 +94,13 @@ export type LetterEvent = {
 /** The journal record that holds the task. */
 export type LetterOrigin = { readonly topic: string; readonly partition: number; readonly offset: number; readonly group: string };
 
-/** Which letter of its shard it was: a shard numbers those for one queue from 1 on. */
-export type HandOver = { readonly shard: number; readonly sequence: number };
+/** Which letter of its shard it was: a shard numbers those for one queue from 1 on, and those of a cluster made anew do so again. */
+export type HandOver = {
+  readonly shard: number;
+  readonly sequence: number;
+  /** Of the cluster that shard is of, as the queue's owner writes it. Absent: not taken yet, or of an older version. */
+  readonly clusterId?: string;
+};
 
 export type LetterState = 'open' | 'quarantined';
 

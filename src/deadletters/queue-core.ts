@@ -34,7 +34,7 @@ import {
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { idRangesProblem } from './id-ranges.ts';
-import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
+import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
 import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './records.ts';
@@ -64,7 +64,7 @@ export class QueueCore {
 
   /** What a checkpoint says, before the first record. Throws what no snapshot can be. */
   install(snapshot: QueueSnapshot, lastTimeMs: number): void {
-    this.#state = new QueueState(snapshot, lastTimeMs);
+    this.#state = new QueueState(snapshot, lastTimeMs, this.#state.home);
   }
 
   handle(command: DeadLetterCommand, nowMs: number, askId: number): QueueHandled {
@@ -148,8 +148,8 @@ export class QueueCore {
 
   // ── Letters come ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #accept({ shard, letters }: AcceptLetters, timeMs: number): QueueHandled {
-    const { handOvers, ids: given } = this.#state;
+  #accept({ shard, letters, missingMax = Infinity }: AcceptLetters, timeMs: number): QueueHandled {
+    const { handOvers, ids: given, home } = this.#state;
     if (!Number.isSafeInteger(shard) || shard < 1) return invalid(`Invalid ShardID: ${shard}`);
     if (letters.length === 0 || letters.length > HAND_OVER_LETTERS_MAX) {
       return invalid(`a hand-over has 1 to ${HAND_OVER_LETTERS_MAX} letters, this one ${letters.length}`);
@@ -160,6 +160,8 @@ export class QueueCore {
       return invalid(`hand-overs are numbered up to ${Number.MAX_SAFE_INTEGER}, this one from ${first}`);
     const ids: number[] = [];
     const records: LetterRecord[] = [];
+    const told: DeadLetterEffect[] = [];
+    const clusterId = home.clusterId === '' ? {} : { clusterId: home.clusterId };
     for (const [index, letter] of letters.entries()) {
       const { handOver } = letter;
       if (handOver.shard !== shard || handOver.sequence !== first + index) {
@@ -167,19 +169,24 @@ export class QueueCore {
       }
       // Its record has one shard, by which the hand-over is known after a takeover.
       if (letter.task.shardId !== shard) return invalid(`shard ${shard} hands over a task of shard ${letter.task.shardId}`);
-      const verdict: HandOverVerdict = records.length > 0 ? { kind: 'next' } : handOvers.judge(shard, handOver.sequence);
+      const verdict: HandOverVerdict = handOvers.judge(shard, handOver.sequence, taskFingerprint(letter.task));
       if (verdict.kind === 'forgotten') return invalid(forgotten(shard, handOver.sequence, handOvers.last(shard)));
       const messageId = verdict.kind === 'known' ? verdict.messageId : given.nextId + records.length;
       ids.push(messageId);
-      if (verdict.kind !== 'known') records.push({ kind: 'letter', timeMs, messageId, letter });
+      if (verdict.kind === 'known') continue;
+      records.push({ kind: 'letter', timeMs, messageId, letter: { ...letter, handOver: { ...handOver, ...clusterId } } });
+      if (verdict.kind === 'reused')
+        told.push({ kind: 'handOverReused', shard, sequence: handOver.sequence, messageId: verdict.messageId });
     }
     const reply: DeadLetterReply = { kind: 'accepted', ids };
     if (records.length === 0) return answer(reply);
     // The shard hands over what stands first in its line: those before it were taken once, and are not here. To refuse it would bring none of them
     // back, and its line would stand for ever.
     const last = handOvers.last(shard);
-    const lost: DeadLetterEffect[] = first > last + 1 ? [{ kind: 'lettersLost', shard, from: last + 1, to: first - 1 }] : [];
-    return this.#commit(records, timeMs, reply, lost);
+    const missing = first - last - 1;
+    if (missing > missingMax) return invalid(tooFar(shard, first, last));
+    if (missing > 0) told.push({ kind: 'lettersLost', shard, from: last + 1, to: first - 1 });
+    return this.#commit(records, timeMs, reply, told);
   }
 
   // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -347,6 +354,7 @@ export class QueueCore {
       kind: 'handedOver',
       timeMs,
       shard,
+      clusterId: this.#state.home.clusterId,
       recent: [...recent],
     }));
     const uncutPurges = this.#carrying.purgesSince(this.#state.uncutPurges);
@@ -412,6 +420,10 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
 
 function forgotten(shard: number, sequence: number, last: number): string {
   return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
+}
+
+function tooFar(shard: number, sequence: number, last: number): string {
+  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: those between them are not here. Number them one behind the other`;
 }
 
 function failedMerge({ state, task: { taskId, taskType } }: Letter, error: LetterError, sameCause: boolean): MergeEnded {

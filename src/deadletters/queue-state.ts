@@ -3,7 +3,7 @@
  * ids, and control records tell what is not there any more.
  */
 import { unreachable } from '../kernel/assert.ts';
-import { type HandedOver, HandOvers } from './hand-overs.ts';
+import { type HandedOver, HandOvers, taskFingerprint } from './hand-overs.ts';
 import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';
 import type { HandOver, LetterState } from './letter.ts';
 import type { DeadLetterRecord, HeadRecord } from './records.ts';
@@ -17,9 +17,19 @@ export type QueueSnapshot = {
   readonly uncutPurges: number;
 };
 
+/** Whose letters a queue is for. A topic may have those of a cluster that was there before. */
+export type QueueHome = {
+  readonly clusterId: string;
+  /** An older version added the queue to this cluster: hand-overs whose records do not name their cluster are of this one. */
+  readonly ownsUnnamed: boolean;
+};
+
+const unnamedHome: QueueHome = { clusterId: '', ownsUnnamed: true };
+
 export class QueueState {
   readonly ids: LetterIds;
   readonly handOvers = new HandOvers();
+  readonly #home: QueueHome;
   /** Of the last record. */
   #lastTimeMs: number;
   /** As heads tell of it. */
@@ -27,7 +37,8 @@ export class QueueState {
   #uncutPurges: number;
 
   /** Throws what no snapshot can be. */
-  constructor(snapshot?: QueueSnapshot, lastTimeMs = 0) {
+  constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, home = unnamedHome) {
+    this.#home = home;
     this.#lastTimeMs = lastTimeMs;
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
@@ -53,9 +64,9 @@ export class QueueState {
     this.#lastTimeMs = record.timeMs;
     switch (record.kind) {
       case 'letter':
-        return this.#letter(record.messageId, record.letter.state, record.letter.handOver);
+        return this.#letter(record.messageId, record.letter.state, record.letter.handOver, taskFingerprint(record.letter.task));
       case 'damaged':
-        return this.#letter(record.messageId, record.state, record.handOver);
+        return this.#letter(record.messageId, record.state, record.handOver, undefined);
       case 'resolved':
         if (record.how === 'purged') this.#uncutPurges += 1;
         this.ids.addPurged(record.messageId + 1);
@@ -65,10 +76,15 @@ export class QueueState {
         this.#cut = Math.max(this.#cut, record.cut);
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
-        return this.handOvers.replace(record.shard, record.recent);
+        if (this.#isOfHome(record.clusterId)) this.handOvers.replace(record.shard, record.recent);
+        return;
       default:
         return unreachable(record);
     }
+  }
+
+  get home(): QueueHome {
+    return this.#home;
   }
 
   /** For the command that writes these, in order: what stands behind them. */
@@ -92,11 +108,15 @@ export class QueueState {
     return JSON.stringify({ statuses, handOvers: [...this.handOvers.all].sort(([one], [other]) => one - other) });
   }
 
+  #isOfHome(clusterId = ''): boolean {
+    return clusterId === this.#home.clusterId || (clusterId === '' && this.#home.ownsUnnamed);
+  }
+
   /** A hand-over that nobody can read any more is not known when it is repeated. */
-  #letter(messageId: number, state: LetterState, handOver: HandOver | undefined): void {
+  #letter(messageId: number, state: LetterState, handOver: HandOver | undefined, task: number | undefined): void {
     const isNew = messageId >= this.ids.nextId;
-    if (isNew && handOver !== undefined && handOver.sequence > this.handOvers.last(handOver.shard)) {
-      this.handOvers.note(handOver.shard, { sequence: handOver.sequence, messageId });
+    if (isNew && handOver !== undefined && this.#isOfHome(handOver.clusterId)) {
+      this.handOvers.note(handOver.shard, { sequence: handOver.sequence, messageId, ...(task === undefined ? {} : { task }) });
     }
     // Ids that are given and not seen were resolved, and left out by a compaction.
     this.ids.addPurged(messageId);

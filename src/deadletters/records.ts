@@ -55,6 +55,8 @@ export type HandedOverRecord = {
   readonly kind: 'handedOver';
   readonly timeMs: number;
   readonly shard: number;
+  /** Of the cluster that shard is of; '' = an older version has written it. */
+  readonly clusterId: string;
   /** The oldest first. */
   readonly recent: readonly HandedOver[];
 };

@@ -138,7 +138,7 @@ export class DeadLetterQueues {
         holdsLetters: true,
         purpose: `${category} tasks of ${sourceCluster} that failed for good`,
       }),
-      serve: (queue, topic) => this.#serve(queue, topic),
+      serve: (...given) => this.#serve(...given),
       clock,
       logger,
     });
@@ -213,7 +213,7 @@ export class DeadLetterQueues {
     }
   }
 
-  #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec): void {
+  #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec, home: NonNullable<QueueHostOptions['home']>): void {
     const { metrics, ...given } = this.#options;
     const { prefix, router, clock, storeKind, settings } = given;
     const emitsReplicationMetrics = (): boolean => settings().emitsReplicationMetrics;
@@ -224,6 +224,7 @@ export class DeadLetterQueues {
       carryAtOnceMax: () => settings().compactionMaxCarry,
       undoWindowMs: () => settings().undoWindowMs,
       queue,
+      home,
       topic,
       codec: deadLetterCodec(queue, prefix),
       sink: router.deadLetters.sink(queue.number),

@@ -4,7 +4,7 @@ import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/deadlet
 import type { DeadLetterEffect } from '../../src/deadletters/effects.ts';
 import { HAND_OVER_LETTERS_MAX, HandOvers } from '../../src/deadletters/hand-overs.ts';
 import { QueueCore } from '../../src/deadletters/queue-core.ts';
-import { QueueState } from '../../src/deadletters/queue-state.ts';
+import { type QueueHome, QueueState } from '../../src/deadletters/queue-state.ts';
 import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
 import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
 import { letterOf } from './letters.ts';
@@ -68,8 +68,8 @@ class Queue {
   }
 }
 
-function replayed(journal: readonly DeadLetterRecord[]): QueueCore {
-  const core = new QueueCore();
+function replayed(journal: readonly DeadLetterRecord[], home?: QueueHome): QueueCore {
+  const core = new QueueCore(new QueueState(undefined, 0, home));
   for (const record of journal) core.evolve(record);
   return core;
 }
@@ -262,14 +262,57 @@ describe('a dead letter queue', () => {
   test('where one hand-over in between cannot be told, no other id is told for it', () => {
     const handOvers = new HandOvers();
     for (const sequence of [1, 2, 4, 5]) handOvers.note(1, { sequence, messageId: 10 + sequence });
-    expect([1, 2, 3, 4, 5, 6].map((sequence) => handOvers.judge(1, sequence))).toEqual([
+    expect([1, 2, 3, 4, 5, 6].map((sequence) => handOvers.judge(1, sequence, 0))).toEqual([
       { kind: 'forgotten' },
       { kind: 'forgotten' },
       { kind: 'forgotten' },
       { kind: 'known', messageId: 14 },
       { kind: 'known', messageId: 15 },
-      { kind: 'next' },
+      { kind: 'next', missing: 0 },
     ]);
+  });
+
+  test('a number of a shard that no shard counts to is refused where its sender is no shard, and keeps nobody else out', () => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    const put = (first: number) => ({ kind: 'acceptLetters', shard: 1, letters: [letterOf(1, first)], missingMax: 100 }) as const;
+    for (const first of [Number.MAX_SAFE_INTEGER, 104]) expect(rejection(queue.ask(put(first)).reply)).toBe('invalid-argument');
+    expect(queue.handOver(1, 1)).toEqual([2]);
+    expect(queue.expectReply('accepted', put(104)).ids).toEqual([3]);
+  });
+
+  test('another task under a number that is known becomes a letter of its own, with a word, and is known by it from then on', () => {
+    const queue = new Queue();
+    queue.handOver(1, 3);
+    const other = letterOf(1, 2);
+    const again = [letterOf(1, 1), { ...other, task: { ...other.task, workflowId: 'another' } }, letterOf(1, 3), letterOf(1, 4)];
+    const asked = { kind: 'acceptLetters', shard: 1, letters: again } as const;
+    const { reply, effects } = queue.ask(asked);
+    expect(reply).toEqual({ kind: 'accepted', ids: [0, 3, 2, 4] });
+    expect(effects).toEqual([{ kind: 'handOverReused', shard: 1, sequence: 2, messageId: 1 }]);
+    queue.restart();
+    expect(queue.ask(asked)).toEqual({ reply: { kind: 'accepted', ids: [0, 3, 2, 4] }, effects: [] });
+  });
+
+  test('what shards of a cluster that was here before have handed over is none of this one, whose numbers begin at 1 again', () => {
+    const queue = new Queue();
+    queue.handOver(1, 100);
+    const home = { clusterId: 'made anew', ownsUnnamed: false };
+    queue.core = replayed(queue.journal, home);
+    queue.sequences.clear();
+    expect(queue.handOver(1, 2)).toEqual([100, 101]);
+    queue.sequences.clear();
+    queue.core = replayed(queue.journal, home);
+    expect(queue.handOver(1, 3)).toEqual([100, 101, 102]);
+    // An upgrade in place: hand-overs of before the cluster was named are its own.
+    const upgraded = new Queue();
+    upgraded.handOver(1, 3);
+    upgraded.core = replayed(upgraded.journal, { clusterId: 'the same', ownsUnnamed: true });
+    upgraded.sequences.clear();
+    expect(upgraded.handOver(1, 4)).toEqual([0, 1, 2, 3]);
+    upgraded.core = replayed(upgraded.journal, { clusterId: 'the same', ownsUnnamed: true });
+    upgraded.sequences.clear();
+    expect(upgraded.handOver(1, 4)).toEqual([0, 1, 2, 3]);
   });
 
   test('a merge: applied, failed with its next generation, quarantined, past the loop guard', () => {

@@ -86,6 +86,7 @@ export class StubServer {
       ]),
       clusterSearchAttributes: new Map(),
       deadLetterQueues: this.deadLetterQueues,
+      unnamingQueues: new Set(),
       slotsToClear: () => new Map(),
       identity: undefined,
     };

@@ -1047,8 +1047,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'gives a task another letter when its hand-over is repeated',
     file: 'src/deadletters/hand-overs.ts',
-    search: "return known === undefined ? { kind: 'forgotten' } : { kind: 'known', messageId: known.messageId };",
-    replace: "return known === undefined ? { kind: 'forgotten' } : { kind: 'next' };",
+    search: "return { kind: (known.task ?? task) === task ? 'known' : 'reused', messageId };",
+    replace: "return { kind: 'next', missing: 0 };",
     caughtBy: 'seeds of dead letters',
     shows: ['I20'],
   },

@@ -134,6 +134,14 @@ class Server {
     return numbers;
   }
 
+  /** The very first start of a cluster. */
+  async initialize(clusterId: string): Promise<void> {
+    const identity = { clusterId, clusterName: 'active', tokenKey: new Uint8Array(32), historyShards: 1 };
+    await new Promise((resolve) => {
+      this.router.askCluster({ kind: 'initializeCluster', ...identity }, FAR_AWAY_MS, resolve);
+    });
+  }
+
   numberOf(category: string): number | undefined {
     return this.cluster.view.deadLetterQueues.find((queue) => queue.category === category)?.number;
   }
@@ -230,6 +238,35 @@ describe('dead letter queues', () => {
     const later = [7, 8].map((sequence) => letterOf(3, sequence));
     expect(await second.ask(2, { kind: 'acceptLetters', shard: 3, letters: later })).toEqual({ kind: 'accepted', ids: [0, 1] });
     expect(second.errors.slice(1)).toEqual([expect.stringContaining('letters are gone: a shard has handed them over')]);
+  });
+
+  test('whose cluster was made anew keep what is in them, and take what its shards hand over under the numbers of before', async () => {
+    const first = await start();
+    await first.initialize('8d2f');
+    await first.open('timer', 'transfer');
+    expect(await first.ask(2, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
+    const many = Array.from({ length: 100 }, (_, index) => letterOf(4, 41 + index));
+    await first.ask(2, { kind: 'acceptLetters', shard: 4, letters: many });
+    await servers.pop()?.stop();
+    // As where the topics of the prefix are deleted, and those of dead letters are not.
+    const emptied = new DatabaseSync(join(folder, 'x.db'));
+    const { id } = emptied.prepare("SELECT id FROM partitions WHERE topic = 'perdure.cluster'").get() ?? {};
+    emptied.exec(`DELETE FROM journal_${String(id)}`);
+    emptied.close();
+    rmSync(join(folder, 'x.db-state'));
+
+    const second = await start();
+    await second.initialize('41ab');
+    expect(await second.open('transfer')).toEqual([1]);
+    expect(second.warnings).toEqual([expect.stringContaining('was there before this cluster')]);
+    expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [103, 104, 105] });
+    const later = [1, 2].map((sequence) => letterOf(4, sequence));
+    expect(await second.ask(1, { kind: 'acceptLetters', shard: 4, letters: later })).toEqual({ kind: 'accepted', ids: [106, 107] });
+    const third = await restart();
+    await third.open('transfer');
+    expect(await third.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [103, 104, 105] });
+    expect(await third.ask(1, count)).toMatchObject({ nextId: 108, open: 108 });
+    expect([third.warnings, third.errors]).toEqual([[], []]);
   });
 
   test('are counted: letters, what became of them, what was done, and how long the oldest waits', async () => {

@@ -7,6 +7,7 @@
  */
 import type { ClusterSnapshot, KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { DeadLetterQueue } from '../../deadletters/letter.ts';
+import type { QueueHome } from '../../deadletters/queue-state.ts';
 import type { Asker } from '../asks/router.ts';
 import { isAskFailure } from '../asks/asks.ts';
 import type { GrowingLog, TopicSpec } from '../log.ts';
@@ -20,11 +21,11 @@ export type WantedQueue = Pick<DeadLetterQueue, 'category' | 'categoryId' | 'sou
 export type DeadLetterOfficeOptions = {
   readonly log: Pick<GrowingLog, 'addTopic' | 'end' | 'exclusive'>;
   /** As of now. */
-  readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deadLetterQueues'> };
+  readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deadLetterQueues' | 'unnamingQueues' | 'identity'> };
   readonly asker: Pick<Asker, 'askCluster'>;
   readonly topicOf: (queue: WantedQueue) => TopicSpec;
   /** Its topic is there: its owner is made, and starts. */
-  readonly serve: (queue: DeadLetterQueue, topic: TopicSpec) => void;
+  readonly serve: (queue: DeadLetterQueue, topic: TopicSpec, home: QueueHome) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 };
@@ -67,16 +68,24 @@ export class DeadLetterOffice {
   }
 
   async #serve(queue: WantedQueue, topic: TopicSpec): Promise<void> {
-    const { log, serve, logger } = this.#options;
+    const { log, serve, logger, cluster } = this.#options;
     const before = this.#known(queue);
+    const isEmpty = (await log.end({ topic: topic.name, partition: 0 })) === 0;
+    if (before === undefined && !isEmpty) {
+      const foreign =
+        'a dead letter queue was there before this cluster: its letters are kept, and can be listed, merged and purged like those that come';
+      logger.warn(foreign, { topic: topic.name });
+    }
     // A log of ours alone loses no topic: there it is one that no owner came to before its server ended.
-    if (before !== undefined && !log.exclusive && (await log.end({ topic: topic.name, partition: 0 })) === 0) {
+    if (before !== undefined && !log.exclusive && isEmpty) {
       const lost =
         'a dead letter queue that was there is empty: its topic was deleted, or lost its records, and its letters are gone; or its first server ended before it was served';
       logger.error(lost, { topic: topic.name });
     }
     const known = before ?? (await this.#add(queue));
-    if (!this.#isClosed) serve({ ...queue, number: known.number }, topic);
+    const { identity, unnamingQueues } = cluster.view;
+    const home = { clusterId: identity?.clusterId ?? '', ownsUnnamed: unnamingQueues.has(known.number) };
+    if (!this.#isClosed) serve({ ...queue, number: known.number }, topic, home);
   }
 
   #known({ category, sourceCluster }: WantedQueue): KnownDeadLetterQueue | undefined {

@@ -12,6 +12,8 @@ export const letterLimits = {
   groupsMax: 100,
   /** As many as a queue takes at a time. */
   putLettersMax: 100,
+  /** Between the last letter of a shard and those that are put: a queue whose topic was deleted has lost so many at most. A number beyond is a mistake. */
+  missingLettersMax: 100_000,
   messageIdsMax: 10_000,
   /** Of letters that are named and not there: those whose fate an error tells. */
   missingTold: 10,

@@ -32,7 +32,12 @@ export function putMethods(context: HandlerContext): readonly NamedMethod[] {
       const queue = foreignQueue(context, request);
       const letters = lettersOf(context, await loadServiceMessages(), queue.category, request);
       const { number } = await queueThatIsOpen(context, call, queue);
-      const { ids } = await askLetters(context, call, number, { kind: 'acceptLetters', shard: request.shardId, letters });
+      const { ids } = await askLetters(context, call, number, {
+        kind: 'acceptLetters',
+        shard: request.shardId,
+        letters,
+        missingMax: letterLimits.missingLettersMax,
+      });
       return { messageIds: ids };
     }),
   ];

@@ -35,8 +35,9 @@ function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string
       return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges, act }) };
     }
     case 'handedOver': {
-      const recent = record.recent.map(({ sequence, messageId }) => [sequence, messageId]);
-      return { ...plain(`${FROM_KEY}${record.shard}`, timeMs), value: json({ recent }) };
+      const recent = record.recent.map(({ sequence, messageId, task }) => [sequence, messageId, ...(task === undefined ? [] : [task])]);
+      const clusterId = record.clusterId === '' ? undefined : record.clusterId;
+      return { ...plain(`${FROM_KEY}${record.shard}`, timeMs), value: json({ clusterId, recent }) };
     }
     case 'damaged':
       throw new Error('what cannot be read is not written again');
@@ -89,8 +90,10 @@ function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, o
     }
     const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
     assert(shard !== undefined, 'there is no such control record');
-    const recent = itemsIn(body, 'recent').map((item) => ({ sequence: idIn(item, 0), messageId: idIn(item, 1) }));
-    return { kind: 'handedOver', timeMs, shard, recent };
+    const recent = itemsIn(body, 'recent').map((item) => ({ sequence: idIn(item, 0), messageId: idIn(item, 1), ...taskIn(item) }));
+    const clusterId = valueIn(body, 'clusterId') ?? '';
+    assert(typeof clusterId === 'string', 'clusterId is no text');
+    return { kind: 'handedOver', timeMs, shard, clusterId, recent };
   } catch (error) {
     throw new LogError('corrupt', `the control record "${key}" at offset ${offset} cannot be read: ${errorText(error)}`, { cause: error });
   }
@@ -113,6 +116,11 @@ function idIn(body: unknown, name: string | number): number {
   const value = valueIn(body, name);
   assert(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0, `${name} is no id`);
   return value;
+}
+
+/** Older ones have none. */
+function taskIn(item: unknown): { readonly task?: number } {
+  return valueIn(item, 2) === undefined ? {} : { task: idIn(item, 2) };
 }
 
 function itemsIn(body: unknown, name: string): readonly unknown[] {

@@ -33,6 +33,8 @@ const h = {
   sourceShardId: 'perdure.source-shard-id',
   /** Which letter of that shard it was: a hand-over that is repeated is known by it. */
   fromSequence: 'perdure.from-sequence',
+  /** The id of the cluster whose shard that is: one that is made anew counts from 1 again. */
+  fromClusterId: 'perdure.from-cluster-id',
   taskId: 'perdure.task-id',
   taskType: 'perdure.task-type',
   taskVersion: 'perdure.task-version',
@@ -103,6 +105,7 @@ export function letterHeaders(queue: DeadLetterQueue, prefix: string, { messageI
     [h.shardId, task.shardId],
     [h.sourceShardId, task.sourceShardId],
     [h.fromSequence, letter.handOver.sequence],
+    [h.fromClusterId, letter.handOver.clusterId],
     [h.taskId, task.taskId],
     [h.taskType, task.taskType],
     [h.taskVersion, task.taskVersion],
@@ -246,7 +249,7 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
   const text = (name: string): string => of.get(name) ?? '';
   const originTopic = text(h.originTopic);
   return {
-    handOver: { shard: natural(of, h.shardId), sequence: natural(of, h.fromSequence) },
+    handOver: { shard: natural(of, h.shardId), sequence: natural(of, h.fromSequence), ...clusterIdIn(of) },
     task: {
       taskId: whole(of, h.taskId) ?? missing(h.taskId),
       taskType: text(h.taskType),
@@ -312,7 +315,7 @@ export function readableOfHeaders(headers: readonly RecordHeader[]): Pick<Damage
   const of = new Map(headers);
   const shard = naturalIn(of, h.shardId);
   const sequence = naturalIn(of, h.fromSequence);
-  const handOver = shard === undefined || sequence === undefined ? undefined : { shard, sequence };
+  const handOver = shard === undefined || sequence === undefined ? undefined : { shard, sequence, ...clusterIdIn(of) };
   return { handOver, state: states.find((state) => state === of.get(h.state)) ?? 'open' };
 }
 
@@ -335,6 +338,12 @@ const states: readonly LetterState[] = ['open', 'quarantined'];
 const hows: readonly ResolvedHow[] = ['merged', 'merged-noop', 'purged'];
 
 type Headers = ReadonlyMap<string, string>;
+
+/** Older ones have none. */
+function clusterIdIn(of: Headers): { readonly clusterId?: string } {
+  const clusterId = of.get(h.fromClusterId);
+  return clusterId === undefined ? {} : { clusterId };
+}
 
 function missing(name: string): never {
   throw new Error(`${name} is missing, or not what it must be`);

@@ -36,10 +36,21 @@ function chunkToWire(chunk: LetterIdsSnapshot['chunks'][number]): state.LetterId
 }
 
 function handOversToWire(shard: number, recent: readonly HandedOver[]): state.ShardHandOvers {
-  return { shard, lastSequence: recent.at(-1)?.sequence ?? 0, messageIds: recent.map(({ messageId }) => messageId) };
+  return {
+    shard,
+    lastSequence: recent.at(-1)?.sequence ?? 0,
+    messageIds: recent.map(({ messageId }) => messageId),
+    tasks: recent.map(({ task = -1 }) => task),
+  };
 }
 
-function handOversFromWire({ shard, lastSequence, messageIds }: state.ShardHandOvers): [number, readonly HandedOver[]] {
+function handOversFromWire({ shard, lastSequence, messageIds, tasks }: state.ShardHandOvers): [number, readonly HandedOver[]] {
   const first = lastSequence - messageIds.length + 1;
-  return [shard, messageIds.map((messageId, index) => ({ sequence: first + index, messageId }))];
+  return [
+    shard,
+    messageIds.map((messageId, index) => {
+      const task = tasks[index] ?? -1;
+      return { sequence: first + index, messageId, ...(task < 0 ? {} : { task }) };
+    }),
+  ];
 }

@@ -56,6 +56,7 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     number: fc.integer({ min: 1, max: 1000 }),
     category: text,
     sourceCluster: text,
+    namesCluster: fc.boolean(),
   }),
 );
 
@@ -147,8 +148,14 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
   [
     'DeadLetterQueueAdded',
     '@cluster',
-    { kind: 'deadLetterQueueAdded', timeMs: 5, number: 1, category: 'transfer', sourceCluster: 'active' },
+    { kind: 'deadLetterQueueAdded', timeMs: 5, number: 1, category: 'transfer', sourceCluster: 'active', namesCluster: false },
     '0805421408011208' + '7472616e73666572' + '1a06' + '616374697665',
+  ],
+  [
+    'DeadLetterQueueAdded',
+    '@cluster',
+    { kind: 'deadLetterQueueAdded', timeMs: 5, number: 1, category: 'transfer', sourceCluster: 'active', namesCluster: true },
+    '0805421608011208' + '7472616e73666572' + '1a06' + '616374697665' + '2001',
   ],
 ];
 

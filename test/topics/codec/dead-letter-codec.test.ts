@@ -384,9 +384,20 @@ describe('other records', () => {
       kind: 'handedOver',
       timeMs: 1_000,
       shard: 7,
+      clusterId: '',
       recent: [
         { sequence: 8, messageId: 90 },
         { sequence: 9, messageId: 95 },
+      ],
+    },
+    {
+      kind: 'handedOver',
+      timeMs: 1_000,
+      shard: 7,
+      clusterId: 'b8ac4d2e-52f7-4a4e-9a2b-3f1d0d1c7e10',
+      recent: [
+        { sequence: 8, messageId: 90 },
+        { sequence: 9, messageId: 95, task: 4_294_967_295 },
       ],
     },
   ])('$kind comes back as it was', (record) => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CHUNK_IDS } from '../../../src/deadletters/letter-ids.ts';
-import { QueueState } from '../../../src/deadletters/queue-state.ts';
+import { type QueueSnapshot, QueueState } from '../../../src/deadletters/queue-state.ts';
 import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 
@@ -58,9 +58,17 @@ test('where the journal may begin comes back too', () => {
 test('counters of format 1 are still read, and mean what they meant', () => {
   const golden = (name: string): Uint8Array =>
     Uint8Array.from(Buffer.from(readFileSync(new URL(`golden/${name}.hex`, import.meta.url), 'utf8').trim(), 'hex'));
+  const withoutTasks = (counters: QueueSnapshot): QueueSnapshot => {
+    const handOvers = [...counters.handOvers].map(
+      ([shard, recent]) => [shard, recent.map(({ sequence, messageId }) => ({ sequence, messageId }))] as const,
+    );
+    return { ...counters, handOvers: new Map(handOvers) };
+  };
+  const then = new QueueState(withoutTasks(full().snapshot())).canonical();
   for (const name of ['state-v1-dead-letters', 'state-v1-dead-letters-uncut']) {
-    expect(new QueueState(codec.decodeCounters(golden(name))).canonical(), name).toBe(full().canonical());
+    expect(new QueueState(codec.decodeCounters(golden(name))).canonical(), name).toBe(then);
   }
   expect(codec.decodeCounters(golden('state-v1-dead-letters')).uncutPurges).toBe(0);
-  expect(codec.encodeCounters(full().snapshot())).toEqual(golden('state-v1-dead-letters-uncut'));
+  expect(codec.encodeCounters(full().snapshot())).toEqual(golden('state-v1-dead-letters-tasks'));
+  expect(new QueueState(codec.decodeCounters(golden('state-v1-dead-letters-tasks'))).canonical()).toBe(full().canonical());
 });

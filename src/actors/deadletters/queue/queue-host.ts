@@ -10,6 +10,7 @@ import type { DeadLetterCommand, DeadLetterRequest } from '../../../deadletters/
 import type { DeadLetterEffect } from '../../../deadletters/effects.ts';
 import type { DeadLetterQueue, Letter } from '../../../deadletters/letter.ts';
 import { QueueCore } from '../../../deadletters/queue-core.ts';
+import { type QueueHome, QueueState } from '../../../deadletters/queue-state.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../../deadletters/replies.ts';
 import { unreachable } from '../../../kernel/assert.ts';
@@ -37,6 +38,8 @@ import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordByte
 
 export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & {
   readonly queue: DeadLetterQueue;
+  /** Absent: of a cluster that has no id. */
+  readonly home?: QueueHome;
   readonly checkpoints: QueueCheckpointOptions;
   /** Letters that a purge may have written again at once, so that the rest can be forgotten. As of now; `perdure.dlq.compactionMaxCarry`. */
   readonly carryAtOnceMax?: () => number;
@@ -119,7 +122,7 @@ const FOLD_UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024;
 
 /** One memory of a queue, from replay to the loss of ownership. */
 class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
-  readonly core = new QueueCore();
+  readonly core: QueueCore;
   readonly shell: QueueShell;
   readonly subscribers: readonly CommitSubscriber<DeadLetterRecord>[];
   readonly readAhead: ReadAhead<DeadLetterRecord>;
@@ -130,7 +133,8 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
     const { queue, checkpoints, sink, metrics, log } = options;
     const logger = options.logger.with(logFieldsOf(queue));
-    const { core } = this;
+    const core = new QueueCore(new QueueState(undefined, 0, options.home));
+    this.core = core;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({
       ...options,
@@ -349,6 +353,12 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
         const lost =
           'letters are gone: a shard has handed them over, and they are not in this topic. Was it deleted, or did it lose records?';
         return this.#options.logger.error(lost, { 'shard-id': shard, 'first-sequence': from, 'last-sequence': to });
+      }
+      case 'handOverReused': {
+        const { shard, sequence, messageId } = effect;
+        const reused =
+          'a shard hands over another task under a number that it has given before: its journal has lost records. The task became a letter of its own';
+        return this.#options.logger.error(reused, { 'shard-id': shard, sequence, 'dlq-message-id': messageId });
       }
       case 'readPurged':
         return this.#options.undo.read(effect);
