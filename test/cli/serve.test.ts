@@ -74,10 +74,8 @@ describe('server start-dev', () => {
   test('a drain that never ends is left after nine seconds', async () => {
     const child = start(dev, 'slow-stop');
     await child.seen('out', /Persistence:/);
-    const before = Date.now();
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 1, signal: null });
-    expect(Date.now() - before).toBeLessThan(10_000);
     expect(child.err).toContain('did not stop within 9 s');
   });
 

@@ -69,6 +69,9 @@ export class CrashLoad {
     this.#calls = new CrashCalls(options.addresses, options.namespace, options.pollTimeoutMs ?? POLL_TIMEOUT_MS_DEFAULT);
   }
 
+  /** Polls for workflow tasks that ended without one, by their identity, and when. */
+  readonly emptyPolls = new Map<string, number>();
+
   get recorder(): Recorder {
     return this.#calls.recorder;
   }
@@ -318,10 +321,12 @@ export class CrashLoad {
         ...messages.emptyPollWorkflowTaskQueueRequest(),
         namespace: this.#calls.namespace,
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
-        identity: 'crash-worker',
+        identity: `crash-worker ${randomUUID()}`,
       };
       const poll = await this.#calls.poll(methods.pollWorkflow, request);
-      if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
+      if (poll.kind !== 'ok') continue;
+      if (poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
+      else this.emptyPolls.set(request.identity, Date.now());
     }
   }
 

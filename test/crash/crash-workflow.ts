@@ -192,12 +192,13 @@ export function observe(event: HistoryEvent): ObservedEvent {
     event.workflowExecutionSignaledEventAttributes ??
     event.workflowExecutionPausedEventAttributes ??
     event.workflowExecutionUnpausedEventAttributes;
+  const started = event.workflowTaskStartedEventAttributes;
   const about =
     event.activityTaskStartedEventAttributes ??
     event.activityTaskCompletedEventAttributes ??
     event.activityTaskTimedOutEventAttributes ??
     event.activityTaskFailedEventAttributes ??
-    event.workflowTaskStartedEventAttributes ??
+    started ??
     event.workflowTaskCompletedEventAttributes ??
     event.workflowTaskTimedOutEventAttributes ??
     event.workflowTaskFailedEventAttributes;
@@ -208,6 +209,7 @@ export function observe(event: HistoryEvent): ObservedEvent {
     ...(requested === undefined ? {} : { requestId: requested.requestId }),
     ...(about === undefined ? {} : { scheduledEventId: about.scheduledEventId }),
     ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
+    ...(started === undefined ? {} : { poller: started.identity }),
     ...observeLinks(event),
     ...observeResult(event),
     ...observeUpdate(event),

@@ -101,6 +101,8 @@ export type ObservedEvent = {
   /** For events about an activity, timer or child: the event that scheduled it. For workflow task events likewise. */
   readonly scheduledEventId?: number;
   readonly startedEventId?: number;
+  /** Of a workflow task that was started: whose poll got it. */
+  readonly poller?: string;
   /** Of an activity, or of a workflow. */
   readonly result?: string;
   /** Of a start. */

@@ -29,16 +29,19 @@ function lineTo(answer: Buffer | undefined): BrokerLine {
   });
 }
 
+/** Longer than the test can take on any machine. */
+const quotaMs = 60_000;
+
 test('a quota ends when it does, though the wall clock was set back meanwhile', async () => {
   const startMs = Date.now();
   setWallClock(startMs);
   const throttled = Buffer.alloc(4);
-  throttled.writeInt32BE(200);
+  throttled.writeInt32BE(quotaMs);
   const line = lineTo(throttled);
   await line.send(request);
   expect(line.throttledForMs()).toBeGreaterThan(0);
   setWallClock(startMs - hourMs);
-  expect(line.throttledForMs()).toBeLessThanOrEqual(200);
+  expect(line.throttledForMs()).toBeLessThanOrEqual(quotaMs);
 });
 
 test.each([

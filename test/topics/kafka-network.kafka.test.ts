@@ -69,9 +69,8 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     proxy.silence('all');
     const outcomes = await Promise.all(writers.map((writer) => writer.append(record(2))));
     expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown', 'unknown']);
-    const started = performance.now();
+    // An append that ran into another timeout would be unknown once more.
     for (const writer of writers) expect(baseOf(await writer.append(record(3)))).toBe(1);
-    expect(performance.now() - started).toBeLessThan(requestTimeoutMs);
     await log.close();
   });
 
