@@ -37,6 +37,10 @@ function unpause(shard: ShardUnderTest, change: UnpauseFlags = {}, target = one)
   shard.expectDone({ kind: 'unpauseActivity', key, target, resetAttempts: false, resetHeartbeat: false, ...draw, ...change });
 }
 
+function unpauseReply(shard: ShardUnderTest): HistoryReply | undefined {
+  return shard.ask({ kind: 'unpauseActivity', key, target: one, resetAttempts: false, resetHeartbeat: false, ...draw });
+}
+
 type ResetFlags = { readonly resetHeartbeat?: boolean; readonly keepPaused?: boolean; readonly restoreOriginalOptions?: boolean };
 
 function reset(shard: ShardUnderTest, flags: ResetFlags = {}): void {
@@ -48,8 +52,8 @@ function update(shard: ShardUnderTest, change: Partial<ActivityOptionsChange> | 
   return shard.ask({ kind: 'updateActivityOptions', key, target, change: change === undefined ? undefined : optionsChange(change) });
 }
 
-function fail(shard: ShardUnderTest, task: StartedActivityTask, type = 'Oops'): void {
-  const facts = { kind: 'application', type, nonRetryable: false, nextRetryDelayMs: 0, message: 'x' } as const;
+function fail(shard: ShardUnderTest, task: StartedActivityTask, type = 'Oops', nextRetryDelayMs = 0): void {
+  const facts = { kind: 'application', type, nonRetryable: false, nextRetryDelayMs, message: 'x' } as const;
   const failure = { facts, bytes: bytes('failure') };
   shard.expectDone({ kind: 'failActivityTask', activity: activityRef(task), failure, lastHeartbeatDetails: undefined, identity });
 }
@@ -100,6 +104,26 @@ describe('pause', () => {
     pause(shard);
     fail(shard, task, 'Fatal');
     expect(shard.history()).toContain('activityTaskFailed');
+  });
+
+  test.each([
+    ['its only attempt', 1, 0, 4],
+    ['the last of two', 2, 0, 4],
+    ['its only attempt, paused by its type', 1, 0, 4],
+    ['no time for another', 2, 60_000, 3],
+  ])('one whose failure no attempt can follow fails, paused or not: %s', (how, maximumAttempts, scheduleToCloseTimeoutMs, retryState) => {
+    const shard = scheduled({ retryPolicy: { ...retryPolicy, maximumAttempts }, scheduleToCloseTimeoutMs });
+    if (maximumAttempts === 2 && scheduleToCloseTimeoutMs === 0) {
+      fail(shard, shard.pollActivityTask());
+      shard.fireNextTimer();
+    }
+    const last = shard.pollActivityTask();
+    const activityType = shard.describe().pendingActivities[0]?.activityType;
+    pause(shard, how.includes('type') ? { activityId: undefined, activityType } : one);
+    shard.advance(10_000);
+    fail(shard, last);
+    expect(shard.lastEvent('activityTaskFailed').attributes).toMatchObject({ retryState });
+    expect(unpauseReply(shard)).toEqual({ kind: 'rejected', rejection: notThere });
   });
 
   test('by a request that comes twice it is paused once; another request is told', () => {
@@ -255,6 +279,24 @@ describe('options', () => {
     update(shard, { fields: ['retryPolicy.initialInterval'], retryPolicy: { ...retryPolicy, initialIntervalMs: 500 } });
     expect(pending(shard)).toMatchObject({ nextAttemptScheduleTimeMs: shard.nowMs + 400, currentRetryIntervalMs: 500 });
     expect(pending(shard)).toMatchObject({ retryPolicy: { ...retryPolicy, initialIntervalMs: 500, maximumIntervalMs: 6_000_000 } });
+  });
+
+  test.each<[string, Partial<ActivityOptionsChange>]>([
+    ['a heartbeat timeout', { fields: ['heartbeatTimeout'], heartbeatTimeoutMs: 5_000 }],
+    ['a task queue', queued],
+    ['more attempts', { fields: ['retryPolicy.maximumAttempts'], retryPolicy: { ...retryPolicy, maximumAttempts: 7 } }],
+  ])('%s moves no attempt that waits as long as its failure has asked for', (_, change) => {
+    const shard = scheduled();
+    fail(shard, shard.pollActivityTask(), 'Oops', 120_000);
+    const dueMs = shard.nowMs + 120_000;
+    shard.advance(100);
+    update(shard, change);
+    expect(pending(shard)).toMatchObject({ nextAttemptScheduleTimeMs: dueMs, currentRetryIntervalMs: 120_000 });
+    update(shard, undefined);
+    expect(pending(shard)).toMatchObject({ nextAttemptScheduleTimeMs: dueMs });
+    shard.advance(119_900);
+    shard.fireDueTimers();
+    expect(shard.pollActivityTask()).toMatchObject({ attempt: 2 });
   });
 
   test('a task goes to the new queue, and back when the options are restored', () => {

@@ -261,13 +261,49 @@ test('out of time, a run of a schedule has a next one; the end of the execution 
   expect(retryStates, 'due after 60, 120 and 180 s').toEqual([retryPolicyNotSet, retryPolicyNotSet, timeout]);
 });
 
-test('signal-with-start ends the pause of a schedule', () => {
-  const shard = new ShardUnderTest();
-  shard.start({ start: { cronSchedule: '@hourly' } });
+function signalWithStart(shard: ShardUnderTest): void {
   const { start, newRunId, requestId, namespace } = shard.startCommand();
   const policies = { reusePolicy: 1, conflictPolicy: 2 } as const;
   shard.ask({ kind: 'signalWithStartWorkflow', key, namespace, newRunId, requestId, start, policies, signal: signalAttributes() });
+}
+
+test.each<[string, Partial<StartAttributes>, WorkflowCommand | undefined]>([
+  ['a start delay', { startDelayMs: 60_000 }, undefined],
+  ['a cron schedule', { cronSchedule: '@hourly' }, undefined],
+  ['a cron schedule, between its runs', { cronSchedule: '@hourly' }, completeWorkflow()],
+  ['a retry', { retryPolicy: policy }, failWorkflow()],
+])('signal-with-start ends the wait for %s', (_, start, command) => {
+  const shard = new ShardUnderTest();
+  shard.start({ start });
+  if (command !== undefined) end(shard, command);
+  signalWithStart(shard);
   expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+});
+
+test.each<[string, Partial<StartAttributes>, Parameters<typeof continueAsNew>[0]]>([
+  ['with nothing else', {}, {}],
+  ['with a retry policy', { retryPolicy: policy }, { retryPolicy: policy }],
+  ['with a cron schedule', { cronSchedule: '@hourly' }, { cronSchedule: '@hourly' }],
+])('signal-with-start does not end the wait that a workflow has asked for when it continued as new, %s', (_, start, change) => {
+  const shard = ended(start, continueAsNew({ ...change, backoffStartIntervalMs: 8_000 }));
+  const beganMs = shard.nowMs;
+  signalWithStart(shard);
+  expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled']);
+  shard.fireNextTimer();
+  expect([shard.nowMs - beganMs, ...shard.history()]).toEqual([
+    8_000,
+    ...['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled'],
+  ]);
+});
+
+test('a memo key and a search attribute of a continue-as-new command that are null are not set', () => {
+  const memo = fields({ kept: '1', gone: 'null' });
+  const shard = ended({}, continueAsNew({ memo, searchAttributes: fields({ CustomKeywordField: '"red"', CustomIntField: 'null' }) }));
+  const kept = { memo: fields({ kept: '1' }), searchAttributes: fields({ CustomKeywordField: '"red"' }) };
+  expect(startedOf(shard, 1)).toMatchObject(kept);
+  expect(shard.describe()).toMatchObject(kept);
+  const allNull = ended({}, continueAsNew({ memo: fields({ a: 'null' }), searchAttributes: fields({ CustomIntField: 'null' }) }));
+  expect(allNull.describe()).toMatchObject({ memo: undefined, searchAttributes: undefined });
 });
 
 // ── Children and callbacks ─────────────────────────────────────────────────────────────────────────────────────────────────────

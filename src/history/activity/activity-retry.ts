@@ -13,8 +13,6 @@ export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: nu
   if (failure.kind === 'timeout' && endsTheActivity(failure.type)) return noRetry(retryState.timeout);
   if (!isRetryable(failure, policy.nonRetryableErrorTypes)) return noRetry(retryState.nonRetryableFailure);
   const { pause, attemptsReset = false } = activity.operations ?? {};
-  // Neither attempts nor time run out meanwhile: both are looked at when the attempt after the unpause ends.
-  if (pause !== undefined) return { retry: true, intervalMs: 0 };
   // An attempt that ran when the attempts were reset counts as none.
   const attempt = attemptsReset ? 0 : activity.attempt;
   if (policy.maximumAttempts > 0 && attempt >= policy.maximumAttempts) return noRetry(retryState.maximumAttemptsReached);
@@ -23,7 +21,8 @@ export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: nu
   if (scheduleToCloseTimeoutMs > 0 && nowMs + intervalMs > activity.firstScheduledTimeMs + scheduleToCloseTimeoutMs) {
     return noRetry(retryState.timeout);
   }
-  return { retry: true, intervalMs };
+  // A pause puts off the next attempt, and brings none that there would not be without it. It goes out with the unpause.
+  return { retry: true, intervalMs: pause === undefined ? intervalMs : 0 };
 }
 
 /** Waiting too long for a worker, or in all, does not get better by trying again. */

@@ -102,7 +102,7 @@ export function updateActivityOptions(draft: Draft, command: UpdateActivityOptio
     if (updated.startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
     else if (!isPaused(updated)) {
       const goesOut = run.run.pause === undefined ? reschedule : withholdUntil;
-      goesOut(run, scheduledEventId, timeOfNextAttempt(updated));
+      goesOut(run, scheduledEventId, timeOfNextAttempt(activity, updated));
     }
     last = optionsOf(run.run, updated);
   }
@@ -143,10 +143,19 @@ function jittered(draft: Draft, { jitterMs, jitter }: UnpauseActivity | ResetAct
   return draft.nowMs + Math.floor(jitterMs * ((jitter + at * goldenRatio) % 1));
 }
 
-/** An attempt that waits: by the policy as it is now, from the end of the attempt before. One that is due stays so. */
-function timeOfNextAttempt(activity: Activity): number {
-  const { inBackoff, attempt, scheduledTimeMs, lastAttemptCompleteTimeMs } = activity;
+/**
+ * An attempt that waits: by the policy as it is now, from the end of the attempt before, if that says another interval than it did. One that is
+ * due stays so, and so does one that waits as long as its failure has said.
+ */
+function timeOfNextAttempt(before: Activity, updated: Activity): number {
+  const { inBackoff, attempt, scheduledTimeMs, lastAttemptCompleteTimeMs } = updated;
   if (!inBackoff || attempt <= 1 || lastAttemptCompleteTimeMs === 0) return scheduledTimeMs;
+  const intervalMs = intervalBefore(updated);
+  return intervalMs === intervalBefore(before) ? scheduledTimeMs : lastAttemptCompleteTimeMs + intervalMs;
+}
+
+/** By the policy. */
+function intervalBefore(activity: Activity): number {
   const { retryPolicy } = attributesOf(activity);
-  return lastAttemptCompleteTimeMs + (retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, attempt - 1));
+  return retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, activity.attempt - 1);
 }

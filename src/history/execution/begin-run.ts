@@ -2,6 +2,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { EventMeta, Draft, RunDraft } from '../draft.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
+import { withoutEmptyFields } from '../fields.ts';
 import type { ParentLink } from '../commands.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
@@ -74,8 +75,8 @@ export function beginRun(draft: Draft, b: Beginning): RunDraft {
       workflowExecutionExpirationTimeMs: b.executionExpirationMs,
       cronSchedule: b.cronSchedule,
       firstWorkflowTaskBackoffMs: b.backoffMs,
-      memo: b.memo,
-      searchAttributes: b.searchAttributes,
+      memo: withoutEmptyFields(b.memo, draft.wire),
+      searchAttributes: withoutEmptyFields(b.searchAttributes, draft.wire),
       prevAutoResetPoints: undefined,
       header: b.header,
       parentInitiatedEventVersion: 0,

@@ -21,7 +21,6 @@ import type { RunKey } from '../../kernel/run-key.ts';
 import type { IdPolicies, RoomForRuns, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { withoutEmptyFields } from '../fields.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
@@ -75,8 +74,8 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);
         if (problem !== undefined) return problem;
-        // A pending start delay ends here.
-        writeSignal(draft.open(current), command.signal, { skipBackoff: true });
+        // The wait for a start delay, a schedule or a retry ends here; one that the workflow has asked for does not.
+        writeSignal(draft.open(current), command.signal, { skipBackoff: !isContinuedByWorkflow(current) });
         return started(current, false);
       }
     } else {
@@ -89,6 +88,12 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   writeSignal(run, command.signal, { scheduleWorkflowTask: false });
   beginFirstWorkflowTask(run);
   return started(run.run, true);
+}
+
+/** One without a retry policy or a cron schedule follows another run in no other way. */
+function isContinuedByWorkflow({ key, start, startedWith }: RunView): boolean {
+  if (startedWith !== undefined) return startedWith.initiator === continueAsNewInitiator.workflow;
+  return start.firstRunId !== key.runId && start.attempt === 1;
 }
 
 /** The parent was reset to an event before this child of its, and starts it again. */
@@ -275,8 +280,8 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     taskQueue: { name: start.taskQueue.name, kind: taskQueueKind.normal, normalName: '' },
     input: start.input,
     header: start.header,
-    memo: withoutEmptyFields(start.memo, draft.wire),
-    searchAttributes: withoutEmptyFields(start.searchAttributes, draft.wire),
+    memo: start.memo,
+    searchAttributes: start.searchAttributes,
     priority: start.priority,
     identity: start.identity,
     executionTimeoutMs,
