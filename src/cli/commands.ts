@@ -1,9 +1,11 @@
 import { dlqCommand } from './admin/dlq/dlq-commands.ts';
 import type { Command, Flag } from './command.ts';
-import { addressFlag, connectionFlags } from './connection-flags.ts';
+import { connectionFlags } from './connection-flags.ts';
 import { globalFlags } from './global-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
 import { startFlags } from './server/start-flags.ts';
+
+const outputFlag: Flag = { name: 'output', short: 'o', value: 'FORMAT', help: 'json, jsonl, text or none', defaultText: 'text' };
 
 const fileArgument = { name: 'FILE', help: 'The server file (YAML)' };
 
@@ -59,6 +61,7 @@ const config: Command = {
       flags: [
         { name: 'connect', help: 'Try every broker and the login too, and PostgreSQL where it is named; exit code 1 when one fails' },
         { name: 'dynamic', help: 'FILE is a file of dynamic configuration: what in it is wrong, and what has no effect' },
+        outputFlag,
       ],
       examples: [
         { what: 'Check a file', line: 'perdure config validate server.yaml' },
@@ -71,7 +74,7 @@ const config: Command = {
       name: 'print',
       summary: 'Print what a server file adds up to: canonical keys, defaults filled in, secrets masked.',
       args: [fileArgument],
-      flags: [{ name: 'output', short: 'o', value: 'FORMAT', help: 'text (YAML) or json', defaultText: 'text' }],
+      flags: [{ ...outputFlag, help: 'json, jsonl, text (YAML) or none' }],
       examples: [{ what: 'As JSON', line: 'perdure config print server.yaml -o json' }],
       run: async (invocation) => (await import('./config/print.ts')).runPrint(invocation),
     },
@@ -96,7 +99,7 @@ const visibility: Command = {
         'Where List is wrong, or its tables were lost: rows that are missing come back, wrong ones are mended, and those of workflows that do not exist go. ' +
           'It may be asked for at any time, goes on behind a crash, and ends by itself; perdure admin state shows how far it is.',
       ],
-      flags: [addressFlag, { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
+      flags: [outputFlag, ...connectionFlags],
       examples: [
         { what: 'Of all shards', line: 'perdure admin visibility rebuild' },
         { what: 'How far it is', line: 'perdure admin state' },
@@ -105,8 +108,6 @@ const visibility: Command = {
     },
   ],
 };
-
-const outputFlag: Flag = { name: 'output', short: 'o', value: 'FORMAT', help: 'json, jsonl, text or none', defaultText: 'text' };
 
 const shard: Command = {
   name: 'shard',
@@ -221,7 +222,7 @@ const admin: Command = {
     {
       name: 'state',
       summary: 'Show each history shard of a running server: its journal, its last checkpoint, what is not written. Changes nothing.',
-      flags: [addressFlag, { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
+      flags: [outputFlag, ...connectionFlags],
       examples: [
         { what: 'As a table', line: 'perdure admin state' },
         { what: 'For a script', line: 'perdure admin state --address db-3:7233 -o json' },
@@ -262,7 +263,7 @@ const completion: Command = {
 const version: Command = {
   name: 'version',
   summary: 'Print the version of Perdure, of the Temporal API it speaks, and of Node.',
-  flags: [{ name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
+  flags: [outputFlag],
   examples: [{ what: 'For a script', line: 'perdure version -o json' }],
   run: async (invocation) => (await import('./version.ts')).runVersion(invocation),
 };

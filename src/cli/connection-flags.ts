@@ -1,7 +1,7 @@
 /** How a command reaches a running server; `connection.ts` reads them. */
 import type { Flag } from './command.ts';
 
-export const addressFlag: Flag = {
+const addressFlag: Flag = {
   name: 'address',
   value: 'HOST:PORT',
   help: 'gRPC port of the server',

@@ -61,10 +61,6 @@ export function connectionSettings(invocation: Invocation): ConnectionSettings {
   };
 }
 
-export function serverAddress(invocation: Pick<Invocation, 'flags' | 'io'>): string {
-  return addressOf(new ClientConfig(invocation));
-}
-
 function addressOf(config: ClientConfig): string {
   const { text, by } = config.text(names.address) ?? { text: defaultAddress, by: '' };
   if (isHostPort(text)) return text;

@@ -58,6 +58,8 @@ export interface GrpcClient {
 export async function withServer<Result>(invocation: Invocation, use: (client: GrpcClient) => Promise<Result>): Promise<Result> {
   const settings = connectionSettings(invocation);
   const library = createRequire(import.meta.url)('@grpc/grpc-js') as typeof grpc;
+  // Node tells whoever connects to an IP address with TLS that the library names it to the server. Nobody who reads that can change it.
+  process.noDeprecation = true;
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();
   process.once('SIGINT', interrupt);

@@ -1,5 +1,6 @@
 import { nodeMajorMinor, perdureVersion, temporalApiVersion } from '../config/version.ts';
-import { outputFormat } from './output.ts';
+import { listFormat } from './output.ts';
+import { printOne } from './printed-list.ts';
 import type { Invocation } from './command.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 
@@ -9,8 +10,11 @@ export function versionLine(): string {
 }
 
 export async function runVersion({ flags, io }: Invocation): Promise<ExitCode> {
-  const json = outputFormat(flags.one('output')) === 'json';
-  const facts = { version: perdureVersion(), temporalApi: temporalApiVersion, node: process.versions.node };
-  io.out(json ? `${JSON.stringify(facts)}\n` : `${versionLine()}\n`);
+  printOne(
+    io,
+    listFormat(flags.one('output'), 'text'),
+    () => ({ version: perdureVersion(), temporalApi: temporalApiVersion, node: process.versions.node }),
+    () => `${versionLine()}\n`,
+  );
   return exitCodes.done;
 }

@@ -39,6 +39,39 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(text)]);
 });
 
+test('--output has the same formats with each command that prints what was asked for', async () => {
+  const file = 'examples/config/file.yaml';
+  for (const line of ['version', 'errors 3', `config print ${file}`, `config validate ${file}`]) {
+    const words = line.split(' ');
+    const as = async (format: string) => (await run([...words, '-o', format])).out;
+    const [json, jsonl] = [await as('json'), await as('jsonl')];
+    expect(JSON.parse(jsonl), line).toEqual(JSON.parse(json));
+    expect(jsonl.trimEnd().split('\n'), line).toHaveLength(1);
+    expect(await as('none'), line).toBe('');
+    expect(await as('text'), line).not.toBe('');
+  }
+});
+
+test('config validate tells programs what people read', async () => {
+  const { code, out, err } = await run(['config', 'validate', '-o', 'json', 'test/cli/fixtures/wrong-config.yaml']);
+  expect({ code, err }).toEqual({ code: 2, err: '' });
+  expect(JSON.parse(out)).toEqual({
+    file: 'test/cli/fixtures/wrong-config.yaml',
+    ok: false,
+    problems: [
+      {
+        severity: 'error',
+        file: 'test/cli/fixtures/wrong-config.yaml',
+        line: 2,
+        column: 13,
+        key: 'log.encoding',
+        message: expect.stringContaining('jsn'),
+      },
+    ],
+    connections: [],
+  });
+});
+
 test('a flag that a command has itself means its own', () => {
   const { flags } = parseCommandLine(rootCommand, ['server', 'start', '--config-file', 'server.yaml']);
   expect([flags.one('config'), flags.one('config-file')]).toEqual(['server.yaml', undefined]);

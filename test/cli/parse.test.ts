@@ -117,7 +117,7 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
       line: [...startDev, '--headless=maybe'],
       err: 'perdure: --headless is a switch, got the value "maybe"\nWrite --headless, --headless=true or --headless=false.\n',
     },
-    { line: ['version', '-o', 'jsno'], err: 'perdure: --output: expected text or json, got "jsno"\nDid you mean json?\n' },
+    { line: ['version', '-o', 'jsno'], err: 'perdure: --output: expected json, jsonl, text or none, got "jsno"\nDid you mean json?\n' },
   ])('$line', async ({ line, err }) => {
     expect(await run(line)).toEqual({ code: 2, out: '', err, started: [] });
   });

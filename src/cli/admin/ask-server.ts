@@ -1,10 +1,10 @@
-/** What `perdure admin` asks of a running server, on its gRPC port. */
+/** What `perdure admin` asks of a running server over HTTP, on its gRPC port, or of a proxy in front of it. */
+import type { IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import { errorMessage } from '../../kernel/error-text.ts';
 import { CliError, failure } from '../cli-error.ts';
+import type { ConnectionSettings, TlsSettings } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
-
-/** Not by `import`: its module form loads Node's fetch. */
-const { request: httpRequest } = process.getBuiltinModule('node:http');
 
 const answerTimeoutMs = 10_000;
 /** A page has some 300 bytes for each shard. */
@@ -15,12 +15,18 @@ export function noServer(address: string): CliError {
 }
 
 /** What it answers, whatever that is. */
-export async function askServer(address: string, method: 'GET' | 'POST', path: string): Promise<string> {
+export async function askServer(settings: ConnectionSettings, method: 'GET' | 'POST', path: string): Promise<string> {
+  const { address, metadata, tls, commandTimeoutMs } = settings;
+  const timeoutMs = commandTimeoutMs === 0 ? answerTimeoutMs : commandTimeoutMs;
   try {
-    return await new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(answerTimeoutMs);
-      const headers = { 'perdure-operator': 'perdure admin' };
-      const request = httpRequest(`http://${address}${path}`, { method, headers, agent: false, signal }, (response) => {
+    const { status, text } = await new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
+      const options = {
+        method,
+        headers: { ...Object.fromEntries(metadata), 'perdure-operator': 'perdure admin' },
+        agent: false as const,
+        signal: AbortSignal.timeout(timeoutMs),
+      };
+      const request = begin(`${address}${path}`, options, tls, (response) => {
         const chunks: Buffer[] = [];
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
@@ -28,16 +34,31 @@ export async function askServer(address: string, method: 'GET' | 'POST', path: s
           if (bytes > pageBytesMax) request.destroy(new Error('its answer has no end'));
           else chunks.push(chunk);
         });
-        response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
         response.on('error', reject);
       });
       request.on('error', reject);
       request.end();
     });
+    if (status === 401 || status === 403) {
+      throw new CliError(exitCodes.denied, `${address} answers with HTTP status ${status}`, {
+        next: 'It needs an administrator of the cluster: --api-key, or TEMPORAL_API_KEY.',
+      });
+    }
+    return text;
   } catch (error) {
+    if (error instanceof CliError) throw error;
     throw new CliError(exitCodes.unreachable, `no server answers at ${address}`, {
       why: errorMessage(error),
       next: 'Name the gRPC port of a running server: --address HOST:PORT.',
     });
   }
+}
+
+/** Not by `import`: the module form of node:http loads Node's fetch. */
+function begin(target: string, options: RequestOptions, tls: TlsSettings | undefined, answered: (response: IncomingMessage) => void) {
+  if (tls === undefined) return process.getBuiltinModule('node:http').request(`http://${target}`, options, answered);
+  const { ca, certificate: cert, key, serverName: servername, trustsAnyone } = tls;
+  const secured = { ...options, ca, cert, key, ...(servername === undefined ? {} : { servername }), rejectUnauthorized: !trustsAnyone };
+  return process.getBuiltinModule('node:https').request(`https://${target}`, secured, answered);
 }

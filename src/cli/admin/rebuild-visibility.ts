@@ -3,10 +3,10 @@
  * port. It serves on meanwhile; how far it is stands in `perdure admin state`.
  */
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { outputFormat } from '../output.ts';
+import { listFormat } from '../output.ts';
+import { printOne } from '../printed-list.ts';
 import type { Invocation } from '../command.ts';
-import { serverAddress } from '../connection.ts';
-import { jsonText } from '../plain-text.ts';
+import { connectionSettings } from '../connection.ts';
 import { askServer, noServer } from './ask-server.ts';
 
 /** `refused`: why nothing was begun. */
@@ -14,10 +14,15 @@ type ShardAnswer = { readonly shard: number; readonly refused?: string };
 
 export async function runRebuildVisibility(invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
-  const format = outputFormat(flags.one('output'));
-  const address = serverAddress(invocation);
-  const shards = parsed(await askServer(address, 'POST', '/visibility/rebuild'), address);
-  io.out(format === 'json' ? `${jsonText({ shards })}\n` : rendered(shards));
+  const format = listFormat(flags.one('output'), 'text');
+  const settings = connectionSettings(invocation);
+  const shards = parsed(await askServer(settings, 'POST', '/visibility/rebuild'), settings.address);
+  printOne(
+    io,
+    format,
+    () => ({ shards }),
+    () => rendered(shards),
+  );
   return shards.some(({ refused }) => refused !== undefined) ? exitCodes.failed : exitCodes.done;
 }
 

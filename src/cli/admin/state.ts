@@ -3,11 +3,11 @@
  * gRPC port. Reads only.
  */
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { outputFormat } from '../output.ts';
+import { listFormat } from '../output.ts';
+import { printOne } from '../printed-list.ts';
 import type { Invocation } from '../command.ts';
 import { table } from '../table.ts';
-import { serverAddress } from '../connection.ts';
-import { jsonText } from '../plain-text.ts';
+import { connectionSettings } from '../connection.ts';
 import { askServer, noServer } from './ask-server.ts';
 
 /** As much of the page as is printed; a server of another version may leave some out. */
@@ -63,10 +63,15 @@ type StatePage = {
 
 export async function runState(invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
-  const format = outputFormat(flags.one('output'));
-  const address = serverAddress(invocation);
-  const page = parsed(await askServer(address, 'GET', '/health/state'), address);
-  io.out(format === 'json' ? `${jsonText(page)}\n` : rendered(page));
+  const format = listFormat(flags.one('output'), 'text');
+  const settings = connectionSettings(invocation);
+  const page = parsed(await askServer(settings, 'GET', '/health/state'), settings.address);
+  printOne(
+    io,
+    format,
+    () => page,
+    () => rendered(page),
+  );
   return exitCodes.done;
 }
 

@@ -1,59 +1,86 @@
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import { readDynamicConfig } from '../../config/dynamic-config-yaml.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
-import { renderProblems } from '../../config/problem.ts';
-import type { BrokerProbe } from '../../config/server-options.ts';
+import { problemJson, renderProblems, type Problem } from '../../config/problem.ts';
+import type { BrokerProbe, LogOptions } from '../../config/server-options.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { printProblems, readServerFile, readText } from '../server-file.ts';
+import { listFormat, type ListFormat } from '../output.ts';
+import { printOne } from '../printed-list.ts';
+import { readServerFile, readText } from '../server-file.ts';
+
+/** One thing that was tried: a broker, a database. */
+type Tried = { readonly subject: string; readonly ok: boolean; readonly message: string };
+
+type Validated = {
+  readonly file: string;
+  readonly problems: readonly Problem[];
+  readonly isValid: boolean;
+  readonly tried: readonly Tried[];
+};
 
 export async function runValidate({ flags, args, io }: Invocation): Promise<ExitCode> {
   const [file = ''] = args;
-  if (flags.switched('dynamic') === true) return validateDynamic(file, io);
-  const read = readServerFile(file, io, { strict: true, autoCreateTopics: true });
-  printProblems(file, read, io);
-  if (read.settings === undefined) return exitCodes.usage;
-  io.out(`${file}: ok\n`);
-  if (flags.switched('connect') !== true) return exitCodes.done;
-  const { log } = read.settings.server;
-  if (log.kind === 'kafka') {
-    const answers = [await connect(log.kafka, io), log.state === undefined || (await connectPostgres(log.state.postgres, io))];
-    return answers.every(Boolean) ? exitCodes.done : exitCodes.failed;
+  const format = listFormat(flags.one('output'), 'text');
+  if (flags.switched('dynamic') === true) {
+    // Warnings are about what would have no effect: a server starts with such a file.
+    const { entries, problems } = readDynamicConfig(readText(file));
+    return told({ file, problems, isValid: entries !== undefined, tried: [] }, format, io);
   }
-  io.out('no brokers to connect to: the journals live in the embedded log\n');
-  return exitCodes.done;
+  const { settings, problems } = readServerFile(file, io, { strict: true, autoCreateTopics: true });
+  const tried = settings === undefined || flags.switched('connect') !== true ? [] : await connections(settings.server.log, io);
+  return told({ file, problems, isValid: settings !== undefined, tried }, format, io);
 }
 
-/** Warnings are about what would have no effect: a server starts with such a file. */
-function validateDynamic(file: string, io: Io): ExitCode {
-  const { entries, problems } = readDynamicConfig(readText(file));
-  io.err(renderProblems(file, problems));
-  if (entries === undefined) return exitCodes.usage;
-  io.out(`${file}: ok\n`);
-  return exitCodes.done;
+function told({ file, problems, isValid, tried }: Validated, format: ListFormat, io: Io): ExitCode {
+  printOne(
+    io,
+    format,
+    () => ({ file, ok: isValid, problems: problems.map((problem) => problemJson(file, problem)), connections: tried }),
+    () => [...(isValid ? [`${file}: ok`] : []), ...tried.filter(({ ok }) => ok).map(lineOf)].map((text) => `${text}\n`).join(''),
+  );
+  if (format === 'text')
+    io.err(
+      renderProblems(file, problems) +
+        tried
+          .filter(({ ok }) => !ok)
+          .map((each) => `${lineOf(each)}\n`)
+          .join(''),
+    );
+  if (!isValid) return exitCodes.usage;
+  return tried.every(({ ok }) => ok) ? exitCodes.done : exitCodes.failed;
 }
 
-async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<boolean> {
+function lineOf({ subject, message }: Tried): string {
+  return subject === '' ? message : `${subject}: ${message}`;
+}
+
+async function connections(log: LogOptions, io: Io): Promise<readonly Tried[]> {
+  if (log.kind !== 'kafka') return [{ subject: '', ok: true, message: 'no brokers to connect to: the journals live in the embedded log' }];
+  return [...(await connect(log.kafka, io)), ...(log.state === undefined ? [] : [await connectPostgres(log.state.postgres, io)])];
+}
+
+async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<Tried> {
   const { tryPostgres } = await io.loadServer();
   const probe = await tryPostgres(postgres);
-  if (probe.answer === 'ok') io.out(`${probe.database}: ok\n`);
-  else io.err(`${probe.reason}\n`);
-  return probe.answer === 'ok';
+  if (probe.answer === 'ok') return { subject: probe.database, ok: true, message: 'ok' };
+  // It begins with the name of the database.
+  return { subject: '', ok: false, message: probe.reason };
 }
 
-async function connect(kafka: KafkaOptions, io: Io): Promise<boolean> {
+async function connect(kafka: KafkaOptions, io: Io): Promise<readonly Tried[]> {
   const { tryBrokers } = await io.loadServer();
-  const probes = await tryBrokers(kafka);
-  for (const probe of probes) {
-    if (probe.answer === 'ok') io.out(`${described(probe)}\n`);
-    else io.err(`${described(probe)}\n`);
-  }
-  return probes.every(({ answer }) => answer === 'ok');
+  return (await tryBrokers(kafka)).map(described);
 }
 
-function described(probe: BrokerProbe): string {
-  if (probe.answer === 'failed') return `${probe.broker}: ${probe.reason}`;
+function described(probe: BrokerProbe): Tried {
+  const { broker } = probe;
+  if (probe.answer === 'failed') return { subject: broker, ok: false, message: probe.reason };
   const { length } = probe.advertised;
-  return `${probe.broker}: ok, a cluster of ${length} broker${length === 1 ? '' : 's'}: ${probe.advertised.join(', ')}`;
+  return {
+    subject: broker,
+    ok: true,
+    message: `ok, a cluster of ${length} broker${length === 1 ? '' : 's'}: ${probe.advertised.join(', ')}`,
+  };
 }
