@@ -109,9 +109,11 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     await log.close();
     throw error;
   });
-  const router = new Router(systemClock, (error) => {
+  const turns = new LoopTurns(systemClock);
+  const callbackFailed = (error: unknown): void => {
     logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
-  });
+  };
+  const router = new Router(systemClock, callbackFailed, turns);
   const census = new Census({
     clock: systemClock,
     logger,
@@ -132,7 +134,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings), ...dynamicConfig.values(archivalSettings) };
   const share = memoryShare(memory);
   const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
-  const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };
+  const shared = { budget: new CommandBudget(commandBytesMax), turns };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
   let frontend: Frontend | undefined;
@@ -277,6 +279,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       instance,
       ports: {
         clock: systemClock,
+        turns,
         newId: randomUUID,
         newRunId: () => uuidAt(systemClock.wallMs(), randomUUID()),
         random: Math.random,

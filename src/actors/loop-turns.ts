@@ -1,45 +1,122 @@
 /**
- * Long work of all partitions of a process shares the event loop, and leaves room for what else it has to do: answering health, signals, and
- * the commands of the partitions that serve.
+ * How the work of a process shares the event loop. A turn of the loop has one budget of time, whoever asks, so that I/O, health, signals and timers
+ * never wait for longer, however many ask at once:
  *
- *     turn of the event loop   │ I/O │ slice of A │ I/O │ slice of B │ I/O │ slice of A │ …
- *     reads under way          │ B C          A C          A B …                          a few at a time: an answer is decoded in the turn
- *                                                                                         in which it comes
+ *     turn of the event loop   │ I/O │ what serves: A B A C …  ≤ 8 ms │ a slice of long work: D │ I/O │ what serves │ a slice: E │ I/O │ …
+ *     reads under way          │ D E          F E          D …          a few at a time: an answer is decoded in the turn in which it comes
  *
- * Without it each partition folds a megabyte in the turn in which its read was answered, and sixteen of them, one after another, starve
- * timers for minutes.
+ * - What serves: commands that are decided, and the answers, effects and commits that leave actors. Partitions take turns, in order.
+ * - Long work: folds, rows that are brought in, calls that compute. One slice in a turn; namespaces take turns, and so do calls and what the server
+ *   does by itself.
+ *
+ * How long something takes is known only once what follows from it is done: an answer that leaves costs little here, and whoever awaits it may
+ * write megabytes. So a few are let out, what follows from them is done (`Clock.settled`), and then the clock is looked at.
+ *
+ * Nobody notes where a turn of the loop ends, which would cost each of them a timer: the share of what serves lasts until it is used up. So no turn
+ * has more than one, and now and then something waits that need not have.
  */
-import { ReleaseTurns } from './release-turns.ts';
+import { FairLines } from '../kernel/fair-lines.ts';
+import { Fifo } from '../kernel/fifo.ts';
 import type { Clock } from './ports.ts';
 
+/** Of what serves, in a turn. It may be exceeded by one command, or by what follows from `STEPS_AT_ONCE` answers. */
+const SERVING_MS = 8;
+/** Answers, effects and commits that leave in a turn, however fast they are. */
+const STEPS_PER_TURN_MAX = 512;
+/** Of them before the clock is looked at. */
+const STEPS_AT_ONCE = 8;
 /** Of a fold: nobody is served by its partition yet. A slice may exceed it by one record. */
 const FOLD_SLICE_MS = 8;
 /** Of work beside what is served: a slice may exceed it by one step. */
 const STEPS_SLICE_MS = 2;
+/** Of calls that compute. */
+const CALLS_SLICE_MS = 4;
 const READS_MAX = 2;
 const READ_PATIENCE_MS = 500;
 
 type SliceWaiter = { readonly ms: number; readonly begin: () => void };
 
 export class LoopTurns {
-  /** What is served goes at once, and no more of it in one turn than its share. */
-  readonly releases: ReleaseTurns;
-  readonly #clock: Pick<Clock, 'monoMs' | 'after'>;
-  readonly #sliceWaiters: SliceWaiter[] = [];
-  readonly #readWaiters: (() => void)[] = [];
+  readonly #clock: Pick<Clock, 'monoMs' | 'after' | 'settled'>;
+  readonly #stepsMax: number;
   #scheduled = false;
-  #sliceEndMs = 0;
-  #reads = 0;
 
-  constructor(clock: Pick<Clock, 'monoMs' | 'after'>, releases: ReleaseTurns = new ReleaseTurns(clock)) {
+  /** What serves and has to wait. */
+  readonly #serving = new Fifo<() => void>();
+  /** Left of the share of what serves. */
+  #msLeft = SERVING_MS;
+  #stepsLeft: number;
+  /** Since when what serves is at work, until what follows from it is done. */
+  #sinceMs = 0;
+  #isAtWork = false;
+  #stepsAtOnce = 0;
+
+  /** Of the server itself. */
+  readonly #ownSlices = new Fifo<SliceWaiter>();
+  readonly #callSlices = new FairLines<SliceWaiter>();
+  #wasOwnSlice = false;
+  #mayBeginSlice = false;
+  #sliceEndMs = -Infinity;
+
+  #reads = 0;
+  readonly #readWaiters: (() => void)[] = [];
+
+  constructor(clock: Pick<Clock, 'monoMs' | 'after' | 'settled'>, stepsMax = STEPS_PER_TURN_MAX) {
     this.#clock = clock;
-    this.releases = releases;
+    this.#stepsMax = stepsMax;
+    this.#stepsLeft = stepsMax;
   }
+
+  // ── What serves ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** There is time in this turn to decide one more command. Called for each: cheap. False: `wait`. */
+  mayDecide(): boolean {
+    if (this.#isAtWork) return this.#clock.monoMs() - this.#sinceMs < this.#msLeft;
+    return this.#msLeft > 0 && this.#measure();
+  }
+
+  /** One may leave. Called for each that leaves: cheap. False: `wait`. */
+  mayLeave(): boolean {
+    if (this.#msLeft <= 0 || this.#stepsLeft <= 0 || this.#stepsAtOnce === STEPS_AT_ONCE) return false;
+    this.#stepsLeft -= 1;
+    this.#stepsAtOnce += 1;
+    return this.#isAtWork || this.#measure();
+  }
+
+  /** Goes on when there is a share again, behind those that wait already. */
+  wait(goOn: () => void): void {
+    this.#serving.push(goOn);
+    if (!this.#isAtWork) this.#schedule();
+  }
+
+  #measure(): true {
+    this.#isAtWork = true;
+    this.#sinceMs = this.#clock.monoMs();
+    this.#clock.settled(this.#settled);
+    return true;
+  }
+
+  readonly #settled = (): void => {
+    this.#msLeft -= this.#clock.monoMs() - this.#sinceMs;
+    this.#isAtWork = false;
+    this.#stepsAtOnce = 0;
+    if (this.#serving.length > 0 || this.#mayBeginSlice) this.#goOn();
+  };
+
+  // ── Long work ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Resolves at the start of a slice; it lasts until `over`, or until the caller waits for something. */
   slice(ms = FOLD_SLICE_MS): Promise<void> {
     return new Promise((begin) => {
-      this.#sliceWaiters.push({ ms, begin });
+      this.#ownSlices.push({ ms, begin });
+      this.#schedule();
+    });
+  }
+
+  /** The same, for a call of a namespace. */
+  sliceOfCall(namespaceId: string): Promise<void> {
+    return new Promise((begin) => {
+      this.#callSlices.push(namespaceId, { ms: CALLS_SLICE_MS, begin });
       this.#schedule();
     });
   }
@@ -64,6 +141,60 @@ export class LoopTurns {
     }
   }
 
+  #nextSlice(): SliceWaiter | undefined {
+    const isOwn = this.#callSlices.length === 0 || (this.#ownSlices.length > 0 && !this.#wasOwnSlice);
+    this.#wasOwnSlice = isOwn;
+    if (!isOwn) return this.#callSlices.shift();
+    return this.#ownSlices.length === 0 ? undefined : this.#ownSlices.shift();
+  }
+
+  /** Whoever needs little leaves the rest of the slice to the next. */
+  readonly #beginSlice = (): void => {
+    const nowMs = this.#clock.monoMs();
+    if (!this.#mayBeginSlice && nowMs >= this.#sliceEndMs) return;
+    const next = this.#nextSlice();
+    if (next === undefined) return;
+    const endMs = nowMs + next.ms;
+    this.#sliceEndMs = this.#mayBeginSlice ? endMs : Math.min(this.#sliceEndMs, endMs);
+    this.#mayBeginSlice = false;
+    next.begin();
+    if (this.#ownSlices.length + this.#callSlices.length > 0) this.#clock.settled(this.#beginSlice);
+  };
+
+  // ── Turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#clock.after(0, this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#scheduled = false;
+    this.#msLeft = SERVING_MS;
+    this.#stepsLeft = this.#stepsMax;
+    this.#mayBeginSlice = true;
+    if (!this.#isAtWork) this.#goOn();
+  };
+
+  /** First what serves, as long as its share lasts; then a slice of long work; the others in the next turn. */
+  #goOn(): void {
+    try {
+      while (this.#serving.length > 0 && this.#msLeft > 0 && this.#stepsLeft > 0) {
+        this.#serving.shift()();
+        // It goes on when what follows is done.
+        if (this.#isAtWork) return;
+      }
+      if (this.#mayBeginSlice) this.#beginSlice();
+    } finally {
+      // Whatever one of them throws, the others have their turn.
+      if ((this.#serving.length > 0 && !this.#isAtWork) || this.#ownSlices.length + this.#callSlices.length > 0) this.#schedule();
+      else if (!this.#isAtWork) this.#mayBeginSlice = false;
+    }
+  }
+
+  // ── Reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
   /** Reads when few others do. One that takes long (its broker hangs) makes room for those behind it. */
   async reading<T>(read: () => Promise<T>): Promise<T> {
     if (this.#reads >= READS_MAX) await new Promise<void>((resolve) => this.#readWaiters.push(resolve));
@@ -83,18 +214,5 @@ export class LoopTurns {
       timer.cancel();
       release();
     }
-  }
-
-  #schedule(): void {
-    if (this.#scheduled || this.#sliceWaiters.length === 0) return;
-    this.#scheduled = true;
-    this.#clock.after(0, () => {
-      this.#scheduled = false;
-      const next = this.#sliceWaiters.shift();
-      if (next === undefined) return;
-      this.#sliceEndMs = this.#clock.monoMs() + next.ms;
-      next.begin();
-      this.#schedule();
-    });
   }
 }

@@ -12,6 +12,8 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
   /** Once the current callback has returned, before any I/O. */
   soon(callback: () => void): void;
+  /** Once the current callback has returned and no promise is left that can go on, before any I/O. */
+  settled(callback: () => void): void;
 }
 
 export interface Random {

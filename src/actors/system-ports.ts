@@ -16,6 +16,8 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timeout) };
   },
   soon: (callback) => queueMicrotask(callback),
+  // What waits for the next tick runs once no microtask is left, if it is asked for out of one.
+  settled: (callback) => queueMicrotask(() => process.nextTick(callback)),
 };
 
 export const systemRandom: Random = {

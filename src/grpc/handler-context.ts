@@ -8,6 +8,7 @@ import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
 import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
+import { ComputingCalls } from './computing-calls.ts';
 import { canceled, namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { invalidArgument, type StatusError } from './errors/status-error.ts';
@@ -31,6 +32,7 @@ export class HandlerContext {
   readonly limits: EdgeLimits;
   /** Of calls and of batch jobs: a namespace has one share of the database, and the database knows a query by its number alone. */
   readonly queries: VisibilityQueries;
+  readonly computing: ComputingCalls;
   /** Ends one open wait: for a history, and for a task. */
   readonly #waiting = new OpenWaits();
   readonly #polls = new OpenWaits();
@@ -40,6 +42,7 @@ export class HandlerContext {
   constructor(ports: FrontendPorts) {
     this.ports = ports;
     this.limits = ports.limits;
+    this.computing = new ComputingCalls(ports.turns);
     this.queries = new VisibilityQueries((asked) => ports.visibility.giveUp(asked));
     this.#namespaceLimits = new NamespaceLimits(ports.limitsOfNamespace, () => ports.clock.monoMs());
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));

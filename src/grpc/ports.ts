@@ -10,6 +10,7 @@ import type { PurgeReport } from '../actors/cluster/namespace-purge.ts';
 import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
+import type { LoopTurns } from '../actors/loop-turns.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { AskFailure } from '../actors/asks/asks.ts';
 import type { Asker, AuditAsker } from '../actors/asks/router.ts';
@@ -26,6 +27,8 @@ import type { Logger } from '../observability/logger.ts';
 
 export interface FrontendPorts {
   readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
+  /** Of the process: calls that compute share them with its partitions. */
+  readonly turns: Pick<LoopTurns, 'sliceOfCall' | 'over'>;
   /** A new UUID. */
   readonly newId: () => string;
   /** The same with its time in front: runs that start one after the other are neighbours in every index of a database. */

@@ -3,6 +3,7 @@
  *
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
+import { LoopTurns } from '../../src/actors/loop-turns.ts';
 import assert from 'node:assert/strict';
 import { NOBODY } from '../../src/actors/asks/asks.ts';
 import { Switchboard, type AnswerTo, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
@@ -71,7 +72,11 @@ export function ledgerSwitchboard(clock: Clock): LedgerSwitchboard {
     throw error;
   };
   const Board = asksAreCarried ? BetweenProcesses : Switchboard<LedgerReplyTo, LedgerCommand, never>;
-  return new Board({ clock, newAskId: () => ++lastAskId, callbackFailed }, ledgerReplies, (partition) => `ledger ${partition}`);
+  return new Board(
+    { clock, turns: new LoopTurns(clock), newAskId: () => ++lastAskId, callbackFailed },
+    ledgerReplies,
+    (partition) => `ledger ${partition}`,
+  );
 }
 
 /** Whoever asks, and the ledger, hold copies: what is sent later to another process cannot rest on the same memory. */

@@ -72,3 +72,58 @@ test('reads that take long hold nobody up', async () => {
   await reads.answer();
   expect(reads.begun).toBe(5);
 });
+
+/** Answers that cost five milliseconds each: not where they leave, but where they are awaited. */
+class DearAnswers {
+  readonly clock = new HandClock();
+  readonly #turns = new LoopTurns(this.clock);
+  #waiting: number;
+  written = 0;
+
+  constructor(count: number) {
+    this.#waiting = count;
+    this.#letOut();
+  }
+
+  #letOut(): void {
+    for (; this.#waiting > 0; this.#waiting--) {
+      if (!this.#turns.mayLeave()) return this.#turns.wait(() => this.#letOut());
+      void this.#write(Promise.resolve());
+    }
+  }
+
+  async #write(answered: Promise<void>): Promise<void> {
+    await answered;
+    await Promise.resolve();
+    this.clock.nowMs += 5;
+    this.written += 1;
+  }
+}
+
+test('what follows from answers counts: few that are dear to write leave in one turn, and all of them in the end', async () => {
+  const answers = new DearAnswers(200);
+  let mostMs = 0;
+  for (let beforeMs = 0; answers.written < 200; beforeMs = answers.clock.nowMs) {
+    await turns();
+    mostMs = Math.max(mostMs, answers.clock.nowMs - beforeMs);
+  }
+  expect(mostMs).toBeLessThanOrEqual(50);
+});
+
+test('commands that are dear to decide leave room for I/O after each of them', async () => {
+  const clock = new HandClock();
+  const loopTurns = new LoopTurns(clock);
+  let decided = 0;
+  const decide = (): void => {
+    while (decided < 20 && loopTurns.mayDecide()) {
+      clock.nowMs += 10;
+      decided += 1;
+    }
+    if (decided < 20) loopTurns.wait(decide);
+  };
+  decide();
+  for (let turn = 0; decided < 20; turn++) {
+    expect(decided).toBeLessThanOrEqual(turn + 1);
+    await turns();
+  }
+});

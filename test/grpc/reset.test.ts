@@ -5,7 +5,8 @@ import type { RunKey } from '../../src/kernel/run-key.ts';
 import type { HistoryRequest } from '../../src/history/commands.ts';
 import type { EventKind, HistoryEvent } from '../../src/history/events.ts';
 import type { Description, HistoryReply } from '../../src/history/replies.ts';
-import type { PrepareReset } from '../../src/history/reset/reset-commands.ts';
+import { computingCallsMax } from '../../src/grpc/computing-calls.ts';
+import type { PrepareReset, ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
 import { decodeEvent, encodeEvent } from '../../src/topics/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import {
@@ -222,11 +223,33 @@ describe('a run that grows while it is read', () => {
     expect(asked().map(({ requestId }) => requestId)).toEqual(['request', 'request', 'request']);
   });
 
+  test('from where it was, and not from the start: the second reading is of what came in between', async () => {
+    const [runId = ''] = twoRuns();
+    const [started, ...others] = histories.get(runId)!;
+    const [signal] = others.filter(({ type }) => type === 'workflowExecutionSignaled');
+    const told = (count: number): HistoryEvent[] => Array.from({ length: count }, (_, at) => ({ ...signal!, eventId: at + 2 }));
+    histories.clear();
+    histories.set(runId, [started!, ...told(900)]);
+    const read: number[] = [];
+    let before = 0;
+    answerTo = (tries) => {
+      read.push(pages - before);
+      before = pages;
+      histories.set(runId, [started!, ...told(900 + 3 * tries)]);
+      return tries < 40 ? '' : 'at-last';
+    };
+    expect(await reset({ workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 4 })).toBe('at-last');
+    expect(read.slice(1)).toEqual(Array.from({ length: 39 }, () => 1));
+    const { laterEvents, readTo } = asked().at(-1) as ResetWorkflow;
+    expect(laterEvents.map((event) => decodeEvent(event).eventId)).toEqual(Array.from({ length: 1_018 - 4 + 1 }, (_, at) => at + 4));
+    expect(readTo).toEqual({ runId, lastEventId: 1_018 });
+  });
+
   test('but not for ever', async () => {
     const [runId = ''] = twoRuns();
     answerTo = () => '';
     expect((await refusal({ workflowExecution: { workflowId: 'w', runId } })).code).toBe(codes.RESOURCE_EXHAUSTED);
-    expect(asked()).toHaveLength(5);
+    expect(asked()).toHaveLength(100);
   });
 });
 
@@ -239,9 +262,11 @@ describe('a history that is longer than one command takes', () => {
     const [runId = ''] = twoRuns();
     const [started, ...others] = histories.get(runId)!;
     const signal = others.find((event) => event.type === 'workflowExecutionSignaled')!;
+    const scheduled = others.find((event) => event.type === 'workflowTaskScheduled');
     const attributes = { ...signal.attributes, header: new Uint8Array(size) };
     const many = Array.from({ length: signals }, (_, at): HistoryEvent => ({ ...signal, attributes, eventId: at + 2 }));
     histories.clear();
+    many[0] = { ...scheduled!, eventId: 2 };
     histories.set(runId, [started!, ...many, signal, signal]);
     return runId;
   }
@@ -269,11 +294,11 @@ describe('a history that is longer than one command takes', () => {
 
   test('or of a mebibyte; one event may be more', async () => {
     answerTo = () => parts()[0]!.newRunId;
-    await resetLong(5, 400 * 1024);
-    expect(parts().map(({ events }) => events.length)).toEqual([3, 2, 1]);
+    await resetLong(6, 400 * 1024);
+    expect(parts().map(({ events }) => events.length)).toEqual([4, 2, 1]);
     bench.stub.historyCommands.length = 0;
-    await resetLong(2, 1_200 * 1024);
-    expect(parts().map(({ events }) => events.length)).toEqual([1, 1, 1]);
+    await resetLong(3, 1_200 * 1024);
+    expect(parts().map(({ events }) => events.length)).toEqual([2, 1, 1]);
   });
 
   test('up to that it is one command', async () => {
@@ -317,7 +342,7 @@ describe('a history that is longer than one command takes', () => {
   test('is dropped when there is too much to apply again', async () => {
     const runId = runThatWasTold(1_500, 0);
     const events = histories.get(runId)!;
-    const behind = { ...events[1]!, attributes: { ...events[1]!.attributes, header: new Uint8Array(6 * 1024 * 1024) } } as HistoryEvent;
+    const behind = { ...events[2]!, attributes: { ...events[2]!.attributes, header: new Uint8Array(6 * 1024 * 1024) } } as HistoryEvent;
     histories.set(runId, [...events, behind]);
     const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 1_502 };
     expect(await refusal(change)).toMatchObject({
@@ -336,6 +361,30 @@ describe('a history that is longer than one command takes', () => {
     expect(dropped()).toEqual([parts()[0]?.newRunId]);
   });
 
+  test.each([
+    ['no workflow task was scheduled before it', []],
+    ['the workflow task before it is completed', ['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskCompleted']],
+  ] as const)('is refused before anything is written where %s', async (_, before) => {
+    const runId = runThatWasTold(1_500, 0);
+    const events = [...histories.get(runId)!];
+    const shard = new ShardUnderTest();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startTimer('t', 1_000)]);
+    for (const [at, type] of before.entries()) {
+      events[at + 1] = { ...shard.events().find((event) => event.type === type)!, eventId: at + 2 };
+    }
+    if (before.length === 0) events[1] = { ...events[2]!, eventId: 2 };
+    histories.set(runId, events);
+    for (const finishEventId of [1_300, 1_502]) {
+      const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: finishEventId };
+      expect(await refusal(change)).toMatchObject({
+        code: codes.INVALID_ARGUMENT,
+        details: `Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, WorkflowTaskStarted + 1]: ${finishEventId}`,
+      });
+    }
+    expect([parts(), asked(), dropped()]).toEqual([[], [], []]);
+  });
+
   test('is dropped when its caller goes away', async () => {
     let begun = false;
     answerPart = ({ newRunId }) => {
@@ -346,15 +395,14 @@ describe('a history that is longer than one command takes', () => {
     bench.stub.answers.history = (command) => (command.kind === 'resetWorkflow' ? 'never' : history(command));
     const [runId = ''] = twoRuns();
     const [started, ...others] = histories.get(runId)!;
-    histories.set(runId, [
-      started!,
-      ...Array.from({ length: 100_000 }, () => others.find(({ type }) => type === 'workflowExecutionSignaled')!),
-    ]);
+    const ofType = (wanted: EventKind): HistoryEvent => others.find(({ type }) => type === wanted)!;
+    const signals = Array.from({ length: 99_998 }, () => ofType('workflowExecutionSignaled'));
+    histories.set(runId, [started!, ...signals, ofType('workflowTaskScheduled'), signals[0]!]);
     const { asker } = bench.stub.ports;
     const askHistory = asker.askHistory.bind(asker);
     asker.askHistory = (shard, command, deadlineMs, onReply) =>
       askHistory(shard, command, deadlineMs, (reply) => void setImmediate(onReply, reply));
-    const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 100_000 };
+    const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 100_001 };
     const call = bench.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
     await vi.waitUntil(() => begun, { interval: 1 });
     call.cancel();
@@ -443,14 +491,38 @@ describe('a child whose parent was closed when it ended', () => {
   });
 });
 
+test('a namespace has a few long resets under way at a time, and others have theirs', async () => {
+  const [runId = ''] = twoRuns();
+  const [started, ...others] = histories.get(runId)!;
+  const scheduled = others.find(({ type }) => type === 'workflowTaskScheduled')!;
+  const signal = others.find(({ type }) => type === 'workflowExecutionSignaled')!;
+  histories.set(runId, [started!, ...Array.from({ length: 1_498 }, () => signal), scheduled, signal]);
+  const own = await openBench();
+  own.stub.answers.page = bench.stub.answers.page;
+  own.stub.answers.history = (command) => (command.kind === 'prepareReset' ? 'never' : bench.stub.answers.history(command));
+  const long = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 1_501 };
+  const begun = (): number => own.stub.historyCommands.filter(({ kind }) => kind === 'prepareReset').length;
+  const start = (namespace: string) =>
+    own.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...long, namespace }));
+  const many = Array.from({ length: 12 }, () => start('default'));
+  await vi.waitUntil(() => begun() === computingCallsMax, { interval: 1 });
+  const other = start('other');
+  await vi.waitUntil(() => begun() === computingCallsMax + 1, { interval: 1 });
+  expect(begun()).toBe(computingCallsMax + 1);
+  const ends = Promise.allSettled([...many, other].map((each) => each.answer));
+  for (const each of [...many, other]) each.cancel();
+  await ends;
+  await own.close();
+});
+
 test('the histories that the resets of a namespace hold have a bound, and give their room back', async () => {
   const shard = new ShardUnderTest();
   shard.checks = false;
   shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t', 1_000)]);
   shard.signal({ input: new Uint8Array(5 * 1024 * 1024) });
-  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   histories.set(shard.describe().key.runId, shard.events());
-  const request = encodeResetWorkflowExecutionRequest({ ...plain, workflowTaskFinishEventId: shard.events().length - 1 });
+  const request = encodeResetWorkflowExecutionRequest(plain);
   const own = await openBench();
   own.stub.answers.page = bench.stub.answers.page;
   own.stub.answers.history = (command) => (command.kind === 'resetWorkflow' ? 'never' : bench.stub.answers.history(command));

@@ -1,5 +1,7 @@
 /** A server behind the frontend that answers what a test says: for what only the edge decides. */
 import { randomUUID } from 'node:crypto';
+import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { systemClock } from '../../src/actors/system-ports.ts';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { Asker } from '../../src/actors/asks/router.ts';
 import type { ClusterSnapshot, KnownDeadLetterQueue, Namespace } from '../../src/cluster/cluster-state.ts';
@@ -93,6 +95,7 @@ export class StubServer {
     const tokenKey = Buffer.alloc(32, 7);
     this.ports = {
       clock: { wallMs: Date.now, monoMs: () => performance.now() },
+      turns: new LoopTurns(systemClock),
       newId: randomUUID,
       newRunId: () => uuidAt(Date.now(), randomUUID()),
       random: () => 0.5,

@@ -6,7 +6,6 @@ import { LogError } from '../../src/actors/log.ts';
 import { isAskFailure } from '../../src/actors/asks/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { LoopTurns } from '../../src/actors/loop-turns.ts';
-import { ReleaseTurns } from '../../src/actors/release-turns.ts';
 import { Projection } from './projection.ts';
 import { SimCluster } from './sim-cluster.ts';
 import { SimDatabase, type DatabasePlan } from './sim-database.ts';
@@ -83,7 +82,7 @@ export class Server extends SimServer {
     const { log } = this;
     this.database = cluster.disk === undefined ? undefined : new SimDatabase(cluster.disk, this.node);
     const { database } = this;
-    const turns = new LoopTurns(this.node.clock, new ReleaseTurns(this.node.clock, cluster.releasesMax));
+    const turns = new LoopTurns(this.node.clock, cluster.releasesMax);
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
       const sink = this.router.sink(partition);

@@ -33,6 +33,7 @@ export class SimNode {
         });
       },
       soon: (callback) => void this.at(0, callback, AT_ONCE),
+      settled: (callback) => void this.at(0, callback, AT_ONCE),
     };
     this.random = {
       nonce: () => `${world.random.u32().toString(16)}${world.random.u32().toString(16)}`,

@@ -35,7 +35,6 @@ const actorPorts = [
     'wall-alarm',
     'now-and-then',
     'loop-turns',
-    'release-turns',
     'callback-deliveries',
     'archiver',
     'batch-operations',

@@ -39,6 +39,11 @@ export class HandClock implements Clock {
     else this.after(0, callback);
   }
 
+  settled(callback: () => void): void {
+    if (this.#soon === 'by the event loop') systemClock.settled(callback);
+    else this.after(0, callback);
+  }
+
   /** Lets time pass, timer by timer, within this call; those that are set meanwhile run too when their time comes. */
   advance(ms: number): void {
     const untilMs = this.nowMs + ms;

@@ -3,6 +3,7 @@
  * An actor's own commands (timers, finished tasks, ticks) are no requests, so nobody can ask them.
  */
 import { NOBODY } from './asks.ts';
+import { LoopTurns } from '../loop-turns.ts';
 import { Switchboard, type AnswerTo, type ReplyKinds } from './switchboard.ts';
 import type { ClusterCommand } from '../../cluster/commands.ts';
 import type { ClusterRejected, ClusterReplyTo } from '../../cluster/replies.ts';
@@ -193,9 +194,13 @@ export class Router implements Asker, AuditAsker {
   readonly audit: Switchboard<AuditReplyTo, AuditRequest, AuditRejected>;
 
   /** `callbackFailed`: a caller threw out of its `onReply`. Default: loud, later. */
-  constructor(clock: Clock, callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error))) {
+  constructor(
+    clock: Clock,
+    callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error)),
+    turns: LoopTurns = new LoopTurns(clock),
+  ) {
     let lastAskId = NOBODY;
-    const options = { clock, newAskId: () => ++lastAskId, callbackFailed };
+    const options = { clock, turns, newAskId: () => ++lastAskId, callbackFailed };
     this.history = new Switchboard(options, historyReplies, (shard) => `history shard ${shard}`);
     this.matching = new Switchboard(options, matchingReplies, (partition) => `matching partition ${partition}`);
     this.cluster = new Switchboard(options, clusterReplies, () => 'the cluster actor');

@@ -12,9 +12,9 @@
 import { assert } from '../../kernel/assert.ts';
 import { isAskFailure, NOBODY } from './asks.ts';
 import { DeadlineWheel } from './deadline-wheel.ts';
-import { ReleaseTurns } from '../release-turns.ts';
 import type { AskFailure, AskSink } from './asks.ts';
 import type { WheelEntry } from './deadline-wheel.ts';
+import type { LoopTurns } from '../loop-turns.ts';
 import type { Clock } from '../ports.ts';
 
 type Kinded = { readonly kind: string };
@@ -43,6 +43,7 @@ export interface ReplySink<Reply> extends AskSink {
 /** What all switchboards of a process share. */
 export type SwitchboardOptions = {
   readonly clock: Clock;
+  readonly turns: LoopTurns;
   /** An ask is known by its number whoever is asked. */
   readonly newAskId: () => number;
   /** A caller threw out of its `onReply`. That is a bug of the caller, and no actor's business. */
@@ -73,15 +74,11 @@ export class Switchboard<
   readonly #asks = new Map<number, OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>;
 
-  /** Of those who are told that they get no reply. */
-  readonly #turns: ReleaseTurns;
-
   constructor(options: SwitchboardOptions, replyKinds: ReplyKinds<To>, nameOf: (actor: number) => string) {
     this.#options = options;
     this.#replyKinds = replyKinds;
     this.#nameOf = nameOf;
     this.#wheel = new DeadlineWheel(options.clock, (ask) => this.#expired(ask));
-    this.#turns = new ReleaseTurns(options.clock);
   }
 
   /** Asks that wait for their answer, or to be told that they get none. */
@@ -178,10 +175,11 @@ export class Switchboard<
   }
 
   #failFrom(first: number, askIds: readonly number[]): void {
+    const { turns } = this.#options;
     for (let nth = first; nth < askIds.length; nth++) {
       const ask = this.#asks.get(askIds[nth] ?? NOBODY);
       if (ask?.failure === undefined) continue;
-      if (!this.#turns.take(1)) return this.#turns.wait(() => this.#failFrom(nth, askIds));
+      if (!turns.mayLeave()) return turns.wait(() => this.#failFrom(nth, askIds));
       this.#answer(ask.askId, ask.failure);
     }
   }

@@ -18,7 +18,7 @@ import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts
 import { contentBytes, type EncodedCommit } from './encoded-commit.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
 import type { ReadBarrier } from '../ownership/read-barrier.ts';
-import type { ReleaseTurns } from '../release-turns.ts';
+import type { LoopTurns } from '../loop-turns.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
 const BATCH_BYTES_MAX = 6 * 1024 * 1024;
@@ -63,7 +63,7 @@ type Batch = { readonly first: number; readonly last: number; readonly base: Rec
 export type CommitWindowOptions = {
   readonly barrier: ReadBarrier;
   readonly share: BudgetShare;
-  readonly turns: ReleaseTurns;
+  readonly turns: LoopTurns;
   /** More may be released, which had to wait for a turn of the event loop. */
   readonly onTurn: () => void;
 };
@@ -71,7 +71,7 @@ export type CommitWindowOptions = {
 export class CommitWindow<Reply, Record, Effect> {
   readonly #barrier: ReadBarrier;
   readonly #share: BudgetShare;
-  readonly #turns: ReleaseTurns;
+  readonly #turns: LoopTurns;
   readonly #onTurn: () => void;
   readonly #held = new Fifo<Held<Reply, Record, Effect>>();
   readonly #open = new Fifo<EncodedRecord>();
@@ -209,7 +209,7 @@ export class CommitWindow<Reply, Record, Effect> {
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
-      if (!this.#turns.take(1) && !atOnce) return this.#awaitTurn();
+      if (!this.#turns.mayLeave() && !atOnce) return this.#awaitTurn();
       this.#held.shift();
       this.#share.giveBack(head.bytes);
       if (head.record !== undefined) {
@@ -227,7 +227,7 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#nextEffect = 0;
     for (let next = first; next < effects.length; next++) {
       const effect = effects[next];
-      if (!this.#turns.take(1) && !atOnce) {
+      if (!this.#turns.mayLeave() && !atOnce) {
         this.#effects = effects;
         this.#nextEffect = next;
         this.#awaitTurn();

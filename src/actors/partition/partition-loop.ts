@@ -57,7 +57,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #mailbox = new Mailbox<Command>();
   #parking: Parking<Command>;
   readonly #owner: PartitionOwner;
-  readonly #runMailbox = (): void => this.#run();
+  readonly #runMailbox = (): void => this.#guarded(() => this.#run());
+  /** What may go leaves first: whoever asks much must not keep those waiting who were decided before. */
+  readonly #letOut = (): void => this.#guarded(() => this.#settleTurn());
 
   #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
   #tenure: Tenure<Command> | undefined;
@@ -172,7 +174,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   #newWindow(): CommitWindow<Reply, Record, Effect> {
-    return new CommitWindow({ barrier: this.#owner.barrier, share: this.#share, turns: this.#turns.releases, onTurn: this.#runMailbox });
+    return new CommitWindow({ barrier: this.#owner.barrier, share: this.#share, turns: this.#turns, onTurn: this.#letOut });
   }
 
   #runSoon(): void {
@@ -185,22 +187,33 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #run(): void {
     this.#runScheduled = false;
     if (!this.#owner.serving) return;
+    let left = this.#limits.turnCommandsMax;
+    for (; left > 0 && this.#canDecide && this.#turns.mayDecide(); left--) {
+      const mail = this.#parking.nextLoaded() ?? this.#mailbox.shift();
+      if (mail !== undefined) this.#take(mail);
+    }
+    if (this.#canDecide && !this.#runScheduled) {
+      this.#runScheduled = true;
+      if (left === 0) this.#options.clock.after(0, this.#runMailbox);
+      else this.#turns.wait(this.#runMailbox);
+    }
+    this.#settleTurn();
+  }
+
+  #guarded(act: () => void): void {
     try {
-      this.#takeLoaded();
-      let decided = 0;
-      while (this.#owner.serving && this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
-        const mail = this.#mailbox.shift();
-        if (mail !== undefined) this.#take(mail);
-        decided += 1;
-      }
-      if (this.#mailbox.length > 0 && !this.#backlogged && !this.#runScheduled) {
-        this.#runScheduled = true;
-        this.#options.clock.after(0, this.#runMailbox);
-      }
-      this.#settleTurn();
+      act();
     } catch (error) {
       this.#owner.fail(`a command could not be handled: ${errorText(error)}`, error);
     }
+  }
+
+  /**
+   * What was loaded comes first of all, so that order per key is kept; and through the prefetch again: what was loaded in doubt may be gone by now.
+   * Doubt comes from the log, never out of a decision: once this partition no longer serves here, memory was dropped with all who wait.
+   */
+  get #canDecide(): boolean {
+    return this.#owner.serving && (this.#parking.hasLoaded || (this.#mailbox.length > 0 && !this.#backlogged));
   }
 
   #take(mail: Mail<Command>): void {
@@ -228,12 +241,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** It is decided, or will never be. */
   #weighOut({ bytes }: CommandMail<Command>): void {
     this.#share.giveBack(bytes);
-  }
-
-  /** First of all, so that order per key is kept; and through the prefetch again: what was loaded in doubt may be gone by now. */
-  #takeLoaded(): void {
-    // Doubt comes from the log, never out of a decision: once this partition no longer serves here, memory was dropped with all who wait.
-    for (const mail of this.#parking.takeLoaded()) if (this.#owner.serving) this.#take(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -347,7 +354,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#release(this.#owner.stopped, false);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();
-    if (this.#parking.hasLoaded || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
+    if (this.#canDecide) this.#runSoon();
     this.#owner.endIfDrained();
   }
 
@@ -408,7 +415,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       settleTurn: () => this.#settleTurn(),
       openRecords: () => this.#window.openRecords,
       waitingMark: () => this.#window.waitingMark,
-      drained: () => this.#window.empty && this.#waiting === 0,
+      drained: () => this.#window.empty && this.#mailbox.length + this.#parking.count === 0,
     };
   }
 
@@ -489,10 +496,5 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       this.#window.openRecords >= this.#limits.openRecordsMax ||
       this.#window.held >= this.#limits.heldMax
     );
-  }
-
-  /** Commands that are accepted and not decided. */
-  get #waiting(): number {
-    return this.#mailbox.length + this.#parking.count;
   }
 }

@@ -10,6 +10,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { type AskFailure, NOBODY, type NotHere } from '../asks/asks.ts';
+import { Fifo } from '../../kernel/fifo.ts';
 import type { CommandMail } from './mailbox.ts';
 
 export interface Prefetch<Command> {
@@ -60,7 +61,7 @@ export type ParkingOptions<Command> = {
   readonly prefetch: Prefetch<Command> | undefined;
   /** Commands that somebody waits for; past it those that would have to wait fail. */
   readonly asksMax: number;
-  /** There is something for `takeLoaded`, which may have to wait. */
+  /** There is something for `nextLoaded`, which may have to wait. */
   readonly onLoaded: () => void;
   /** They are done with: nothing has happened. */
   readonly onTrouble: (mails: readonly CommandMail<Command>[], trouble: LoadTrouble) => void;
@@ -71,7 +72,7 @@ export class Parking<Command> {
   readonly #parked = new Map<string, Place<Command>[]>();
   readonly #byAsk = new Map<number, Place<Command>>();
   /** Whose state is in memory by now, in the order in which it came. */
-  #loaded: Place<Command>[] = [];
+  readonly #loaded = new Fifo<Place<Command>>();
   #count = 0;
 
   constructor(options: ParkingOptions<Command>) {
@@ -125,12 +126,13 @@ export class Parking<Command> {
     });
   }
 
-  /** The commands whose state is in memory: those of one key in order. */
-  takeLoaded(): readonly CommandMail<Command>[] {
-    if (this.#loaded.length === 0) return [];
-    const places = this.#loaded;
-    this.#loaded = [];
-    return this.#takeOut(places);
+  /** The next command whose state is in memory: those of one key in order. */
+  nextLoaded(): CommandMail<Command> | undefined {
+    while (this.#loaded.length > 0) {
+      const [mail] = this.#takeOut([this.#loaded.shift()]);
+      if (mail !== undefined) return mail;
+    }
+    return undefined;
   }
 
   #takeOut(places: readonly Place<Command>[]): readonly CommandMail<Command>[] {

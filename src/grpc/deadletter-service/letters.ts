@@ -24,7 +24,6 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { Turns } from '../turns.ts';
 import { askLetters } from './letter-asks.ts';
 import { letterLimits } from './letter-limits.ts';
 import { letterMessage } from './letter-message.ts';
@@ -92,7 +91,7 @@ async function listed(context: HandlerContext, call: Call, request: ListDeadLett
   const payloads = withPayload ? await loadPayloads() : undefined;
 
   const letters: DeadLetter[] = [];
-  const turns = new Turns();
+  const turns = context.computing.turnsOf(call, '');
   let bytes = 0;
   let after = place.afterMessageId;
   for (const queue of fromPlace(queues, place)) {

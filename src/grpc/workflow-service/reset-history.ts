@@ -8,15 +8,13 @@
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
-import { EventType } from '../../wire/generated/lean/enums.ts';
+import { EventType, TimeoutType, WorkflowTaskFailedCause } from '../../wire/generated/lean/enums.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { canceled } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Held } from '../held-bytes.ts';
 import type { Call } from '../transport/call.ts';
-import { Turns } from '../turns.ts';
 import { nextRunId, unlessNotFound } from './chain-end.ts';
 import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
@@ -28,6 +26,9 @@ const resetPartEventsMax = 1_000;
 const resetPartBytesMax = 1024 * 1024;
 /** Of the events that are applied again, with those that the same record keeps: what they come to is one record of the journal. */
 const resetReappliedBytesMax = 6 * 1024 * 1024;
+
+/** The task is found among the events next to it, unless what one task has brought about is long. */
+const firstLookBack = 20;
 
 /** The caller waits for this call; what it holds in memory counts. */
 export type Reading = { readonly context: HandlerContext; readonly call: Call; readonly held: Held };
@@ -46,8 +47,16 @@ export type Later = Pick<ResetWorkflow, 'laterEvents' | 'readTo'>;
 
 export type Asked = { readonly finishEventId: number; readonly requestId: string };
 
-/** Up to the event that is gone on from. `begins`: the shard prepares a run from now on, which is to be dropped if nobody goes on with it. */
-export async function keepEvents(reading: Reading, base: HistoryPosition, asked: Asked, begins: (run: RunKey) => void): Promise<Kept> {
+/**
+ * Up to the event that is gone on from. `begins`: the shard prepares a run from now on, which is to be dropped if nobody goes on with it. Throws before that
+ * where it would refuse the event in the end.
+ */
+export async function keepEvents(
+  reading: Reading,
+  base: HistoryPosition,
+  asked: Asked,
+  begins: (run: RunKey) => Promise<void>,
+): Promise<Kept> {
   const { context, call, held } = reading;
   const { key } = base;
   const newRunId = context.ports.newRunId();
@@ -56,7 +65,7 @@ export async function keepEvents(reading: Reading, base: HistoryPosition, asked:
   let bytes = 0;
   let heldBytes = 0;
   let firstEventId = 1;
-  const turns = new Turns();
+  const turns = context.computing.turnsOf(call, key.namespaceId);
   /** Answers another run id: the request has its run already. */
   const send = async (): Promise<string> => {
     // Not in the turn that has read it.
@@ -70,7 +79,10 @@ export async function keepEvents(reading: Reading, base: HistoryPosition, asked:
   };
   for await (const event of eventsOf(reading, base, 1, asked.finishEventId - 1)) {
     if (part.length === resetPartEventsMax || (part.length > 0 && bytes + event.length > resetPartBytesMax)) {
-      if (firstEventId === 1) begins({ ...key, runId: newRunId });
+      if (firstEventId === 1) {
+        if (!(await waitsForTask(reading, base, asked.finishEventId))) throw invalidArgument(notAtTask(asked.finishEventId));
+        await begins({ ...key, runId: newRunId });
+      }
       const runId = await send();
       if (runId !== newRunId) return { ...kept, isPrepared: true, keptEvents: [], madeRunId: runId };
     }
@@ -85,40 +97,63 @@ export async function keepEvents(reading: Reading, base: HistoryPosition, asked:
   return { ...kept, isPrepared: true, keptEvents: part, madeRunId: runId === newRunId ? '' : runId };
 }
 
-/** What came behind the kept events, in this run and in those that continue it. */
-export async function laterEvents(
-  reading: Reading,
-  base: HistoryPosition,
-  {
-    finishEventId,
-    keptEvents,
-    reapplied,
-  }: { readonly finishEventId: number; readonly keptEvents: Kept['keptEvents']; readonly reapplied: Reapplied },
-): Promise<Later> {
-  const { context, call, held } = reading;
-  const { key } = base;
-  const later: Uint8Array[] = [];
-  const size = { bytes: keptEvents.reduce((sum, { length }) => sum + length, 0), held };
-  let next = '';
-  for await (const bytes of eventsOf(reading, base, finishEventId, base.lastEventId)) {
-    const event = decodeHistoryEvent(bytes, ownLimits);
-    if (isAppliedAgain(event, reapplied) || isOfChild(event)) later.push(count(size, bytes));
-    next = nextRunId(event);
+/** What came behind the kept events, in this run and in those that continue it. Read again it goes on where it was: a workflow may be told something all the time. */
+export class LaterEvents {
+  readonly #reading: Reading;
+  readonly #reapplied: Reapplied;
+  readonly #events: Uint8Array[] = [];
+  #bytes: number;
+  /** The run that was read last, and what comes next in it. */
+  #run: RunKey;
+  #nextEventId: number;
+  /** The run that continues it; '' = none. */
+  #nextRunId = '';
+
+  constructor(
+    reading: Reading,
+    { base, keptEvents }: Pick<Kept, 'base' | 'keptEvents'>,
+    { finishEventId, reapplied }: { readonly finishEventId: number; readonly reapplied: Reapplied },
+  ) {
+    this.#reading = reading;
+    this.#reapplied = reapplied;
+    this.#bytes = keptEvents.reduce((sum, { length }) => sum + length, 0);
+    this.#run = base;
+    this.#nextEventId = finishEventId;
   }
-  let readTo = { runId: key.runId, lastEventId: base.lastEventId };
-  // What a run that is gone by now had been told is gone with it.
-  while (next !== '') {
-    const run = await positionNow(context, call, { ...key, runId: next }).catch(unlessNotFound);
-    if (run === undefined) break;
-    next = '';
-    for await (const bytes of eventsOf(reading, run, 1, run.lastEventId)) {
-      const event = decodeHistoryEvent(bytes, ownLimits);
-      if (isAppliedAgain(event, reapplied)) later.push(count(size, bytes));
-      next = nextRunId(event);
+
+  /** Up to the end that there is now; `base`: where the base run ends. */
+  async readOn(base: HistoryPosition): Promise<Later> {
+    const { context, call } = this.#reading;
+    const isBase = this.#run.runId === base.key.runId;
+    await this.#read(isBase ? base : await positionNow(context, call, this.#run), isBase);
+    while (this.#nextRunId !== '') {
+      const run = await positionNow(context, call, { ...base.key, runId: this.#nextRunId }).catch(unlessNotFound);
+      // What a run that is gone by now had been told is gone with it.
+      if (run === undefined) break;
+      this.#run = run.key;
+      this.#nextEventId = 1;
+      await this.#read(run, false);
     }
-    readTo = { runId: run.key.runId, lastEventId: run.lastEventId };
+    return { laterEvents: this.#events, readTo: { runId: this.#run.runId, lastEventId: this.#nextEventId - 1 } };
   }
-  return { laterEvents: later, readTo };
+
+  async #read(run: HistoryPosition, isBase: boolean): Promise<void> {
+    for await (const bytes of eventsOf(this.#reading, run, this.#nextEventId, run.lastEventId)) {
+      const event = decodeHistoryEvent(bytes, ownLimits);
+      if (isAppliedAgain(event, this.#reapplied) || (isBase && isOfChild(event))) this.#add(bytes);
+      this.#nextRunId = nextRunId(event);
+      this.#nextEventId += 1;
+    }
+  }
+
+  #add(bytes: Uint8Array): void {
+    this.#reading.held.grow(bytes.length);
+    this.#bytes += bytes.length;
+    if (this.#bytes > resetReappliedBytesMax) {
+      throw invalidArgument(`the events to apply again are larger than ${resetReappliedBytesMax} bytes (resetReappliedBytesMax)`);
+    }
+    this.#events.push(bytes);
+  }
 }
 
 async function* eventsOf(
@@ -127,22 +162,61 @@ async function* eventsOf(
   firstEventId: number,
   lastEventId: number,
 ): AsyncGenerator<Uint8Array> {
-  const turns = new Turns();
+  const turns = context.computing.turnsOf(call, key.namespaceId);
   for (let nextEventId = firstEventId; nextEventId <= lastEventId;) {
-    await turns.next();
     // A chain on a schedule may have a great many runs, and whoever went away wants none of them.
-    if (call.cancelled) throw canceled();
+    await turns.next();
     const events = await storedEvents(context, call, key, nextEventId, lastEventId, resetPartEventsMax);
     yield* events;
     nextEventId += events.length;
   }
 }
 
-function count(size: { bytes: number; readonly held: Held }, bytes: Uint8Array): Uint8Array {
-  size.held.grow(bytes.length);
-  size.bytes += bytes.length;
-  if (size.bytes <= resetReappliedBytesMax) return bytes;
-  throw invalidArgument(`the events to apply again are larger than ${resetReappliedBytesMax} bytes (resetReappliedBytesMax)`);
+/** In front of that event a workflow task is pending, or the next attempt of one: so the shard will see it, once all that is kept is written. */
+async function waitsForTask(reading: Reading, base: HistoryPosition, finishEventId: number): Promise<boolean> {
+  let wasPaused = false;
+  for (let lastEventId = finishEventId - 1, count = firstLookBack; lastEventId >= 1; lastEventId -= count, count = resetPartEventsMax) {
+    let state: TaskState | undefined;
+    let isPaused = false;
+    for await (const bytes of eventsOf(reading, base, Math.max(1, lastEventId - count + 1), lastEventId)) {
+      const event = decodeHistoryEvent(bytes, ownLimits);
+      const behind = taskBehind(event);
+      isPaused = behind === undefined && (isPaused || isOfPause(event));
+      state = behind ?? state;
+    }
+    wasPaused ||= isPaused;
+    if (state !== undefined) return state === 'pending' || (state === 'repeated' && !wasPaused);
+  }
+  return false;
+}
+
+/** In the words of the shard, which says it of a history that is one command. */
+function notAtTask(finishEventId: number): string {
+  return `Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, WorkflowTaskStarted + 1]: ${finishEventId}`;
+}
+
+type TaskState = 'pending' | 'repeated' | 'none';
+
+/** undefined: it says nothing of it. */
+function taskBehind(event: HistoryEvent): TaskState | undefined {
+  switch (event.eventType) {
+    case EventType.WORKFLOW_TASK_SCHEDULED:
+    case EventType.WORKFLOW_TASK_STARTED:
+      return 'pending';
+    case EventType.WORKFLOW_TASK_COMPLETED:
+      return 'none';
+    case EventType.WORKFLOW_TASK_FAILED:
+      return event.workflowTaskFailedEventAttributes?.cause === WorkflowTaskFailedCause.RESET_WORKFLOW ? 'none' : 'repeated';
+    case EventType.WORKFLOW_TASK_TIMED_OUT:
+      return event.workflowTaskTimedOutEventAttributes?.timeoutType === TimeoutType.SCHEDULE_TO_START ? 'none' : 'repeated';
+    default:
+      return undefined;
+  }
+}
+
+/** What comes behind a pause is no repetition. */
+function isOfPause({ eventType }: HistoryEvent): boolean {
+  return eventType === EventType.WORKFLOW_EXECUTION_PAUSED || eventType === EventType.WORKFLOW_EXECUTION_UNPAUSED;
 }
 
 /** Whichever run of the chain has it. */

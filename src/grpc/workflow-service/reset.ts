@@ -8,10 +8,11 @@ import {
   type ResetWorkflowExecutionRequest,
   type ResetWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import { ComputingCalls } from '../computing-calls.ts';
+import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { HeldBytes } from '../held-bytes.ts';
+import { type Held, HeldBytes } from '../held-bytes.ts';
 import { type NamedMethod, unary } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
@@ -20,10 +21,10 @@ import { checkLength } from '../validation/lengths.ts';
 import { priorityChangesOf } from '../validation/post-reset.ts';
 import { positionNow } from '../pages/history-pages.ts';
 import { tellOfChildren } from './reset-children.ts';
-import { keepEvents, type Kept, laterEvents, type Reapplied } from './reset-history.ts';
+import { keepEvents, type Kept, LaterEvents, type Reapplied } from './reset-history.ts';
 
-/** A run that grows meanwhile is read again. */
-const readingsMax = 5;
+/** A run that grows meanwhile is read on, which takes some milliseconds: what it was told behind the reading before. */
+const readingsMax = 100;
 /** For what is dropped when the call is over. */
 const dropTimeoutMs = 30_000;
 
@@ -32,17 +33,24 @@ const dropTimeoutMs = 30_000;
  * meanwhile.
  */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
-  const histories = new HeldBytes('histories of resets');
+  const resources = { histories: new HeldBytes('histories of resets'), preparing: new ComputingCalls(context.ports.turns) };
   return [
     unary('ResetWorkflowExecution', decodeResetWorkflowExecutionRequest, encodeResetWorkflowExecutionResponse, (request, call) =>
-      reset(context, histories, request, call),
+      reset(context, resources, request, call),
     ),
   ];
 }
 
+/** Of all resets. */
+type Resources = {
+  readonly histories: HeldBytes;
+  /** Each writes all that it keeps: a few of a namespace at a time. */
+  readonly preparing: ComputingCalls;
+};
+
 async function reset(
   context: HandlerContext,
-  histories: HeldBytes,
+  { histories, preparing }: Resources,
   request: ResetWorkflowExecutionRequest,
   call: Call,
 ): Promise<ResetWorkflowExecutionResponse> {
@@ -62,19 +70,24 @@ async function reset(
   const behindLast = call.ownLicence?.resetsToWaitingTask === true ? 1 : 0;
 
   const held = histories.hold(namespace.id);
-  const preparations = new Preparations(context);
+  let heldLater: Held | undefined;
+  const preparations = new Preparations(context, () => preparing.enter(call, namespace.id));
   let kept: Kept | undefined;
+  let later: LaterEvents | undefined;
   try {
     for (let reading = 0; reading < readingsMax; reading++) {
       const base = await positionNow(context, call, asked);
       if (finishEventId > base.lastEventId + behindLast) throw invalidArgument(finishEventOutside);
       // What is behind them may have grown; they are what they were.
-      if (kept?.base.runId !== base.key.runId) {
+      if (kept === undefined || later === undefined || kept.base.runId !== base.key.runId) {
         kept = await keepEvents({ context, call, held }, base, { finishEventId, requestId }, (run) => preparations.begin(run));
+        heldLater?.release();
+        heldLater = histories.hold(namespace.id);
+        later = new LaterEvents({ context, call, held: heldLater }, kept, { finishEventId, reapplied });
       }
       const { retentionMs } = namespace;
       const how = { requestId, reason, reappliesSignals: reapplied.signals, priorityChanges, retentionMs };
-      const runId = await goOn({ context, call, histories }, base, kept, { finishEventId, reapplied, how });
+      const runId = await goOn({ context, call }, base, kept, later, how);
       if (runId === '') continue;
       preparations.ended(kept.newRunId);
       // An open run has heard of its children up to the record that ended it. Of a reset that is asked again it is not known what it was.
@@ -86,45 +99,44 @@ async function reset(
     throw resourceExhausted('the workflow changes while its history is read', exhaustedCause.busyWorkflow, exhaustedScope.namespace);
   } finally {
     held.release();
+    heldLater?.release();
     preparations.drop();
   }
 }
 
-type GoingOn = {
-  readonly finishEventId: number;
-  readonly reapplied: Reapplied;
-  readonly how: Pick<ResetWorkflow, 'requestId' | 'reason' | 'reappliesSignals' | 'priorityChanges' | 'retentionMs'>;
-};
+type How = Pick<ResetWorkflow, 'requestId' | 'reason' | 'reappliesSignals' | 'priorityChanges' | 'retentionMs'>;
 
 /** Answers the run; '' = the history has grown since `base`. */
 async function goOn(
-  { context, call, histories }: { readonly context: HandlerContext; readonly call: Call; readonly histories: HeldBytes },
+  { context, call }: { readonly context: HandlerContext; readonly call: Call },
   base: HistoryPosition,
   { newRunId, isPrepared, keptEvents, madeRunId }: Kept,
-  { finishEventId, reapplied, how }: GoingOn,
+  later: LaterEvents,
+  how: How,
 ): Promise<string> {
   if (madeRunId !== '') return madeRunId;
   const { key } = base;
-  const held = histories.hold(key.namespaceId);
-  try {
-    const later = await laterEvents({ context, call, held }, base, { finishEventId, keptEvents, reapplied });
-    const command = { kind: 'resetWorkflow', key, newRunId, isPrepared, keptEvents, ...later, ...how } as const;
-    return (await context.history(call, key, command)).runId;
-  } finally {
-    held.release();
-  }
+  const read = await later.readOn(base);
+  if (call.cancelled) throw canceled();
+  const command = { kind: 'resetWorkflow', key, newRunId, isPrepared, keptEvents, ...read, ...how } as const;
+  return (await context.history(call, key, command)).runId;
 }
 
 /** Runs that this call has begun to prepare: what it does not go on with is dropped, now if that can be, and else when their time is over. */
 class Preparations {
   readonly #context: HandlerContext;
+  readonly #enter: () => Promise<() => void>;
   readonly #runs = new Map<string, RunKey>();
+  #leave: (() => void) | undefined;
 
-  constructor(context: HandlerContext) {
+  /** `enter`: when it may begin. What comes back is called in the end. */
+  constructor(context: HandlerContext, enter: () => Promise<() => void>) {
     this.#context = context;
+    this.#enter = enter;
   }
 
-  begin(run: RunKey): void {
+  async begin(run: RunKey): Promise<void> {
+    this.#leave ??= await this.#enter();
     this.#runs.set(run.runId, run);
   }
 
@@ -134,6 +146,7 @@ class Preparations {
 
   /** Behind the call, which may have no time left, or nobody who waits. Of a run that is the reset by now, unheard of, it changes nothing. */
   drop(): void {
+    this.#leave?.();
     const { ports } = this.#context;
     for (const key of this.#runs.values()) {
       const shard = ports.historyShardOf(key.namespaceId, key.workflowId);

@@ -35,12 +35,12 @@ import {
 import { actionResult, timestamp } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { canceled, queryFailed } from '../errors/details.ts';
+import { queryFailed } from '../errors/details.ts';
 import { invalidArgument, type StatusError } from '../errors/status-error.ts';
+import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { Turns } from '../turns.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkLength, checkMemo, type EdgeLimits } from '../validation/lengths.ts';
 import { checkedPatch, checkedSchedule, checkWorkflowIdLength } from '../validation/schedule.ts';
@@ -214,7 +214,8 @@ async function listMatchingTimes(
   const compiled =
     schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: jitterSeedOf(key.namespaceId, request.scheduleId) });
   if (compiled === undefined) return { startTime: [] };
-  const found = await allMatching(call, compiled, { startMs, endMs, timesMax: matchingTimesMax });
+  const range = { startMs, endMs, timesMax: matchingTimesMax };
+  const found = await context.computing.run(call, key.namespaceId, (turns) => allMatching(turns, compiled, range));
   if ('problem' in found) throw invalidArgument(found.problem);
   return { startTime: found.timesMs.map(timestamp) };
 }
@@ -226,14 +227,12 @@ function noTimes(): StatusError {
 }
 
 /** A thousand times that are hard to find take a third of a second, in which others have their turns. */
-async function allMatching(call: Call, spec: CompiledSpec, range: TimeRange): Promise<MatchingTimes> {
+async function allMatching(turns: Turns, spec: CompiledSpec, range: TimeRange): Promise<MatchingTimes> {
   const search = searchMatching(spec, range);
-  const turns = new Turns();
   for (;;) {
+    await turns.next();
     const { done, value } = search.next();
     if (done === true) return value;
-    await turns.next();
-    if (call.cancelled) throw canceled();
   }
 }
 

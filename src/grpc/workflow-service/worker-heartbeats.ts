@@ -5,15 +5,17 @@ import { WorkerStatus } from '../../wire/generated/lean/enums.ts';
 import { decodeWorkerHeartbeat, type RecordWorkerHeartbeatRequest } from '../../wire/generated/lean/worker.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { Turns } from '../turns.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 
 /** A worker with a hundred plugins sends 8 KiB. */
 const heartbeatBytesMax = 64 * 1024;
+/** Of one request: the workers of a process tell of themselves together. */
+const heardAtOnceMax = 8;
 
 /** As queries name them. */
 const statusNames: ReadonlyMap<number, string> = new Map([
@@ -31,10 +33,20 @@ export async function recordHeartbeats(
 ): Promise<Record<string, never>> {
   const namespace = await context.namespace(call, request.namespace);
   checkLength(request.identity, 'Identity', context.limits);
-  // Thousands may come at once: others have their turns between them. What cannot be understood is found before any is kept.
-  const turns = new Turns();
+  const { workerHeartbeat: sent } = request;
+  if (sent.length <= heardAtOnceMax) hear(context, namespace, sent);
+  else await context.computing.run(call, namespace.id, (turns) => hearInTurns(context, namespace, sent, turns));
+  return {};
+}
+
+function hear(context: HandlerContext, namespace: Namespace, sent: readonly Uint8Array[]): void {
+  for (const one of sent.map((bytes) => heartbeatOf(bytes, context.limits))) keep(context, namespace, one);
+}
+
+/** Thousands may come at once: others have their turns between them. What cannot be understood is found before any is kept. */
+async function hearInTurns(context: HandlerContext, namespace: Namespace, sent: readonly Uint8Array[], turns: Turns): Promise<void> {
   const heard: Heard[] = [];
-  for (const bytes of request.workerHeartbeat) {
+  for (const bytes of sent) {
     await turns.next();
     heard.push(heartbeatOf(bytes, context.limits));
   }
@@ -42,7 +54,6 @@ export async function recordHeartbeats(
     await turns.next();
     keep(context, namespace, one);
   }
-  return {};
 }
 
 /** A heartbeat that came with another request. It is told by the way: that request is not refused for it. */

@@ -20,12 +20,12 @@ import {
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { isSystemWorker, type Worker } from '../../workers/worker.ts';
 import { parseWorkerFilter, type WorkerFilter } from '../../workers/worker-filter.ts';
-import { canceled, notFound } from '../errors/details.ts';
+import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
+import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { Turns } from '../turns.ts';
 import { recordHeartbeats } from './worker-heartbeats.ts';
 
 const pageSizeMax = 1_000;
@@ -54,10 +54,12 @@ async function list(context: HandlerContext, request: ListWorkersRequest, call: 
   const after = token.length === 0 ? undefined : context.tokens.readWorkerPage(token).afterName;
   const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : pageWorkersMax);
   let isLast = true;
-  for await (const worker of matching(context, call, namespace, request, after)) {
-    isLast = page.take(worker);
-    if (!isLast) break;
-  }
+  await context.computing.run(call, namespace.id, async (turns) => {
+    for await (const worker of matching(context, turns, namespace, request, after)) {
+      isLast = page.take(worker);
+      if (!isLast) break;
+    }
+  });
   const last = page.workers.at(-1)?.workerInstanceKey;
   return {
     workersInfo: page.heartbeats.map((workerHeartbeat) => ({ workerHeartbeat })),
@@ -69,7 +71,9 @@ async function list(context: HandlerContext, request: ListWorkersRequest, call: 
 async function count(context: HandlerContext, request: CountWorkersRequest, call: Call): Promise<CountWorkersResponse> {
   const namespace = await context.namespace(call, request.namespace);
   let found = 0;
-  for await (const _ of matching(context, call, namespace, request, undefined)) found++;
+  await context.computing.run(call, namespace.id, async (turns) => {
+    for await (const _ of matching(context, turns, namespace, request, undefined)) found++;
+  });
   return { count: found };
 }
 
@@ -91,19 +95,17 @@ type Wanted = Pick<ListWorkersRequest, 'query' | 'includeSystemWorkers'>;
 /** There may be many: others have their turns between them, and they come and go meanwhile. */
 async function* matching(
   context: HandlerContext,
-  call: Call,
+  turns: Turns,
   namespace: Namespace,
   { query, includeSystemWorkers }: Wanted,
   after: string | undefined,
 ): AsyncGenerator<Worker, void> {
   const filter = filterOf(query);
-  const turns = new Turns();
   let last = after;
   for (;;) {
     const some = context.ports.workers.registry.workersAfter(namespace.id, last, workersAtOnce, context.monoMs());
     for (const worker of some) {
       await turns.next();
-      if (call.cancelled) throw canceled();
       if ((includeSystemWorkers || !isSystemWorker(worker)) && filter(worker.fields)) yield worker;
     }
     if (some.length < workersAtOnce) return;

@@ -55,6 +55,7 @@ class Bench {
         monoMs: () => systemClock.monoMs(),
         wallMs: () => systemClock.wallMs(),
         soon: (act) => systemClock.soon(act),
+        settled: (act) => systemClock.settled(act),
         after: (ms, act) => this.clock.after(ms, act),
       },
       logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.warnings.push(line), nowMs: () => 0 }),

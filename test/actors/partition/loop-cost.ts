@@ -2,6 +2,7 @@
  * `node test/actors/partition/loop-cost.ts`: what the partition loop and the router cost per command, CPU microseconds, on a log and a core that
  * cost next to nothing. Not a test: a figure to look at.
  */
+import { LoopTurns } from '../../../src/actors/loop-turns.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
 import { Switchboard } from '../../../src/actors/asks/switchboard.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
@@ -65,8 +66,9 @@ type Command = { readonly kind: 'write' | 'read'; readonly id: number };
 type Reply = { readonly kind: 'done' };
 const done: Reply = { kind: 'done' };
 let lastAskId = 0;
+const turns = new LoopTurns(systemClock);
 const router = new Switchboard<{ readonly write: Reply; readonly read: Reply }, Command, never>(
-  { clock: systemClock, newAskId: () => ++lastAskId, callbackFailed: console.error },
+  { clock: systemClock, turns, newAskId: () => ++lastAskId, callbackFailed: console.error },
   { write: { done: true }, read: { done: true } },
   () => 'the actor',
 );
