@@ -43,6 +43,15 @@ export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerPr
   return await probeBrokers(kafka);
 }
 
+/** Why a start on these brokers would be refused; undefined: nothing that can be seen without one. Changes nothing there. */
+export async function whyKafkaIsRefused(
+  kafka: KafkaOptions,
+  options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>,
+): Promise<string | undefined> {
+  const { whyRefused } = await import('./composition.ts');
+  return await whyRefused(kafka, options);
+}
+
 /** Whether PostgreSQL lets us in, and has our tables; changes nothing there. */
 export async function tryPostgres(postgres: PostgresOptions): Promise<PostgresProbe> {
   const { probePostgres } = await import('./database/postgres/probe.ts');

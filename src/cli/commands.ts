@@ -59,7 +59,10 @@ const config: Command = {
       details: ['Unknown keys are errors here, even where a server would only warn.'],
       args: [fileArgument],
       flags: [
-        { name: 'connect', help: 'Try every broker and the login too, and PostgreSQL where it is named; exit code 1 when one fails' },
+        {
+          name: 'connect',
+          help: 'Also connect to Kafka and PostgreSQL, and check what a start would refuse there; exit code 1 if it would',
+        },
         { name: 'dynamic', help: 'FILE is a file of dynamic configuration: what in it is wrong, and what has no effect' },
         outputFlag,
       ],

@@ -29,5 +29,9 @@ export type Terminal = {
 export type ServerModule = {
   readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
   readonly tryBrokers: (kafka: KafkaOptions) => Promise<readonly BrokerProbe[]>;
+  readonly whyKafkaIsRefused: (
+    kafka: KafkaOptions,
+    options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>,
+  ) => Promise<string | undefined>;
   readonly tryPostgres: (postgres: PostgresOptions) => Promise<PostgresProbe>;
 };

@@ -25,10 +25,11 @@ export class DeadLetterAudit {
 
   constructor(options: DeadLetterAuditOptions) {
     this.#options = options;
-    this.#topic = auditTopic(options.prefix);
+    const topic = auditTopic(options.prefix);
+    this.#topic = topic.name;
     this.#owner = new LateOwner({
       ...options,
-      topic: { name: this.#topic, partitions: 1, purpose: 'audit of dead letters: who did what to which, when and why' },
+      topic,
       unopened: 'what happens to dead letters is not audited yet: the topic cannot be opened',
       unserved: 'what happens to dead letters is not audited, and changes of them are refused until it is; all else goes on',
       make: (onStatus) => this.#make(onStatus),

@@ -30,10 +30,11 @@ export class DeadLetterJobs {
 
   constructor(options: DeadLetterJobsOptions) {
     this.#options = options;
-    this.#topic = dlqJobsTopic(options.prefix);
+    const topic = dlqJobsTopic(options.prefix);
+    this.#topic = topic.name;
     this.#owner = new LateOwner({
       ...options,
-      topic: { name: this.#topic, partitions: 1, purpose: 'plans and jobs over dead letters' },
+      topic,
       unopened: 'jobs over dead letters are not carried out yet: their topic cannot be opened',
       unserved: 'jobs over dead letters are not carried out, and nothing else is concerned',
       make: (onStatus) => this.#make(onStatus),

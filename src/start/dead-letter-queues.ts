@@ -22,12 +22,11 @@ import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Router } from '../actors/asks/router.ts';
 import { StartedByAsk } from './started-by-ask.ts';
 import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
-import { deadLetterTopic } from '../topics/catalogue.ts';
+import { deadLetterTopicSpec, redriveTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
 import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
 import { decodeTaskInfo } from '../topics/codec/task-info-codec.ts';
 import { perdureVersion } from '../config/version.ts';
-import { redriveTopic } from '../topics/codec/dead-letter-headers.ts';
 import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
 
 type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
@@ -132,12 +131,7 @@ export class DeadLetterQueues {
       log,
       cluster,
       asker: router,
-      topicOf: ({ category, sourceCluster }) => ({
-        name: deadLetterTopic(prefix, category, sourceCluster),
-        partitions: 1,
-        holdsLetters: true,
-        purpose: `${category} tasks of ${sourceCluster} that failed for good`,
-      }),
+      topicOf: ({ category, sourceCluster }) => deadLetterTopicSpec(prefix, category, sourceCluster),
       serve: (...given) => this.#serve(...given),
       clock,
       logger,
@@ -186,7 +180,7 @@ export class DeadLetterQueues {
   /** Where the journal of a queue may begin; undefined: it is none of these. */
   journalStartMax(topic: string): number | undefined {
     // What is sent there is counted, and no more.
-    if (topic === redriveTopic(this.#options.prefix)) return Infinity;
+    if (topic === redriveTopic(this.#options.prefix).name) return Infinity;
     return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;
   }
 

@@ -2,8 +2,8 @@
 import { DatabaseError } from '../actors/database.ts';
 import { LogError, type TopicSpec } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
-import { ignoredPartitions } from './layout.ts';
-import { topicCatalogue } from '../topics/catalogue.ts';
+import { ignoredPartitions, type LayoutQuestion } from './layout.ts';
+import { addedTopics, topicCatalogue } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { GrowingLog, PartitionId } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
@@ -25,6 +25,7 @@ export type OpenLog = {
 
 type OpenKafkaLog = (typeof kafkaLog)['openKafkaLog'];
 type OpenEmbeddedLog = (typeof embeddedLog)['openEmbeddedLog'];
+export type Layout = Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>;
 type Options = Pick<ServerOptions, 'log' | 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'> & {
   /** Throws why no topic may be made. */
   readonly beforeMakingTopics: (logName: string) => Promise<void>;
@@ -53,18 +54,28 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   const topics = catalogueOf(prefix, options);
   const name = `kafka ${kafka.brokers.join(',')}`;
   const beforeMaking = async (existing: readonly TopicSpec[]): Promise<void> => {
-    const found = topics.map((topic) => existing.find((each) => each.name === topic.name) ?? topic);
-    ignoredPartitions({ prefix, identity: undefined, configured: options, topics: found });
+    checkFirstLayout(prefix, options, topics, existing);
     await options.beforeMakingTopics(name).catch((error: unknown) => {
       throw asLogError(error);
     });
   };
-  const log = await openKafkaLog({ kafka, topics, logger, beforeMaking });
+  const log = await openKafkaLog({ kafka, topics, logger, addedTopics: addedTopics(prefix, options.clusterName), beforeMaking });
   const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
   const watched = (): readonly TopicSpec[] => [...topics, ...log.addedTopics];
   const watch: OpenLog['watch'] = (onLook, startMax) =>
     watchTopics({ kafka, topics: watched, logger, onLook, startMax, ...(intervalMs === undefined ? {} : { intervalMs }) });
   return { log, name, prefix, topics: log.topics, watch };
+}
+
+/** Of a cluster that is made now: topics that are there already have the partitions that it is to have. */
+export function checkFirstLayout(
+  prefix: string,
+  configured: LayoutQuestion['configured'],
+  topics: readonly TopicSpec[],
+  existing: readonly TopicSpec[],
+): void {
+  const found = topics.map((topic) => existing.find((each) => each.name === topic.name) ?? topic);
+  ignoredPartitions({ prefix, identity: undefined, configured, topics: found });
 }
 
 /** It says by itself what is wrong: on the way through Kafka's client it would be taken for an error of Kafka's. */
@@ -88,6 +99,6 @@ async function openEmbedded(
   return { log, name: filename ?? 'memory', prefix: EMBEDDED_PREFIX, topics, watch: () => () => {} };
 }
 
-function catalogueOf(prefix: string, { historyShards, matchingPartitions }: Options): readonly TopicSpec[] {
+export function catalogueOf(prefix: string, { historyShards, matchingPartitions }: Layout): readonly TopicSpec[] {
   return topicCatalogue({ prefix, historyPartitions: historyShards, matchingPartitions });
 }

@@ -7,6 +7,7 @@
  *     dlq.<prefix>.<category>.<source cluster>   1 partition   dead letters; added while the server serves (actors/deadletters)
  *     <prefix>.dlq-jobs   1 partition                          plans and jobs over them; likewise
  *     <prefix>.audit      1 partition                          who did what to which letters; likewise
+ *     <prefix>.dlq-redrive   1 partition                       what tools for Kafka send back; likewise, on Kafka alone
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
@@ -21,8 +22,22 @@ export type CatalogueOptions = {
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
-export const dlqJobsTopic = (prefix: string): string => `${prefix}.dlq-jobs`;
-export const auditTopic = (prefix: string): string => `${prefix}.audit`;
+export const dlqJobsTopic = (prefix: string): TopicSpec => ({
+  name: `${prefix}.dlq-jobs`,
+  partitions: 1,
+  purpose: 'plans and jobs over dead letters',
+});
+export const auditTopic = (prefix: string): TopicSpec => ({
+  name: `${prefix}.audit`,
+  partitions: 1,
+  purpose: 'audit of dead letters: who did what to which, when and why',
+});
+/** Where tools that know nothing of Perdure send a letter that is to be tried again. */
+export const redriveTopic = (prefix: string): TopicSpec => ({
+  name: `${prefix}.dlq-redrive`,
+  partitions: 1,
+  purpose: 'what tools for Kafka send back of dead letters: counted, not used',
+});
 
 /**
  * Letters of one kind of tasks from one cluster. Everything that begins so is a queue, and nothing else may: the category has no dot, the name of
@@ -30,6 +45,20 @@ export const auditTopic = (prefix: string): string => `${prefix}.audit`;
  */
 export function deadLetterTopic(prefix: string, category: string, sourceCluster: string): string {
   return `dlq.${prefix}.${category}.${sourceCluster}`;
+}
+
+export function deadLetterTopicSpec(prefix: string, category: string, sourceCluster: string): TopicSpec {
+  const purpose = `${category} tasks of ${sourceCluster} that failed for good`;
+  return { name: deadLetterTopic(prefix, category, sourceCluster), partitions: 1, holdsLetters: true, purpose };
+}
+
+/** The categories whose tasks come from this cluster, and may fail for good. */
+const ownCategories = ['transfer', 'timer', 'visibility', 'archival', 'outbound'] as const;
+
+/** Those on Kafka that are added while a server serves: whoever makes topics by hand makes them as well. */
+export function addedTopics(prefix: string, clusterName: string): readonly TopicSpec[] {
+  const queues = ownCategories.map((category) => deadLetterTopicSpec(prefix, category, clusterName));
+  return [...queues, dlqJobsTopic(prefix), auditTopic(prefix), redriveTopic(prefix)];
 }
 
 /** Throws LogError: the number decides who owns what, so a topic that has another one is not the one that is meant. */

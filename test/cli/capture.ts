@@ -21,6 +21,7 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
         throw new Error('the test wants no server');
       },
       tryBrokers: async () => [],
+      whyKafkaIsRefused: async () => undefined,
       tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
     }),
   });

@@ -75,6 +75,7 @@ const code = await runCli(process.argv.slice(2), {
   loadServer: async () => ({
     startServer,
     tryBrokers: async () => [],
+    whyKafkaIsRefused: async () => undefined,
     tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
   }),
 });

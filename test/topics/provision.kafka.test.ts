@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { topicCatalogue, topicSettings } from '../../src/topics/catalogue.ts';
+import { addedTopics, topicCatalogue, topicSettings } from '../../src/topics/catalogue.ts';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
 import { createCommand } from '../../src/topics/kafka/commands.ts';
 import { provisionTopics } from '../../src/topics/kafka/provision.ts';
@@ -69,6 +69,20 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     // What an operator does with them: then the start goes through.
     for (const command of commands) await obey(admin, command);
     await provision(using);
+  });
+
+  test('whoever makes topics by hand is told at once of those that are added later, but of none that is there', async () => {
+    const using = options({ autoCreateTopics: false });
+    const [first, ...topics] = topicCatalogue({ prefix: using.topicPrefix, historyPartitions: 1, matchingPartitions: 1 });
+    const [made, ...added] = addedTopics(using.topicPrefix, 'active');
+    for (const topic of [first, made]) if (topic !== undefined) await obey(admin, createCommand(using, topic));
+    const error = await failure(
+      provisionTopics({ kafka: using, topics, addedTopics: [made, ...added].filter((each) => each !== undefined), logger: silentLogger }),
+    );
+    const commands = error.message.split('\n').filter((line) => line.startsWith('kafka-topics.sh'));
+    expect(commands).toEqual([...topics, ...added].map((topic) => createCommand(using, topic)));
+    for (const command of commands) await obey(admin, command);
+    for (const topic of added) expect(await provisionTopics({ kafka: using, topics: [topic], logger: silentLogger })).toEqual([topic]);
   });
 
   test('with three replicas two must be in sync', () => {

@@ -7,13 +7,13 @@
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
-import type { GrowingLog } from '../log.ts';
+import type { GrowingLog, TopicSpec } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import { TopicOpener } from './topic-opener.ts';
 
 export type RedriveIntakeOptions = {
   readonly log: Pick<GrowingLog, 'addTopic' | 'bounds'>;
-  readonly topic: string;
+  readonly topic: TopicSpec;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Absent: nobody counts. */
@@ -38,11 +38,7 @@ export class RedriveIntake {
 
   /** Idempotent. Nobody waits for it. */
   open(): void {
-    const topic = {
-      name: this.#options.topic,
-      partitions: 1,
-      purpose: 'what tools for Kafka send back of dead letters: counted, not used',
-    };
+    const { topic } = this.#options;
     const warning = 'nobody hears of letters that tools for Kafka send back: the topic cannot be opened';
     this.#opener.open([{ topic, serve: () => void this.#look(), warning, logFields: {} }]);
   }
@@ -54,7 +50,8 @@ export class RedriveIntake {
   }
 
   async #look(): Promise<void> {
-    const { log, topic, clock, logger, lookIntervalMs = LOOK_INTERVAL_MS } = this.#options;
+    const { log, clock, logger, lookIntervalMs = LOOK_INTERVAL_MS } = this.#options;
+    const topic = this.#options.topic.name;
     try {
       const { start, end } = await log.bounds({ topic, partition: 0 });
       if (this.#isStopped) return;
@@ -67,7 +64,8 @@ export class RedriveIntake {
   }
 
   #told(start: number, end: number): void {
-    const { topic, logger, metrics } = this.#options;
+    const { logger, metrics } = this.#options;
+    const topic = this.#options.topic.name;
     const more = end - Math.max(start, this.#seen ?? start);
     if (this.#seen !== undefined && more > 0) metrics?.counter('perdure_dlq_redrive_ignored', {}).add(more);
     // Where the topic was made anew, it begins again.

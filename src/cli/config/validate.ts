@@ -2,7 +2,8 @@ import type { KafkaOptions } from '../../config/kafka-options.ts';
 import { readDynamicConfig } from '../../config/dynamic-config-yaml.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 import { problemJson, renderProblems, type Problem } from '../../config/problem.ts';
-import type { BrokerProbe, LogOptions } from '../../config/server-options.ts';
+import type { BrokerProbe } from '../../config/server-options.ts';
+import type { ServerSettings } from '../../config/settings.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
@@ -29,7 +30,7 @@ export async function runValidate({ flags, args, io }: Invocation): Promise<Exit
     return told({ file, problems, isValid: entries !== undefined, tried: [] }, format, io);
   }
   const { settings, problems } = readServerFile(file, io, { strict: true, autoCreateTopics: true });
-  const tried = settings === undefined || flags.switched('connect') !== true ? [] : await connections(settings.server.log, io);
+  const tried = settings === undefined || flags.switched('connect') !== true ? [] : await connections(settings.server, io);
   return told({ file, problems, isValid: settings !== undefined, tried }, format, io);
 }
 
@@ -56,9 +57,10 @@ function lineOf({ subject, message }: Tried): string {
   return subject === '' ? message : `${subject}: ${message}`;
 }
 
-async function connections(log: LogOptions, io: Io): Promise<readonly Tried[]> {
+async function connections(server: ServerSettings, io: Io): Promise<readonly Tried[]> {
+  const { log } = server;
   if (log.kind !== 'kafka') return [{ subject: '', ok: true, message: 'no brokers to connect to: the journals live in the embedded log' }];
-  return [...(await connect(log.kafka, io)), ...(log.state === undefined ? [] : [await connectPostgres(log.state.postgres, io)])];
+  return [...(await connect(log.kafka, server, io)), ...(log.state === undefined ? [] : [await connectPostgres(log.state.postgres, io)])];
 }
 
 async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<Tried> {
@@ -69,9 +71,12 @@ async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<Tried
   return { subject: '', ok: false, message: probe.reason };
 }
 
-async function connect(kafka: KafkaOptions, io: Io): Promise<readonly Tried[]> {
-  const { tryBrokers } = await io.loadServer();
-  return (await tryBrokers(kafka)).map(described);
+/** The brokers, and once they let us in whether a start would be refused there. */
+async function connect(kafka: KafkaOptions, server: ServerSettings, io: Io): Promise<readonly Tried[]> {
+  const { tryBrokers, whyKafkaIsRefused } = await io.loadServer();
+  const brokers = (await tryBrokers(kafka)).map(described);
+  const reason = brokers.every(({ ok }) => ok) ? await whyKafkaIsRefused(kafka, server) : undefined;
+  return reason === undefined ? brokers : [...brokers, { subject: `topics ${kafka.topicPrefix}.*`, ok: false, message: reason }];
 }
 
 function described(probe: BrokerProbe): Tried {

@@ -18,10 +18,12 @@ export interface LastWords {
 export function lastWords({ level, format, target }: LogSettings, logger: Logger, io: Io): LastWords {
   const inLog = level !== 'never' && (format === 'json' || target.kind !== 'stderr');
   const onStderr = !inLog || target.kind !== 'stderr';
+  // Commands to copy stand in it, a line each: in JSON nobody can paste them.
+  const isToCopy = ({ message }: CliError): boolean => message.includes('\n');
   return {
     failure: (error) => {
       if (inLog) logger.error(error.message, { why: error.why, next: error.next });
-      if (onStderr) io.err(error.render());
+      if (onStderr || isToCopy(error)) io.err(error.render());
     },
     bug: (error) => {
       if (inLog) logger.error('ended by a bug; please report it with this record', { error });

@@ -55,10 +55,7 @@ export function postgresFailure(error: unknown, options: PostgresOptions): Datab
         `has no such database; create it: CREATE DATABASE "${options.database}" ENCODING 'UTF8' TEMPLATE template0`,
       );
     case '42501':
-      return failure(
-        'misconfigured',
-        `gives user ${options.user} too few rights: ${said}; its own schema is enough: GRANT CREATE ON DATABASE "${options.database}" TO "${options.user}", or let that user own the schema`,
-      );
+      return tooFewRights(options, said, error);
     case '42P01':
     case '42703':
     case '3F000':
@@ -86,6 +83,12 @@ export function postgresFailure(error: unknown, options: PostgresOptions): Datab
         return failure('misconfigured', `does not take our statement: ${said}; are its tables ours, and unchanged?`);
       return failure('unavailable', `says: ${said} (SQLSTATE ${state})`);
   }
+}
+
+export function tooFewRights(options: PostgresOptions, said: string, cause?: unknown): DatabaseError {
+  const { user, database } = options;
+  const words = `gives user ${user} too few rights: ${said}; its own schema is enough: GRANT CREATE ON DATABASE "${database}" TO "${user}", or let that user own the schema`;
+  return new DatabaseError('misconfigured', `${nameOf(options)} ${words}`, { cause });
 }
 
 /** The table and constraint, where the server names them; never the row. */

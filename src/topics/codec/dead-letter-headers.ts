@@ -6,6 +6,7 @@ import type { RecordHeader } from '../../actors/log.ts';
 import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../deadletters/letter.ts';
 import type { DamagedLetterRecord, LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
+import { redriveTopic } from '../catalogue.ts';
 import { dispositionOf } from './hand-over-codec.ts';
 
 /** In bytes of UTF-8. */
@@ -85,9 +86,6 @@ const h = {
   when: 'perdure.when',
 } as const;
 
-/** Where tools that know nothing of Perdure send a letter that is to be tried again. */
-export const redriveTopic = (prefix: string): string => `${prefix}.dlq-redrive`;
-
 const noReason = 'none given';
 
 // ── Written ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,8 +145,8 @@ export function letterHeaders(queue: DeadLetterQueue, prefix: string, { messageI
     [h.originGroup, origin?.group],
     [h.deliveryCount, failure.attempts],
     [h.message, message],
-    [h.originalTopic, redriveTopic(prefix)],
-    [h.originalTopicOfListeners, redriveTopic(prefix)],
+    [h.originalTopic, redriveTopic(prefix).name],
+    [h.originalTopicOfListeners, redriveTopic(prefix).name],
   ]);
   return fitted(headers);
 }

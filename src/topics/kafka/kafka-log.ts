@@ -57,8 +57,18 @@ const retryMsMax = 500;
 const outageTickMs = 500;
 
 /** Creates or checks the topics, then connects. */
-export async function openKafkaLog(options: KafkaLogOptions & Pick<ProvisionOptions, 'beforeMaking'>): Promise<OpenKafkaLog> {
+export async function openKafkaLog(
+  options: KafkaLogOptions & Pick<ProvisionOptions, 'addedTopics' | 'beforeMaking'>,
+): Promise<OpenKafkaLog> {
   return await connectKafkaLog({ ...options, topics: await provisionTopics(options) });
+}
+
+/** Creates nothing; throws what would refuse a start. Undefined: not all topics are there, and they could be created. */
+export async function openKafkaLogForTrial(
+  options: KafkaLogOptions & Pick<ProvisionOptions, 'addedTopics' | 'beforeMaking'>,
+): Promise<OpenKafkaLog | undefined> {
+  const topics = await provisionTopics({ ...options, isTrial: true });
+  return topics.length < options.topics.length ? undefined : await connectKafkaLog({ ...options, topics });
 }
 
 /** For tools: the topics must be there, and are taken as they are. */

@@ -27,6 +27,10 @@ export type ProvisionOptions = {
   readonly kafka: KafkaOptions;
   readonly topics: readonly TopicSpec[];
   readonly logger: Logger;
+  /** What is added while a server serves. Where nothing may be made, the commands that make it are printed with the others. */
+  readonly addedTopics?: readonly TopicSpec[];
+  /** Nothing is made; whatever would refuse that is thrown. Answers the topics that there are. */
+  readonly isTrial?: boolean;
   /** Throws why none may be made: called when all else is in order, with those that are there, as they are. */
   readonly beforeMaking?: (existing: readonly TopicSpec[]) => Promise<void>;
 };
@@ -50,6 +54,7 @@ export async function provisionTopics(options: ProvisionOptions): Promise<readon
       const found = existing.length === 0 ? [] : await leaders(admin, existing);
       if (existing.length > 0) await checkSettings(admin, found, options);
       await createTopics(admin, options, missing, asTheyAre(existing, found));
+      if (options.isTrial === true) return asTheyAre(existing, found);
     }
     const metadata = await leaders(admin, topics);
     await checkSettings(admin, metadata, options);
@@ -125,7 +130,7 @@ async function createTopics(
   if (!kafka.autoCreateTopics) {
     const stillMissing = await stillMissingOf(admin, missing);
     if (stillMissing.length === 0) return;
-    throw missingTopics(kafka, stillMissing, 'creating topics is switched off (--no-auto-migrate)');
+    throw missingTopics(options, await withAdded(admin, options, stillMissing), 'creating topics is switched off (--no-auto-migrate)');
   }
   const topics = missing.map((topic) => ({
     topic: topic.name,
@@ -136,15 +141,16 @@ async function createTopics(
   try {
     await admin.createTopics({ topics, validateOnly: true, waitForLeaders: false });
   } catch (error) {
-    throw await whyNotCreated(error, admin, kafka, missing);
+    throw await whyNotCreated(error, admin, options, missing);
   }
   await options.beforeMaking?.(existing);
+  if (options.isTrial === true) return;
   try {
     // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
     const created = await admin.createTopics({ topics, waitForLeaders: false });
     if (created) return tellCreated(options, missing);
   } catch (error) {
-    throw await whyNotCreated(error, admin, kafka, missing);
+    throw await whyNotCreated(error, admin, options, missing);
   }
   // Some were there already: made by somebody else at this moment, or not for us to see.
   const [hidden] = await stillMissingOf(admin, missing);
@@ -156,10 +162,15 @@ function tellCreated({ kafka, logger }: ProvisionOptions, topics: readonly Topic
     logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
 }
 
-async function whyNotCreated(error: unknown, admin: Admin, kafka: KafkaOptions, missing: readonly TopicSpec[]): Promise<LogError> {
+async function whyNotCreated(error: unknown, admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<LogError> {
+  const { kafka } = options;
   const types = kafkaTypes(error);
   if (types.some((type) => type.endsWith('AUTHORIZATION_FAILED'))) {
-    return missingTopics(kafka, missing, 'this user may neither create topics nor, should they exist, see them');
+    return missingTopics(
+      options,
+      [...missing, ...(options.addedTopics ?? [])],
+      'this user may neither create topics nor, should they exist, see them',
+    );
   }
   if (types.includes('INVALID_REPLICATION_FACTOR')) {
     const { brokers } = await admin.describeCluster();
@@ -170,7 +181,7 @@ async function whyNotCreated(error: unknown, admin: Admin, kafka: KafkaOptions, 
       { cause: error },
     );
   }
-  if (types.length > 0) return missingTopics(kafka, missing, `Kafka answered ${types.join(', ')}`);
+  if (types.length > 0) return missingTopics(options, missing, `Kafka answered ${types.join(', ')}`);
   return await startFailure(error, kafka, 'creating topics');
 }
 
@@ -181,7 +192,15 @@ function invisible(kafka: KafkaOptions, topic: string): LogError {
   );
 }
 
-function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: string): LogError {
+async function withAdded(
+  admin: Admin,
+  { addedTopics = [] }: ProvisionOptions,
+  missing: readonly TopicSpec[],
+): Promise<readonly TopicSpec[]> {
+  return [...missing, ...(await missingOf(admin, addedTopics))];
+}
+
+function missingTopics({ kafka }: ProvisionOptions, missing: readonly TopicSpec[], why: string): LogError {
   const commands = missing.map((topic) => createCommand(kafka, topic));
   return new LogError(
     'misconfigured',

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
 import { failureOf, historyCheckpoint, openedPostgres } from './support.ts';
+import { probePostgres } from '../../../src/database/postgres/probe.ts';
 import { newestMigration } from '../../../src/database/postgres/migrations.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
@@ -87,8 +88,22 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     const refused = await refusal({ user: 'poor', topicPrefix });
     expect(refused.code).toBe('misconfigured');
     expect(refused.message).toContain('GRANT CREATE ON DATABASE "postgres" TO "poor"');
-    await server.run(`CREATE SCHEMA "${topicPrefix}" AUTHORIZATION poor`);
-    await opens(postgresOptions(server, { user: 'poor', topicPrefix }));
+    const options = postgresOptions(server, { user: 'poor', topicPrefix });
+    const tooFew = { answer: 'failed', reason: expect.stringContaining('GRANT CREATE ON DATABASE "postgres" TO "poor"') };
+    expect(await probePostgres(options)).toMatchObject(tooFew);
+    await server.run(`CREATE SCHEMA "${topicPrefix}"; GRANT USAGE ON SCHEMA "${topicPrefix}" TO poor`);
+    expect(await probePostgres(options)).toMatchObject(tooFew);
+    await server.run(`ALTER SCHEMA "${topicPrefix}" OWNER TO poor`);
+    expect(await probePostgres(options)).toMatchObject({ answer: 'ok' });
+    await opens(options);
+    expect(await probePostgres(options)).toMatchObject({ answer: 'ok' });
+    await server.run(
+      `CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA "${topicPrefix}" TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA "${topicPrefix}" TO reader`,
+    );
+    expect(await probePostgres({ ...options, user: 'reader' })).toMatchObject({
+      answer: 'failed',
+      reason: expect.stringContaining('permission denied for tables'),
+    });
   });
 
   test('a role that does not exist, a wrong password, and none', async () => {
