@@ -38,11 +38,17 @@ export type AcceptLetters = {
 
 export type IdRange = { readonly from: number; readonly to: number };
 
+export const beganAnew =
+  'the queue began anew since: its topic was deleted, or has lost all its records, and its message ids are given again to other letters';
+
+/** Rejected: began-anew, where the queue is in another incarnation: its topic was deleted since, and its ids are given again. Absent: whichever. */
+type OfIncarnation = { readonly incarnation?: number };
+
 /**
  * Nobody else may have these letters until it is released. Asked again by the same job it replaces what that had. Reply: claimed. Rejected:
  * overlap, too-many-jobs, invalid-argument. A takeover forgets claims.
  */
-export type ClaimLetters = { readonly kind: 'claimLetters'; readonly jobId: string; readonly ranges: readonly IdRange[] };
+export type ClaimLetters = OfIncarnation & { readonly kind: 'claimLetters'; readonly jobId: string; readonly ranges: readonly IdRange[] };
 /** Reply: done. Rejected: being-merged, some of its letters are under way still. */
 export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: string };
 
@@ -91,7 +97,11 @@ export type CarryLetters = {
 export type FinishCarrying = { readonly kind: 'finishCarrying'; readonly cut: number };
 
 /** Which of these were purged and can be put back. `purgedBy`: by that job; undefined: by whatever job. Reply: purgedFound. */
-export type FindPurged = { readonly kind: 'findPurged'; readonly ids: readonly IdRange[]; readonly purgedBy: string | undefined };
+export type FindPurged = OfIncarnation & {
+  readonly kind: 'findPurged';
+  readonly ids: readonly IdRange[];
+  readonly purgedBy: string | undefined;
+};
 
 /** They get back into the queue, as they were. Reply: restored. Rejected: not-claimed, invalid-argument. */
 export type RestoreLetters = Authorship & { readonly kind: 'restoreLetters'; readonly messageIds: readonly number[] };
@@ -113,7 +123,7 @@ export type CountLetters = { readonly kind: 'countLetters' };
 // ── What the index knows: behind the read barrier, and of all that was committed before ──────────────────────────────────────
 
 /** `condition`: over the fields of letters (filter/); undefined: all. */
-export type ListLetters = {
+export type ListLetters = OfIncarnation & {
   readonly kind: 'listLetters';
   readonly condition: Condition | undefined;
   /** From behind this one; -1: from the first. */
@@ -129,7 +139,7 @@ export type ListLetters = {
 export type ReadLetter = { readonly kind: 'readLetter'; readonly messageId: number };
 
 /** Which letters fit, in the order of their ids. Reply: letterIds. */
-export type FindLetters = {
+export type FindLetters = OfIncarnation & {
   readonly kind: 'findLetters';
   readonly condition: Condition | undefined;
   readonly afterMessageId: number;

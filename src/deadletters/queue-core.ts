@@ -19,6 +19,7 @@ import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
 import {
   type AcceptLetters,
+  beganAnew,
   type CarryLetters,
   type ClaimLetters,
   type DeadLetterCommand,
@@ -54,8 +55,22 @@ export class QueueCore {
   /** What the command that was decided last changes beside its records. */
   #staged: (() => void) | undefined;
 
-  constructor(state = new QueueState()) {
+  /** What the queue is called from its first letter on, where it has none yet; 0: nobody tells its incarnations apart. */
+  readonly #newIncarnation: number;
+
+  constructor(state = new QueueState(), newIncarnation = 0) {
     this.#state = state;
+    this.#newIncarnation = newIncarnation;
+  }
+
+  /** Whose ids these are: they begin at 0 again once the topic was deleted. */
+  get incarnation(): number {
+    return this.#isUnborn ? this.#newIncarnation : this.#state.incarnation;
+  }
+
+  /** No id was given yet. */
+  get #isUnborn(): boolean {
+    return this.#state.ids.nextId === 0 && this.#state.incarnation === 0;
   }
 
   get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges'> {
@@ -69,6 +84,7 @@ export class QueueCore {
 
   handle(command: DeadLetterCommand, nowMs: number, askId: number): QueueHandled {
     this.#staged = undefined;
+    if ('incarnation' in command && command.incarnation !== this.incarnation) return rejected({ reason: 'began-anew', message: beganAnew });
     switch (command.kind) {
       case 'acceptLetters':
         return this.#accept(command, nowMs);
@@ -373,6 +389,7 @@ export class QueueCore {
       merged: ids.count('merged'),
       purged: ids.count('purged'),
       uncutPurges: this.#state.uncutPurges,
+      incarnation: this.incarnation,
     });
   }
 
@@ -401,8 +418,11 @@ export class QueueCore {
     effects: readonly DeadLetterEffect[] = [],
     act?: LettersAct,
   ): QueueHandled {
-    const head = this.#state.headAfter(records, timeMs);
-    return { kind: 'commit', before: records, record: act === undefined ? head : { ...head, act }, reply, effects };
+    const head = this.#state.headAfter(records, timeMs, this.incarnation);
+    // In front of the first letter, for a crash may leave that without the head behind it.
+    const before =
+      this.#isUnborn && this.#newIncarnation !== 0 ? [this.#state.headAfter([], timeMs, this.incarnation), ...records] : records;
+    return { kind: 'commit', before, record: act === undefined ? head : { ...head, act }, reply, effects };
   }
 }
 

@@ -15,6 +15,8 @@ export type QueueSnapshot = {
   readonly cut: number;
   /** Letters that were purged, and can still be read in the journal. */
   readonly uncutPurges: number;
+  /** 0: not known, or there was no letter yet. */
+  readonly incarnation: number;
 };
 
 /** Whose letters a queue is for. A topic may have those of a cluster that was there before. */
@@ -35,6 +37,7 @@ export class QueueState {
   /** As heads tell of it. */
   #cut: number;
   #uncutPurges: number;
+  #incarnation: number;
 
   /** Throws what no snapshot can be. */
   constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, home = unnamedHome) {
@@ -44,6 +47,7 @@ export class QueueState {
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
     this.#cut = snapshot?.cut ?? 0;
     this.#uncutPurges = snapshot?.uncutPurges ?? 0;
+    this.#incarnation = snapshot?.incarnation ?? 0;
   }
 
   /** Where the journal may begin. */
@@ -54,6 +58,11 @@ export class QueueState {
   /** What was purged can be read until the journal begins behind it. */
   get uncutPurges(): number {
     return this.#uncutPurges;
+  }
+
+  /** As heads tell of it: 0 where none does, for the letters are older, or there was none yet. */
+  get incarnation(): number {
+    return this.#incarnation;
   }
 
   get lastTimeMs(): number {
@@ -74,6 +83,7 @@ export class QueueState {
       case 'head':
         if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges ?? 0;
         this.#cut = Math.max(this.#cut, record.cut);
+        this.#incarnation = record.incarnation ?? this.#incarnation;
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
         if (this.#isOfHome(record.clusterId)) this.handOvers.replace(record.shard, record.recent);
@@ -88,24 +98,26 @@ export class QueueState {
   }
 
   /** For the command that writes these, in order: what stands behind them. */
-  headAfter(records: readonly DeadLetterRecord[], timeMs: number): HeadRecord {
+  headAfter(records: readonly DeadLetterRecord[], timeMs: number, incarnation = this.#incarnation): HeadRecord {
     const given = records.flatMap((record) => (record.kind === 'letter' ? [record.messageId + 1] : []));
     const nextId = Math.max(this.ids.nextId, ...given);
     const gone = new Set(records.flatMap((record) => (record.kind === 'resolved' ? [record.messageId] : [])));
     let lowestOpen = this.ids.firstLetter();
     while (lowestOpen !== undefined && gone.has(lowestOpen)) lowestOpen = this.ids.firstLetter(lowestOpen + 1);
-    return { kind: 'head', timeMs, nextId, lowestOpen: Math.min(lowestOpen ?? nextId, ...given.map((next) => next - 1)), cut: this.#cut };
+    const lowest = Math.min(lowestOpen ?? nextId, ...given.map((next) => next - 1));
+    return { kind: 'head', timeMs, nextId, lowestOpen: lowest, cut: this.#cut, ...(incarnation === 0 ? {} : { incarnation }) };
   }
 
   snapshot(): QueueSnapshot {
     const handOvers = new Map([...this.handOvers.all].map(([shard, recent]) => [shard, [...recent]]));
-    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut, uncutPurges: this.#uncutPurges };
+    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut, uncutPurges: this.#uncutPurges, incarnation: this.#incarnation };
   }
 
   /** For tests: the same text for the same state. */
   canonical(): string {
     const statuses = Array.from({ length: this.ids.nextId }, (_, id) => this.ids.statusOf(id));
-    return JSON.stringify({ statuses, handOvers: [...this.handOvers.all].sort(([one], [other]) => one - other) });
+    const { incarnation } = this;
+    return JSON.stringify({ incarnation, statuses, handOvers: [...this.handOvers.all].sort(([one], [other]) => one - other) });
   }
 
   #isOfHome(clusterId = ''): boolean {

@@ -44,6 +44,8 @@ export type HeadRecord = {
   readonly cut: number;
   /** With a new cut: letters that were purged since it was begun, and can still be read behind it. Absent: none. */
   readonly uncutPurges?: number;
+  /** Of the topic, from its first letter on. Absent: older than incarnations are, or there was no letter yet. */
+  readonly incarnation?: number;
   /** Why the letters in front of it were written. Undefined: they are new, or there are none. */
   readonly act?: LettersAct;
 };

@@ -16,6 +16,8 @@ export type DeadLetterRejection = {
     | 'not-in-queue'
     /** FAILED_PRECONDITION: it was asked for already, and is under way */
     | 'being-merged'
+    /** FAILED_PRECONDITION: its topic was deleted since the ids were looked up, and they are given again */
+    | 'began-anew'
     /** UNAVAILABLE: nothing has happened */
     | 'not-now';
   readonly message: string;
@@ -43,6 +45,8 @@ export type LettersCounted = {
   readonly purged: number;
   /** Of those, how many may still come back. */
   readonly uncutPurges: number;
+  /** What its ids are good for. 0: its letters are older than incarnations are. */
+  readonly incarnation: number;
 };
 /**
  * `failed`: it is in the queue still, with its next generation; quarantined if that was too often. Of the error type OutcomeUnknown or

@@ -68,8 +68,8 @@ class Queue {
   }
 }
 
-function replayed(journal: readonly DeadLetterRecord[], home?: QueueHome): QueueCore {
-  const core = new QueueCore(new QueueState(undefined, 0, home));
+function replayed(journal: readonly DeadLetterRecord[], home?: QueueHome, newIncarnation = 0): QueueCore {
+  const core = new QueueCore(new QueueState(undefined, 0, home), newIncarnation);
   for (const record of journal) core.evolve(record);
   return core;
 }
@@ -270,6 +270,37 @@ describe('a dead letter queue', () => {
       { kind: 'known', messageId: 15 },
       { kind: 'next', missing: 0 },
     ]);
+  });
+
+  test('an incarnation is drawn with the first letter, stays through restarts and compactions, and its ids are good in it alone', () => {
+    const queue = new Queue();
+    queue.core = new QueueCore(undefined, 7);
+    const claim = (incarnation: number): string | undefined =>
+      rejection(queue.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 9 }], incarnation }).reply);
+    expect([claim(8), claim(7)]).toEqual(['began-anew', 'done']);
+    queue.handOver(1, 2);
+    expect(queue.journal[0], 'a crash may leave no more than this and a letter').toMatchObject({ kind: 'head', nextId: 0, incarnation: 7 });
+    for (let length = 2; length <= queue.journal.length; length++) {
+      const core = replayed(queue.journal.slice(0, length), undefined, 9);
+      expect([core.incarnation, new QueueCore(new QueueState(core.state.snapshot()), 9).incarnation]).toEqual([7, 7]);
+    }
+    queue.core = replayed(queue.journal, undefined, 9);
+    queue.ask({ kind: 'beginCarrying' });
+    queue.ask({ kind: 'carryLetters', letters: [0, 1].map((messageId) => ({ messageId, letter: letterOf(1, messageId + 1) })) });
+    const behind = queue.journal.length;
+    queue.ask({ kind: 'finishCarrying', cut: 5 });
+    queue.core = replayed(queue.journal.slice(behind), undefined, 9);
+    expect([queue.core.incarnation, claim(9), claim(0), claim(7)]).toEqual([7, 'began-anew', 'began-anew', 'done']);
+  });
+
+  test('letters that are older than incarnations keep to theirs, which has no number', () => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    queue.core = replayed(queue.journal, undefined, 7);
+    expect(queue.core.incarnation).toBe(0);
+    queue.handOver(1, 1);
+    queue.core = replayed(queue.journal, undefined, 8);
+    expect(queue.core.incarnation).toBe(0);
   });
 
   test('a number of a shard that no shard counts to is refused where its sender is no shard, and keeps nobody else out', () => {

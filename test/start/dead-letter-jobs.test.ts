@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { Router } from '../../src/actors/asks/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { QueueCore } from '../../src/deadletters/queue-core.ts';
+import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
 import type { JobsReplyTo, JobsRequest } from '../../src/deadletters/jobs/commands.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { MetricsRegistry } from '../../src/observability/metrics/metrics.ts';
@@ -21,8 +23,10 @@ test('jobs are counted by what they do and how they are, and not at all once nob
   const jobs = new DeadLetterJobs({ ...common, log, prefix: 'perdure', router, settings, metrics: metrics.of('worker') });
   // A queue without letters.
   router.deadLetters.attach(queue.number, {
-    submit: (askId) => {
-      systemClock.soon(() => router.deadLetters.sink(queue.number).answer(askId, { kind: 'letterIds', ids: [], isLast: true }));
+    submit: (askId, request) => {
+      const { reply } = new QueueCore().handle({ kind: 'countLetters' }, 0, 1) as { readonly reply: DeadLetterReply };
+      const answer: DeadLetterReply = request.kind === 'countLetters' ? reply : { kind: 'letterIds', ids: [], isLast: true };
+      systemClock.soon(() => router.deadLetters.sink(queue.number).answer(askId, answer));
       return undefined;
     },
     cancel: () => {},

@@ -218,6 +218,7 @@ describe('dead letter queues', () => {
       merged: 0,
       purged: 1,
       uncutPurges: 1,
+      incarnation: expect.toSatisfy((incarnation) => incarnation >= 1),
     });
     expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
     expect(await second.ask(1, purge)).toMatchObject({ kind: 'rejected', rejection: { reason: 'not-claimed' } });

@@ -6,21 +6,25 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
-import type { AuditEffect, AuditRecord, AuditReply, AuditRequest, ReadAudit, TellAudit } from './audit-requests.ts';
+import type { AuditEffect, AuditRecord, AuditReply, AuditRequest, AuditTold, ReadAudit, TellAudit } from './audit-requests.ts';
 import { auditLimits } from './audit-requests.ts';
 
 export type AuditHandled = Handled<AuditRecord, AuditReply, AuditEffect>;
 
+type ToldRecord = Pick<AuditTold, 'offset' | 'timeMs'>;
+
+const nothingTold: ToldRecord = { offset: -1, timeMs: 0 };
+
 export class AuditCore {
-  /** By source: the offset of the last record told of. */
-  readonly #told = new Map<string, number>();
+  /** By source: the last record told of. */
+  readonly #told = new Map<string, ToldRecord>();
 
   handle(command: AuditRequest, nowMs: number, askId: number): AuditHandled {
     switch (command.kind) {
       case 'tellAudit':
         return this.#tell(command, nowMs);
       case 'describeAudit':
-        return { kind: 'answer', reply: { kind: 'auditTold', offset: this.#told.get(command.source) ?? -1 }, effects: [] };
+        return { kind: 'answer', reply: { kind: 'auditTold', ...(this.#told.get(command.source) ?? nothingTold) }, effects: [] };
       case 'readAudit':
         return read(command, askId);
       default:
@@ -43,7 +47,7 @@ export class AuditCore {
   }
 
   evolve({ entry }: AuditRecord): void {
-    this.#told.set(entry.source, entry.offset);
+    this.#told.set(entry.source, { offset: entry.offset, timeMs: entry.timeMs });
   }
 
   cancel(): AuditHandled {
@@ -52,17 +56,17 @@ export class AuditCore {
 
   /** `isAnew`: the source has lost its journal, and counts from 0 again. */
   #tell({ source, entries, isAnew }: TellAudit, timeMs: number): AuditHandled {
-    let last = isAnew ? -1 : (this.#told.get(source) ?? -1);
+    let last = isAnew ? nothingTold : (this.#told.get(source) ?? nothingTold);
     if (entries.length > auditLimits.entriesPerTellMax) return invalid(`${auditLimits.entriesPerTellMax} entries are told at once at most`);
     const records: AuditRecord[] = [];
     for (const entry of entries) {
       if (entry.source !== source) return invalid(`an entry of ${entry.source} is told by ${source}`);
-      if (entry.offset <= last) continue;
-      last = entry.offset;
+      if (entry.offset <= last.offset) continue;
+      last = { offset: entry.offset, timeMs: entry.timeMs };
       records.push({ kind: 'entry', timeMs, entry });
     }
     const record = records.pop();
-    const reply: AuditReply = { kind: 'auditTold', offset: last };
+    const reply: AuditReply = { kind: 'auditTold', ...last };
     if (record === undefined) return { kind: 'answer', reply, effects: [] };
     return { kind: 'commit', before: records, record, reply, effects: [] };
   }

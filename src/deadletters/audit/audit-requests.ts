@@ -41,8 +41,8 @@ export type ReadAudit = {
 
 export type AuditRequest = TellAudit | DescribeAudit | ReadAudit;
 
-/** `offset`: of the last record of the source that was told of; -1: none. */
-export type AuditTold = { readonly kind: 'auditTold'; readonly offset: number };
+/** Of the last record of the source that was told of. -1: none. Another topic under that name has another record there. */
+export type AuditTold = { readonly kind: 'auditTold'; readonly offset: number; readonly timeMs: number };
 /** `before`: where the next page goes on; undefined: that was all. A page may be empty, and not the last. */
 export type AuditEntries = {
   readonly kind: 'auditEntries';

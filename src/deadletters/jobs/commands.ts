@@ -31,6 +31,8 @@ export type ApplyPlan = {
   readonly planId: string;
   readonly hash: string | undefined;
   readonly isDirect?: boolean;
+  /** In which the queue is now. Absent: it could not be asked, and the claim of the job will tell. */
+  readonly incarnation?: number;
   /** Absent: who made the plan. */
   readonly by?: { readonly actor: string; readonly caller: Caller };
 };

@@ -14,7 +14,13 @@ export type JobOperation = 'merge' | 'purge' | 'restore';
 export type JobState = 'running' | 'paused' | 'cancelling' | 'cancelled' | 'completed' | 'completed-with-failures' | 'failed';
 
 /** Of one queue, as the cluster's journal numbers them. */
-export type JobQueue = { readonly number: number; readonly category: string; readonly sourceCluster: string };
+export type JobQueue = {
+  readonly number: number;
+  readonly category: string;
+  readonly sourceCluster: string;
+  /** Whose ids these are. Absent: letters older than incarnations are; of a plan that is asked for: whichever it is in. */
+  readonly incarnation?: number;
+};
 
 export type JobOptions = {
   /** Letters a second, 0.1 to 10,000; 0: no limit. */

@@ -13,6 +13,7 @@
 import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import { nobodyKnown } from '../audit/audit-entry.ts';
+import { beganAnew } from '../commands.ts';
 import { countIds, idsAreAmong, idsOverlap } from '../id-ranges.ts';
 import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
 import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
@@ -43,7 +44,7 @@ export class JobsCore {
     this.#settings = settings;
   }
 
-  get state(): Pick<JobsState, 'active' | 'job' | 'jobs' | 'canonical' | 'size' | 'cut'> {
+  get state(): Pick<JobsState, 'active' | 'job' | 'jobs' | 'plan' | 'canonical' | 'size' | 'cut'> {
     return this.#state;
   }
 
@@ -129,7 +130,7 @@ export class JobsCore {
 
   // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #apply({ planId, hash, by, isDirect = false }: ApplyPlan, timeMs: number): JobsHandled {
+  #apply({ planId, hash, by, isDirect = false, incarnation }: ApplyPlan, timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
@@ -139,7 +140,13 @@ export class JobsCore {
     if (this.#settings.requiresReason && found.reason === '') {
       return rejected({ reason: 'invalid-argument', message: 'this cluster requires a reason for changes: make a plan that has one' });
     }
-    const ofQueue = [...this.#state.active].filter(({ job }) => job.queue.number === found.queue.number);
+    if (incarnation !== undefined && found.ids.length > 0 && incarnation !== (found.queue.incarnation ?? 0)) {
+      return refused(`plan ${planId} cannot be applied: ${beganAnew}. Make the plan again`);
+    }
+    // Letters of an incarnation before are gone: whoever has them has nothing of this one.
+    const ofQueue = [...this.#state.active].filter(
+      ({ job: { queue } }) => queue.number === found.queue.number && queue.incarnation === found.queue.incarnation,
+    );
     const same = ofQueue.find(({ job }) => isSameRequest(job, found, isDirect));
     if (same !== undefined) return joined(same, timeMs, { ...(by ?? whoOf(found)), reason: found.reason });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;

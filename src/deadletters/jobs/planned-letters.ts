@@ -39,7 +39,9 @@ export function requestText({ operation, queue, selection, options }: PlanLetter
 
 /** Whoever applies a plan by its hash gets exactly this. */
 export function hashedText({ operation, queue, options }: PlanLetters, ids: readonly IdRange[]): string {
-  return JSON.stringify([operation, queue.category, queue.sourceCluster, ids.map(({ from, to }) => [from, to]), chosen(options)]);
+  const { category, sourceCluster, incarnation } = queue;
+  const ofIncarnation = incarnation === undefined ? [] : [incarnation];
+  return JSON.stringify([operation, category, sourceCluster, ids.map(({ from, to }) => [from, to]), chosen(options), ...ofIncarnation]);
 }
 
 function chosen({ rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard }: JobOptions): readonly unknown[] {

@@ -85,5 +85,5 @@ async function byJob(context: HandlerContext, call: Call, { queue: name, jobId, 
   }
   if (job.operation !== 'purge') throw failedPrecondition(`job ${jobId} is a ${job.operation}: only a purge can be undone`);
   if (!hasEnded(job)) throw failedPrecondition(`job ${jobId} is ${job.state}: cancel it, or wait for its end`);
-  return { queue: job.queue, ids: job.ids, purgedBy: jobId };
+  return { queue: { ...job.queue, incarnation: job.queue.incarnation ?? 0 }, ids: job.ids, purgedBy: jobId };
 }

@@ -106,6 +106,7 @@ export function deadLetterRejection(rejection: DeadLetterRejection): StatusError
     case 'too-many-jobs':
     case 'not-claimed':
     case 'being-merged':
+    case 'began-anew':
       return new StatusError(statusCode.failedPrecondition, rejection.message);
     case 'not-now':
       return unavailable(rejection.message);

@@ -4,6 +4,7 @@
  *
  *     executeLetter ─▶ pending: its task waits under a new id ─▶ ended: applied, noop or failed ── confirmLetter ─▶ no mark
  */
+import { isSameQueue } from '../../kernel/queue-incarnation.ts';
 import { failureBytes, type TaskFailure } from '../hand-over/hand-over-commands.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { LetterName } from './redrive-commands.ts';
@@ -23,7 +24,10 @@ export type EndedLetter = { readonly letter: LetterName; readonly outcome: Lette
 /** `outcome` undefined: its task is pending. `taskId` 0: it needed none. */
 export type LetterMark = { readonly letter: LetterName; readonly taskId: number; readonly outcome: LetterOutcome | undefined };
 
-export type LetterMarksView = Pick<LetterMarks, 'get' | 'pendingOf' | 'hasPending' | 'ofQueue' | 'bytesOfQueue' | 'size' | 'values'>;
+export type LetterMarksView = Pick<
+  LetterMarks,
+  'get' | 'pendingOf' | 'hasPending' | 'ofQueue' | 'ofIncarnationsBefore' | 'bytesOfQueue' | 'size' | 'values'
+>;
 
 /** One for a letter, of its last generation that was asked for. */
 export class LetterMarks {
@@ -59,6 +63,11 @@ export class LetterMarks {
 
   entries(): IterableIterator<[string, LetterMark]> {
     return this.#byLetter.entries();
+  }
+
+  /** In other incarnations: its topic was deleted since, and their letters are gone. */
+  *ofIncarnationsBefore(queue: number): Iterable<LetterMark> {
+    for (const [other, { marks }] of this.#queues) if (other !== queue && isSameQueue(other, queue)) yield* marks.values();
   }
 
   ofQueue(queue: number): ReadonlyMap<number, LetterMark> {

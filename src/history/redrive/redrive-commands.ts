@@ -1,7 +1,7 @@
 /** What the owners of dead letter queues ask a shard. */
 import type { RunKey } from '../../kernel/run-key.ts';
 
-/** A letter as often as it may be executed: once for each of its generations. `queue`: its number. */
+/** A letter as often as it may be executed: once for each of its generations. `queue`: its number, in its incarnation (kernel/queue-incarnation.ts). */
 export type LetterName = { readonly queue: number; readonly messageId: number; readonly generation: number };
 
 /**
@@ -13,7 +13,7 @@ export type ExecuteLetter = {
   /** Of the task: its shard is asked. */
   readonly key: RunKey;
   readonly letter: LetterName;
-  /** All letters of that queue below that message id are resolved for good: nobody will ask for them, and their marks may go. */
+  /** All letters of that queue, in this incarnation, below that message id are resolved for good: nobody will ask for them, and their marks may go. */
   readonly resolvedBelow: number;
   /** As rows hold pending tasks (perdure.state.v1.PendingTask). */
   readonly task: Uint8Array;

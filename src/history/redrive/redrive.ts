@@ -83,6 +83,9 @@ function forgetResolved(draft: Draft, { letter: { queue, messageId }, resolvedBe
     if (outcome === undefined || letter.messageId === messageId) continue;
     if (letter.messageId < resolvedBelow) draft.confirmLetter(letter);
   }
+  for (const { letter, outcome } of draft.shard.letterMarks?.ofIncarnationsBefore(queue) ?? []) {
+    if (outcome !== undefined) draft.confirmLetter(letter);
+  }
 }
 
 /** A queue whose letters are not confirmed holds up no other. */

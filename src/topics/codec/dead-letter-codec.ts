@@ -11,6 +11,8 @@ import { errorText } from '../../kernel/error-text.ts';
 import { letterHeaders, letterOfHeaders, readableOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';
 
 const schema = 1;
+/** Of heads that tell an incarnation: whoever does not know of it would leave it out of the next one. */
+const schemaIncarnation = 2;
 const HEAD_KEY = '@head';
 const FROM_KEY = '@from:';
 
@@ -31,8 +33,9 @@ function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string
     case 'resolved':
       return { ...plain(String(record.messageId), timeMs), isTombstone: true, headers: tombstoneHeaders(record) };
     case 'head': {
-      const { nextId, lowestOpen, cut, uncutPurges, act } = record;
-      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges, act }) };
+      const { nextId, lowestOpen, cut, uncutPurges, act, incarnation } = record;
+      const head = { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut, uncutPurges, act, incarnation }) };
+      return incarnation === undefined ? head : { ...head, schema: schemaIncarnation };
     }
     case 'handedOver': {
       const recent = record.recent.map(({ sequence, messageId, task }) => [sequence, messageId, ...(task === undefined ? [] : [task])]);
@@ -81,12 +84,13 @@ function decodeLetter({ headers = [], value, isTombstone, timeMs }: LogRecord, m
 /** They are the truth about ids: one that cannot be read stops the queue. */
 function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, offset }: StoredRecord): DeadLetterRecord {
   try {
-    assert(recordSchema === schema, `this version reads records of schema ${schema}, found ${recordSchema}`);
+    assert(recordSchema <= schemaIncarnation, `this version reads records of schemas up to ${schemaIncarnation}, found ${recordSchema}`);
     const body: unknown = JSON.parse(new TextDecoder().decode(value));
     if (key === HEAD_KEY) {
       const head = { nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen'), cut: idIn(body, 'cut') };
       const uncut = valueIn(body, 'uncutPurges') === undefined ? {} : { uncutPurges: idIn(body, 'uncutPurges') };
-      return { kind: 'head', timeMs, ...head, ...uncut, ...actIn(valueIn(body, 'act')) };
+      const incarnation = valueIn(body, 'incarnation') === undefined ? {} : { incarnation: idIn(body, 'incarnation') };
+      return { kind: 'head', timeMs, ...head, ...uncut, ...incarnation, ...actIn(valueIn(body, 'act')) };
     }
     const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
     assert(shard !== undefined, 'there is no such control record');

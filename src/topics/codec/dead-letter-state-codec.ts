@@ -8,23 +8,25 @@ import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
 
 /** Decoding throws DatabaseError `corrupt`, and nothing else. */
 export const deadLetterStateCodec: QueueStateWire = {
-  encodeCounters: ({ ids, handOvers, cut, uncutPurges }) =>
+  encodeCounters: ({ ids, handOvers, cut, uncutPurges, incarnation }) =>
     encodeChecked(state.writeQueueCounters, {
       nextId: ids.nextId,
       chunks: ids.chunks.map(chunkToWire),
       handOvers: [...handOvers].map(([shard, recent]) => handOversToWire(shard, recent)),
       cut,
       uncutPurges,
+      incarnation,
     }),
 
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
-      const { nextId, chunks, handOvers, cut, uncutPurges } = state.decodeQueueCounters(body, ownLimits);
+      const { nextId, chunks, handOvers, cut, uncutPurges, incarnation } = state.decodeQueueCounters(body, ownLimits);
       return {
         ids: { nextId, chunks: chunks.map(({ statuses, status }) => (statuses.length === 0 ? status : statuses)) },
         handOvers: new Map(handOvers.map(handOversFromWire)),
         cut,
         uncutPurges,
+        incarnation,
       };
     }),
 };

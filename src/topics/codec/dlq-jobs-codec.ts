@@ -78,10 +78,17 @@ type Common = 'operation' | 'queue' | 'ids' | 'options' | 'actor' | 'caller' | '
 
 function commonValue({ operation, queue, ids, options, ...author }: Pick<Plan, Common>, prefix: string): object {
   const { actor, caller, reason, query, groupId } = author;
-  const { number, category, sourceCluster } = queue;
+  const { number, category, sourceCluster, incarnation } = queue;
   const { taskTimeoutMs, ...others } = options;
   return {
-    ...{ operation, queue: deadLetterTopic(prefix, category, sourceCluster), queueNumber: number, category, sourceCluster },
+    ...{
+      operation,
+      queue: deadLetterTopic(prefix, category, sourceCluster),
+      queueNumber: number,
+      queueIncarnation: incarnation,
+      category,
+      sourceCluster,
+    },
     ...{ actor, caller, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1 },
     ...others,
     taskTimeout: `${taskTimeoutMs / 1_000}s`,
@@ -182,7 +189,11 @@ function failureOf(item: Fields): JobFailure {
 function commonOf(fields: Fields): Pick<Plan, Common> {
   return {
     operation: fields.oneOf('operation', ['merge', 'purge', 'restore'] as const),
-    queue: { number: fields.number('queueNumber'), category: fields.text('category'), sourceCluster: fields.text('sourceCluster') },
+    queue: {
+      ...{ number: fields.number('queueNumber'), category: fields.text('category'), sourceCluster: fields.text('sourceCluster') },
+      // Absent in old journals.
+      ...(fields.has('queueIncarnation') ? { incarnation: fields.number('queueIncarnation') } : {}),
+    },
     ids: fields.ranges('ids'),
     options: optionsOf(fields),
     actor: fields.text('actor'),

@@ -65,6 +65,27 @@ test('while no audit is there letters come and go, nothing is cut, and all of it
   expect(queue.journalStart).toBeGreaterThan(0);
 });
 
+test('a topic that was deleted and made anew is told of from its first record, also where it has grown beyond the one before by then', async () => {
+  const queue = await auditedQueue();
+  await queue.handOver(1, 3);
+  await queue.pass(1_000);
+  queue.isAuditAway = true;
+  await queue.beginAnew();
+  await queue.handOver(1, 40);
+  await queue.purge([2, 5]);
+  queue.isAuditAway = false;
+  await queue.takeOver();
+  await queue.pass(5_000);
+  const entries = queue.audited();
+  const told = entries.filter(({ action }) => action === 'dead-letter').map(({ letters }) => letters);
+  expect(told.reduce((sum, letters) => sum + letters, 0)).toBe(43);
+  expect(entries.filter(({ action }) => action === 'purge')).toMatchObject([{ messageIds: [2, 5] }]);
+  await queue.handOver(1, 1);
+  await queue.takeOver();
+  await queue.pass(5_000);
+  expect(queue.audited().slice(entries.length), 'and once').toMatchObject([{ action: 'dead-letter', messageIds: [40] }]);
+});
+
 test('whoever dies when, the audit tells what the queue holds', { timeout: 60_000 }, async () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('handOver' as const), count: fc.integer({ min: 1, max: 5 }) }) },

@@ -1,5 +1,6 @@
 /** One dead letter queue that is killed and started again, over one log and one database. Shards hand letters over, somebody purges them. */
 import assert from 'node:assert/strict';
+import { partitionName } from '../../../src/actors/log.ts';
 import { AUDIT_ACTOR, type DeadLetterAnswer, type Router } from '../../../src/actors/asks/router.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { effective } from '../../../src/actors/ownership/effective.ts';
@@ -110,6 +111,15 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     const rows = this.tables.journal(journal);
     rows.letters.clear();
     rows.position = undefined;
+  }
+
+  /** While nobody serves it, and the next owner makes it anew. */
+  async beginAnew(): Promise<void> {
+    this.anotherProcess();
+    this.log.records({ topic, partition: 0 }).length = 0;
+    this.log.starts.delete(partitionName({ topic, partition: 0 }));
+    this.loseDatabase();
+    await this.takeOver();
   }
 
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -365,3 +365,56 @@ describe('whatever befalls', () => {
     expect(world.queue.letters.size).toBe(3);
   });
 });
+
+describe('a queue that began anew since, for its topic was deleted', () => {
+  test('is changed by no plan of before, whatever its hash: that is refused with what happened', async () => {
+    const world = await worldOf(10);
+    const { plan } = await world.ask(planOf({ operation: 'purge' }));
+    world.queue.beginAnew(10);
+    await expect(world.ask({ kind: 'applyPlan', planId: plan.planId, hash: plan.hash })).rejects.toThrow(
+      /failed-precondition: .*began anew/,
+    );
+    expect(world.queue.letters.size).toBe(10);
+    const { plan: again } = await world.ask(planOf({ operation: 'purge' }));
+    expect(again.hash).not.toBe(plan.hash);
+    const { job } = await world.ask({ kind: 'applyPlan', planId: again.planId, hash: again.hash });
+    expect(await world.ended(job.jobId)).toMatchObject({ state: 'completed', counts: { purged: 10 } });
+  });
+
+  test.each(['merge', 'purge'] as const)(
+    'ends a %s that is under way: what may have been done is told as unknown, and no other letter is touched',
+    async (operation) => {
+      const world = await worldOf(1_000);
+      const jobId = await world.begin({ operation, options: { ...unpaced, rps: 10 } });
+      await world.until(() => (operation === 'merge' ? world.queue.merges.length : world.queue.purges.length) === 20);
+      const resolved = world.queue.resolved.length;
+      world.queue.beginAnew(30);
+      await world.start();
+      const job = await world.ended(jobId);
+      const done = job.counts[operation === 'merge' ? 'merged' : 'purged'];
+      expect(job).toMatchObject({ state: 'failed', stateReason: expect.stringContaining('began anew'), counts: { gone: 0 } });
+      expect([done > 0, done <= resolved]).toEqual([true, true]);
+      expect(job.counts.failed).toBeGreaterThan(0);
+      expect(job.failures[0]).toMatchObject({ errorType: 'OutcomeUnknown', errorMessage: expect.stringContaining('began anew') });
+      expect(sumOf(job)[0]).toBe(1_000);
+      expect([world.queue.letters.size, world.queue.resolved]).toEqual([30, []]);
+      const next = await world.ended(await world.begin({ operation, options: unpaced }));
+      expect(next.counts).toMatchObject({ selected: 30, [operation === 'merge' ? 'merged' : 'purged']: 30 });
+    },
+  );
+
+  test('that a paused job of before cannot be resumed upon; and a new job over the same ids is hindered by none', async () => {
+    const world = await worldOf(100);
+    const jobId = await world.begin({ options: { ...unpaced, concurrency: 1, rps: 1 } });
+    await world.until(() => world.queue.merges.length === 3);
+    await world.change('pauseJob', jobId);
+    await world.pass(2_000);
+    world.queue.beginAnew(20);
+    const next = await world.ended(await world.begin({ operation: 'purge', options: unpaced }));
+    expect(next).toMatchObject({ state: 'completed', counts: { purged: 20 } });
+    await world.change('resumeJob', jobId);
+    const job = await world.ended(jobId);
+    expect(job).toMatchObject({ state: 'failed', counts: { merged: 3, gone: 0 } });
+    expect(sumOf(job)[0]).toBe(100);
+  });
+});

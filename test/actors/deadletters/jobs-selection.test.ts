@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { type AskQueue, selectLetters } from '../../../src/actors/deadletters/jobs/jobs-selection.ts';
 import { JobsCore } from '../../../src/deadletters/jobs/jobs-core.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
 import type { DeadLetterReply } from '../../../src/deadletters/replies.ts';
 import { planOf } from '../../deadletters/jobs/plans.ts';
 
@@ -9,7 +10,8 @@ test('two purges over the same ids are undone each by its own job, also when the
   const core = new JobsCore({ requiresReason: false });
   const undo = async (planId: string, purgedBy: string, ids: readonly number[]): Promise<unknown> => {
     const found: DeadLetterReply = { kind: 'purgedFound', ids, lost: [] };
-    const ask = (() => Promise.resolve(found)) as unknown as AskQueue;
+    const counted = { kind: 'counted', incarnation: 0 };
+    const ask = ((asked: DeadLetterRequest) => Promise.resolve(asked.kind === 'countLetters' ? counted : found)) as unknown as AskQueue;
     const selection = { ids: [{ from: 0, to: 9 }], condition: undefined, purgedBy };
     const plan = await selectLetters(planOf({ operation: 'restore', selection }), { planId, sha256: (text) => text, ask });
     core.accept(core.handle({ kind: 'storePlan', askId: 1, plan }, 0, 1));

@@ -40,6 +40,7 @@ export class TestQueue {
   #answer: (askId: number, reply: DeadLetterReply) => void = () => {};
   /** Undefined: it is merged. */
   outcomeOf: (messageId: number) => MergeOutcome | undefined = () => undefined;
+  #incarnation = 0;
   mergeMs = 10;
   /** Letters in each. */
   readonly purges: number[] = [];
@@ -61,6 +62,16 @@ export class TestQueue {
 
   get resolved(): readonly ResolvedRecord[] {
     return this.journal.filter((record) => record.kind === 'resolved');
+  }
+
+  /** Its topic is deleted, and the next owner makes it anew: nothing of before is left. */
+  beginAnew(letters: number): void {
+    this.journal.length = 0;
+    this.letters.clear();
+    this.executing = new Set();
+    this.#core = new QueueCore(undefined, (this.#incarnation += 1));
+    const batch = Array.from({ length: letters }, (_, index) => letterOf(1, 501 + index));
+    this.#handle(this.#core.handle({ kind: 'acceptLetters', shard: 1, letters: batch }, 0, 1));
   }
 
   /** Another process owns it: claims and merges are forgotten. */

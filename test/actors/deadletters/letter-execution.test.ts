@@ -6,6 +6,8 @@ import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/dead
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import { taskCategories } from '../../../src/history/hand-over/task-types.ts';
+import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import { isSameQueue } from '../../../src/kernel/queue-incarnation.ts';
 import type { LettersUnconfirmed } from '../../../src/history/replies.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
@@ -140,8 +142,10 @@ describe('a letter whose task is executed', () => {
     expect(queue.asked[0]?.request).toMatchObject({
       kind: 'executeLetter',
       key: { namespaceId: own, workflowId: 'order-1' },
-      letter: { queue: 7, messageId: 0, generation: 0 },
+      letter: { messageId: 0, generation: 0 },
     });
+    const letter = (queue.asked[0] as unknown as { readonly request: { readonly letter: LetterName } }).request.letter;
+    expect([isSameQueue(letter.queue, 7), letter.queue > 7], 'in an incarnation').toEqual([true, true]);
     expect(queue.ended.size).toBe(0);
     await queue.answer(0, applied);
     expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });

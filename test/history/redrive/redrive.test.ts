@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import { incarnatedQueue } from '../../../src/kernel/queue-incarnation.ts';
 import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../hand-over/task-failure.ts';
@@ -253,6 +254,19 @@ describe('a mark', () => {
     shard.confirm();
     expect(shard.marks).toEqual([]);
     expect(shard.records.at(-1)).toMatchObject({ schema: 4, type: 'LettersConfirmed', lettersConfirmed: [letter] });
+  });
+
+  test('of an earlier incarnation of its queue answers for no letter that has its id now, and goes', () => {
+    const shard = new RedrivenShard();
+    const [before, another] = [shard.childThatFailed('wf'), shard.childThatFailed('another')];
+    shard.execute(before, { queue: incarnatedQueue(1, 3), messageId: 0, generation: 0 });
+    shard.carryBegun();
+    expect(shard.marks).toHaveLength(1);
+    const now = { queue: incarnatedQueue(1, 4), messageId: 0, generation: 0 };
+    expect(shard.execute(another, now)).toBeUndefined();
+    expect(shard.marks).toEqual([`letter ${now.queue}/0 pending`]);
+    shard.execute(another, { queue: 2, messageId: 0, generation: 0 });
+    expect(shard.marks, 'another queue').toHaveLength(2);
   });
 
   test('whose confirmation was lost goes when all letters up to it are resolved', () => {

@@ -380,6 +380,7 @@ describe('other records', () => {
     { ...resolved, why: 'duplicates', how: 'purged' },
     { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12 },
     { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12, uncutPurges: 3 },
+    { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12, incarnation: 4_294_967_295 },
     {
       kind: 'handedOver',
       timeMs: 1_000,
@@ -402,6 +403,12 @@ describe('other records', () => {
     },
   ])('$kind comes back as it was', (record) => {
     expect(decoded(stored(codec.encode(record)))).toEqual(record);
+  });
+
+  test('a head with an incarnation has a schema that whoever does not know of it refuses', () => {
+    const head = { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12 } as const;
+    expect([codec.encode(head).schema, codec.encode({ ...head, incarnation: 7 }).schema]).toEqual([1, 2]);
+    expect(() => decoded(stored(codec.encode(head), { schema: 3 }))).toThrow('schemas up to 2, found 3');
   });
 
   test('a tombstone has no value, says who did it, how and why, and resolves its letter even if it cannot be read', () => {

@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CHUNK_IDS } from '../../../src/deadletters/letter-ids.ts';
 import { type QueueSnapshot, QueueState } from '../../../src/deadletters/queue-state.ts';
+import { queueSchemaOf } from '../../../src/deadletters/queue-state-wire.ts';
 import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 
 const corrupt = expect.objectContaining({ name: 'DatabaseError', code: 'corrupt' }) as Error;
 const codec = deadLetterStateCodec;
+const golden = (name: string): Uint8Array =>
+  Uint8Array.from(Buffer.from(readFileSync(new URL(`golden/${name}.hex`, import.meta.url), 'utf8').trim(), 'hex'));
 
 /** A chunk that is gone as a whole, and one in which every status stands. */
 function full(): QueueState {
@@ -46,18 +49,19 @@ describe('bytes that cannot be what was written', () => {
   });
 });
 
-test('where the journal may begin comes back too', () => {
+test('where the journal may begin, and the incarnation, come back too', () => {
   const state = full();
+  state.evolve({ kind: 'head', timeMs: 2, nextId: 1, lowestOpen: 0, cut: 0, incarnation: 4_294_967_295 });
   state.evolve({ kind: 'head', timeMs: 2, nextId: 1, lowestOpen: 0, cut: 2 ** 40 });
   state.evolve({ kind: 'resolved', timeMs: 2, messageId: CHUNK_IDS, how: 'purged', who: '', why: '', jobId: '', generation: 0 });
   const read = new QueueState(codec.decodeCounters(codec.encodeCounters(state.snapshot())));
-  expect([read.cut, read.uncutPurges]).toEqual([2 ** 40, 1]);
+  expect([read.cut, read.uncutPurges, read.incarnation]).toEqual([2 ** 40, 1, 4_294_967_295]);
+  expect([queueSchemaOf(full().snapshot()), queueSchemaOf(read.snapshot())]).toEqual([1, 2]);
+  expect(codec.encodeCounters(read.snapshot())).toEqual(golden('state-v2-dead-letters-incarnation'));
 });
 
 /** No file is ever written again: a new form gets files of its own. */
 test('counters of format 1 are still read, and mean what they meant', () => {
-  const golden = (name: string): Uint8Array =>
-    Uint8Array.from(Buffer.from(readFileSync(new URL(`golden/${name}.hex`, import.meta.url), 'utf8').trim(), 'hex'));
   const withoutTasks = (counters: QueueSnapshot): QueueSnapshot => {
     const handOvers = [...counters.handOvers].map(
       ([shard, recent]) => [shard, recent.map(({ sequence, messageId }) => ({ sequence, messageId }))] as const,

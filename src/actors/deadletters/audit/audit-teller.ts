@@ -152,8 +152,17 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     const { end } = await log.bounds(partition);
     // Of what a checkpoint brought nobody was told in the fold.
     this.#end = Math.max(this.#end, end);
-    const isAnew = told.offset >= end;
+    const isAnew = await this.#isAnother(told, end);
     return { journal: await JournalReader.behind(this.#options, isAnew ? -1 : told.offset), story: story(), isAnew };
+  }
+
+  /** The topic was deleted since, and made anew: where it was told of last stands another record, or none yet. */
+  async #isAnother({ offset, timeMs }: AuditTold, end: number): Promise<boolean> {
+    if (offset >= end) return true;
+    const { log, partition } = this.#options;
+    const { start } = await log.bounds(partition);
+    const [record] = offset < start ? [] : await log.read(partition, offset, 1);
+    return record?.offset === offset && record.timeMs !== timeMs;
   }
 
   async #send(telling: Telling<Record>, entries: readonly AuditEntry[]): Promise<void> {

@@ -34,14 +34,19 @@ export class JobClaim {
   claim(then: (claimed: Claimed) => void): void {
     const { asker, deadlineMs } = this.#options;
     const { jobId, ids, queue } = this.#job;
-    asker.askDeadLetters(queue.number, { kind: 'claimLetters', jobId, ranges: ids }, deadlineMs(), (answer) => {
-      if (answer.kind === 'done') return then({ kind: 'claimed' });
-      if (isAskFailure(answer)) return then({ kind: 'notNow', failure: answer });
-      const { reason, message, holders = [] } = answer.rejection;
-      if (reason === 'invalid-argument') return then({ kind: 'never', reason: message });
-      this.#releaseEnded(holders);
-      then({ kind: 'notNow', failure: { kind: 'busy', message } });
-    });
+    asker.askDeadLetters(
+      queue.number,
+      { kind: 'claimLetters', jobId, ranges: ids, incarnation: queue.incarnation ?? 0 },
+      deadlineMs(),
+      (answer) => {
+        if (answer.kind === 'done') return then({ kind: 'claimed' });
+        if (isAskFailure(answer)) return then({ kind: 'notNow', failure: answer });
+        const { reason, message, holders = [] } = answer.rejection;
+        if (reason === 'invalid-argument' || reason === 'began-anew') return then({ kind: 'never', reason: message });
+        this.#releaseEnded(holders);
+        then({ kind: 'notNow', failure: { kind: 'busy', message } });
+      },
+    );
   }
 
   release(then: (released: Released) => void): void {

@@ -10,7 +10,7 @@ import { asError, errorText } from '../../../kernel/error-text.ts';
 import { uuidAt } from '../../../kernel/uuid.ts';
 import { JobsStory } from '../../../deadletters/audit/jobs-story.ts';
 import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
-import type { JobsReply, JobsRequest } from '../../../deadletters/jobs/commands.ts';
+import type { ApplyPlan, JobsReply, JobsRequest } from '../../../deadletters/jobs/commands.ts';
 import type { Job } from '../../../deadletters/jobs/job.ts';
 import { JobsCore, type JobsSettings } from '../../../deadletters/jobs/jobs-core.ts';
 import type { JobsEffect, SelectLetters } from '../../../deadletters/jobs/jobs-effects.ts';
@@ -26,7 +26,7 @@ import type { Tenure } from '../../partition/tenure.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobsCompaction } from './jobs-compaction.ts';
 import { JobRunner } from './jobs-runner.ts';
-import { type AskQueue, NotRestorable, SelectionFailure, selectLetters } from './jobs-selection.ts';
+import { type AskQueue, SelectionFailure, SelectionRefused, selectLetters } from './jobs-selection.ts';
 
 export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
@@ -48,9 +48,11 @@ const RANGE_BYTES = 16;
 export class JobsHost implements Endpoint<JobsRequest> {
   readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, Memory>;
 
+  readonly #options: JobsHostOptions;
   #teller: Teller | undefined;
 
   constructor(options: JobsHostOptions) {
+    this.#options = options;
     this.actor = new PartitionActor(options, {
       partition: 0,
       logFields: {},
@@ -81,13 +83,26 @@ export class JobsHost implements Endpoint<JobsRequest> {
   /** What changes letters has to be in the audit. What stops a job is never refused for that: it is told of later. */
   submit(askId: number, request: JobsRequest): AskFailure | undefined {
     const reason = changesLetters[request.kind] ? (this.#teller?.trouble ?? '') : '';
-    if (reason === '') return this.actor.submit(askId, request);
+    if (reason === '') return request.kind === 'applyPlan' ? this.#apply(askId, request) : this.actor.submit(askId, request);
     const message = `changes of dead letters are refused while the audit cannot be written: ${reason}. Nothing has happened`;
     return { kind: 'unavailable', message };
   }
 
   cancel(askId: number): void {
     this.actor.cancel(askId);
+  }
+
+  /** With the incarnation in which its queue is now: message ids of one before are those of other letters. */
+  #apply(askId: number, request: ApplyPlan): AskFailure | undefined {
+    const { asker, clock, sink } = this.#options;
+    const plan = this.actor.memory?.core.state.plan(request.planId);
+    if (plan === undefined) return this.actor.submit(askId, request);
+    asker.askDeadLetters(plan.queue.number, { kind: 'countLetters' }, clock.monoMs() + INCARNATION_TIMEOUT_MS, (answer) => {
+      const incarnation = answer.kind === 'counted' ? { incarnation: answer.incarnation } : {};
+      const failure = this.actor.submit(askId, { ...request, ...incarnation });
+      if (failure !== undefined) sink.fail(askId, failure);
+    });
+    return undefined;
   }
 
   /** Undefined: they are not served. */
@@ -141,6 +156,8 @@ function commandBytes(command: JobsCommand): number {
   }
 }
 
+/** Whoever applies a plan waits no longer for a queue that is away: its job waits then. */
+const INCARNATION_TIMEOUT_MS = 5_000;
 const SELECTION_TIMEOUT_MS = 30_000;
 const FORGET_INTERVAL_MS = 600_000;
 const UNDECIDED_DELAY_MS = 1_000;
@@ -286,7 +303,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
 
   #notSelected(askId: number, error: unknown): void {
     const { sink, logger } = this.#options;
-    if (error instanceof NotRestorable) {
+    if (error instanceof SelectionRefused) {
       return void sink.answer(askId, { kind: 'rejected', rejection: { reason: 'failed-precondition', message: error.message } });
     }
     const failure = error instanceof SelectionFailure ? error.answer : undefined;

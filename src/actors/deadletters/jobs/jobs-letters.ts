@@ -5,7 +5,7 @@ import type { Job } from '../../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
 import { failedAsBefore } from '../../../deadletters/failed-merge.ts';
 import type { Whole } from '../../../deadletters/letter.ts';
-import type { ListedLetter } from '../../../deadletters/replies.ts';
+import type { DeadLetterRejected, ListedLetter } from '../../../deadletters/replies.ts';
 import type { AskFailure } from '../../asks/asks.ts';
 import { isAskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
@@ -34,6 +34,9 @@ export type LetterPage = {
   readonly end: number;
 };
 
+/** Its letters are gone with its topic. */
+export type QueueBeganAnew = { readonly kind: 'beganAnew'; readonly message: string };
+
 export type PageRequest = {
   readonly from: number;
   /** No further than that. */
@@ -48,10 +51,10 @@ export function askPage(
   job: Job,
   { from, to, max, isDoubtful }: PageRequest,
   deadlineMs: number,
-  onPage: (page: LetterPage | AskFailure) => void,
+  onPage: (page: LetterPage | QueueBeganAnew | AskFailure) => void,
 ): void {
-  const { number } = job.queue;
-  const page = { condition: undefined, afterMessageId: from - 1, max };
+  const { number, incarnation = 0 } = job.queue;
+  const page = { condition: undefined, afterMessageId: from - 1, max, incarnation };
   const answered = (letters: readonly SeenLetter[], isLast: boolean): void => {
     const seen = new Map(letters.map((letter) => [letter.messageId, letter]));
     onPage({ kind: 'page', letters: seen, end: endOf(job, from, isLast ? to : Math.min(to, letters.at(-1)?.messageId ?? from - 1)) });
@@ -91,8 +94,10 @@ function endOf({ ids }: Job, from: number, end: number): number {
   return end;
 }
 
-function failureOf(answer: AskFailure | { readonly kind: 'rejected'; readonly rejection: { readonly message: string } }): AskFailure {
-  return isAskFailure(answer) ? answer : { kind: 'internal', message: answer.rejection.message };
+function failureOf(answer: AskFailure | DeadLetterRejected): AskFailure | QueueBeganAnew {
+  if (isAskFailure(answer)) return answer;
+  const { reason, message } = answer.rejection;
+  return { kind: reason === 'began-anew' ? 'beganAnew' : 'internal', message };
 }
 
 /** It is not in the queue: nothing is known of it. */

@@ -53,6 +53,7 @@ function outcomeOf(letter: SeenLetter, answer: MergeEnded): LetterOutcome {
 function rejected(letter: SeenLetter, { reason, message }: DeadLetterRejection): MergeResult {
   switch (reason) {
     case 'not-claimed':
+    case 'began-anew':
       return { kind: 'inDoubt', failure: undefined };
     case 'not-now':
       return { kind: 'inDoubt', failure: { kind: 'unavailable', message } };

@@ -186,6 +186,7 @@ export class JobRunner {
     askPage(this.#options.asker, this.#entry.job, request, this.#deadlineMs(), (page) => {
       this.#isAsking = false;
       if (this.#isStopped) return;
+      if (page.kind === 'beganAnew') return this.#beganAnew(page.message);
       if (isAskFailure(page)) return this.#unreachable(page);
       this.#reached();
       // Whatever has become doubtful meanwhile is looked at then.
@@ -363,9 +364,9 @@ export class JobRunner {
     askPage(this.#options.asker, this.#entry.job, request, this.#deadlineMs(), (page) => {
       if (this.#isStopped) return;
       this.#underWay = 0;
-      if (isAskFailure(page)) {
+      if (page.kind !== 'page') {
         this.#isInDoubt = true;
-        this.#unreachable(page);
+        if (isAskFailure(page)) this.#unreachable(page);
       } else {
         for (const { messageId } of batch) {
           if (messageId > page.end) continue;
@@ -387,19 +388,11 @@ export class JobRunner {
     this.#claim.claim((claimed) => {
       this.#isAsking = false;
       if (this.#isStopped) return;
-      switch (claimed.kind) {
-        case 'claimed':
-          this.#reached();
-          this.#isClaimed = true;
-          return this.#soon();
-        case 'never':
-          this.#failedBecause = claimed.reason;
-          return this.#soon();
-        case 'notNow':
-          return this.#unreachable(claimed.failure);
-        default:
-          return unreachable(claimed);
-      }
+      if (claimed.kind === 'notNow') return this.#unreachable(claimed.failure);
+      if (claimed.kind === 'never') this.#failedBecause = claimed.reason;
+      else this.#reached();
+      this.#isClaimed = claimed.kind === 'claimed';
+      this.#soon();
     });
   }
 
@@ -430,6 +423,13 @@ export class JobRunner {
     this.#isEnding = false;
     this.#isInDoubt = true;
     this.#soon();
+  }
+
+  /** Of letters that may have been asked for nobody will say what has come of them; the others were not tried. */
+  #beganAnew(message: string): void {
+    this.#tally.loseWindow(message);
+    this.#failedBecause = message;
+    this.#end();
   }
 
   #end(): void {

@@ -7,6 +7,8 @@ import type { CauseCount } from '../../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
 import { hashedText, requestText, selectedLetters, withCause } from '../../../deadletters/jobs/planned-letters.ts';
 import type { StorePlan } from '../../../deadletters/jobs/own-commands.ts';
+import type { DeadLetterRejected } from '../../../deadletters/replies.ts';
+import type { AskFailure } from '../../asks/asks.ts';
 import type { DeadLetterAnswer } from '../../asks/router.ts';
 
 export type AskQueue = <Request extends DeadLetterRequest>(request: Request) => Promise<DeadLetterAnswer<Request>>;
@@ -21,12 +23,10 @@ export class SelectionFailure<Answer extends { readonly kind: string }> extends 
   }
 }
 
-/** All that was asked for was purged too long ago. */
-export class NotRestorable extends Error {
-  constructor() {
-    super('what was purged cannot be restored any more: the time in which that can be undone (perdure.dlq.undoWindow) is over');
-  }
-}
+/** FAILED_PRECONDITION, and why. */
+export class SelectionRefused extends Error {}
+
+const notRestorable = 'what was purged cannot be restored any more: the time in which that can be undone (perdure.dlq.undoWindow) is over';
 
 export type Selecting = {
   readonly planId: string;
@@ -38,29 +38,46 @@ export type Selecting = {
 /** Beyond the limits it is not looked further: the plan is refused. Throws SelectionFailure. */
 export async function selectLetters(request: PlanLetters, { planId, sha256, ask }: Selecting): Promise<StorePlan['plan']> {
   const { kind: _, selection, ...plan } = request;
-  const ids = request.operation === 'restore' ? await purgedIds(selection, ask) : await selectedIds(selection, ask);
+  const incarnation = request.queue.incarnation ?? (await incarnationOf(ask));
+  const { number, category, sourceCluster } = request.queue;
+  const queue = { number, category, sourceCluster, ...(incarnation === 0 ? {} : { incarnation }) };
+  const ids = await (request.operation === 'restore' ? purgedIds : selectedIds)(selection, incarnation, ask);
   const causes = ids.length === 0 || request.operation === 'restore' ? [] : await causesOf(selection, ids, ask);
-  const hashes = { hash: sha256(hashedText(request, ids)), requestHash: sha256(requestText(request)) };
-  return { ...plan, planId, ...hashes, ids, selected: countIds(ids), causes };
+  const hashes = { hash: sha256(hashedText({ ...request, queue }, ids)), requestHash: sha256(requestText(request)) };
+  return { ...plan, queue, planId, ...hashes, ids, selected: countIds(ids), causes };
+}
+
+function notSelected(answer: AskFailure | DeadLetterRejected): Error {
+  const isAnew = answer.kind === 'rejected' && answer.rejection.reason === 'began-anew';
+  return isAnew ? new SelectionRefused(answer.rejection.message) : new SelectionFailure(answer);
+}
+
+/** The ids of a plan are of one, from its first to its last page. */
+async function incarnationOf(ask: AskQueue): Promise<number> {
+  const answer = await ask({ kind: 'countLetters' });
+  if (answer.kind !== 'counted') throw new SelectionFailure(answer);
+  return answer.incarnation;
 }
 
 /** Those that are too old are among them, and told of by the job; unless nothing else is left. */
-async function purgedIds({ ids = [], purgedBy }: LetterSelection, ask: AskQueue): Promise<readonly IdRange[]> {
-  const answer = await ask({ kind: 'findPurged', ids, purgedBy });
-  if (answer.kind !== 'purgedFound') throw new SelectionFailure(answer);
-  if (answer.ids.length === 0 && answer.lost.length > 0) throw new NotRestorable();
+async function purgedIds({ ids = [], purgedBy }: LetterSelection, incarnation: number, ask: AskQueue): Promise<readonly IdRange[]> {
+  const answer = await ask({ kind: 'findPurged', ids, purgedBy, incarnation });
+  if (answer.kind !== 'purgedFound') throw notSelected(answer);
+  if (answer.ids.length === 0 && answer.lost.length > 0) throw new SelectionRefused(notRestorable);
   const selected: { from: number; to: number }[] = [];
   for (const id of [...answer.ids, ...answer.lost].toSorted((one, other) => one - other)) addRising(selected, id);
   return selected;
 }
 
-async function selectedIds({ ids, condition }: LetterSelection, ask: AskQueue): Promise<readonly IdRange[]> {
+async function selectedIds({ ids, condition }: LetterSelection, incarnation: number, ask: AskQueue): Promise<readonly IdRange[]> {
   const selected: { from: number; to: number }[] = [];
   let count = 0;
   let from = ids === undefined ? 0 : nextId(ids, 0);
   while (from !== undefined && count <= jobLimits.idsMax && selected.length <= jobLimits.rangesMax) {
-    const answer = await ask({ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax });
-    if (answer.kind !== 'letterIds') throw new SelectionFailure(answer);
+    const answer = await ask({
+      ...{ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax, incarnation },
+    });
+    if (answer.kind !== 'letterIds') throw notSelected(answer);
     for (const { messageId } of answer.ids) {
       if (ids !== undefined && !hasId(ids, messageId)) continue;
       addRising(selected, messageId);

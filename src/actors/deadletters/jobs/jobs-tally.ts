@@ -98,6 +98,14 @@ export class JobTally {
     for (let next = this.#next(); next !== undefined && this.#settled.delete(next); next = this.#next()) this.#lastProcessed = next;
   }
 
+  /** Nobody will say any more what has come of letters that may have been asked for. */
+  loseWindow(errorMessage: string): void {
+    for (let id = this.#next(); id !== undefined && id <= this.#windowEnd; id = nextId(this.#ids, id + 1)) {
+      const failure = { messageId: id, taskId: '', taskType: '', errorType: 'OutcomeUnknown', errorMessage, sameCause: false };
+      if (!this.isSettled(id)) this.settle(id, { kind: 'failed', failure });
+    }
+  }
+
   progress(): JobProgress {
     return {
       counts: { ...this.#counts },

@@ -25,6 +25,7 @@ import type { PendingTask } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
+import { incarnatedQueue } from '../../../kernel/queue-incarnation.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
 import type { HistoryAnswer, Asker } from '../../asks/router.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
@@ -54,6 +55,8 @@ export type LetterTasks = {
 export type LetterExecutionOptions = LetterExecutionParts & {
   /** Its number, and what tasks it has. */
   readonly queue: { readonly number: number; readonly category: string };
+  /** Of its topic. Absent: nobody tells them apart. */
+  readonly incarnation?: () => number;
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
   /** Purges can be undone as things stand: what was purged may be asked for once more. */
   readonly mayRestore: () => boolean;
@@ -215,7 +218,11 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     if (!tenure.active) return undefined;
     const { key } = task;
     const shard = historyShardOf(key.namespaceId, key.workflowId, historyShards);
-    const name = { queue: queue.number, messageId: turn.messageId, generation: turn.letter.generation };
+    const name = {
+      queue: incarnatedQueue(queue.number, this.#options.incarnation?.() ?? 0),
+      messageId: turn.messageId,
+      generation: turn.letter.generation,
+    };
     const request = { kind: 'executeLetter', key, letter: name, resolvedBelow: this.#resolvedBelow, task: tasks.encode(task) } as const;
     const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
       router.askHistory(shard, request, turn.deadlineMs, resolve);

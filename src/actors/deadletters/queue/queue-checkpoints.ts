@@ -10,7 +10,7 @@ import { assert } from '../../../kernel/assert.ts';
 import { type LetterRow, letterRow } from '../../../deadletters/letter-row.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
 import type { QueueSnapshot } from '../../../deadletters/queue-state.ts';
-import { queueStateSchema, type QueueStateWire } from '../../../deadletters/queue-state-wire.ts';
+import { queueSchemaOf, queueStateSchemaLast, type QueueStateWire } from '../../../deadletters/queue-state-wire.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { CapturedState, CheckpointedState } from '../../checkpoint/checkpointer.ts';
 import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
@@ -102,15 +102,18 @@ export class QueueCheckpoints implements CheckpointedState {
   }
 
   captured(): CapturedState {
-    const { counters, changes, timeMs } = this.#cut ?? {};
-    assert(counters !== undefined && changes !== undefined && timeMs !== undefined, 'a checkpoint is captured before it is written');
+    const { counters, changes, timeMs, snapshot } = this.#cut ?? {};
+    assert(
+      counters !== undefined && changes !== undefined && timeMs !== undefined && snapshot !== undefined,
+      'a checkpoint is captured before it is written',
+    );
     const letters: LetterRow[] = [];
     const goneLetters: number[] = [];
     for (const [messageId, row] of changes.rows) {
       if (row === undefined) goneLetters.push(messageId);
       else letters.push(row);
     }
-    return { kind: 'deadLetters', delta: { letters, goneLetters }, schema: queueStateSchema, counters, timeMs };
+    return { kind: 'deadLetters', delta: { letters, goneLetters }, schema: queueSchemaOf(snapshot), counters, timeMs };
   }
 
   durable(): void {
@@ -143,5 +146,5 @@ export async function installQueue(
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
 function newerQueue(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, queueStateSchema);
+  return newerSchema(position, queueStateSchemaLast);
 }

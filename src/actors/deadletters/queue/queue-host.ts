@@ -14,6 +14,7 @@ import { type QueueHome, QueueState } from '../../../deadletters/queue-state.ts'
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../../deadletters/replies.ts';
 import { unreachable } from '../../../kernel/assert.ts';
+import { drawnIncarnation } from '../../../kernel/queue-incarnation.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { LogFields, Logger } from '../../../observability/logger.ts';
 import type { AskFailure } from '../../asks/asks.ts';
@@ -133,7 +134,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
     const { queue, checkpoints, sink, metrics, log } = options;
     const logger = options.logger.with(logFieldsOf(queue));
-    const core = new QueueCore(new QueueState(undefined, 0, options.home));
+    const core = new QueueCore(new QueueState(undefined, 0, options.home), drawnIncarnation(options.random.fraction()));
     this.core = core;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({
@@ -173,6 +174,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     const execution = new LetterExecution({
       ...options,
       ...options.execution,
+      incarnation: () => core.incarnation,
       read: (messageId) => ahead.read(messageId),
       mayRestore: () => core.state.uncutPurges > 0 && (options.undoWindowMs?.() ?? 0) > 0,
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
