@@ -148,6 +148,9 @@ export interface GrowingLog extends Log {
 }
 
 /** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
+/** Both ends included. */
+export type OffsetRange = { readonly from: number; readonly to: number };
+
 export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {
   const what = from === to ? `offset ${from} is` : `offsets ${from} to ${to} are`;
   return new LogError(

@@ -73,7 +73,7 @@ export class QueueCore {
     return this.#state.ids.nextId === 0 && this.#state.incarnation === 0;
   }
 
-  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges'> {
+  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges' | 'missingIds'> {
     return this.#state;
   }
 

@@ -38,6 +38,9 @@ export class QueueState {
   #cut: number;
   #uncutPurges: number;
   #incarnation: number;
+  #lowestOpen = 0;
+  /** Ids that no record was seen of, the first and the last: resolved long ago, or lost. */
+  #unseen: { readonly from: number; readonly to: number } | undefined;
 
   /** Throws what no snapshot can be. */
   constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, home = unnamedHome) {
@@ -69,6 +72,13 @@ export class QueueState {
     return this.#lastTimeMs;
   }
 
+  /** Of a journal that has lost records: ids of letters that may have been in the queue, and are not known any more. */
+  get missingIds(): { readonly from: number; readonly to: number } | undefined {
+    if (this.#unseen === undefined) return undefined;
+    const from = Math.max(this.#unseen.from, this.#lowestOpen);
+    return from <= this.#unseen.to ? { from, to: this.#unseen.to } : undefined;
+  }
+
   evolve(record: DeadLetterRecord): void {
     this.#lastTimeMs = record.timeMs;
     switch (record.kind) {
@@ -78,12 +88,15 @@ export class QueueState {
         return this.#letter(record.messageId, record.state, record.handOver, undefined);
       case 'resolved':
         if (record.how === 'purged') this.#uncutPurges += 1;
+        this.#notSeen(record.messageId);
         this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
         if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges ?? 0;
         this.#cut = Math.max(this.#cut, record.cut);
         this.#incarnation = record.incarnation ?? this.#incarnation;
+        this.#lowestOpen = Math.max(this.#lowestOpen, record.lowestOpen);
+        this.#notSeen(record.nextId);
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
         if (this.#isOfHome(record.clusterId)) this.handOvers.replace(record.shard, record.recent);
@@ -131,9 +144,15 @@ export class QueueState {
       this.handOvers.note(handOver.shard, { sequence: handOver.sequence, messageId, ...(task === undefined ? {} : { task }) });
     }
     // Ids that are given and not seen were resolved, and left out by a compaction.
+    this.#notSeen(messageId);
     this.ids.addPurged(messageId);
     if (isNew) this.ids.add();
     // The last record of an id counts, as for every reader of the topic: of one that a compaction has written again, younger ones may stand before it.
     this.ids.set(messageId, state);
+  }
+
+  /** All that are below and were not given. */
+  #notSeen(nextId: number): void {
+    if (nextId > this.ids.nextId) this.#unseen = { from: this.#unseen?.from ?? this.ids.nextId, to: nextId - 1 };
   }
 }

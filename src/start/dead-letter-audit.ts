@@ -46,6 +46,11 @@ export class DeadLetterAudit {
     return this.#owner.concerns;
   }
 
+  /** Where its journal may begin; undefined: it is another topic. */
+  journalStartMax(topic: string): number | undefined {
+    return topic === this.#topic ? (this.#owner.host?.journalStartMax ?? Infinity) : undefined;
+  }
+
   async stop(): Promise<void> {
     await this.#owner.stop();
   }

@@ -60,7 +60,7 @@ export class DeadLetterJobs {
 
   /** Where its journal may begin; undefined: it is another topic. */
   journalStartMax(topic: string): number | undefined {
-    return topic === this.#topic ? this.#owner.host?.journalStartMax : undefined;
+    return topic === this.#topic ? (this.#owner.host?.journalStartMax ?? Infinity) : undefined;
   }
 
   #make(onStatus: (status: PartitionStatus) => void): JobsHost {

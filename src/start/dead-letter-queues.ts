@@ -167,9 +167,14 @@ export class DeadLetterQueues {
       ...closed,
       ...unserved.map(({ topic, status, number }) => {
         const concern = concernOf(topic, whyUnserved(status));
-        return status?.state === 'failed' ? { ...concern, mend: forgetIndex(number) } : concern;
+        return status?.state === 'failed' && this.#hasDatabase ? { ...concern, mend: forgetIndex(number) } : concern;
       }),
     ];
+  }
+
+  /** Else its rows are in memory, and are made again with each start. */
+  get #hasDatabase(): boolean {
+    return this.#options.checkpoints !== undefined;
   }
 
   /** Of one that was wanted and could not be opened so far; undefined: nothing has gone wrong with it. */

@@ -49,7 +49,7 @@ export class DeadLetters {
 
   /** Where the journal of a topic may begin; undefined: it is none of these. */
   journalStartMax(topic: string): number | undefined {
-    return this.#queues.journalStartMax(topic) ?? this.#jobs.journalStartMax(topic);
+    return this.#queues.journalStartMax(topic) ?? this.#jobs.journalStartMax(topic) ?? this.#audit.journalStartMax(topic);
   }
 
   /** For health. */

@@ -61,9 +61,16 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   };
   const log = await openKafkaLog({ kafka, topics, logger, addedTopics: addedTopics(prefix, options.clusterName), beforeMaking });
   const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
-  const watched = (): readonly TopicSpec[] => [...topics, ...log.addedTopics];
   const watch: OpenLog['watch'] = (onLook, startMax) =>
-    watchTopics({ kafka, topics: watched, logger, onLook, startMax, ...(intervalMs === undefined ? {} : { intervalMs }) });
+    watchTopics({
+      kafka,
+      topics,
+      addedTopics: () => log.addedTopics,
+      logger,
+      onLook,
+      startMax,
+      ...(intervalMs === undefined ? {} : { intervalMs }),
+    });
   return { log, name, prefix, topics: log.topics, watch };
 }
 

@@ -7,6 +7,8 @@ export class MemoryLog implements Log {
   readonly partitions = new Map<string, StoredRecord[]>();
   /** Where partitions start that were trimmed. Their records are kept: a trim may be undone. */
   readonly starts = new Map<string, number>();
+  /** As a compaction of the broker does it; never the last one. */
+  readonly #removed = new Map<string, Set<number>>();
   /** Appends stop being answered while it is set. */
   held = false;
   /** Appends land, but nobody is told. */
@@ -52,7 +54,10 @@ export class MemoryLog implements Log {
     if (fromOffset > records.length || fromOffset < this.#start(partition)) {
       return Promise.reject(new LogError('out-of-range', `no offset ${fromOffset}`));
     }
-    return Promise.resolve(records.slice(fromOffset, fromOffset + this.recordsPerRead));
+    const removed = this.#removed.get(partitionName(partition));
+    const left = removed === undefined ? records : records.filter(({ offset }) => !removed.has(offset));
+    const from = removed === undefined ? fromOffset : left.findIndex(({ offset }) => offset >= fromOffset);
+    return Promise.resolve(from < 0 ? [] : left.slice(from, from + this.recordsPerRead));
   }
 
   bounds(partition: PartitionId): Promise<LogBounds> {
@@ -76,6 +81,11 @@ export class MemoryLog implements Log {
   truncate(partition: PartitionId, beforeOffset: number): Promise<void> {
     this.starts.set(partitionName(partition), Math.max(this.#start(partition), beforeOffset));
     return Promise.resolve();
+  }
+
+  remove(partition: PartitionId, offset: number): void {
+    const name = partitionName(partition);
+    this.#removed.set(name, (this.#removed.get(name) ?? new Set()).add(offset));
   }
 
   close(): Promise<void> {

@@ -22,9 +22,13 @@ import { CLAIM_KEY } from './claim.ts';
 import type { ClaimCodec } from './claim.ts';
 
 /** How far a journal was read: the stamp of the last record that counted, and the offset to read next. Before any claim: 0, 0. */
-export type LogCursor = { epoch: number; sequence: number; offset: number };
+export type LogPosition = { readonly epoch: number; readonly sequence: number; readonly offset: number };
 
-export type LogPosition = Readonly<LogCursor>;
+/**
+ * `cutEpoch`: records before `offset` are gone, perhaps with the claim of the epoch that goes on there. Until a claim is met the first record of
+ * each epoch above that one counts, and those that follow it.
+ */
+export type LogCursor = { epoch: number; sequence: number; offset: number; cutEpoch?: number | undefined };
 
 export type Stamped = {
   readonly key: string;
@@ -49,11 +53,22 @@ export function effective(cursor: LogCursor, record: Stamped, claims: Pick<Claim
   cursor.offset = record.offset + 1;
   if (record.epoch === 0 || record.epoch > cursor.epoch + EPOCH_JUMP_MAX) return 'foreign';
   if (isClaim(record)) return judgeClaim(cursor, record, claims);
+  if (cursor.cutEpoch !== undefined && record.epoch > cursor.cutEpoch) {
+    cursor.epoch = record.epoch;
+    cursor.sequence = record.sequence - 1;
+    cursor.cutEpoch = record.epoch;
+  }
   if (record.epoch < cursor.epoch) return 'void';
   if (record.epoch > cursor.epoch || record.sequence > cursor.sequence + 1) return 'gap';
   if (record.sequence !== cursor.sequence + 1) return 'void';
   cursor.sequence = record.sequence;
   return 'record';
+}
+
+/** What stands before `offset` is gone: for journals whose records are each whole by themselves. */
+export function goOnAt(cursor: LogCursor, offset: number): void {
+  cursor.cutEpoch = cursor.epoch - 1;
+  cursor.offset = offset;
 }
 
 /** By its form. A journal's records are numbered from 1 in each epoch. */
@@ -66,6 +81,7 @@ function judgeClaim(cursor: LogCursor, record: Stamped, claims: Pick<ClaimCodec,
   if (!readable(record, claims)) return 'foreign';
   cursor.epoch = record.epoch;
   cursor.sequence = 0;
+  cursor.cutEpoch = undefined;
   return 'claim';
 }
 

@@ -3,7 +3,8 @@
  *
  *     open ─▶ 0, or a checkpoint ── record ── void ── claim ── record ── … ──▶ until     what counts goes to memory, in slices of the event loop
  *
- * The log must still hold all that was confirmed to us, and what is known elsewhere (T5). What keeps the fold from its end is returned: the
+ * The log must still hold all that was confirmed to us, and what is known elsewhere (T5); where each record is whole by itself the fold goes on behind
+ * those that are gone, and says which they were. What keeps the fold from its end is returned: the
  * owner decides what becomes of the partition.
  */
 import { errorText } from '../../kernel/error-text.ts';
@@ -14,7 +15,7 @@ import type { CheckpointPosition } from '../database.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { JournalNotices } from './journal-notices.ts';
-import type { Log, PartitionId, StoredRecord } from '../log.ts';
+import type { Log, OffsetRange, PartitionId, StoredRecord } from '../log.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { Retries } from './retries.ts';
 import type { ReplayProgress } from './replay-progress.ts';
@@ -48,8 +49,8 @@ export type JournalFoldOptions = {
   readonly ahead: () => Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
-  /** As in OwnedMemory; undefined: a journal that begins so is refused. */
-  readonly missingBefore?: ((start: number) => string | undefined) | undefined;
+  /** As in OwnedMemory; undefined: a journal that has lost records is refused. */
+  readonly recordsLost?: ((lost: readonly OffsetRange[]) => void) | undefined;
 };
 
 /** Taken apart into records in one go, in the turn in which it comes. */
@@ -59,29 +60,32 @@ const SHORT_READS_BEFORE_BOUNDS = 5;
 
 export class JournalFold {
   readonly #options: JournalFoldOptions;
-  /** Behind 0, where this fold begins without a checkpoint. */
-  #start = 0;
+  /** What stood where this fold would have read. */
+  #lost: OffsetRange[] = [];
 
   constructor(options: JournalFoldOptions) {
     this.#options = options;
   }
 
-  /** To where the fold begins: the checkpoint, or 0. The end that the log has now; undefined when the term is over. */
+  /**
+   * To where the fold begins: the checkpoint, or 0. The end that the log has now; undefined when the term is over. `isLast`: no later checkpoint tells
+   * of what the log has lost.
+   */
   async open(
     checkpoint: CheckpointPosition | undefined,
     elsewhere: LogPosition | undefined,
+    isLast: boolean,
   ): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
-    const { partition, log, position, retries, hasDatabase, missingBefore } = this.#options;
+    const { partition, log, position, retries, hasDatabase, recordsLost } = this.#options;
+    this.#lost = [];
     position.restart(checkpoint, elsewhere);
     const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined) return undefined;
     const missing = missingEnd(bounds, checkpoint) ?? position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
     const found = missingBeginning(bounds, checkpoint, hasDatabase);
-    const mayBeginLater = checkpoint === undefined && missingBefore !== undefined;
-    this.#start = found !== undefined && mayBeginLater ? bounds.start : 0;
-    if (found !== undefined && !mayBeginLater) return { kind: 'trimmed', found };
-    if (found !== undefined) position.startBehind(bounds.start);
+    if (found !== undefined && (recordsLost === undefined || !isLast)) return { kind: 'trimmed', found };
+    if (found !== undefined) this.#goOnAt(bounds.start);
     return { kind: 'open', end: bounds.end };
   }
 
@@ -111,11 +115,17 @@ export class JournalFold {
 
   /** Everything that is known elsewhere was met, and all that stood before the beginning. */
   complete(): FoldTrouble | undefined {
-    const { position, missingBefore } = this.#options;
-    const missing = this.#start === 0 ? undefined : missingBefore?.(this.#start);
-    if (missing !== undefined) return vanished(missing);
+    const { position, recordsLost } = this.#options;
+    if (this.#lost.length > 0) recordsLost?.(this.#lost.splice(0));
     const contradiction = position.contradiction(position.cursor.offset);
     return contradiction === undefined ? undefined : vanished(contradiction);
+  }
+
+  #goOnAt(offset: number): void {
+    const { position } = this.#options;
+    const from = position.cursor.offset;
+    if (this.#lost.at(-1)?.from !== from) this.#lost.push({ from, to: offset - 1 });
+    position.goOnAt(offset);
   }
 
   /** What was to be read has gone from the log's beginning: others know why. */
@@ -156,6 +166,7 @@ export class JournalFold {
         if (!position.passLast(record, claims)) return vanished(replaced(position, record));
         continue;
       }
+      if (record.offset > position.cursor.offset && this.#options.recordsLost !== undefined) this.#goOnAt(record.offset);
       const contradiction = position.contradiction(record.offset);
       if (contradiction !== undefined) return vanished(contradiction);
       const trouble = this.#applyOne(record);
@@ -194,10 +205,7 @@ export class JournalFold {
   #applyOne(record: StoredRecord): FoldTrouble | undefined {
     const { partition, claims, position, notices, apply } = this.#options;
     try {
-      const hadEpoch = position.hasEpoch;
       const verdict = position.step(record, claims);
-      // Left over of an epoch whose claim is gone.
-      if (verdict === 'gap' && !hadEpoch && this.#start > 0) return undefined;
       switch (verdict) {
         case 'record':
           apply(record);

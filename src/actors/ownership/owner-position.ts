@@ -5,7 +5,7 @@
  *        ├── folded, or appended and confirmed ──┤── not known yet ──▶
  *                                    ● last record that counted
  */
-import { effective, isClaim } from './effective.ts';
+import { effective, goOnAt, isClaim } from './effective.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogCursor, LogPosition, Verdict } from './effective.ts';
 import type { CheckpointPosition } from '../database.ts';
@@ -69,15 +69,12 @@ export class OwnerPosition {
     if (checkpoint !== undefined) this.#startAt(checkpoint);
   }
 
-  /** Without a checkpoint, in the middle of the journal: what stands before the first claim there belongs to an epoch that is not known. */
-  startBehind(offset: number): void {
+  /** What stands between here and `offset` is gone, with whatever was known of it. */
+  goOnAt(offset: number): void {
+    goOnAt(this.#cursor, offset);
     this.#start = offset;
-    this.#cursor.offset = offset;
-  }
-
-  /** A claim was met, or the checkpoint is behind one. */
-  get hasEpoch(): boolean {
-    return this.#cursor.epoch > 0;
+    this.#last = undefined;
+    this.#witnesses = this.#witnesses.filter((witness) => witness.offset > offset);
   }
 
   #startAt({ epoch, sequence, nextOffset, lastOffset, timeMs }: CheckpointPosition): void {

@@ -15,7 +15,7 @@ import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { JournalTail } from './journal-tail.ts';
 import type { LogSilence } from './log-silence.ts';
-import type { Log, LogRecord, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
+import type { Log, LogRecord, OffsetRange, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { PartitionLife } from './partition-life.ts';
@@ -84,11 +84,8 @@ export interface OwnedMemory {
   ahead(): Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
-  /**
-   * All of a journal that begins at `start`, behind 0 and without a checkpoint, is folded: what is missing of it; undefined: nothing, all that
-   * counts was written again behind it.
-   */
-  missingBefore(start: number): string | undefined;
+  /** All of a journal is folded but for these, which are gone from the log: all that counts of them was written again behind them, or it is lost. */
+  recordsLost(lost: readonly OffsetRange[]): void;
   /** Complete, and ours: it may act. */
   activated(epoch: number): void;
   /** With all that was not committed, and all who wait for it. */

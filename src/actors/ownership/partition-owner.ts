@@ -34,6 +34,7 @@ import {
   type Log,
   type LogAttachment,
   type LogError,
+  type OffsetRange,
   type PartitionId,
   type SealedBatch,
   type StoredRecord,
@@ -61,8 +62,8 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly turns?: LoopTurns;
   /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
-  /** The journal may begin behind 0 without a checkpoint: memory knows what is missing then. Absent: it is refused. */
-  readonly beginsLater?: boolean;
+  /** Each record is whole by itself: memory is told of those that are gone, and goes on. Absent: such a journal is refused. */
+  readonly mayLoseRecords?: boolean;
 };
 
 export type PartitionStatus = {
@@ -139,8 +140,8 @@ export class PartitionOwner implements BatchSource {
       const loading = memory.ahead();
       return loading === undefined ? undefined : restoration.reading(loading);
     };
-    const missingBefore = options.beginsLater === true ? (start: number) => memory.missingBefore(start) : undefined;
-    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, missingBefore };
+    const recordsLost = options.mayLoseRecords === true ? (lost: readonly OffsetRange[]) => memory.recordsLost(lost) : undefined;
+    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, recordsLost };
     const journal = new JournalFold({ partition, log, claims, hasDatabase, ...folds });
     this.#restoration = restoration;
     this.silence = new LogSilence({

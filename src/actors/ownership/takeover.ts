@@ -132,10 +132,10 @@ export class Takeover {
       // Without a database nothing is waited for.
       const restored = restoration.usesCheckpoints ? await restoration.restore() : undefined;
       if (term !== retries.term || restored === 'over') return undefined;
-      const opened = await journal.open(restored?.position, witness?.());
+      const isSame = before !== undefined && before.position?.nextOffset === restored?.position?.nextOffset;
+      const opened = await journal.open(restored?.position, witness?.(), isSame || restored?.position === undefined);
       if (term !== retries.term || opened === undefined) return undefined;
       if (opened.kind === 'open') return { restored, end: opened.end };
-      const isSame = before !== undefined && before.position?.nextOffset === restored?.position?.nextOffset;
       if (opened.kind !== 'trimmed' || restored === undefined || isSame) return this.#notFolded(opened);
       before = restored;
     }

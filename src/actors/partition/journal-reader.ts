@@ -5,9 +5,9 @@
  *    known ┘    void             effective judges each, as in every fold
  */
 import { assert } from '../../kernel/assert.ts';
-import { type Log, LogError, missingOffsets, type PartitionId } from '../log.ts';
+import { type Log, LogError, type PartitionId, type StoredRecord } from '../log.ts';
 import type { ClaimCodec } from '../ownership/claim.ts';
-import { effective, type LogCursor } from '../ownership/effective.ts';
+import { effective, goOnAt, type LogCursor } from '../ownership/effective.ts';
 import type { RecordCodec } from './partition-core.ts';
 
 export type JournalReaderOptions<Record> = {
@@ -28,14 +28,21 @@ export class JournalReader<Record> {
     this.#cursor = cursor;
   }
 
-  /** Behind that record, which counted; where it is cut off, from the start of the journal, which is a claim. -1: none is known. */
+  /** Behind that record, which counted; where it is gone, from the start of the journal. -1: none is known. */
   static async behind<Record>(options: JournalReaderOptions<Record>, offset: number): Promise<JournalReader<Record>> {
     const { log, partition } = options;
     const { start } = await log.bounds(partition);
-    if (offset < start) return new JournalReader(options, { epoch: 0, sequence: 0, offset: start });
+    if (offset < start) return JournalReader.#from(options, start);
     const [record] = await log.read(partition, offset, 1);
-    assert(record?.offset === offset, `the record at offset ${offset} is there`);
+    assert(record !== undefined, 'the journal shows what stands there');
+    if (record.offset > offset) return JournalReader.#from(options, record.offset);
     return new JournalReader(options, { epoch: record.epoch, sequence: record.sequence, offset: offset + 1 });
+  }
+
+  static #from<Record>(options: JournalReaderOptions<Record>, start: number): JournalReader<Record> {
+    const cursor: LogCursor = { epoch: 0, sequence: 0, offset: start };
+    goOnAt(cursor, start);
+    return new JournalReader(options, cursor);
   }
 
   /** All in front of it was read. */
@@ -43,16 +50,31 @@ export class JournalReader<Record> {
     return this.#cursor.offset;
   }
 
-  /** What one read of the log gives, up to `until`. Rejects with LogError. */
+  /** What one read of the log gives, up to `until`; what is gone is passed over. Rejects with LogError. */
   async read(until: number, onRecord: (record: Record, offset: number) => void): Promise<void> {
-    const { log, partition, claims, codec } = this.#options;
-    const records = await log.read(partition, this.#cursor.offset, READ_BYTES);
+    const { claims, codec } = this.#options;
+    const records = await this.#stretch();
+    if (records === undefined) return;
     if (records.length === 0) throw new LogError('unavailable', `the journal does not show record ${this.#cursor.offset} yet`);
     for (const record of records) {
       if (record.offset >= until) return;
+      if (record.offset > this.#cursor.offset) goOnAt(this.#cursor, record.offset);
       const verdict = effective(this.#cursor, record, claims);
-      if (verdict === 'hole') throw missingOffsets(partition, this.#cursor.offset, record.offset - 1);
       if (verdict === 'record') onRecord(codec.decode(record.value, record.schema, record), record.offset);
+    }
+  }
+
+  /** undefined: what stood there has gone from the beginning of the log, and the next read goes on behind it. */
+  async #stretch(): Promise<readonly StoredRecord[] | undefined> {
+    const { log, partition } = this.#options;
+    try {
+      return await log.read(partition, this.#cursor.offset, READ_BYTES);
+    } catch (error) {
+      if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
+      const { start } = await log.bounds(partition);
+      if (start <= this.#cursor.offset) throw error;
+      goOnAt(this.#cursor, start);
+      return undefined;
     }
   }
 }

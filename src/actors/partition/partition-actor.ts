@@ -49,8 +49,8 @@ export type ActorKind<Command, Memory> = {
   readonly scale: CommandScale<Command>;
   /** Where takeovers begin; absent: at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
-  /** Its journal may begin behind 0 without a checkpoint: memories say what is missing then (`missingBefore`). */
-  readonly beginsLater?: boolean;
+  /** Records of its journal may be gone: memories are told which, and go on (`recordsLost`). */
+  readonly mayLoseRecords?: boolean;
   /** Memory has drained: it is complete, and takes nothing more. What is still to be written of it; never rejects. */
   readonly drained?: (memory: Memory) => Promise<void>;
   /** Its own, and the last that is decided: what memory alone knows is journaled before it is dropped. */
@@ -80,7 +80,7 @@ export class PartitionActor<
       logger: options.logger.with(kind.logFields),
       scale: kind.scale,
       ...(kind.checkpoints === undefined ? {} : { checkpoints: kind.checkpoints }),
-      ...(kind.beginsLater === undefined ? {} : { beginsLater: kind.beginsLater }),
+      ...(kind.mayLoseRecords === undefined ? {} : { mayLoseRecords: kind.mayLoseRecords }),
     });
   }
 

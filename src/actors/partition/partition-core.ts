@@ -1,7 +1,7 @@
 /** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import type { Restored } from '../database.ts';
-import type { LogRecord, RecordPosition, StoredRecord } from '../log.ts';
+import type { LogRecord, OffsetRange, RecordPosition, StoredRecord } from '../log.ts';
 import type { Prefetch } from './prefetch.ts';
 
 /** The owner of the partition stamps it. */
@@ -83,8 +83,8 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
    * restored after a while. For an actor that has checkpoints.
    */
   install?(restored: Restored): Promise<void>;
-  /** As in ownership/ownership.ts; of an actor whose journal may begin later. */
-  missingBefore?(start: number): string | undefined;
+  /** As in ownership/ownership.ts; of an actor whose journal may have lost records. */
+  recordsLost?(lost: readonly OffsetRange[]): void;
   /** What commands need may not be in memory; absent: all state is. */
   readonly prefetch?: Prefetch<Command> | undefined;
   /** Likewise what records change, in a fold. */

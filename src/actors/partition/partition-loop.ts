@@ -405,7 +405,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       decodeAhead: (records) => this.#decodeAhead(records),
       ahead: () => this.#whole.readAhead?.load(this.#decoded.values()),
       fold: (record) => this.#fold(record),
-      missingBefore: (start) => this.#whole.missingBefore?.(start),
+      recordsLost: (lost) => this.#whole.recordsLost?.(lost),
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),

@@ -44,7 +44,7 @@ export function letterMessage(
     deadLetterTimeMs: row.deadLetterTimeMs,
     node: row.node,
     build: row.build,
-    damage: row.isDamaged ? row.errorMessage : '',
+    damage: row.isDamaged ? row.errorMessage : content === undefined || content.letter !== undefined ? '' : content.problem,
     payload: content === undefined || payloads === undefined ? undefined : payloadOf(content, payloads),
   };
 }

@@ -4,6 +4,7 @@
  * start would find that it is gone.
  *
  *     a setting differs          warning: mend it now, nothing is lost yet
+ *     one of dead letters        warning, whatever it is: no workflow waits for it
  *     a journal's start moved    beyond what a checkpoint holds: lost. This server still has in memory what was there, its next start will not
  *     a topic is missing         warning, and lost at the next look: rights that are being changed hide topics for a moment
  */
@@ -16,8 +17,10 @@ import type { Concern } from '../../actors/ownership/census.ts';
 import type { PartitionId } from '../../actors/log.ts';
 
 export type TopicWatchOptions = AdminOptions & {
-  /** As of now, with the partitions that are served. */
-  readonly topics: () => readonly TopicSpec[];
+  /** With the partitions that are served. */
+  readonly topics: readonly TopicSpec[];
+  /** Those of dead letters, as of now. No workflow waits for what stands there: what befalls them takes nobody out of service. */
+  readonly addedTopics: () => readonly TopicSpec[];
   /** What there is to worry about after each look; empty when all is well. */
   readonly onLook: (concerns: readonly Concern[]) => void;
   /** Where a journal may begin: what stands before that is in the database. */
@@ -74,10 +77,11 @@ class TopicWatch {
 
   async #findConcerns(admin: Admin): Promise<readonly Concern[]> {
     const { kafka } = this.#options;
-    const topics = this.#options.topics();
+    const added = this.#options.addedTopics();
+    const topics = [...this.#options.topics, ...added];
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !existing.has(name));
-    const concerns = missing.map((topic) => missingTopic(topic, this.#missing.has(topic.name)));
+    const concerns = missing.map((topic) => missingTopic(topic, this.#missing.has(topic.name) && !added.includes(topic)));
     this.#missing = new Set(missing.map(({ name }) => name));
     const there = topics.filter(({ name }) => existing.has(name));
     if (there.length === 0) return concerns;
@@ -89,7 +93,7 @@ class TopicWatch {
     }
     for (const topic of there) {
       const cut = await this.#cutPartitions(admin, topic);
-      if (cut.length > 0) concerns.push(cutTopic(topic, cut, wrong.has(topic.name)));
+      if (cut.length > 0) concerns.push(cutTopic(topic, cut, { settingsAreWrong: wrong.has(topic.name), isAdded: added.includes(topic) }));
     }
     return concerns;
   }
@@ -115,16 +119,20 @@ function missingTopic({ name, purpose, holdsLetters = false }: TopicSpec, again:
   };
 }
 
-function cutTopic({ name }: TopicSpec, cut: readonly CutPartition[], settingsAreWrong: boolean): Concern {
+type CutHow = { readonly settingsAreWrong: boolean; readonly isAdded: boolean };
+
+function cutTopic({ name, holdsLetters = false }: TopicSpec, cut: readonly CutPartition[], { settingsAreWrong, isAdded }: CutHow): Concern {
   const starts = cut.map(({ partition, start }) => `partition ${partition} starts at ${start}`).join(', ');
   const cause = settingsAreWrong
     ? 'mend its settings first'
     : 'its settings are right now, so this was a retention limit that somebody took back, or DeleteRecords';
-  return {
-    subject: name,
-    severity: 'lost',
-    message:
-      `topic ${name} has lost the beginning of journals (${starts}): ${cause}. This server goes on with what it has in memory; its next ` +
-      'start will refuse these partitions',
-  };
+  const what = `topic ${name} has lost the beginning of journals (${starts}): ${cause}.`;
+  if (!isAdded) {
+    const next = 'This server goes on with what it has in memory; its next start will refuse these partitions';
+    return { subject: name, severity: 'lost', message: `${what} ${next}` };
+  }
+  const left = holdsLetters
+    ? 'Dead letters whose records stood there are listed as damaged, and can be purged'
+    : 'What stood there and is not in memory is lost';
+  return { subject: name, severity: 'warning', message: `${what} ${left}; all else goes on` };
 }

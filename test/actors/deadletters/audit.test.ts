@@ -118,3 +118,38 @@ test('whoever dies when, the audit tells what the queue holds', { timeout: 60_00
     { numRuns: 60 },
   );
 });
+
+test.each([
+  ['the audit', 'test.audit'],
+  ['the queue', 'dlq.test.transfer.active'],
+])('where somebody cuts the journal of %s, what happens from then on is told all the same', async (_, topic) => {
+  const queue = await auditedQueue();
+  const told = (action: string) =>
+    queue
+      .audited()
+      .filter((entry) => entry.action === action)
+      .flatMap(({ messageIds }) => messageIds);
+  await queue.handOver(1, 5);
+  await queue.purge([1]);
+  await queue.pass(1_000);
+  queue.isAuditAway = true;
+  await queue.takeOver();
+  await queue.handOver(1, 2);
+  await queue.log.truncate({ topic, partition: 0 }, (await queue.log.bounds({ topic, partition: 0 })).end - 1);
+  queue.isAuditAway = false;
+  await queue.takeOver();
+  await queue.ask({ kind: 'releaseClaim', jobId: 'job' });
+  const [id = -1] = await queue.handOver(2, 1);
+  await queue.purge([id]);
+  await queue.pass(1_000);
+  expect(told('purge').at(-1)).toBe(id);
+  expect(queue.lines.join()).toMatch(
+    topic === 'test.audit' ? /ERROR entries of the audit .* are gone/ : /ERROR records of a dead letter queue/,
+  );
+  const before = await queue.log.bounds({ topic: 'test.audit', partition: 0 });
+  await queue.takeOver();
+  await queue.pass(1_000);
+  expect((await queue.log.bounds({ topic: 'test.audit', partition: 0 })).end - before.end, 'but for the claim nothing is told twice').toBe(
+    1,
+  );
+});

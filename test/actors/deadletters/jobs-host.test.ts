@@ -174,11 +174,18 @@ describe('the journal of jobs', () => {
     expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 90 } });
   });
 
-  test('that somebody cut elsewhere is not served', async () => {
-    const world = await worldOf(10);
-    await world.ended(await world.begin({}));
+  test('that somebody cut elsewhere is served from where it begins', async () => {
+    const world = await worldOf(20);
+    const forgotten = await world.begin({}, [{ from: 0, to: 9 }]);
+    await world.ended(forgotten);
+    await world.begin({ options: { ...unpaced, rps: 0.1 } }, [{ from: 10, to: 11 }]);
     await world.cutElsewhere();
-    await expect(world.start()).rejects.toThrow('records deleted');
+    await world.start();
+    await expect(world.job(forgotten)).rejects.toThrow('there is no job');
+    const other = await world.begin({}, [{ from: 12, to: 19 }]);
+    expect(await world.ended(other)).toMatchObject({ state: 'completed', counts: { merged: 8 } });
+    await world.start();
+    expect(await world.job(other)).toMatchObject({ state: 'completed' });
   });
 });
 

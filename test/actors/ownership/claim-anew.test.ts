@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isClaim } from '../../../src/actors/ownership/effective.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
 import type { Tenure } from '../../../src/actors/partition/tenure.ts';
-import type { PartitionId } from '../../../src/actors/log.ts';
+import type { OffsetRange, PartitionId } from '../../../src/actors/log.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { until } from '../../support/event-loop.ts';
@@ -35,8 +35,8 @@ class Owner {
   tenure: Tenure<LedgerCommand> | undefined;
   #asked = 0;
 
-  /** `missing`: what the memory says of a journal that begins later; absent: it may not. */
-  constructor(log: MemoryLog, missing?: (start: number) => string | undefined) {
+  /** `lost`: hears of records that are gone; absent: a journal without them is refused. */
+  constructor(log: MemoryLog, lost?: (ranges: readonly OffsetRange[]) => void) {
     this.loop = new PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>({
       partition,
       log,
@@ -51,7 +51,7 @@ class Owner {
           () => {},
           this.core,
         );
-        return missing === undefined ? memory : { ...memory, missingBefore: missing };
+        return lost === undefined ? memory : { ...memory, recordsLost: lost };
       },
       asks: { fail: () => {}, failAll: () => {}, abandon: () => {} },
       scale: ledgerScale,
@@ -59,7 +59,7 @@ class Owner {
       random: systemRandom,
       logger: silentLogger,
       limits: { retryDelayMs: 1, retryDelayMsMax: 2 },
-      ...(missing === undefined ? {} : { beginsLater: true }),
+      ...(lost === undefined ? {} : { mayLoseRecords: true }),
     });
     owners.push(this);
   }
@@ -164,25 +164,62 @@ describe('a journal that begins behind 0', () => {
     expect(owner.loop.status().reason).toMatch(/the journal starts at 3, not at 0/);
   });
 
-  test('is folded from its first claim, when its memory misses nothing, and served', async () => {
-    const starts: number[] = [];
-    const owner = await new Owner(await cutLog(([, second = 0]) => second), (start) => void starts.push(start)).start();
+  test('is folded from where it begins, and served; memory hears what is gone', async () => {
+    const lost: OffsetRange[] = [];
+    const owner = await new Owner(await cutLog(([, second = 0]) => second), (ranges) => void lost.push(...ranges)).start();
     expect(owner.core.entries).toEqual(['c', 'd', 'e']);
-    expect(starts).toEqual([3]);
+    expect(lost).toEqual([{ from: 0, to: 2 }]);
     owner.add('f');
     await owner.answered();
     expect(owner.loop.status()).toMatchObject({ state: 'active', epoch: 4 });
   });
 
-  test('what stands before that claim does not count: the log may have kept more than it was told to', async () => {
-    const owner = await new Owner(await cutLog(([, second = 0]) => second - 1), () => undefined).start();
-    expect(owner.core.entries).toEqual(['c', 'd', 'e']);
-    expect(owner.loop.status()).toMatchObject({ foreignRecords: 0, strandedRecords: 0 });
+  test('also where that is in the middle of an epoch, whose claim is gone', async () => {
+    const owner = await new Owner(await cutLog(([, second = 0]) => second + 2), () => undefined).start();
+    expect(owner.core.entries).toEqual(['d', 'e']);
+    expect(owner.loop.status()).toMatchObject({ state: 'active', epoch: 4, foreignRecords: 0, strandedRecords: 0 });
+    const again = await new Owner(await cutLog(([, second = 0]) => second - 1), () => undefined).start();
+    expect(again.core.entries).toEqual(['b', 'c', 'd', 'e']);
   });
 
-  test('fails the partition when its memory misses something', async () => {
-    const owner = await new Owner(await cutLog(([, second = 0]) => second), (start) => `what stood before ${start}`).start();
-    expect(owner.loop.status()).toMatchObject({ state: 'failed' });
-    expect(owner.loop.status().reason).toMatch(/what stood before 3/);
+  test('of which nothing is left is served as well', async () => {
+    const log = await cutLog(([, , third = 0]) => third + 2);
+    const owner = await new Owner(log, () => undefined).start();
+    owner.add('f');
+    await owner.answered();
+    expect((await new Owner(log, () => undefined).start()).core.entries).toEqual(['f']);
+  });
+
+  test('whatever is gone, in the middle too: all that is left is there, once and in order', async () => {
+    const step = fc.constantFrom('add', 'claim', 'delete', 'cut');
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.infiniteStream(fc.nat()), async (steps, choices) => {
+        const log = new MemoryLog();
+        let added = 0;
+        const first = await new Owner(log, () => undefined).start();
+        for (const each of steps) {
+          if (each === 'add') first.add(`${(added += 1)}`);
+          else if (each === 'claim') await new Promise<void>((resolve) => first.tenure?.claimAnew(() => resolve()));
+        }
+        await first.answered();
+        first.loop.close();
+        const gone = new Set<number>();
+        let start = 0;
+        for (const each of steps) {
+          const { end } = await log.bounds(partition);
+          const offset = (choices.next().value ?? 0) % end;
+          if (each === 'delete' && offset < end - 1) gone.add(offset);
+          if (each === 'cut' && offset > start) await log.truncate(partition, (start = offset));
+        }
+        for (const offset of gone) log.remove(partition, offset);
+        const left = log.records(partition).filter((record) => record.offset >= start && !gone.has(record.offset) && !isClaim(record));
+        const lost: OffsetRange[] = [];
+        const owner = await new Owner(log, (ranges) => void lost.push(...ranges)).start();
+        expect(owner.core.entries).toEqual(left.map((record) => ledgerCodec.decode(record.value, 1, record).id));
+        const offsets = lost.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+        expect(offsets.filter((offset) => left.some((record) => record.offset === offset))).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
   });
 });

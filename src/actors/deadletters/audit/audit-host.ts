@@ -11,7 +11,7 @@ import { type AuditEntries, type AuditEffect, type AuditFilter, auditLimits } fr
 import type { AuditRecord, AuditReply, AuditRequest, ReadAudit, ReadEntries } from '../../../deadletters/audit/audit-requests.ts';
 import { hasId } from '../../../deadletters/id-ranges.ts';
 import { internalError } from '../../asks/asks.ts';
-import { LogError, type StoredRecord } from '../../log.ts';
+import { LogError, type OffsetRange, type StoredRecord } from '../../log.ts';
 import { type ActorOptions, PartitionActor } from '../../partition/partition-actor.ts';
 import type { PartitionMemory } from '../../partition/partition-core.ts';
 
@@ -31,6 +31,7 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 export class AuditHost {
   readonly actor: PartitionActor<AuditRequest, AuditReply, AuditRecord, AuditEffect, Memory>;
   readonly #options: AuditHostOptions;
+  #lostBefore = 0;
 
   constructor(options: AuditHostOptions) {
     this.#options = options;
@@ -38,6 +39,7 @@ export class AuditHost {
       partition: 0,
       logFields: {},
       create: () => this.#memory(),
+      mayLoseRecords: true,
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'tellAudit' },
     });
   }
@@ -56,7 +58,23 @@ export class AuditHost {
         act: (effect) => void this.#answer(effect, counted),
       },
       subscribers: [{ committed: (_record, { offset }) => counted.add(offset) }],
+      recordsLost: (lost) => this.#recordsLost(lost),
     };
+  }
+
+  /** Where its journal may begin: its loss was told. Nobody cuts it. */
+  get journalStartMax(): number {
+    return this.actor.status().state === 'active' ? this.#lostBefore : Infinity;
+  }
+
+  #recordsLost(lost: readonly OffsetRange[]): void {
+    const { logger, topic } = this.#options;
+    this.#lostBefore = (lost[0]?.to ?? -1) + 1;
+    logger.error(
+      'entries of the audit of dead letters are gone: were records deleted, or is there a retention limit (retention.ms, retention.bytes)? What is left is ' +
+        'read, and what happens from now on is told',
+      { topic, offsets: lost.map(({ from, to }) => `${from} to ${to}`).join(', ') },
+    );
   }
 
   async #answer({ askId, request }: ReadEntries, counted: CountedOffsets): Promise<void> {

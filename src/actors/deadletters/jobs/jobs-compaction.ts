@@ -3,7 +3,7 @@
  *
  *     many dead records ─▶ a claim of our own: the cut ─▶ plans and jobs that stand before it, a page at a time ─▶ head: the cut ─▶ the log forgets
  *
- * The cut lies at a claim, so the journal can be folded from there (missingBefore). Whatever does not work is tried again later.
+ * The cut lies at a claim, so the journal can be folded from there. Whatever does not work is tried again later.
  */
 import type { JobsCore } from '../../../deadletters/jobs/jobs-core.ts';
 import type { JobsRecord } from '../../../deadletters/jobs/jobs-records.ts';

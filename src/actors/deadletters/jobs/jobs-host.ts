@@ -20,6 +20,7 @@ import type { JobsCommand } from '../../../deadletters/jobs/own-commands.ts';
 import { type AskFailure, internalError, isAskFailure, NOBODY } from '../../asks/asks.ts';
 import type { Asker, AuditAsker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Endpoint } from '../../asks/switchboard.ts';
+import type { OffsetRange } from '../../log.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory, PartitionShell } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
@@ -50,6 +51,7 @@ export class JobsHost implements Endpoint<JobsRequest> {
 
   readonly #options: JobsHostOptions;
   #teller: Teller | undefined;
+  #lostBefore = 0;
 
   constructor(options: JobsHostOptions) {
     this.#options = options;
@@ -72,10 +74,10 @@ export class JobsHost implements Endpoint<JobsRequest> {
           core,
           shell: new JobsShell(options, core, tenure, teller, compaction),
           subscribers: [...(teller === undefined ? [] : [teller]), { committed }],
-          missingBefore: (start) => missingBefore(core.state.cut, start),
+          recordsLost: (lost) => this.#recordsLost(options, core.state.cut, lost),
         };
       },
-      beginsLater: true,
+      mayLoseRecords: true,
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
   }
@@ -113,7 +115,19 @@ export class JobsHost implements Endpoint<JobsRequest> {
 
   /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
   get journalStartMax(): number {
-    return this.#isServed ? (this.actor.memory?.core.state.cut ?? Infinity) : Infinity;
+    return this.#isServed ? Math.max(this.actor.memory?.core.state.cut ?? Infinity, this.#lostBefore) : Infinity;
+  }
+
+  /** What stood there was written again, as the head says, or is lost. */
+  #recordsLost({ logger, topic }: JobsHostOptions, cut: number, lost: readonly OffsetRange[]): void {
+    this.#lostBefore = (lost[0]?.to ?? -1) + 1;
+    const gone = lost.filter(({ to }) => to >= cut);
+    if (gone.length === 0) return;
+    logger.error(
+      'records of plans and jobs over dead letters are gone: were they deleted, or is there a retention limit? Plans and jobs that stood there alone are ' +
+        'lost: their letters are in their queues, and can be merged or purged by another job',
+      { topic, offsets: gone.map(({ from, to }) => `${from} to ${to}`).join(', ') },
+    );
   }
 
   get #isServed(): boolean {
@@ -137,12 +151,6 @@ function tellerOf(options: JobsHostOptions, tenure: Tenure<JobsCommand>): AuditT
   if (audit === undefined) return undefined;
   const story = (): JobsStory => new JobsStory({ source: topic, queueTopic: audit.queueTopic });
   return new AuditTeller({ ...options, partition: { topic, partition: 0 }, audit: audit.asker, story, tenure });
-}
-
-/** What stood there was written again, as the head says, or is lost. */
-function missingBefore(cut: number, start: number): string | undefined {
-  if (cut >= start) return undefined;
-  return `the journal of jobs begins at offset ${start}, and what stood before was written again behind ${cut} alone: were records deleted?`;
 }
 
 function commandBytes(command: JobsCommand): number {

@@ -17,6 +17,32 @@ type Place = Pick<LetterRow, 'messageId' | 'offset'>;
 const CLOSE_OFFSETS = 64;
 const STRETCH_BYTES = 256 * 1024;
 
+/** Of a letter whose record was deleted: its row is all that is left. */
+export const recordGone = 'its record is gone';
+
+export const goneContent: LetterContent = { value: new Uint8Array(0), headers: [], letter: undefined, problem: recordGone };
+
+/** Whose records are gone, and which are only written again at another place meanwhile: of one request. */
+export class GoneRecords {
+  readonly #start: number;
+  /** Not found at this offset, by message id. */
+  readonly #missed = new Map<number, number>();
+
+  /** `start`: of the journal, as it was before the rows were read. */
+  constructor(start: number) {
+    this.#start = start;
+  }
+
+  /** Its row was read anew, and says what it has said before. */
+  has({ messageId, offset }: Place): boolean {
+    return offset < this.#start || this.#missed.get(messageId) === offset;
+  }
+
+  missed({ messageId, offset }: Place): void {
+    this.#missed.set(messageId, offset);
+  }
+}
+
 /** For the letters of one answer, in the order of their rows. */
 export class LetterContents {
   readonly #options: LetterContentsOptions;

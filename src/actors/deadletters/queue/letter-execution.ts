@@ -31,6 +31,7 @@ import type { HistoryAnswer, Asker } from '../../asks/router.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
 import type { Clock } from '../../ports.ts';
+import { recordGone } from './letter-contents.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
 /** Of a process. */
@@ -147,7 +148,9 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const { queue, tasks } = this.#options;
     const { messageId, jobId, taskTimeoutMs } = effect;
     const letter = content?.letter;
-    if (letter === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });
+    if (letter === undefined) {
+      return this.#finish(messageId, { kind: 'skipped', reason: content?.problem === recordGone ? recordGone : 'undecodable' });
+    }
     if (!Object.hasOwn(executable, queue.category)) {
       const error = { errorType: 'UnknownCategory', errorMessage: `this server executes no tasks of the category ${queue.category}` };
       return this.#finish(messageId, { kind: 'unsettled', error, letter });

@@ -18,7 +18,7 @@ import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import type { Database, JournalId } from '../../database.ts';
 import type { Log, PartitionId } from '../../log.ts';
 import type { Tenure } from '../../partition/tenure.ts';
-import { LetterContents, type LetterContentsOptions } from './letter-contents.ts';
+import { LetterContents, type LetterContentsOptions, recordGone } from './letter-contents.ts';
 
 export type QueueCompactionOptions = {
   readonly core: Pick<QueueCore, 'state'>;
@@ -178,8 +178,12 @@ export class QueueCompaction {
     // All that stands before the cut is in the rows then.
     if (step.afterMessageId < 0) await checkpointer.writtenNow();
     const { afterMessageId, cut } = step;
+    const { log, partition } = this.#options;
+    const { start } = await log.bounds(partition);
     const { rows } = await database.letters(journal, { condition: undefined, afterMessageId, max: PAGE_LETTERS, bytesMax: PAGE_BYTES });
     const before = rows.letters.filter((row) => row.offset < cut);
+    const gone = before.find((row) => row.offset < start);
+    if (gone !== undefined) throw unreadable(gone, recordGone);
     const { letters, lastId } = await this.#read(before);
     if (this.#step !== step) return;
     if (letters.length === 0 && lastId === undefined && rows.isLast) return this.#submit({ kind: 'finishCarrying', cut });
@@ -197,7 +201,7 @@ export class QueueCompaction {
       // Written again behind the cut, or gone.
       if (content === 'moved') continue;
       if (content.letter === undefined) {
-        throw new Error(`message ${row.messageId} cannot be read (${content.problem}), so it cannot be written again: purge it`);
+        throw unreadable(row, content.problem);
       }
       bytes += content.value.byteLength;
       if (letters.length > 0 && bytes > PAGE_BYTES) return { letters, lastId: letters.at(-1)?.messageId };
@@ -252,4 +256,8 @@ export class QueueCompaction {
       this.#consider();
     });
   }
+}
+
+function unreadable({ messageId }: LetterRow, problem: string): Error {
+  return new Error(`message ${messageId} cannot be read (${problem}), so it cannot be written again: purge it`);
 }

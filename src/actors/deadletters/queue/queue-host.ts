@@ -22,7 +22,7 @@ import type { Endpoint, ReplySink } from '../../asks/switchboard.ts';
 import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import { checkpointerOf } from '../../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../../database.ts';
-import type { Log } from '../../log.ts';
+import type { Log, OffsetRange } from '../../log.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
@@ -33,6 +33,7 @@ import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
 import { QueueUndo } from './queue-undo.ts';
 import { QueueIndex } from './queue-index.ts';
 import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
+import { LostLetters } from './lost-letters.ts';
 import { LettersAhead } from './letters-ahead.ts';
 import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
@@ -74,7 +75,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'finishMerge' },
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
-      beginsLater: true,
+      mayLoseRecords: true,
     });
   }
 
@@ -86,10 +87,10 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
     return ids.count('open') + ids.count('quarantined');
   }
 
-  /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
+  /** Where its journal may begin: what stands before that was written again, or its loss was told. Infinity: nobody knows now. */
   get journalStartMax(): number {
     const { memory } = this.actor;
-    return memory?.isServed === true ? memory.core.state.cut : Infinity;
+    return memory?.isServed === true ? Math.max(memory.core.state.cut, memory.lost.before) : Infinity;
   }
 
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
@@ -128,6 +129,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   readonly subscribers: readonly CommitSubscriber<DeadLetterRecord>[];
   readonly readAhead: ReadAhead<DeadLetterRecord>;
   readonly checkpointer: Checkpointer;
+  readonly lost: LostLetters;
   readonly #options: QueueHostOptions;
   #isServed = false;
 
@@ -170,6 +172,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
+    this.lost = new LostLetters({ ...options, core, partition, database, journal: journalOf(queue), checkpointer, logger });
     const ahead = new LettersAhead(index);
     const execution = new LetterExecution({
       ...options,
@@ -194,6 +197,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
         const { ids } = core.state;
         index.activated(ids.count('open') + ids.count('quarantined'));
         teller?.activated();
+        void this.lost.tell();
         this.#gauged(tenure, state, index);
       },
       onDeactivated: () => {
@@ -225,11 +229,8 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     return this.#isServed;
   }
 
-  /** What stood there was carried, as the head says, or is lost. */
-  missingBefore(start: number): string | undefined {
-    const { cut } = this.core.state;
-    if (cut >= start) return undefined;
-    return `the queue begins at offset ${start}, and its letters were written again behind ${cut} alone: were records or segments deleted?`;
+  recordsLost(lost: readonly OffsetRange[]): void {
+    this.lost.found(lost);
   }
 
   /** The age of the oldest letter is looked up now and then, as long as this memory is the queue's. */

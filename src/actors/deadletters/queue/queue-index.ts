@@ -22,14 +22,15 @@ import { type AskFailure, internalError } from '../../asks/asks.ts';
 import type { ReplySink } from '../../asks/switchboard.ts';
 import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import { type Database, DatabaseError, type Fenced, type JournalId } from '../../database.ts';
-import { LogError } from '../../log.ts';
+import { type Log, LogError } from '../../log.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import { KEPT_GROUPS_MAX, KeptGroups } from './kept-groups.ts';
 import type { QueueMetrics } from './queue-metrics.ts';
 import type { QueueCheckpoints } from './queue-checkpoints.ts';
-import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
+import { contentBytes, goneContent, GoneRecords, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
 
 export type QueueIndexOptions = LetterContentsOptions & {
+  readonly log: Pick<Log, 'read' | 'bounds'>;
   readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups' | 'giveUp'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
@@ -105,7 +106,7 @@ export class QueueIndex {
   async letter(messageId: number): Promise<LetterRead | DeadLetterRejected> {
     // Nobody's letters wait for a checkpoint, where memory or the last one tells of them: merges come by the thousand.
     const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
-    const found = row === undefined ? 'moved' : await this.#letterAt(row);
+    const found = row === undefined ? 'moved' : await this.#letterAt(row, nothingGone());
     if (found !== 'moved') return found;
     const read = await this.#read({ kind: 'readLetter', messageId }, noReading());
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
@@ -125,7 +126,7 @@ export class QueueIndex {
       const { letters } = await this.#ours(database.letters(journal, page));
       rows.push(...letters.map((row) => unwritten.pending(row.messageId) ?? row));
     }
-    return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax)).letters : [];
+    return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax, nothingGone())).letters : [];
   }
 
   /** Nobody waits for it any more. */
@@ -192,10 +193,11 @@ export class QueueIndex {
   }
 
   async #written(request: IndexRequest, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
+    const gone = await this.#goneRecords(request);
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       await this.#options.checkpointer.writtenNow();
       if (reading.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
-      const reply = await this.#counted(request, () => this.#readOnce(request, reading));
+      const reply = await this.#counted(request, () => this.#readOnce(request, reading, gone));
       if (reply !== 'moved') return reply;
     }
     throw new DatabaseError('unavailable', 'letters are being written again: ask once more');
@@ -207,14 +209,20 @@ export class QueueIndex {
     return await metrics.timed('PersistenceReadMessagesFromDLQ', read);
   }
 
-  async #readOnce(request: IndexRequest, { asked }: Reading): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+  /** Journals begin later when letters stand elsewhere, and their rows say so, never before. */
+  async #goneRecords({ kind }: IndexRequest): Promise<GoneRecords> {
+    if (kind !== 'listLetters' && kind !== 'readLetter') return nothingGone();
+    return new GoneRecords((await this.#options.log.bounds(this.#options.partition)).start);
+  }
+
+  async #readOnce(request: IndexRequest, { asked }: Reading, gone: GoneRecords): Promise<IndexReply | DeadLetterRejected | 'moved'> {
     const { database, journal } = this.#options;
     const { foundMax } = deadLetterLimits;
     switch (request.kind) {
       case 'listLetters':
-        return await this.#list(request, asked);
+        return await this.#list(request, asked, gone);
       case 'readLetter':
-        return await this.#readLetter(request);
+        return await this.#readLetter(request, gone);
       case 'findLetters': {
         const max = Math.min(request.max, foundMax);
         return { kind: 'letterIds', ...(await this.#ours(database.letterIds(journal, { ...request, max, asked }))) };
@@ -228,33 +236,43 @@ export class QueueIndex {
     }
   }
 
-  async #list(request: ListLetters, asked: string | undefined): Promise<IndexReply | 'moved'> {
+  async #list(request: ListLetters, asked: string | undefined, gone: GoneRecords): Promise<IndexReply | 'moved'> {
     const { database, journal } = this.#options;
     const { listedMax, listedBytesMax } = deadLetterLimits;
     const max = Math.min(request.max, listedMax);
     const bytesMax = Math.min(request.bytesMax, listedBytesMax);
     const page = await this.#ours(database.letters(journal, { ...request, max, bytesMax, asked }));
     if (!request.withContent) {
-      return { kind: 'letters', letters: page.letters.map((row) => ({ row, content: undefined })), isLast: page.isLast };
+      const letters = page.letters.map((row) => ({ row, content: gone.has(row) ? goneContent : undefined }));
+      return { kind: 'letters', letters, isLast: page.isLast };
     }
-    const { letters, hasMoved } = await this.#withContents(page.letters, bytesMax);
+    const { letters, hasMoved } = await this.#withContents(page.letters, bytesMax, gone);
     if (hasMoved) return 'moved';
     return { kind: 'letters', letters, isLast: page.isLast && letters.length === page.letters.length };
   }
 
-  /** As many as fit, and the first one however large; up to one that is written again meanwhile. */
-  async #withContents(rows: readonly LetterRow[], bytesMax: number): Promise<{ letters: readonly ListedLetter[]; hasMoved: boolean }> {
+  /** As many as fit, and the first one however large; but for those that are written again meanwhile. */
+  async #withContents(
+    rows: readonly LetterRow[],
+    bytesMax: number,
+    gone: GoneRecords,
+  ): Promise<{ letters: readonly ListedLetter[]; hasMoved: boolean }> {
     const contents = new LetterContents(this.#options);
     const letters: ListedLetter[] = [];
     let bytes = 0;
+    let hasMoved = false;
     for (const [index, row] of rows.entries()) {
-      const content = await contents.of(row, rows[index + 1]);
-      if (content === 'moved') return { letters, hasMoved: true };
+      const content = gone.has(row) ? goneContent : await contents.of(row, rows[index + 1]);
+      if (content === 'moved') {
+        hasMoved = true;
+        gone.missed(row);
+        continue;
+      }
       bytes += contentBytes(content);
       if (letters.length > 0 && bytes > bytesMax) break;
       letters.push({ row, content });
     }
-    return { letters, hasMoved: false };
+    return { letters, hasMoved };
   }
 
   /** As it is written; undefined: there is none. Rejects with DatabaseError. */
@@ -265,17 +283,19 @@ export class QueueIndex {
     return row?.messageId === messageId ? row : undefined;
   }
 
-  async #readLetter({ messageId }: ReadLetter): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+  async #readLetter({ messageId }: ReadLetter, gone: GoneRecords): Promise<IndexReply | DeadLetterRejected | 'moved'> {
     const row = await this.rowOf(messageId);
     if (row === undefined) {
       return { kind: 'rejected', rejection: { reason: 'not-in-queue', message: `message ${messageId} was merged or purged just now` } };
     }
-    return await this.#letterAt(row);
+    return await this.#letterAt(row, gone);
   }
 
-  async #letterAt(row: LetterRow): Promise<LetterRead | 'moved'> {
-    const content = await new LetterContents(this.#options).of(row, undefined);
-    return content === 'moved' ? content : { kind: 'letter', letter: { row, content } };
+  async #letterAt(row: LetterRow, gone: GoneRecords): Promise<LetterRead | 'moved'> {
+    const content = gone.has(row) ? goneContent : await new LetterContents(this.#options).of(row, undefined);
+    if (content !== 'moved') return { kind: 'letter', letter: { row, content } };
+    gone.missed(row);
+    return content;
   }
 
   /** Rows that were read under another fence are another's; or they were in memory, and are lost with it. */
@@ -286,6 +306,11 @@ export class QueueIndex {
     await checkpointer.isSuperseded();
     throw new DatabaseError('unavailable', 'the index of this queue was lost, or another has it: it is made again');
   }
+}
+
+/** For all that is known. */
+function nothingGone(): GoneRecords {
+  return new GoneRecords(0);
 }
 
 function failureOf(error: unknown): AskFailure {

@@ -1,0 +1,95 @@
+/** Says once in each tenure which records of a queue are gone from its topic, and which letters that concerns. */
+import type { IdRange } from '../../../deadletters/commands.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import type { Database, JournalId } from '../../database.ts';
+import type { Log, OffsetRange, PartitionId } from '../../log.ts';
+
+export type LostLettersOptions = {
+  readonly core: Pick<QueueCore, 'state'>;
+  readonly log: Pick<Log, 'bounds'>;
+  readonly partition: PartitionId;
+  readonly database: Pick<Database, 'letters'>;
+  readonly journal: JournalId;
+  readonly checkpointer: Pick<Checkpointer, 'writtenNow'>;
+  readonly logger: Logger;
+};
+
+const PAGE_LETTERS = 1_000;
+const PAGE_BYTES = 1024 * 1024;
+const RANGES_TOLD_MAX = 10;
+
+export class LostLetters {
+  readonly #options: LostLettersOptions;
+  #lost: readonly OffsetRange[] = [];
+  #before = 0;
+
+  constructor(options: LostLettersOptions) {
+    this.#options = options;
+  }
+
+  /** What stood before it and is gone was told. */
+  get before(): number {
+    return this.#before;
+  }
+
+  /** As the fold has found them. */
+  found(lost: readonly OffsetRange[]): void {
+    this.#lost = lost;
+  }
+
+  /** What stood before the cut was written again behind it. Never rejects. */
+  async tell(): Promise<void> {
+    const { core, log, partition, logger } = this.#options;
+    try {
+      const { start } = await log.bounds(partition);
+      this.#before = start;
+      const { cut, missingIds } = core.state;
+      // Of what stands before a checkpoint the fold knows nothing.
+      const cutOff = start > cut ? [{ from: cut, to: start - 1 }] : [];
+      const gone = [...cutOff, ...this.#lost.filter(({ from }) => from >= Math.max(cut, start))];
+      if (gone.length === 0) return;
+      const { count, ranges } = await this.#damaged(gone);
+      logger.error(
+        'records of a dead letter queue are gone from its topic: were they deleted (DeleteRecords, segments), or is there a retention limit? Letters whose ' +
+          'rows are left are listed as damaged: look at them, and purge them. Others are lost. All that is left is served',
+        {
+          topic: partition.topic,
+          offsets: textOf(gone),
+          'damaged-letters': count,
+          ...(count === 0 ? {} : { 'message-ids': textOf(ranges) }),
+          ...(missingIds === undefined ? {} : { 'message-ids-lost-at-most': textOf([missingIds]) }),
+        },
+      );
+    } catch (error) {
+      logger.warn('whether records of a dead letter queue are gone cannot be looked up', { reason: errorText(error) });
+    }
+  }
+
+  async #damaged(gone: readonly OffsetRange[]): Promise<{ readonly count: number; readonly ranges: readonly IdRange[] }> {
+    const { database, journal, checkpointer } = this.#options;
+    await checkpointer.writtenNow();
+    const ranges: { from: number; to: number }[] = [];
+    let count = 0;
+    for (let afterMessageId = -1; ;) {
+      const page = { condition: undefined, afterMessageId, max: PAGE_LETTERS, bytesMax: PAGE_BYTES };
+      const { rows } = await database.letters(journal, page);
+      for (const { messageId, offset } of rows.letters) {
+        afterMessageId = messageId;
+        if (!gone.some(({ from, to }) => offset >= from && offset <= to)) continue;
+        count += 1;
+        const last = ranges.at(-1);
+        if (last?.to === messageId - 1) last.to = messageId;
+        else ranges.push({ from: messageId, to: messageId });
+      }
+      if (rows.isLast || rows.letters.length === 0) return { count, ranges };
+    }
+  }
+}
+
+function textOf(ranges: readonly (OffsetRange | IdRange)[]): string {
+  const told = ranges.slice(0, RANGES_TOLD_MAX).map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`));
+  return told.join(', ') + (ranges.length > RANGES_TOLD_MAX ? ', …' : '');
+}
