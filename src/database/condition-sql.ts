@@ -16,7 +16,7 @@
  * Lists and texts have no unknown: what is not there contains nothing (`condition.ts`). A prefix is a range, which an index serves.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { Column, Condition, Operand } from '../filter/condition.ts';
+import type { Column, Comparison, Condition, Operand } from '../filter/condition.ts';
 import { storable, wordsOf } from '../visibility/text.ts';
 import { nameBytes } from './name-bytes.ts';
 
@@ -170,7 +170,7 @@ function plainSql(builder: SqlBuilder, condition: Condition): string {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return `(${condition.conditions.map(recurse).join(` ${condition.kind.toUpperCase()} `)})`;
+      return `(${joined(condition.kind, condition.conditions).map(recurse).join(` ${condition.kind.toUpperCase()} `)})`;
     case 'not':
       return `NOT ${recurse(condition.condition)}`;
     case 'compare':
@@ -186,6 +186,37 @@ function plainSql(builder: SqlBuilder, condition: Condition): string {
     default:
       return unreachable(condition);
   }
+}
+
+type ListCondition = Extract<Condition, { readonly kind: 'compare' | 'in' }>;
+
+/** What is said several times of one list is looked up once: it has none of these values and none of those, or one of these or of those. */
+function joined(kind: 'and' | 'or', conditions: readonly Condition[]): readonly Condition[] {
+  const lists = Map.groupBy(conditions.filter(isOfList), ({ column }) => column.name);
+  return conditions.flatMap((condition) => {
+    const same = isOfList(condition) ? (lists.get(condition.column.name) ?? []) : [];
+    const alike = same.filter((one) => isNegated(one) === (kind === 'and'));
+    const [first] = alike;
+    if (first === undefined || alike.length < 2 || !alike.some((one) => one === condition)) return [condition];
+    if (first !== condition) return [];
+    return [{ kind: 'in', column: first.column, not: kind === 'and', operands: alike.flatMap(operandsOf) }];
+  });
+}
+
+function isOfList(condition: Condition): condition is ListCondition {
+  return (condition.kind === 'in' || (condition.kind === 'compare' && isEquality(condition.operator))) && isList(condition.column);
+}
+
+function isEquality(operator: Comparison): boolean {
+  return operator === '=' || operator === '!=';
+}
+
+function isNegated(condition: ListCondition): boolean {
+  return condition.kind === 'in' ? condition.not : condition.operator === '!=';
+}
+
+function operandsOf(condition: ListCondition): readonly Operand[] {
+  return condition.kind === 'in' ? condition.operands : [condition.operand];
 }
 
 function compareSql(builder: SqlBuilder, condition: Condition & { kind: 'compare' }): string {
@@ -248,7 +279,8 @@ function comparedSql(builder: SqlBuilder, column: Column): string {
   return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column, builder.table);
 }
 
-type ListCondition = Condition & { readonly kind: 'compare' | 'in' };
+/** Of more the words of each row are looked through, which are fewer. */
+const wordsSoughtMax = 8;
 
 function containsSql(builder: SqlBuilder, condition: ListCondition, not: boolean): string {
   const words = wordsAsked(condition);
@@ -258,20 +290,27 @@ function containsSql(builder: SqlBuilder, condition: ListCondition, not: boolean
     const overlap = `${name} && ARRAY[${words.map((word) => builder.parameter(word)).join(', ')}]::text[]`;
     return not ? `(${name} IS NULL OR NOT (${overlap}))` : `(${name} IS NOT NULL AND ${overlap})`;
   }
-  const ofRow = `${wordsSql(builder, condition, 'visibility.namespace_id')} AND w.run_id = visibility.run_id`;
+  const how = words.length > wordsSoughtMax ? 'among those of the run' : 'one by one';
+  const ofRow = `${wordsSql(builder, condition, 'visibility.namespace_id', how)} AND w.run_id = visibility.run_id`;
   return `(${not ? 'NOT ' : ''}EXISTS (SELECT 1 ${ofRow}))`;
 }
 
 /** SQLite's entries of a list or text that a condition looks for; `namespace`: a placeholder or column, written before the words. */
-export function wordsSql(builder: SqlBuilder, condition: ListCondition, namespace: string): string {
+export function wordsSql(
+  builder: SqlBuilder,
+  condition: ListCondition,
+  namespace: string,
+  how: 'one by one' | 'among those of the run' = 'one by one',
+): string {
   const list = wordsAsked(condition).map((word) => builder.parameter(word));
   const slot = columnSql(condition.column);
-  return `FROM visibility_words AS w WHERE w.namespace_id = ${namespace} AND w.slot = '${slot}' AND w.word IN (${list.join(', ')})`;
+  // With a plus no index serves the word.
+  const [index, word] = how === 'one by one' ? ['', 'w.word'] : [' INDEXED BY visibility_words_of_run', '+w.word'];
+  return `FROM visibility_words AS w${index} WHERE w.namespace_id = ${namespace} AND w.slot = '${slot}' AND ${word} IN (${list.join(', ')})`;
 }
 
 function wordsAsked(condition: ListCondition): readonly string[] {
-  const operands = condition.kind === 'in' ? condition.operands : [condition.operand];
-  const texts = operands.map((operand) => storable(String(operand)));
+  const texts = operandsOf(condition).map((operand) => storable(String(operand)));
   return condition.column.kind === 'text' ? texts.flatMap(wordsOf) : texts;
 }
 

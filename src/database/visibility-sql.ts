@@ -11,8 +11,16 @@ import { conditionSql, isUuidText, SqlBuilder, type ByRuns, type Dialect, type S
 
 const order: Column = { name: 'sort_ms', kind: 'datetime' };
 
-/** Rows behind the one, down to the other, which is included; undefined: no bound. */
-export type Stretch = { readonly after?: VisibilityKeyset | undefined; readonly until?: VisibilityKeyset | undefined };
+/** Of rows, those that are looked at. */
+export type Stretch = {
+  /** Rows behind the one, down to the other, which is included; undefined: no bound. */
+  readonly after?: VisibilityKeyset | undefined;
+  readonly until?: VisibilityKeyset | undefined;
+  /** SQLite: of these runs. */
+  readonly runIds?: readonly string[] | undefined;
+  /** A term that is true of all rows. */
+  readonly watch?: string | undefined;
+};
 
 /** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
 export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList & Stretch, byRuns?: ByRuns): Sql {
@@ -37,7 +45,7 @@ const division: Column = { name: 'TemporalNamespaceDivision', kind: 'keyword' };
  * read for it. So all are counted, by an index alone, and then those of a division, which are few or none and have an index of their own
  * (`divided`: the table, to be read by it).
  */
-export function largeCountSql(dialect: Dialect, from: string, divided: string, query: VisibilityCount): Sql {
+export function largeCountSql(dialect: Dialect, from: string, divided: string, query: VisibilityCount & Stretch): Sql {
   const condition = withoutDivision(query.condition);
   if (condition === 'none') return countSql(dialect, from, query);
   const isDivided: Condition = { kind: 'isNull', column: division, not: true };
@@ -50,6 +58,26 @@ export function largeCountSql(dialect: Dialect, from: string, divided: string, q
         FROM (${all} UNION ALL SELECT status, -count FROM (${others}) AS others) AS counted GROUP BY status HAVING sum(count) > 0`
     : `SELECT (${all}) - (${others}) AS count`;
   return { text, parameters: builder.parameters };
+}
+
+/** The same in two counts, of which the second is to be taken away; in one, where rows of a division are not left out. */
+export function largeCountParts(query: VisibilityCount): readonly { readonly part: VisibilityCount; readonly sign: 1 | -1 }[] {
+  const condition = withoutDivision(query.condition);
+  if (condition === 'none') return [{ part: query, sign: 1 }];
+  const isDivided: Condition = { kind: 'isNull', column: division, not: true };
+  const divided: Condition = condition === undefined ? isDivided : { kind: 'and', conditions: [isDivided, condition] };
+  return [
+    { part: { ...query, condition }, sign: 1 },
+    { part: { ...query, condition: divided }, sign: -1 },
+  ];
+}
+
+/** `status` and `is_met` of each row that `term` finds: whoever reads may pause after each, however few meet the condition. */
+export function entriesSql(from: string, term: Condition, { namespaceId, condition }: VisibilityCount): Sql {
+  const builder = new SqlBuilder('sqlite');
+  const isMet = condition === undefined || condition === term ? '1' : `CASE WHEN ${conditionSql(builder, condition)} THEN 1 ELSE 0 END`;
+  const where = whereSql(builder, namespaceId, term, {});
+  return { text: `SELECT status, ${isMet} AS is_met FROM ${from} WHERE ${where}`, parameters: builder.parameters };
 }
 
 /** What else each row must meet; 'none': the condition does not leave out the rows of a division. */
@@ -67,10 +95,17 @@ function countedSql(builder: SqlBuilder, from: string, query: VisibilityCount & 
   return `SELECT ${status}count(*) AS count FROM ${from} WHERE ${where}${groupBy}`;
 }
 
-function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition | undefined, { after, until }: Stretch): string {
+function whereSql(
+  builder: SqlBuilder,
+  namespaceId: string,
+  condition: Condition | undefined,
+  { after, until, runIds, watch }: Stretch,
+): string {
   // Only what the database takes for an id can be the id of a row.
   if (!isUuidText(namespaceId)) return 'FALSE';
   const terms = [`namespace_id = ${builder.id(namespaceId)}`];
+  if (watch !== undefined) terms.push(watch);
+  if (runIds !== undefined) terms.push(`run_id IN (SELECT value FROM json_each(${builder.parameter(JSON.stringify(runIds))}))`);
   if (after !== undefined) terms.push(behindSql(builder, after));
   if (until !== undefined) terms.push(`${place} >= (${keyset(builder, until)})`);
   for (const bound of orderBounds(condition, builder.dialect === 'sqlite' ? after : undefined)) terms.push(conditionSql(builder, bound));

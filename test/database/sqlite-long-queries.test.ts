@@ -256,3 +256,64 @@ test('where the write-ahead log is long no Count keeps it from beginning anew: i
   expect(later).toBe('flushed');
   expect(counts).toEqual([{ status: undefined, count: rows.length + 1 }]);
 });
+
+/** An index alone has what is asked, but for the words of lists, which are sought for each row. */
+const costly: Extract<Condition, { kind: 'and' | 'or' }> = {
+  kind: 'and',
+  conditions: [
+    { kind: 'compare', column: { name: 'ExecutionStatus', kind: 'int' }, operator: '=', operand: 1 },
+    ...Array.from({ length: 40 }, (_, number): Condition => ({
+      kind: 'or',
+      conditions: [
+        { kind: 'compare', column: { name: 'BuildIds', kind: 'keywordList' }, operator: '!=', operand: `z${number}` },
+        { kind: 'compare', column: { name: 'ExecutionStatus', kind: 'int' }, operator: '=', operand: 7 },
+      ],
+    })),
+  ],
+};
+/** Some thousand of them are in a range, and put in order before they are read. */
+const narrowAndCostly: Condition = {
+  kind: 'and',
+  conditions: [...costly.conditions, { kind: 'compare', column: { name: 'StartTime', kind: 'datetime' }, operator: '>=', operand: 0 }],
+};
+
+describe.each<[string, () => Partial<SqliteOptions>]>([
+  ['in memory', () => ({})],
+  ['in a file', () => ({ filename: inFile() })],
+])('%s, while each row of one namespace costs much', (_, options) => {
+  test.each<[string, (database: SqliteDatabase) => Promise<unknown>, unknown]>([
+    ['a Count', (database) => database.count({ namespaceId, condition: costly, byStatus: true, asked: 1 }), [{ status: 1, count: 12_000 }]],
+    [
+      'a Count of a range',
+      (database) => database.count({ namespaceId, condition: narrowAndCostly, byStatus: false, asked: 1 }),
+      [{ status: undefined, count: 12_000 }],
+    ],
+    [
+      'a List of what nothing meets',
+      (database) => database.list({ namespaceId, condition: { kind: 'not', condition: costly }, after: undefined, max: 10, asked: 1 }),
+      { rows: [] },
+    ],
+  ])('%s lets lists of others go on, ends as it should, and when it is given up', async (__, ask, expected) => {
+    const { database, fence } = await filled({ ...options(), queryTimeoutMs: 600_000 });
+    const other = visibilityRow({ namespaceId: uuid() });
+    await database.flush(journal, fence, [other], []);
+    const listed = { namespaceId: other.namespaceId, condition: undefined, after: undefined, max: 10 };
+    let isOver = false;
+    const answered = ask(database).finally(() => (isOver = true));
+    let lists = 0;
+    while (!isOver) {
+      expect((await database.list(listed)).rows).toHaveLength(1);
+      lists++;
+      // As messages come into the thread: in a turn of its event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await answered).toEqual(expected);
+    // In one statement it would have been one or two.
+    expect(lists).toBeGreaterThan(5);
+    const givenUp = ask(database);
+    const refused = expect(givenUp).rejects.toMatchObject({ code: 'overtime', message: 'whoever asked has given it up' });
+    await database.list(listed);
+    await database.giveUp(1);
+    await refused;
+  });
+});

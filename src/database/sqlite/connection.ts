@@ -36,6 +36,8 @@ export class Connection {
   /** Which file it was when it was opened. */
   readonly #file: string | undefined;
   #isDurable = true;
+  /** Of the statements that look at it (`inTimeSql`). */
+  #endMs = Infinity;
 
   /** `mustSync`: a commit failed before. Throws DatabaseError. */
   constructor(options: SqliteOptions, { mustSync }: { readonly mustSync: boolean }) {
@@ -50,6 +52,10 @@ export class Connection {
       const timeoutMs = mustSync ? lockTimeoutMs : openLockTimeoutMs;
       db = new DatabaseSync(filename ?? ':memory:', { timeout: timeoutMs });
       prepareUnlocked(db, options, mustSync, timeoutMs);
+      db.function('in_time', () => {
+        if (performance.now() >= this.#endMs) throw new Overdue();
+        return 1;
+      });
       this.#db = db;
       this.#file = filename === undefined ? undefined : fileAt(filename);
       if (filename !== undefined) noteOpened(filename, options.opened);
@@ -106,10 +112,31 @@ export class Connection {
     }
   }
 
+  /** Statements with `inTimeSql` that take longer are stopped: throws Overdue. */
+  within<T>(ms: number, read: () => T): T {
+    this.#endMs = performance.now() + ms;
+    try {
+      return read();
+    } finally {
+      this.#endMs = Infinity;
+    }
+  }
+
   close(): void {
     this.#db.close();
   }
 }
+
+/** A statement was stopped, for its time was over; it has changed nothing. */
+export class Overdue extends Error {
+  override readonly name = 'Overdue';
+}
+
+/**
+ * A term of a WHERE clause over the visibility table, true of all rows: with it a statement can be stopped. SQLite has a call of its own for that,
+ * and Node does not offer it. It is asked for one row in sixteen, since each time costs as much as reading an entry of an index.
+ */
+export const inTimeSql = '(visibility.rowid & 15 OR in_time())';
 
 /** undefined: there is none. */
 function fileAt(filename: string): string | undefined {

@@ -18,12 +18,13 @@ import {
   type ColumnCondition,
   type Sql,
 } from '../condition-sql.ts';
+import { inTimeSql } from './connection.ts';
 
 /** So many rows are read and sorted in a few milliseconds. */
 export const selectiveRowsMax = 2_000;
 
-/** So many are sooner read and sorted than found by a walk through all, when a page did not fill at its beginning. */
-export const narrowRowsMax = 50_000;
+/** So many are sooner put in order than found by a walk through all, when a page did not fill at its beginning. */
+export const narrowRowsMax = 20_000;
 
 /** Each costs at most one walk over `selectiveRowsMax` entries of an index, and then over `narrowRowsMax`. */
 const probesMax = 8;
@@ -61,6 +62,12 @@ export type IndexProbe = {
 export type OrderedIndex = { readonly from: string; readonly term: Condition | undefined };
 
 export const inOrder: OrderedIndex = { from: 'visibility INDEXED BY visibility_sort', term: undefined };
+
+/** Each row has one of these. */
+export const byEachStatus: readonly OrderedIndex[] = Array.from({ length: 9 }, (_, operand) => ({
+  from: 'visibility INDEXED BY visibility_status',
+  term: { kind: 'compare', column: { name: 'ExecutionStatus', kind: 'int' }, operator: '=', operand },
+}));
 
 /**
  * Where every condition finds many: a page fills before much was read. By the status, if one is asked for: every other order begins with all open
@@ -105,7 +112,7 @@ function foundSql(namespaceId: string, term: Condition): Found | undefined {
 /** Each by an index, or none of them. */
 function foundByAny(namespaceId: string, conditions: readonly Condition[]): Found | undefined {
   const found = conditions.flatMap((condition) => foundSql(namespaceId, condition) ?? []);
-  if (found.length < conditions.length || found.length > probesMax) return undefined;
+  if (found.length < conditions.length) return undefined;
   return (builder, columns) => found.map((one) => one(builder, columns)).join(' UNION ALL ');
 }
 
@@ -129,7 +136,7 @@ function foundByRoot(namespaceId: string, term: ColumnCondition, own: Column): F
   const found = (of: ColumnCondition, is: '=' | '<>'): Found => {
     return (builder, columns) =>
       `SELECT ${columns} FROM ${fromOf(of) ?? ''} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, of)}
-        AND ${isOwnSql(builder.dialect, term.column, own, is)}`;
+        AND ${inTimeSql} AND ${isOwnSql(builder.dialect, term.column, own, is)}`;
   };
   // Not the condition itself: that is asked by the runs that these find.
   const [below, roots] = [found({ ...term }, '<>'), found({ ...term, column: own }, '=')];

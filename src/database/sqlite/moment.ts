@@ -33,6 +33,8 @@ export class Moments {
     const moment = new Moment(this.#options, () => (this.#open -= 1));
     this.#open += 1;
     moment.statement('BEGIN').run();
+    // It is the moment of the first read.
+    moment.statement('SELECT 1 FROM perdure').get();
     return moment;
   }
 }

@@ -98,6 +98,8 @@ export class SqliteDatabase implements Database {
   /** Opened by the first call, and again after one that was given up. */
   #connection: Connection | undefined;
   #lane: Promise<unknown> = Promise.resolve();
+  /** The last step of lists, counts and walks over letters that is to come. */
+  #walks: Promise<unknown> = Promise.resolve();
   #restores: Restores | undefined;
   /** A commit failed: what the file holds must be synced before anything rests on it. */
   #isInDoubt = false;
@@ -371,15 +373,19 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. */
+  /**
+   * Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. Behind their first steps walks
+   * take turns with one another, so that whoever writes waits for a step of one of them, however many there are.
+   */
   async #inSteps<Result>(steps: Generator<void, Result>, asked?: Asked): Promise<Result> {
     const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
     const endMs = performance.now() + queryTimeoutMs;
     const underWay = { isGivenUp: false };
     if (asked !== undefined) this.#underWay.set(asked, underWay);
     try {
-      for (;;) {
-        const { done, value } = await this.#inLane(() => steps.next());
+      for (let isFirst = true; ; isFirst = false) {
+        const step = () => this.#inLane(() => steps.next());
+        const { done, value } = await (isFirst ? step() : this.#inTurn(step));
         if (done === true) return value;
         if (performance.now() >= endMs) throw new DatabaseError('overtime', `the query did not end within ${queryTimeoutMs} ms`);
         await new Promise((resolve) => setImmediate(resolve));
@@ -389,6 +395,12 @@ export class SqliteDatabase implements Database {
       if (asked !== undefined) this.#underWay.delete(asked);
       steps[Symbol.dispose]();
     }
+  }
+
+  async #inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const turn = this.#walks.then(step);
+    this.#walks = turn.catch(() => {});
+    return await turn;
   }
 
   async #atOnce<Result>(read: (connection: Connection) => Result): Promise<Result> {

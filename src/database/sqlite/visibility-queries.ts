@@ -1,12 +1,16 @@
 /**
  * List and Count: the statements are the same for both databases (`visibility-sql.ts`).
  *
- * A query that finds little by an index, or counts by an index alone, is one statement. Any other walks an index in the order of List, maybe all
- * of it: that goes in stretches, one turn each, so that whoever else needs this connection waits for a stretch and not for the walk.
+ * A query that finds little by an index is one statement. Any other walks an index, maybe all of it: that goes in stretches of some milliseconds, one
+ * turn each, so that whoever else needs this connection waits for a stretch and not for the walk.
  *
  *     ├── stretch ──┤ others ├── stretch ──┤ others ├── stretch ──┤        a page that is full ends it
  *
- * If the first stretch does not fill the page, and an index finds not very many, the rest is read by that index.
+ * What a row costs depends on its condition, and nobody knows it before. So each statement looks at the clock while it runs, is stopped when it takes
+ * too long, and begins again with fewer rows (`stride.ts`).
+ *
+ * If the first stretch does not fill the page, and an index finds not very many, these are read in the order of List. A Count looks at these as well, or
+ * goes by what is equal, or along a range, or in the order of List.
  *
  * Each stretch of a List sees the rows of its moment. A run that closes meanwhile moves to where the walk has not been yet: a page has it once, as
  * it was when the walk came by first. A Count would count it at both places. So it sees the rows of one moment, through a connection of its own;
@@ -14,6 +18,7 @@
  */
 import type { Condition } from '../../filter/condition.ts';
 import {
+  OPEN_SORT_MS,
   servedBytes,
   type ListedRow,
   type VisibilityCount,
@@ -22,9 +27,10 @@ import {
   type VisibilityPage,
 } from '../../visibility/row.ts';
 import type { Sql } from '../condition-sql.ts';
-import { countSql, largeCountSql, listSql, orderBounds } from '../visibility-sql.ts';
+import { countSql, entriesSql, largeCountParts, largeCountSql, listSql, orderBounds, type Stretch } from '../visibility-sql.ts';
 import {
   byDivision,
+  byEachStatus,
   byKey,
   indexProbes,
   inOrder,
@@ -36,49 +42,79 @@ import {
 } from './index-choice.ts';
 import { sqliteParameters, textOf, wholeOf, type SqlRow } from './values.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
-import type { Connection } from './connection.ts';
+import { inTimeSql, type Connection } from './connection.ts';
+import { atOnce, Stride, stretchMs } from './stride.ts';
 
 export type StatusCount = { readonly status: number | undefined; readonly count: number };
 
-/** Entries of an index that are read in one turn, each with its row: some milliseconds, ten where the file is not in memory. */
-const stretchEntries = 5_000;
-
-/** Between two steps the connection may have been opened anew. */
-export function* listSteps(opened: () => Connection, query: VisibilityList, entries = stretchEntries): Generator<void, VisibilityPage> {
+/** Between two steps the connection may have been opened anew. `entries`: of each stretch; undefined: as many as take some milliseconds. */
+export function* listSteps(opened: () => Connection, query: VisibilityList, entries?: number): Generator<void, VisibilityPage> {
   const probes = indexProbes(query.namespaceId, query.condition);
   const probe = narrowest(opened(), probes, selectiveRowsMax);
-  const walked = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
   const page = new Page(query);
-  if (walked === undefined) page.read(opened(), probe ?? wholeTable);
-  else yield* readWalking(opened, page, walked, probes, entries);
+  const stride = new Stride(entries);
+  if (probe === undefined) yield* readWalking(opened, page, probes, stride);
+  else if (atOnce(opened(), () => page.read(opened(), probe)) === undefined) {
+    const runs = foundBy(opened(), probe, query);
+    yield;
+    yield* readRuns(opened, page, runs, stride);
+  }
   return { rows: page.rows };
 }
 
-function* readWalking(
-  opened: () => Connection,
-  page: Page,
-  walked: OrderedIndex,
-  probes: readonly IndexProbe[],
-  entries: number,
-): Generator<void, void> {
+function* readWalking(opened: () => Connection, page: Page, probes: readonly IndexProbe[], stride: Stride): Generator<void, void> {
+  const walked = orderedIndex(probes) ?? inOrder;
   let isFirst = true;
-  for (const { after, until } of stretches(opened, walked, entries, page.query)) {
-    page.read(opened(), { from: walked.from, byRuns: undefined }, { after, until });
-    if (until === undefined || page.isFull) return;
-    const narrow = isFirst ? narrowest(opened(), probes, narrowRowsMax) : undefined;
-    isFirst = false;
+  for (let { after } = page.query; ;) {
+    const stretch = stride.read(opened(), (entries) => {
+      const until = stretchEnd(opened(), walked, entries, page.query, after);
+      page.read(opened(), { from: walked.from, byRuns: undefined }, { after, until });
+      return until;
+    });
+    if (page.isFull) return;
+    if (stretch !== undefined) {
+      if (stretch.read === undefined) return;
+      after = stretch.read;
+      const narrow = isFirst ? narrowest(opened(), probes, narrowRowsMax) : undefined;
+      isFirst = false;
+      if (narrow !== undefined && narrow.from !== walked.from) {
+        const runs = foundBy(opened(), narrow, { ...page.query, after });
+        yield;
+        return yield* readRuns(opened, page, runs, stride);
+      }
+    }
     yield;
-    if (narrow !== undefined && narrow.from !== walked.from) return page.read(opened(), narrow, { after: until, until: undefined });
   }
 }
 
-/** Where SQLite chooses. */
-const wholeTable: Source = { from: 'visibility', byRuns: undefined };
+/**
+ * Of runs in the order of List, those that meet the condition. One that closes meanwhile stands further behind now: it is looked at again at the end,
+ * for the next page begins behind the last row of this one.
+ */
+function* readRuns(opened: () => Connection, page: Page, runs: FoundRun[], stride: Stride): Generator<void, void> {
+  for (let at = 0; at < runs.length && !page.isFull;) {
+    const stretch = stride.read(opened(), (entries) => {
+      const some = runs.slice(at, at + entries);
+      const isLast = at + some.length === runs.length;
+      page.read(opened(), keyed, { runIds: some.map(({ runId }) => runId) }, isLast ? undefined : some.at(-1));
+      return some;
+    });
+    if (stretch !== undefined) {
+      at += stretch.read.length;
+      runs.push(...page.moved.splice(0));
+    }
+    if (at < runs.length && !page.isFull) yield;
+  }
+}
+
+const keyed: Source = { from: byKey, byRuns: undefined };
 
 type Source = Pick<IndexProbe, 'from' | 'byRuns'>;
 
 class Page {
   readonly query: VisibilityList;
+  /** They stand behind the stretch in which they were looked for. */
+  readonly moved: FoundRun[] = [];
   /** By run id. */
   readonly #rows = new Map<string, ListedRow>();
   readonly #bytesMax: number;
@@ -90,7 +126,7 @@ class Page {
   }
 
   get rows(): readonly ListedRow[] {
-    return [...this.#rows.values()];
+    return [...this.#rows.values()].sort((one, other) => (isBehind(placeOf(one), placeOf(other)) ? 1 : -1));
   }
 
   get isFull(): boolean {
@@ -98,11 +134,16 @@ class Page {
   }
 
   /** Those that are not there yet, until it is full. */
-  read(connection: Connection, { from, byRuns }: Source, bounds?: Bounds): void {
-    const { text, parameters } = listSql('sqlite', listedColumns, from, { ...this.query, ...bounds }, byRuns);
+  read(connection: Connection, { from, byRuns }: Source, stretch?: Stretch, last?: FoundRun): void {
+    this.moved.length = 0;
+    const { text, parameters } = listSql('sqlite', listedColumns, from, { ...this.query, ...stretch, watch: inTimeSql }, byRuns);
     for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
       const served = listedRow(row);
       if (this.#rows.has(served.runId)) continue;
+      if (last !== undefined && isBehind(placeOf(served), last)) {
+        this.moved.push(placeOf(served));
+        continue;
+      }
       this.#rows.set(served.runId, served);
       this.#bytes += servedBytes(served);
       if (this.isFull) break;
@@ -115,57 +156,141 @@ export function* countSteps(
   opened: () => Connection,
   query: VisibilityCount,
   momentOf: () => Connection | undefined = () => undefined,
-  entries = stretchEntries,
+  entries?: number,
 ): Generator<void, readonly StatusCount[]> {
   const probes = indexProbes(query.namespaceId, query.condition);
+  const large = largeCountSql('sqlite', 'visibility', byDivision, { ...query, watch: inTimeSql });
   const probe = narrowest(opened(), probes, selectiveRowsMax);
-  if (probe !== undefined) return counted(opened(), countSql('sqlite', probe.from, query, probe.byRuns), query);
-  const large = largeCountSql('sqlite', 'visibility', byDivision, query);
-  const read = rowsRead(opened(), large);
-  const index = read === 'none' ? undefined : (probes.find(({ isOrdered }) => isOrdered) ?? (read === 'all' ? inOrder : undefined));
-  if (index === undefined) return counted(opened(), large, query);
-  if (stretchEnd(opened(), index, entries, query, undefined) === undefined)
-    return counted(opened(), countSql('sqlite', index.from, query), query);
+  const stride = new Stride(entries);
+  const isShort =
+    probe !== undefined || !readsAll(opened(), large) || stretchEnd(opened(), inOrder, stride.entries, query, undefined) === undefined;
+  if (isShort) {
+    const statement = probe === undefined ? large : countSql('sqlite', probe.from, { ...query, watch: inTimeSql }, probe.byRuns);
+    const counts = atOnce(opened(), () => counted(opened(), statement, query));
+    if (counts !== undefined) return counts.read;
+  }
   const moment = momentOf();
-  if (moment === undefined) return yield* countedByRun(opened, query, entries);
   try {
-    return yield* countedIn(moment, index, query, entries);
+    yield;
+    if (moment !== undefined) return yield* countedInMoment(moment, query, stride);
+    const narrow = narrowest(opened(), probes, narrowRowsMax);
+    if (narrow === undefined) return yield* countedByRun(opened, query, stride);
+    return yield* countedOfRuns(opened, foundBy(opened(), narrow, query), query, stride);
   } finally {
-    moment.close();
+    moment?.close();
   }
 }
 
-function* countedIn(
-  moment: Connection,
-  index: OrderedIndex,
-  query: VisibilityCount,
-  entries: number,
-): Generator<void, readonly StatusCount[]> {
+function* countedInMoment(moment: Connection, query: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
   const counts = new Counts(query);
-  for (const stretch of stretches(() => moment, index, entries, query)) {
-    counts.add(counted(moment, countSql('sqlite', index.from, { ...query, ...stretch }), query));
-    if (stretch.until !== undefined) yield;
+  for (const { part, sign } of largeCountParts(query)) {
+    const found = yield* partInMoment(moment, part, stride);
+    counts.add(found.map(({ status, count }) => ({ status, count: sign * count })));
   }
   return counts.all;
 }
 
-function* countedByRun(opened: () => Connection, query: VisibilityCount, entries: number): Generator<void, readonly StatusCount[]> {
+function* partInMoment(moment: Connection, part: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
+  const probes = indexProbes(part.namespaceId, part.condition);
+  const narrow = narrowest(moment, probes, narrowRowsMax);
+  if (narrow !== undefined) return yield* countedOfRuns(() => moment, foundBy(moment, narrow, part), part, stride);
+  const ordered = probes.find(({ isOrdered }) => isOrdered);
+  if (ordered !== undefined) return yield* countedIn(moment, [ordered], part, stride);
+  // An index of statuses alone answers then.
+  if (part.byStatus && part.condition === undefined) return yield* countedIn(moment, byEachStatus, part, stride);
+  const range = probes.find(({ byRuns }) => byRuns === undefined);
+  if (range !== undefined) return yield* countedAlong(moment, range, part);
+  return yield* countedIn(moment, [inOrder], part, stride);
+}
+
+function* countedOfRuns(
+  opened: () => Connection,
+  runs: readonly FoundRun[],
+  query: VisibilityCount,
+  stride: Stride,
+): Generator<void, readonly StatusCount[]> {
+  const counts = new Counts(query);
+  for (let at = 0; at < runs.length;) {
+    const stretch = stride.read(opened(), (entries) => {
+      const runIds = runs.slice(at, at + entries).map(({ runId }) => runId);
+      return { runIds, counts: counted(opened(), countSql('sqlite', byKey, { ...query, runIds, watch: inTimeSql }), query) };
+    });
+    if (stretch !== undefined) {
+      at += stretch.read.runIds.length;
+      counts.add(stretch.read.counts);
+    }
+    if (at < runs.length) yield;
+  }
+  return counts.all;
+}
+
+function* countedIn(
+  moment: Connection,
+  indexes: readonly OrderedIndex[],
+  query: VisibilityCount,
+  stride: Stride,
+): Generator<void, readonly StatusCount[]> {
+  const counts = new Counts(query);
+  for (const index of indexes) {
+    // A term of its own is a part of the condition, or there is none.
+    const walked = { ...query, condition: query.condition ?? index.term };
+    for (let isOver = false, after: VisibilityKeyset | undefined; !isOver;) {
+      const stretch = stride.read(moment, (entries) => {
+        const until = stretchEnd(moment, index, entries, walked, after);
+        return { until, counts: counted(moment, countSql('sqlite', index.from, { ...walked, after, until, watch: inTimeSql }), query) };
+      });
+      if (stretch !== undefined) {
+        counts.add(stretch.read.counts);
+        after = stretch.read.until;
+        isOver = after === undefined;
+      }
+      yield;
+    }
+  }
+  return counts.all;
+}
+
+/** Entry by entry of an index that has them in another order. */
+function* countedAlong(moment: Connection, { from, term }: IndexProbe, query: VisibilityCount): Generator<void, readonly StatusCount[]> {
+  const counts = new Counts(query);
+  const { text, parameters } = entriesSql(from, term, query);
+  let endMs = performance.now() + stretchMs;
+  let looked = 0;
+  for (const row of moment.prepare(text).iterate(...sqliteParameters(parameters))) {
+    if (row['is_met'] === 1) counts.addOne(query.byStatus ? wholeOf(row, 'status') : undefined);
+    if (++looked % entriesPerLook !== 0 || performance.now() < endMs) continue;
+    yield;
+    endMs = performance.now() + stretchMs;
+  }
+  return counts.all;
+}
+
+const entriesPerLook = 16;
+
+function* countedByRun(opened: () => Connection, query: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
   const counts = new Counts(query);
   const { namespaceId, condition } = query;
   for (let after = ''; ;) {
-    const end = opened()
-      .statement(runsBehindSql)
-      .get(namespaceId, after, entries - 1);
-    const until = end === undefined ? undefined : textOf(end, 'run_id');
-    const ofRuns = [
-      runIdIs('>', after),
-      ...(until === undefined ? [] : [runIdIs('<=', until)]),
-      ...(condition === undefined ? [] : [condition]),
-    ];
-    const stretch: Condition = { kind: 'and', conditions: ofRuns };
-    counts.add(counted(opened(), countSql('sqlite', byKey, { ...query, condition: stretch }), query));
-    if (until === undefined) return counts.all;
-    after = until;
+    const stretch = stride.read(opened(), (entries) => {
+      const end = opened()
+        .statement(runsBehindSql)
+        .get(namespaceId, after, entries - 1);
+      const until = end === undefined ? undefined : textOf(end, 'run_id');
+      const ofRuns: Condition = {
+        kind: 'and',
+        conditions: [
+          runIdIs('>', after),
+          ...(until === undefined ? [] : [runIdIs('<=', until)]),
+          ...(condition === undefined ? [] : [condition]),
+        ],
+      };
+      return { until, counts: counted(opened(), countSql('sqlite', byKey, { ...query, condition: ofRuns, watch: inTimeSql }), query) };
+    });
+    if (stretch !== undefined) {
+      counts.add(stretch.read.counts);
+      if (stretch.read.until === undefined) return counts.all;
+      after = stretch.read.until;
+    }
     yield;
   }
 }
@@ -185,26 +310,20 @@ class Counts {
   }
 
   add(counts: readonly StatusCount[]): void {
-    for (const { status, count } of counts) this.#counts.set(status, (this.#counts.get(status) ?? 0) + count);
+    for (const { status, count } of counts) this.addOne(status, count);
+  }
+
+  addOne(status: number | undefined, count = 1): void {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + count);
   }
 
   get all(): readonly StatusCount[] {
-    return Array.from(this.#counts, ([status, count]) => ({ status, count }));
+    const counts = Array.from(this.#counts, ([status, count]) => ({ status, count }));
+    return counts.filter(({ status, count }) => status === undefined || count > 0);
   }
 }
 
-type Bounds = { readonly after: VisibilityKeyset | undefined; readonly until: VisibilityKeyset | undefined };
-
-type Walked = Omit<VisibilityCount, 'byStatus'> & { readonly after?: VisibilityKeyset | undefined };
-
-function* stretches(opened: () => Connection, index: OrderedIndex, entries: number, walked: Walked): Generator<Bounds, void> {
-  for (let { after } = walked; ;) {
-    const until = stretchEnd(opened(), index, entries, walked, after);
-    yield { after, until };
-    if (until === undefined) return;
-    after = until;
-  }
-}
+type Walked = Pick<VisibilityCount, 'namespaceId' | 'condition'>;
 
 /** The last row of the stretch behind a row; undefined: there are no more rows than these. */
 function stretchEnd(
@@ -234,26 +353,37 @@ function counted(connection: Connection, { text, parameters }: Sql, { byStatus }
 function narrowest(connection: Connection, probes: readonly IndexProbe[], max: number): IndexProbe | undefined {
   return probes.find(({ count }) => {
     const { text, parameters } = count(max);
-    const row = connection.prepare(text).get(...sqliteParameters(parameters));
-    return row !== undefined && wholeOf(row, 'count') < max;
+    const found = atOnce(connection, () => connection.prepare(text).get(...sqliteParameters(parameters)));
+    return found?.read !== undefined && wholeOf(found.read, 'count') < max;
   });
 }
 
-/** Where no condition has a probe SQLite chooses. If all it finds is the order, that can be walked in stretches. */
-function walkOf(connection: Connection, query: VisibilityList): OrderedIndex | undefined {
-  const plan = planOf(connection, listSql('sqlite', listedColumns, 'visibility', query));
-  const isInOrder = plan.some((step) => / INDEX visibility_sort \(/.test(step)) && !plan.some((step) => step.includes('FOR ORDER BY'));
-  return isInOrder ? inOrder : undefined;
+/** Where a run stands in the order of List. */
+type FoundRun = VisibilityKeyset;
+
+/** Those that an index finds, which are few, behind `after`: whether they meet the rest of the condition is not looked at. */
+function foundBy(connection: Connection, { from, term, byRuns }: IndexProbe, { namespaceId, after }: Walked & Stretch): FoundRun[] {
+  const query = { namespaceId, condition: term, after, max: narrowRowsMax };
+  const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, query, byRuns);
+  return connection
+    .prepare(text)
+    .all(...sqliteParameters(parameters))
+    .map(keysetOf);
 }
 
-/** `none`: an index alone answers; `some`: those that an index finds; `all` of the namespace. */
-function rowsRead(connection: Connection, count: Sql): 'none' | 'some' | 'all' {
-  const [first = ''] = planOf(connection, count).filter((step) => step.includes(' visibility '));
-  if (first.includes('COVERING INDEX')) return 'none';
-  return /INDEX \w+ \(namespace_id=\?\)/.test(first) ? 'all' : 'some';
+function placeOf({ closeTimeMs, startTimeMs, runId }: ListedRow): FoundRun {
+  return { sortMs: closeTimeMs ?? OPEN_SORT_MS, startTimeMs, runId };
 }
 
-function planOf(connection: Connection, { text, parameters }: Sql): readonly string[] {
+function isBehind(one: FoundRun, other: FoundRun): boolean {
+  if (one.sortMs !== other.sortMs) return one.sortMs < other.sortMs;
+  if (one.startTimeMs !== other.startTimeMs) return one.startTimeMs < other.startTimeMs;
+  return one.runId < other.runId;
+}
+
+/** Whether each row of the namespace is read, and so the order of List serves as well. */
+function readsAll(connection: Connection, { text, parameters }: Sql): boolean {
   const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...sqliteParameters(parameters));
-  return steps.map((step) => textOf(step, 'detail'));
+  const [first = ''] = steps.map((step) => textOf(step, 'detail')).filter((step) => step.includes(' visibility '));
+  return !first.includes('COVERING INDEX') && /INDEX \w+ \(namespace_id=\?\)/.test(first);
 }
