@@ -95,6 +95,11 @@ function line(topic: string, partition: number, record: StoredRecord): string {
   return `${topic}/${partition} @${record.offset}  ${when}  ${record.epoch}.${record.sequence}  ${record.key}  ${what}${run}  ${record.value.byteLength} bytes`;
 }
 
+// A reader that has seen enough (`… | head`) is not an error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 try {
   await main();
 } catch (error) {

@@ -16,13 +16,18 @@ export function readServerFile(
   options: { readonly strict: boolean; readonly autoCreateTopics: boolean },
 ): ServerFile {
   const read = readConfigFile(readText(file), { env: io.env, strict: options.strict });
-  if (read.config === undefined) return { settings: undefined, problems: read.problems };
-  const { settings, problems } = settingsOf(read.config, {
+  const config = read.config ?? read.rest?.config;
+  if (config === undefined) return { settings: undefined, problems: read.problems };
+  const { settings, problems } = settingsOf(config, {
     autoCreateTopics: options.autoCreateTopics,
     locate: read.locate,
     folder: dirname(resolve(file)),
   });
-  return { settings, problems: inFileOrder([...read.problems, ...problems]) };
+  if (read.config !== undefined) return { settings, problems: inFileOrder([...read.problems, ...problems]) };
+  // What is told of a key whose neighbour is wrong may come from that.
+  const groups = read.rest?.removed.map((path) => path.split('.').slice(0, -1).join('.')) ?? [];
+  const isOfRest = ({ path }: Problem): boolean => !groups.some((group) => `${group}.`.startsWith(path === '' ? '' : `${path}.`));
+  return { settings: undefined, problems: inFileOrder([...read.problems, ...problems.filter(isOfRest)]) };
 }
 
 /** Prints what is wrong, errors and warnings alike. */

@@ -16,6 +16,8 @@ export type ReadOptions = {
 export type ReadResult = {
   /** Undefined when there are errors among the problems. */
   readonly config: FileConfig | undefined;
+  /** Beside errors of the schema: the file without what is wrong, so that all else can be checked in one go; undefined where nothing is left. */
+  readonly rest?: { readonly config: FileConfig; readonly removed: readonly string[] } | undefined;
   readonly problems: readonly Problem[];
   /** Where a path of the file stands, for problems that are found later. */
   readonly locate: Locate;
@@ -54,7 +56,36 @@ export function readConfigFile(source: string, options: ReadOptions): ReadResult
     config: failed ? undefined : (parsed.data ?? fileSchema.parse(withoutUnknown(value, parsed.error))),
     problems: inFileOrder(problems),
     locate,
+    rest: failed && parsed.error !== undefined ? restOf(value, parsed.error) : undefined,
   };
+}
+
+/** A group that lacks what was removed from it goes too, so this takes as many rounds as groups lie in one another. */
+function restOf(value: unknown, error: z.ZodError): ReadResult['rest'] {
+  const roundsMax = 8;
+  const removed: string[] = [];
+  let rest = value;
+  let wrong: z.ZodError | undefined = error;
+  for (let round = 0; wrong !== undefined && round < roundsMax; round++) {
+    rest = withoutUnknown(rest, wrong);
+    for (const issue of wrong.issues) {
+      if (issue.code === 'unrecognized_keys') continue;
+      const path = issue.path.map(String);
+      const gone = path.findIndex((_, index) => memberAt(rest, path.slice(0, index + 1)) === undefined);
+      const whole = gone === -1 ? path : path.slice(0, gone);
+      const group = memberAt(rest, whole.slice(0, -1));
+      const last = whole.at(-1);
+      if (last === undefined || typeof group !== 'object' || group === null) return undefined;
+      Reflect.deleteProperty(group, last);
+      removed.push(whole.join('.'));
+    }
+    wrong = fileSchema.safeParse(rest).error;
+  }
+  return wrong === undefined ? { config: fileSchema.parse(rest), removed } : undefined;
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce(member, value);
 }
 
 function syntaxProblems(source: string, { problems }: YamlFile): readonly Problem[] {

@@ -1,4 +1,15 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
 import { asError } from '../kernel/error-text.ts';
 import type { Problem } from './problem.ts';
 
@@ -20,11 +31,49 @@ export function parseYamlFile(source: string): YamlFile {
   // Known tags (!!binary, !!set) would bring values that are neither text nor group nor list.
   const yaml = { version: '1.2', merge: true, resolveKnownTags: false, prettyErrors: false, logLevel: 'error' } as const;
   const document = parseDocument(source, { ...yaml, lineCounter: lines });
-  const problems = document.errors.map((error): Problem => {
-    const { line, col } = lines.linePos(error.pos[0]);
-    return { severity: 'error', line, column: col, path: '', message: error.message };
+  const problems = syntaxProblems(source, document.errors).map(({ offset, message }): Problem => {
+    const { line, col } = lines.linePos(offset);
+    return { severity: 'error', line, column: col, path: '', message };
   });
   return { document, lines, locate: locator(document, lines), problems };
+}
+
+/** In words of the file, where the mistake is. One mistake may be several errors of the parser, and it names the line before. */
+function syntaxProblems(source: string, errors: readonly YAMLError[]): readonly { readonly offset: number; readonly message: string }[] {
+  const told = new Set<number>();
+  return errors.flatMap((error) => {
+    const { code, pos, message } = error;
+    const isSaidByAnother = errors.some((other) => other !== error && other.code === 'MULTILINE_IMPLICIT_KEY' && other.pos[0] === pos[0]);
+    if (isSaidByAnother || told.has(pos[0])) return [];
+    told.add(pos[0]);
+    const text = source.slice(...pos);
+    switch (code) {
+      case 'DUPLICATE_KEY': {
+        const [key = ''] = /^[^:\n]*/.exec(source.slice(pos[0])) ?? [];
+        return { offset: pos[0], message: `the key "${key.trim()}" stands twice in this group; keep one of them` };
+      }
+      case 'MULTILINE_IMPLICIT_KEY': {
+        const lineStart = text.lastIndexOf('\n') + 1;
+        const indent = /^ */.exec(text.slice(lineStart))?.[0].length ?? 0;
+        const what =
+          lineStart === 0 ? 'this does not belong to the group before it' : 'this line is indented more than the lines of its group';
+        return { offset: pos[0] + lineStart + indent, message: `${what}; or the line before it lacks a colon` };
+      }
+      case 'BLOCK_AS_IMPLICIT_KEY':
+        return { offset: pos[0], message: 'a second colon in one line; put the value in quotes, or its keys on lines of their own' };
+      case 'BAD_INDENT':
+        if (!message.startsWith('All mapping items')) break;
+        return { offset: pos[0], message: 'this line is indented in another way than the lines of its group' };
+      case 'TAB_AS_INDENT':
+        return { offset: pos[0], message: 'a tab at the beginning of a line; YAML takes spaces only' };
+      case 'MISSING_CHAR':
+        if (!message.startsWith('Implicit map keys')) break;
+        return { offset: pos[0], message: 'a key without a value; write it as key: value' };
+      default:
+        break;
+    }
+    return { offset: pos[0], message };
+  });
 }
 
 /** Aliases and merges are followed here; a merge of what is no map, or too many aliases, show only now. */

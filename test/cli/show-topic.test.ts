@@ -30,5 +30,10 @@ test('shows the records of a file', async () => {
   const { code, out } = await showTopic('--file', filename, '--topic', 'perdure.cluster');
   expect(code).toBe(0);
   expect(out).toMatch(/^perdure\.cluster\/0 @0 .* @claim {2}Claim /m);
+  // A reader that has gone before the first line.
+  const words = [process.execPath, '--disable-warning=ExperimentalWarning', script, '--file', filename].map((word) => `'${word}'`);
+  const gone = new Child('/bin/sh', ['-c', `exec 3>&1; { ${words.join(' ')}; echo "code $?" >&3; } | true`]);
+  expect((await gone.exit).code).toBe(0);
+  expect({ out: gone.out, err: gone.err }).toEqual({ out: 'code 0\n', err: '' });
   rmSync(folder, { recursive: true });
 });

@@ -368,7 +368,31 @@ describe('what is wrong, and where', () => {
       source: 'a: [1\nb: 2\n',
       problems: [expect.stringMatching(/^server.yaml:2:1: Flow sequence/)],
     },
-    { name: 'a key twice', source: 'log: {}\nlog: {}\n', problems: ['server.yaml:2:1: Map keys must be unique'] },
+    {
+      name: 'a line that is indented too far',
+      source: 'log:\n  level: info\n   encoding: json\n',
+      problems: ['server.yaml:3:4: this line is indented more than the lines of its group; or the line before it lacks a colon'],
+    },
+    {
+      name: 'a line that is not indented far enough',
+      source: 'log:\n  level: info\n encoding: json\n',
+      problems: ['server.yaml:3:1: this line is indented in another way than the lines of its group'],
+    },
+    {
+      name: 'a tab',
+      source: 'log:\n\tlevel: info\n',
+      problems: ['server.yaml:2:1: a tab at the beginning of a line; YAML takes spaces only'],
+    },
+    {
+      name: 'two colons',
+      source: 'log:\n  level: a: b\n',
+      problems: ['server.yaml:2:10: a second colon in one line; put the value in quotes, or its keys on lines of their own'],
+    },
+    {
+      name: 'a key twice',
+      source: 'log: {}\nlog: {}\n',
+      problems: ['server.yaml:2:1: the key "log" stands twice in this group; keep one of them'],
+    },
     {
       name: 'two documents',
       source: 'log: {}\n---\nlog: {}\n',

@@ -23,7 +23,8 @@ export async function runDescribeShard(invocation: Invocation): Promise<ExitCode
     rangeId: shardInfo.rangeId?.toNumber() ?? 0,
     owner: shardInfo.owner ?? '',
     state: (ShardState[shardInfo.state ?? 0] ?? '').replace('SHARD_STATE_', '').toLowerCase(),
-    updateTime: rfc3339(timestampMs(shardInfo.updateTime)),
+    // A server of Temporal's tells it, this one does not.
+    ...(shardInfo.updateTime == null ? {} : { updateTime: rfc3339(timestampMs(shardInfo.updateTime)) }),
   });
 }
 
