@@ -18,13 +18,14 @@ export async function runDescribeShard(invocation: Invocation): Promise<ExitCode
   const { ShardState } = (await loadServiceMessages()).adminservice.v1;
   const { shardInfo } = await withServer(invocation, async (client) => client.call(await getShard(), { shardId: Number(given) }));
   if (shardInfo === undefined || shardInfo === null) throw failure(`the server answers without shard ${given}`);
+  const updateTimeMs = timestampMs(shardInfo.updateTime);
   return printFields(invocation, {
     shardId: shardInfo.shardId ?? 0,
     rangeId: shardInfo.rangeId?.toNumber() ?? 0,
     owner: shardInfo.owner ?? '',
     state: (ShardState[shardInfo.state ?? 0] ?? '').replace('SHARD_STATE_', '').toLowerCase(),
     // A server of Temporal's tells it, this one does not.
-    ...(shardInfo.updateTime == null ? {} : { updateTime: rfc3339(timestampMs(shardInfo.updateTime)) }),
+    ...(updateTimeMs === 0 ? {} : { updateTime: rfc3339(updateTimeMs) }),
   });
 }
 
