@@ -20,7 +20,7 @@ import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generat
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
-import { isInPreparation, isLaterChange, isPreparationChange } from './drafted-change.ts';
+import { isInPreparation, isLaterChange, isOperatorsChange, isPreparationChange } from './drafted-change.ts';
 import type { HistoryLimits } from './limits.ts';
 import {
   type AboutShard,
@@ -31,6 +31,7 @@ import {
   recordSchemaHandOver,
   recordSchemaLaterRuns,
   recordSchemaLaterTasks,
+  recordSchemaOperators,
   recordSchemaPreparations,
   recordSchemaRetiring,
   type RunChange,
@@ -251,6 +252,7 @@ export class Draft {
 
   /** What no earlier version reads gets a higher number. */
   get #schema(): number {
+    if (this.runs.some(isOperatorsChange)) return recordSchemaOperators;
     if (this.runs.some(isPreparationChange)) return recordSchemaPreparations;
     if (this.runs.some(isLaterChange) || this.#hasTasks(isOfLaterForm)) return recordSchemaLaterRuns;
     if (this.#hasLaterTasks) return recordSchemaLaterTasks;

@@ -2,7 +2,7 @@
 import type { RecordedEvent } from './events.ts';
 import { isLaterRun } from './later-runs.ts';
 import type { PlacedFact } from './record.ts';
-import { isLaterEvent, isLaterFact } from './schemas.ts';
+import { isLaterEvent, isLaterFact, isOperatorsFact } from './schemas.ts';
 import type { RunView } from './state.ts';
 
 type DraftedChange = {
@@ -22,6 +22,10 @@ export function isPreparationChange({ changed, run, facts }: DraftedChange): boo
 
 export function isInPreparation({ changed, run }: DraftedChange): boolean {
   return changed && run.preparation !== undefined;
+}
+
+export function isOperatorsChange({ changed, facts }: DraftedChange): boolean {
+  return changed && facts.some(({ fact }) => isOperatorsFact(fact));
 }
 
 export function isLaterChange({ changed, run, events, facts }: DraftedChange): boolean {

@@ -2,6 +2,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import { evolveActivityFact } from './activity/evolve-activity.ts';
 import { evolveBatch } from './batch/evolve-batch.ts';
+import { withAnswered } from './answered-requests.ts';
 import { attempted } from './callback/callback.ts';
 import { noteRejection } from './callback/update-callbacks.ts';
 import { evolveEvent } from './evolve-event.ts';
@@ -50,6 +51,10 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     case 'activityOptionsUpdated':
     case 'activityRescheduled':
       return evolveActivityFact(run, fact, nowMs);
+    case 'requestAnswered':
+      if (fact.scheduledEventIds.length > 0) return evolveActivityFact(run, fact, nowMs);
+      run.answered = withAnswered(run.answered, { operation: fact.operation, requestId: fact.requestId });
+      return;
     case 'eventBuffered':
       run.buffered.push(fact.event);
       run.bufferedBytes += wire.encodeEvent(fact.event).length;

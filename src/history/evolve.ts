@@ -17,7 +17,14 @@ import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
-import { beginsRun, type HistoryRecord, recordSchemaLaterRuns, recordSchemaPreparations, type RunChange } from './record.ts';
+import {
+  beginsRun,
+  type HistoryRecord,
+  recordSchemaLaterRuns,
+  recordSchemaOperators,
+  recordSchemaPreparations,
+  type RunChange,
+} from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import { type BegunLetter, LetterMarks } from './redrive/letter-marks.ts';
@@ -31,6 +38,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   // Also where it waits for a row that cannot be read: the next checkpoint stores the record itself.
   if (record.schema >= recordSchemaLaterRuns) shard.hasLaterRuns = true;
   if (record.schema >= recordSchemaPreparations) shard.hasPreparedRuns = true;
+  if (record.schema >= recordSchemaOperators) shard.hasAnsweredRequests = true;
   let forgotten: Run[] | undefined;
   for (const change of record.runs) {
     const run = evolveRun(shard, record, change, wire);

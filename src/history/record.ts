@@ -22,7 +22,8 @@ import type { Task } from './tasks.ts';
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
  * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
  * with completion callbacks. v6: about a run that has what came later (`isLaterRun`), or with facts of later kinds (`isLaterFact`). v7: about a
- * run in preparation, or the end of one (`isPreparationChange`). What has none of these is written as v1.
+ * run in preparation, or the end of one (`isPreparationChange`). v8: with answers to operators' requests, or what came with them
+ * (`isOperatorsFact`). What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
@@ -31,8 +32,9 @@ export const recordSchemaHandOver = 4;
 export const recordSchemaLaterTasks = 5;
 export const recordSchemaLaterRuns = 6;
 export const recordSchemaPreparations = 7;
+export const recordSchemaOperators = 8;
 /** The last that this version reads. */
-export const recordSchemaLast = recordSchemaPreparations;
+export const recordSchemaLast = recordSchemaOperators;
 
 export type HistoryRecord = {
   readonly schema: number;
@@ -164,6 +166,13 @@ export type Fact =
     }
   /** undefined: they are those of the Scheduled event again. */
   | { readonly kind: 'activityOptionsUpdated'; readonly scheduledEventId: number; readonly options: ActivityOptions | undefined }
+  /** An operator's: of these activities, or, without any, of the workflow. `operation`: answered-requests.ts. */
+  | {
+      readonly kind: 'requestAnswered';
+      readonly scheduledEventIds: readonly number[];
+      readonly operation: number;
+      readonly requestId: string;
+    }
   /** Its next attempt goes out then, or, if that is past, at once. */
   | { readonly kind: 'activityRescheduled'; readonly scheduledEventId: number; readonly scheduledTimeMs: number }
   | CallbackAttempted

@@ -1,6 +1,6 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
 import type { PutAsideDescription } from './execution/put-aside-description.ts';
-import type { ActivityOptions, ActivityPause } from './activity/activity-operations.ts';
+import type { ShownOptions, ActivityPause } from './activity/activity-operations.ts';
 import type { RunKey } from '../kernel/run-key.ts';
 import type { LetterOutcome } from './redrive/letter-marks.ts';
 import type { LetterName } from './redrive/redrive-commands.ts';
@@ -133,7 +133,7 @@ export type HeartbeatReply = {
 export type WorkflowReset = { readonly kind: 'workflowReset'; readonly runId: string };
 
 /** As they are from now on; of several activities, of the last. */
-export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ActivityOptions };
+export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ShownOptions };
 
 /** As it is from now on. */
 export type WorkflowOptionsUpdated = { readonly kind: 'workflowOptionsUpdated'; readonly priority: Uint8Array | undefined };

@@ -3,7 +3,14 @@
  * does not compile; so a record with a new kind cannot be written as if all programs knew it.
  */
 import type { EventKind, HistoryEvent } from './events.ts';
-import { type Fact, recordSchema, recordSchemaLaterRuns, recordSchemaLaterTasks, recordSchemaPreparations } from './record.ts';
+import {
+  type Fact,
+  recordSchema,
+  recordSchemaLaterRuns,
+  recordSchemaLaterTasks,
+  recordSchemaOperators,
+  recordSchemaPreparations,
+} from './record.ts';
 import type { Task } from './tasks.ts';
 
 const factSince: { readonly [Kind in Fact['kind']]: number } = {
@@ -33,6 +40,7 @@ const factSince: { readonly [Kind in Fact['kind']]: number } = {
   pauseInfoChanged: recordSchemaLaterRuns,
   activityUnpaused: recordSchemaLaterRuns,
   activityReset: recordSchemaLaterRuns,
+  // With types of errors: `isOperatorsFact`.
   activityOptionsUpdated: recordSchemaLaterRuns,
   activityRescheduled: recordSchemaLaterRuns,
   updateRejected: recordSchemaLaterRuns,
@@ -43,6 +51,7 @@ const factSince: { readonly [Kind in Fact['kind']]: number } = {
   batchChanged: recordSchemaLaterRuns,
   preparationBegun: recordSchemaPreparations,
   preparationEnded: recordSchemaPreparations,
+  requestAnswered: recordSchemaOperators,
 };
 
 const eventSince: { readonly [Kind in EventKind]: number } = {
@@ -132,7 +141,13 @@ export function isLaterFact(fact: Fact): boolean {
   return factSince[fact.kind] >= recordSchemaLaterRuns;
 }
 
-/** Likewise. */
+/** Programs that read records up to schema 7 do not know it, or would pass over what is new in it. */
+export function isOperatorsFact(fact: Fact): boolean {
+  if (fact.kind === 'activityOptionsUpdated') return fact.options?.errorTypes !== undefined;
+  return factSince[fact.kind] === recordSchemaOperators;
+}
+
+/** Likewise, up to schema 5. */
 export function isLaterEvent(event: HistoryEvent): boolean {
   if (event.type === 'workflowExecutionOptionsUpdated') return event.attributes.priority !== undefined;
   return eventSince[event.type] >= recordSchemaLaterRuns;

@@ -33,6 +33,7 @@ export class Shard implements ShardView {
   /** Likewise, of runs. */
   hasLaterRuns: true | undefined;
   hasPreparedRuns: true | undefined;
+  hasAnsweredRequests: true | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;

@@ -4,6 +4,7 @@
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
  */
+import type { AnsweredRequests } from './answered-requests.ts';
 import { type Callback, noCallbacks } from './callback/callback.ts';
 import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { LetterMarksView } from './redrive/letter-marks.ts';
@@ -62,6 +63,8 @@ export type ShardView = {
   readonly hasLaterRuns: true | undefined;
   /** There are, or were, runs in preparation, which programs of state schema 5 do not know; undefined: there was never one. */
   readonly hasPreparedRuns: true | undefined;
+  /** There are, or were, operators' requests with ids, which programs of state schema 6 do not remember; undefined: there was never one. */
+  readonly hasAnsweredRequests: true | undefined;
   /** Of the checkpoints; undefined: there is no database. */
   readonly changes: { isGone(taskId: number): boolean } | undefined;
   /** The ids of these tasks of a run. */
@@ -296,6 +299,8 @@ export type Run = {
   resetRunId: string;
   /** It stands still since then; undefined: it does not. One that was closed meanwhile keeps it. */
   pause: WorkflowPause | undefined;
+  /** Operators' requests of the workflow itself, of this run and those before it in its chain; undefined: none. */
+  answered: AnsweredRequests | undefined;
   /** Of a schedule's run. */
   schedule: Schedule | undefined;
   /** The schedule that has started its chain; undefined: none has. */
@@ -370,6 +375,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     reset: undefined,
     resetRunId: '',
     pause: undefined,
+    answered: undefined,
     schedule: undefined,
     scheduledBy: undefined,
     batch: undefined,

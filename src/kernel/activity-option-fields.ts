@@ -10,6 +10,7 @@ export const activityOptionFields = {
   'retryPolicy.backoffCoefficient': true,
   'retryPolicy.maximumInterval': true,
   'retryPolicy.maximumAttempts': true,
+  'retryPolicy.nonRetryableErrorTypes': true,
   priority: true,
   'priority.priorityKey': true,
   'priority.fairnessKey': true,

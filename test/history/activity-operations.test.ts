@@ -6,7 +6,7 @@ import { activityRef, bytes, completeWorkflow, key, optionsChange, scheduleActiv
 const one: ActivityTarget = { activityId: 'a1', activityType: undefined };
 const all: ActivityTarget = { activityId: undefined, activityType: undefined };
 const identity = 'operator';
-const draw = { jitterMs: 0, jitter: 0.5 };
+const draw = { jitterMs: 0, jitter: 0.5, requestId: '' };
 const retryPolicy = {
   initialIntervalMs: 60_000,
   backoffCoefficient: 2,
@@ -31,7 +31,12 @@ function pause(shard: ShardUnderTest, target = one, requestId = 'one'): HistoryR
   return shard.ask({ kind: 'pauseActivity', key, target, identity, reason: 'why', requestId });
 }
 
-type UnpauseFlags = { readonly resetAttempts?: boolean; readonly resetHeartbeat?: boolean; readonly jitterMs?: number };
+type UnpauseFlags = {
+  readonly resetAttempts?: boolean;
+  readonly resetHeartbeat?: boolean;
+  readonly jitterMs?: number;
+  readonly requestId?: string;
+};
 
 function unpause(shard: ShardUnderTest, change: UnpauseFlags = {}, target = one): void {
   shard.expectDone({ kind: 'unpauseActivity', key, target, resetAttempts: false, resetHeartbeat: false, ...draw, ...change });
@@ -41,15 +46,21 @@ function unpauseReply(shard: ShardUnderTest): HistoryReply | undefined {
   return shard.ask({ kind: 'unpauseActivity', key, target: one, resetAttempts: false, resetHeartbeat: false, ...draw });
 }
 
-type ResetFlags = { readonly resetHeartbeat?: boolean; readonly keepPaused?: boolean; readonly restoreOriginalOptions?: boolean };
+type ResetFlags = {
+  readonly resetHeartbeat?: boolean;
+  readonly keepPaused?: boolean;
+  readonly restoreOriginalOptions?: boolean;
+  readonly requestId?: string;
+};
 
 function reset(shard: ShardUnderTest, flags: ResetFlags = {}): void {
   const none = { resetHeartbeat: false, keepPaused: false, restoreOriginalOptions: false };
   shard.expectDone({ kind: 'resetActivity', key, target: one, ...none, ...draw, ...flags });
 }
 
-function update(shard: ShardUnderTest, change: Partial<ActivityOptionsChange> | undefined, target = one): HistoryReply | undefined {
-  return shard.ask({ kind: 'updateActivityOptions', key, target, change: change === undefined ? undefined : optionsChange(change) });
+function update(shard: ShardUnderTest, given: Partial<ActivityOptionsChange> | undefined, requestId = ''): HistoryReply | undefined {
+  const change = given === undefined ? undefined : optionsChange(given);
+  return shard.ask({ kind: 'updateActivityOptions', key, target: one, change, requestId });
 }
 
 function fail(shard: ShardUnderTest, task: StartedActivityTask, type = 'Oops', nextRetryDelayMs = 0): void {
@@ -339,7 +350,7 @@ describe('options', () => {
 
 test('what no earlier version reads is written as schema 6, and nothing else is', () => {
   const shard = scheduled();
-  pause(shard);
+  pause(shard, one, '');
   unpause(shard);
   shard.completeActivity(shard.pollActivityTask());
   expect(shard.records.filter(({ schema }) => schema === 6).map(({ type }) => type)).toEqual(['ActivitiesPaused', 'ActivityUnpaused']);

@@ -219,25 +219,33 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   unpauseActivity: {
     request: (shard) => {
       shard.expectDone({ kind: 'pauseActivity', key, target: allActivities, identity, reason: 'why', requestId: 'one' });
-      return { kind: 'unpauseActivity', key, target: allActivities, resetAttempts: true, resetHeartbeat: true, jitterMs: 0, jitter: 0 };
+      return {
+        kind: 'unpauseActivity',
+        key,
+        target: allActivities,
+        resetAttempts: true,
+        resetHeartbeat: true,
+        jitterMs: 0,
+        jitter: 0,
+        requestId: 'two',
+      };
     },
     second: 'same',
   },
   resetActivity: {
-    request: () => ({ kind: 'resetActivity', key, target: allActivities, ...plainReset, jitterMs: 0, jitter: 0 }),
+    request: () => ({ kind: 'resetActivity', key, target: allActivities, ...plainReset, jitterMs: 0, jitter: 0, requestId: 'one' }),
     second: 'same',
   },
   pauseWorkflow: {
     request: () => ({ kind: 'pauseWorkflow', key, identity, reason: 'why', requestId: 'one' }),
     second: 'same',
   },
-  // As in Temporal: only the pause is known by its request.
   unpauseWorkflow: {
     request: (shard) => {
       shard.expectDone({ kind: 'pauseWorkflow', key, identity, reason: 'why', requestId: 'one' });
       return { kind: 'unpauseWorkflow', key, identity, reason: 'why', requestId: 'two' };
     },
-    second: refused('failed-precondition'),
+    second: 'same',
   },
   updateWorkflowOptions: {
     request: () => ({ kind: 'updateWorkflowOptions', key, fields: ['priority'], priority: Uint8Array.of(8, 3), identity }),
@@ -312,7 +320,7 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     second: 'same',
   },
   updateActivityOptions: {
-    request: () => ({ kind: 'updateActivityOptions', key, target: allActivities, change: undefined }),
+    request: () => ({ kind: 'updateActivityOptions', key, target: allActivities, change: undefined, requestId: 'one' }),
     second: 'same',
   },
   queryWorkflow: {

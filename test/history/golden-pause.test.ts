@@ -1,7 +1,7 @@
 /** What schema 6 says of workflows that are paused, and of their options (golden.test.ts has the others). */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Fact } from '../../src/history/record.ts';
+import type { Fact, HistoryRecord } from '../../src/history/record.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
@@ -27,8 +27,19 @@ function pauses(): ShardUnderTest {
   return shard;
 }
 
+/** Request ids were not remembered when these were written (answered-requests.test.ts). */
+function asThen(records: readonly HistoryRecord[]): readonly HistoryRecord[] {
+  return records.map((record) => ({
+    ...record,
+    schema: Math.min(record.schema, 6),
+    runs: record.runs.map((run) => ({ ...run, facts: run.facts.filter(({ fact }) => fact.kind !== 'requestAnswered') })),
+  }));
+}
+
 test('schema 6 is still read, and means what it meant: workflows that are paused, and their options', async () => {
-  const { records, core } = pauses();
+  const records = asThen(pauses().records);
+  const core = new HistoryCore({ wire: historyWire });
+  for (const record of records) core.evolve(record);
   const text = records.map((record) => `${record.schema} ${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
   await expect(text).toMatchFileSnapshot(journal);
   const read = new HistoryCore({ wire: historyWire });
@@ -44,7 +55,7 @@ test('schema 6 is still read, and means what it meant: workflows that are paused
 });
 
 test('programs that read up to schema 5 are told so by every record that they would not understand', () => {
-  const { records } = pauses();
+  const records = asThen(pauses().records);
   const later = records.filter(({ schema }) => schema === 6).map(({ type }) => type);
   // The completion brings the buffered events.
   expect(later).toEqual(['WorkflowTaskFailed', 'WorkflowExecutionUnpaused', 'EventBuffered', 'EventBuffered', 'WorkflowTaskCompleted']);

@@ -105,7 +105,8 @@ test.each(earlier)('written again in the newest form, it still means the same: %
 });
 
 test('neither the golden files nor their programs leave anything out', () => {
-  // Completion callbacks come with schema 5, what operators do to activities and resets with schema 6.
+  // Completion callbacks come with schema 5, what operators do to activities and resets with schema 6,
+  // their request ids with schema 8.
   const facts: {
     readonly [
       Kind in Exclude<
@@ -115,6 +116,7 @@ test('neither the golden files nor their programs leave anything out', () => {
         | 'scheduleChanged'
         | 'scheduledBy'
         | 'batchChanged'
+        | 'requestAnswered'
         | (LaterFact | ResetFact | PauseFact)['kind']
       >
     ]: true;
@@ -189,7 +191,7 @@ const laterEvents = [...updateEvents, 'workflowExecutionPaused', 'workflowExecut
 test('a record of another schema, or one that makes no sense, is refused', () => {
   const [first] = goldenRecords();
   if (first === undefined) throw new Error('the golden file is empty');
-  expect(() => historyCodec.decode(first, 8)).toThrow('history records have schemas 1 to 7, found 8');
+  expect(() => historyCodec.decode(first, 9)).toThrow('history records have schemas 1 to 8, found 9');
   expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
 });
 
@@ -638,6 +640,7 @@ const laterFacts: readonly LaterFact[] = [
         nonRetryableErrorTypes: [],
       },
       priority: Uint8Array.of(8, 3),
+      errorTypes: undefined,
     },
   },
   { kind: 'activityRescheduled', scheduledEventId: 6, scheduledTimeMs: 1_700_000_009_000 },

@@ -363,7 +363,7 @@ describe('activities', () => {
     const shard = running(scheduleActivity({}));
     shard.expectDone({ kind: 'pauseActivity', key, target: one, identity, reason: '', requestId: '' });
     pause(shard);
-    const draw = { jitterMs: 0, jitter: 0.5 };
+    const draw = { jitterMs: 0, jitter: 0.5, requestId: '' };
     shard.expectDone({ kind: 'unpauseActivity', key, target: one, resetAttempts: false, resetHeartbeat: false, ...draw });
     expect(pauseInfo(shard)).toBe('["Workflow:wf","Reason:look first"]');
     const task = shard.pendingTask('activityTask');
@@ -375,7 +375,7 @@ describe('activities', () => {
     const shard = running(scheduleActivity({}));
     pause(shard);
     const change = optionsChange({ fields: ['taskQueue.name'], taskQueue: 'elsewhere' });
-    expect(shard.ask({ kind: 'updateActivityOptions', key, target: one, change })?.kind).toBe('activityOptionsUpdated');
+    expect(shard.ask({ kind: 'updateActivityOptions', key, target: one, change, requestId: '' })?.kind).toBe('activityOptionsUpdated');
     expect(shard.pendingTasks()).toEqual([]);
     unpause(shard);
     expect(shard.pendingTask('activityTask').taskQueue.name).toBe('elsewhere');

@@ -202,6 +202,7 @@ export const programStep = fc.oneof(
       do: fc.constant('pause' as const),
       id: fc.nat(2),
       how: fc.constantFrom('pause' as const, 'unpause' as const, 'unpause' as const),
+      again: fc.boolean(),
     }),
   },
   {
@@ -406,7 +407,7 @@ export class Program {
           key: keyOf(step.id),
           identity: 'operator',
           reason: 'random',
-          requestId: shard.newRequestId(),
+          requestId: step.again ? 'again' : shard.newRequestId(),
         });
         return;
       case 'options': {
@@ -719,7 +720,8 @@ export class Program {
 /** `flags` choose what the request has to choose. */
 function operation({ id, how, activity, flags, jitterMs }: Extract<ProgramStep, { readonly do: 'operate' }>): ActivityOperationRequest {
   const target = { activityId: activity, activityType: undefined };
-  const draw = { jitterMs, jitter: 0.5 };
+  const requestId = ['', 'one', 'other'][flags % 3] ?? '';
+  const draw = { jitterMs, jitter: 0.5, requestId };
   const [first, second, third] = [(flags & 1) !== 0, (flags & 2) !== 0, (flags & 4) !== 0];
   const key = keyOf(id);
   switch (how) {
@@ -730,12 +732,13 @@ function operation({ id, how, activity, flags, jitterMs }: Extract<ProgramStep, 
     case 'reset':
       return { kind: 'resetActivity', key, target, resetHeartbeat: first, keepPaused: second, restoreOriginalOptions: third, ...draw };
     case 'restore':
-      return { kind: 'updateActivityOptions', key, target, change: undefined };
+      return { kind: 'updateActivityOptions', key, target, change: undefined, requestId };
     case 'update': {
       const change = optionsChange({
         fields: [
           'scheduleToCloseTimeout',
           ...(first ? (['retryPolicy.initialInterval', 'retryPolicy.maximumAttempts'] as const) : []),
+          ...(third ? (['retryPolicy.nonRetryableErrorTypes'] as const) : []),
           ...(second ? (['taskQueue.name', 'heartbeatTimeout'] as const) : []),
         ],
         scheduleToCloseTimeoutMs: third ? 9000 : 0,
@@ -746,10 +749,10 @@ function operation({ id, how, activity, flags, jitterMs }: Extract<ProgramStep, 
           backoffCoefficient: 1,
           maximumIntervalMs: 0,
           maximumAttempts: 3,
-          nonRetryableErrorTypes: [],
+          nonRetryableErrorTypes: ['Other'],
         },
       });
-      return { kind: 'updateActivityOptions', key, target, change };
+      return { kind: 'updateActivityOptions', key, target, change, requestId };
     }
   }
 }

@@ -11,7 +11,7 @@ import type { HistoryEvent } from '../../src/history/events.ts';
 import type { WorkflowExecutionStartedAttributes } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
-import { recordSchemaLaterRuns, recordSchemaPreparations } from '../../src/history/record.ts';
+import { recordSchemaLaterRuns, recordSchemaOperators, recordSchemaPreparations } from '../../src/history/record.ts';
 import type { Description } from '../../src/history/replies.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { timersOf } from '../../src/history/timer/timers-of.ts';
@@ -251,6 +251,7 @@ function checkNothingStays(shard: ShardUnderTest): void {
   // Once true, for ever.
   if (records.some(({ schema }) => schema >= recordSchemaLaterRuns)) nothing.hasLaterRuns = true;
   if (records.some(({ schema }) => schema >= recordSchemaPreparations)) nothing.hasPreparedRuns = true;
+  if (records.some(({ schema }) => schema >= recordSchemaOperators)) nothing.hasAnsweredRequests = true;
   expect(core.canonicalState()).toBe(canonicalText(nothing));
   expect(core.canonicalVolatile()).toBe(new HistoryCore({ wire: historyWire }).canonicalVolatile());
 }

@@ -52,34 +52,46 @@ export async function pause(context: HandlerContext, request: PauseActivityReque
   return {};
 }
 
-export async function unpause(context: HandlerContext, request: UnpauseActivityRequest, call: Call): Promise<Record<string, never>> {
+export async function unpause(
+  context: HandlerContext,
+  request: UnpauseActivityRequest & Repeatable,
+  call: Call,
+): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.unpauseAll }, call);
-  const { resetAttempts, resetHeartbeat, jitterMs } = request;
+  const { resetAttempts, resetHeartbeat, jitterMs, requestId = '' } = request;
   checkBound('UnpauseActivityRequest.jitter', jitterMs);
   const jitter = context.ports.random();
-  await context.history(call, key, { kind: 'unpauseActivity', key, target, resetAttempts, resetHeartbeat, jitterMs, jitter });
+  await context.history(call, key, { kind: 'unpauseActivity', key, target, resetAttempts, resetHeartbeat, jitterMs, jitter, requestId });
   return {};
 }
 
-export async function reset(context: HandlerContext, request: ResetActivityRequest, call: Call): Promise<Record<string, never>> {
+export async function reset(
+  context: HandlerContext,
+  request: ResetActivityRequest & Repeatable,
+  call: Call,
+): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
-  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs } = request;
+  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = '' } = request;
   checkBound('ResetActivityRequest.jitter', jitterMs);
-  const draw = { jitterMs, jitter: context.ports.random() };
+  const draw = { jitterMs, jitter: context.ports.random(), requestId };
   await context.history(call, key, { kind: 'resetActivity', key, target, resetHeartbeat, keepPaused, restoreOriginalOptions, ...draw });
   return {};
 }
 
 export async function updateOptions(
   context: HandlerContext,
-  request: UpdateActivityOptionsRequest,
+  request: UpdateActivityOptionsRequest & Repeatable,
   call: Call,
 ): Promise<UpdateActivityOptionsResponse> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const change = optionsChange(request, context.limits);
-  const { options } = await context.history(call, key, { kind: 'updateActivityOptions', key, target, change });
+  const { requestId = '' } = request;
+  const { options } = await context.history(call, key, { kind: 'updateActivityOptions', key, target, change, requestId });
   return { activityOptions: changedActivityOptions(options) };
 }
+
+/** Under their older names, most have no request id. */
+type Repeatable = { readonly requestId?: string };
 
 type Named = { readonly namespace: string; readonly execution: WorkflowExecution | undefined; readonly identity: string };
 type Target = { readonly id: string | undefined; readonly type: string | undefined; readonly all?: boolean | undefined };

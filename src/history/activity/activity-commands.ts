@@ -1,4 +1,4 @@
-/** What operators ask of the activities of a workflow. */
+/** What operators ask of the activities of a workflow. Asked once more with the same `requestId`, unless it is '', nothing happens. */
 import type { ActivityOptionField } from '../../kernel/activity-option-fields.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
@@ -27,6 +27,7 @@ export type UnpauseActivity = {
   readonly jitterMs: number;
   /** Uniform in [0, 1). */
   readonly jitter: number;
+  readonly requestId: string;
 };
 
 /** Reply: Done. */
@@ -39,6 +40,7 @@ export type ResetActivity = {
   readonly restoreOriginalOptions: boolean;
   readonly jitterMs: number;
   readonly jitter: number;
+  readonly requestId: string;
 };
 
 /** Reply: ActivityOptionsUpdated; rejected: invalid-argument. `change` undefined: the options of the Scheduled event again. */
@@ -47,6 +49,7 @@ export type UpdateActivityOptions = {
   readonly key: RunKey;
   readonly target: ActivityTarget;
   readonly change: ActivityOptionsChange | undefined;
+  readonly requestId: string;
 };
 
 /** Only what `fields` names counts. */

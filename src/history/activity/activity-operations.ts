@@ -1,4 +1,5 @@
 /** What operators leave in a pending activity. */
+import type { AnsweredRequests } from '../answered-requests.ts';
 import type { RetryPolicy, TaskQueue } from '../generated/public-api.ts';
 
 export type ActivityOperations = {
@@ -12,6 +13,8 @@ export type ActivityOperations = {
   readonly heartbeatReset: boolean;
   /** undefined: those of the Scheduled event. */
   readonly options: ActivityOptions | undefined;
+  /** undefined: none. */
+  readonly answered: AnsweredRequests | undefined;
 };
 
 export type ActivityPause = {
@@ -21,14 +24,20 @@ export type ActivityPause = {
   readonly requestId: string;
 };
 
-/** All that an operator can change. */
-export type ActivityOptions = {
+/** All that an operator can change, as it is stored. */
+export type ActivityOptions = Omit<ShownOptions, 'retryPolicy'> & {
+  /** Without its types of errors, which may be large and seldom change. */
+  readonly retryPolicy: RetryPolicy;
+  /** Instead of those of the Scheduled event; undefined: they are those. */
+  readonly errorTypes: { readonly types: readonly string[] } | undefined;
+};
+
+export type ShownOptions = {
   readonly taskQueue: TaskQueue;
   readonly scheduleToCloseTimeoutMs: number;
   readonly scheduleToStartTimeoutMs: number;
   readonly startToCloseTimeoutMs: number;
   readonly heartbeatTimeoutMs: number;
-  /** Stored without its types of errors, which may be large and never change: `attributesOf` has them. */
   readonly retryPolicy: RetryPolicy;
   readonly priority: Uint8Array | undefined;
 };

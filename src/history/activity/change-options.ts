@@ -11,8 +11,8 @@ import type { HistoryWire } from '../replies.ts';
 import type { Activity, RunView } from '../state.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
 import type { ActivityOptionsChange } from './activity-commands.ts';
-import type { ActivityOptions } from './activity-operations.ts';
-import { activityType, optionsOf } from './activity-options.ts';
+import type { ShownOptions } from './activity-operations.ts';
+import { activityType, areSameTexts, optionsOf } from './activity-options.ts';
 import { normalisedTimeouts, timeoutProblem } from './schedule-activity.ts';
 
 type Rules = { readonly wire: HistoryWire; readonly limits: HistoryLimits };
@@ -23,8 +23,8 @@ export function changedOptions(
   activity: Activity,
   change: ActivityOptionsChange,
   { wire, limits }: Rules,
-): ActivityOptions | string {
-  let options: ActivityOptions | string = optionsOf(run, activity);
+): ShownOptions | string {
+  let options: ShownOptions | string = optionsOf(run, activity);
   for (const field of change.fields) {
     options = withField(options, change, field, wire);
     if (typeof options === 'string') return options;
@@ -32,7 +32,7 @@ export function changedOptions(
   const { priority } = options;
   const priorityIs = priority === undefined ? undefined : priorityProblem(wire.decodePriority(priority));
   if (priorityIs !== undefined) return priorityIs;
-  const retryPolicy = { ...withRetryDefaults(options.retryPolicy), nonRetryableErrorTypes: [] };
+  const retryPolicy = withRetryDefaults(options.retryPolicy);
   const problem = retryPolicyProblem(retryPolicy) ?? timeoutProblem(options, activity.activityId, activityType(activity));
   if (problem !== undefined) return problem;
   if (options.taskQueue.name === '') return 'missing task queue name';
@@ -42,11 +42,11 @@ export function changedOptions(
 }
 
 function withField(
-  options: ActivityOptions,
+  options: ShownOptions,
   change: ActivityOptionsChange,
   field: ActivityOptionField,
   wire: HistoryWire,
-): ActivityOptions | string {
+): ShownOptions | string {
   switch (field) {
     case 'taskQueue.name':
       return { ...options, taskQueue: { ...options.taskQueue, name: change.taskQueue } };
@@ -62,7 +62,8 @@ function withField(
     case 'retryPolicy.initialInterval':
     case 'retryPolicy.backoffCoefficient':
     case 'retryPolicy.maximumInterval':
-    case 'retryPolicy.maximumAttempts': {
+    case 'retryPolicy.maximumAttempts':
+    case 'retryPolicy.nonRetryableErrorTypes': {
       if (change.retryPolicy === undefined) return 'RetryPolicy is not provided';
       return { ...options, retryPolicy: withRetryField(options.retryPolicy, change.retryPolicy, field) };
     }
@@ -92,13 +93,15 @@ function withRetryField(policy: RetryPolicy, change: RetryPolicy, field: RetryFi
       return { ...policy, maximumIntervalMs: change.maximumIntervalMs };
     case 'retryPolicy.maximumAttempts':
       return { ...policy, maximumAttempts: change.maximumAttempts };
+    case 'retryPolicy.nonRetryableErrorTypes':
+      return { ...policy, nonRetryableErrorTypes: change.nonRetryableErrorTypes };
     default:
       return unreachable(field);
   }
 }
 
 /** But for what an operator cannot change of them. */
-export function areSame(one: ActivityOptions, other: ActivityOptions): boolean {
+export function areSame(one: ShownOptions, other: ShownOptions): boolean {
   const [a, b] = [one.retryPolicy, other.retryPolicy];
   return (
     one.taskQueue.name === other.taskQueue.name &&
@@ -110,6 +113,7 @@ export function areSame(one: ActivityOptions, other: ActivityOptions): boolean {
     Object.is(a.backoffCoefficient, b.backoffCoefficient) &&
     a.maximumIntervalMs === b.maximumIntervalMs &&
     a.maximumAttempts === b.maximumAttempts &&
+    areSameTexts(a.nonRetryableErrorTypes, b.nonRetryableErrorTypes) &&
     sameBytes(one.priority, other.priority)
   );
 }

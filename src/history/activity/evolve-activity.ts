@@ -6,7 +6,7 @@ import type { Activity, Run } from '../state.ts';
 import { afterAttempt, afterOperation, operationBytes, withheld } from './evolve-operation.ts';
 
 type ActivityEvent = Extract<HistoryEvent, { readonly type: `activityTask${string}` }>;
-type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` | `activities${string}` }>;
+type ActivityFact = Extract<Fact, { readonly kind: `activity${string}` | `activities${string}` | 'requestAnswered' }>;
 
 export function evolveActivity(run: Run, event: ActivityEvent): void {
   switch (event.type) {
@@ -114,6 +114,7 @@ export function evolveActivityFact(run: Run, fact: ActivityFact, nowMs: number):
       changeActivity(run, fact.scheduledEventId, (activity) => ({ ...activity, inBackoff: false, timerTaskId: 0 }));
       return;
     case 'activitiesPaused':
+    case 'requestAnswered':
       for (const id of fact.scheduledEventIds) changeActivity(run, id, (activity) => afterOperation(activity, fact, nowMs));
       return;
     case 'activitiesWithheld':

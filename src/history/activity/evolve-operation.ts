@@ -2,11 +2,20 @@
 import { unreachable } from '../../kernel/assert.ts';
 import type { Fact } from '../record.ts';
 import type { Activity } from '../state.ts';
-import type { ActivityOperations } from './activity-operations.ts';
+import { answeredBytes, withAnswered } from '../answered-requests.ts';
+import type { ActivityOperations, ActivityOptions } from './activity-operations.ts';
 
 export type OperationFact = Extract<
   Fact,
-  { readonly kind: 'activitiesPaused' | 'activityUnpaused' | 'activityReset' | 'activityOptionsUpdated' | 'activityRescheduled' }
+  {
+    readonly kind:
+      | 'activitiesPaused'
+      | 'activityUnpaused'
+      | 'activityReset'
+      | 'activityOptionsUpdated'
+      | 'activityRescheduled'
+      | 'requestAnswered';
+  }
 >;
 
 export function afterOperation(activity: Activity, fact: OperationFact, nowMs: number): Activity {
@@ -14,6 +23,10 @@ export function afterOperation(activity: Activity, fact: OperationFact, nowMs: n
     case 'activitiesPaused': {
       const { identity, reason, requestId } = fact;
       return withoutTasks(operated(withNewStamp(activity), { pause: { pauseTimeMs: nowMs, identity, reason, requestId } }));
+    }
+    case 'requestAnswered': {
+      const { operation, requestId } = fact;
+      return operated(activity, { answered: withAnswered(activity.operations?.answered, { operation, requestId }) });
     }
     case 'activityUnpaused': {
       const unpaused = operated(activity, { pause: undefined });
@@ -63,9 +76,15 @@ export function afterAttempt(activity: Activity, nextAttempt: number): Activity 
   return operations.heartbeatReset ? withoutHeartbeat(counted) : counted;
 }
 
-export function operationBytes({ pause, options }: ActivityOperations): number {
+export function operationBytes({ pause, options, answered }: ActivityOperations): number {
   const paused = pause === undefined ? 0 : pause.identity.length + pause.reason.length + pause.requestId.length;
-  return paused + (options === undefined ? 0 : options.taskQueue.name.length + (options.priority?.length ?? 0));
+  return paused + (options === undefined ? 0 : optionBytes(options)) + answeredBytes(answered);
+}
+
+function optionBytes({ taskQueue, priority, errorTypes }: ActivityOptions): number {
+  let bytes = taskQueue.name.length + (priority?.length ?? 0);
+  for (const type of errorTypes?.types ?? []) bytes += type.length;
+  return bytes;
 }
 
 const untouched: ActivityOperations = {
@@ -74,13 +93,15 @@ const untouched: ActivityOperations = {
   resetRequested: false,
   heartbeatReset: false,
   options: undefined,
+  answered: undefined,
 };
 
 /** One that nothing is left of takes no room. */
 function operated(activity: Activity, change: Partial<ActivityOperations>): Activity {
   const operations = { ...untouched, ...activity.operations, ...change };
-  const { pause, attemptsReset, resetRequested, heartbeatReset, options } = operations;
-  const isUntouched = pause === undefined && options === undefined && !attemptsReset && !resetRequested && !heartbeatReset;
+  const { pause, attemptsReset, resetRequested, heartbeatReset, options, answered } = operations;
+  const isAsBefore = !attemptsReset && !resetRequested && !heartbeatReset;
+  const isUntouched = isAsBefore && pause === undefined && options === undefined && answered === undefined;
   return { ...activity, operations: isUntouched ? undefined : operations };
 }
 

@@ -6,15 +6,17 @@
  *
  * While an activity is paused none of its timeouts counts, as in Temporal; at its unpause those that are over take effect.
  */
-import type { Draft } from '../draft.ts';
+import type { Draft, RunDraft } from '../draft.ts';
 import { retryIntervalMs } from '../../kernel/retry-policy.ts';
 import { findRunning, isRejected, reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import type { Activity, RunView } from '../state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
-import type { ActivityOptions } from './activity-operations.ts';
-import { activityType, attributesOf, optionsOf } from './activity-options.ts';
+import type { ShownOptions } from './activity-operations.ts';
+import { hasAnswered, operation } from '../answered-requests.ts';
+import { activityType, attributesOf, optionsOf, storedOptions } from './activity-options.ts';
+import { noteAnswer } from '../pause/note-answers.ts';
 import { notePauseInfo } from '../pause/pause-info.ts';
 import { areSame, changedOptions } from './change-options.ts';
 import { armActivityTimer, endTasks, isPaused, pendingActivity, reschedule } from './activity-task.ts';
@@ -31,6 +33,7 @@ export function pauseActivity(draft: Draft, command: PauseActivity): HistoryRepl
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
   const { identity, reason, requestId } = command;
+  if (isRepeated(found, operation.pause, command)) return { kind: 'done' };
   const pausing: number[] = [];
   for (const { scheduledEventId, operations } of found.activities) {
     if (operations?.pause === undefined) pausing.push(scheduledEventId);
@@ -42,6 +45,7 @@ export function pauseActivity(draft: Draft, command: PauseActivity): HistoryRepl
   const run = draft.open(found.run);
   for (const scheduledEventId of pausing) endTasks(run, scheduledEventId);
   run.addFact({ kind: 'activitiesPaused', scheduledEventIds: pausing, identity, reason, requestId });
+  noteAnswered(run, found, operation.pause, command);
   notePauseInfo(run);
   return { kind: 'done' };
 }
@@ -49,6 +53,7 @@ export function pauseActivity(draft: Draft, command: PauseActivity): HistoryRepl
 export function unpauseActivity(draft: Draft, command: UnpauseActivity): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
+  if (isRepeated(found, operation.unpause, command)) return { kind: 'done' };
   const { resetAttempts, resetHeartbeat } = command;
   const run = draft.open(found.run);
   for (const [at, activity] of found.activities.entries()) {
@@ -58,6 +63,7 @@ export function unpauseActivity(draft: Draft, command: UnpauseActivity): History
     if (activity.startedTimeMs === 0) reschedule(run, scheduledEventId, jittered(draft, command, at));
     else armActivityTimer(run, scheduledEventId);
   }
+  noteAnswered(run, found, operation.unpause, command);
   notePauseInfo(run);
   return { kind: 'done' };
 }
@@ -65,6 +71,7 @@ export function unpauseActivity(draft: Draft, command: UnpauseActivity): History
 export function resetActivity(draft: Draft, command: ResetActivity): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
+  if (isRepeated(found, operation.reset, command)) return { kind: 'done' };
   const { resetHeartbeat, keepPaused, restoreOriginalOptions: restoreOptions } = command;
   const run = draft.open(found.run);
   for (const [at, activity] of found.activities.entries()) {
@@ -75,6 +82,7 @@ export function resetActivity(draft: Draft, command: ResetActivity): HistoryRepl
     if (startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
     else if (!isPaused(pendingActivity(run, scheduledEventId))) reschedule(run, scheduledEventId, jittered(draft, command, at));
   }
+  noteAnswered(run, found, operation.reset, command);
   notePauseInfo(run);
   return { kind: 'done' };
 }
@@ -82,31 +90,47 @@ export function resetActivity(draft: Draft, command: ResetActivity): HistoryRepl
 export function updateActivityOptions(draft: Draft, command: UpdateActivityOptions): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
+  if (isRepeated(found, operation.updateOptions, command)) return optionsNow(found.run, found.activities.at(-1));
   const { change } = command;
-  const updates: { readonly activity: Activity; readonly options: ActivityOptions | undefined }[] = [];
+  const updates: { readonly activity: Activity; readonly options: ShownOptions | undefined }[] = [];
   for (const activity of found.activities) {
     const options = change === undefined ? undefined : changedOptions(found.run, activity, change, draft);
     if (typeof options === 'string') return rejectInvalid(options);
     updates.push({ activity, options });
   }
   const run = draft.open(found.run);
-  let last: ActivityOptions | undefined;
   for (const { activity, options } of updates) {
     const { scheduledEventId } = activity;
-    last = optionsOf(run.run, activity);
-    // Asked once more, or to no effect.
-    if (options === undefined ? activity.operations?.options === undefined : areSame(last, options)) continue;
+    const isAsBefore = options === undefined ? activity.operations?.options === undefined : areSame(optionsOf(run.run, activity), options);
+    if (isAsBefore) continue;
     endTasks(run, scheduledEventId);
-    run.addFact({ kind: 'activityOptionsUpdated', scheduledEventId, options });
+    run.addFact({ kind: 'activityOptionsUpdated', scheduledEventId, options: options && storedOptions(activity, options) });
     const updated = pendingActivity(run, scheduledEventId);
     if (updated.startedTimeMs !== 0) armActivityTimer(run, scheduledEventId);
     else if (!isPaused(updated)) {
       const goesOut = run.run.pause === undefined ? reschedule : withholdUntil;
       goesOut(run, scheduledEventId, timeOfNextAttempt(activity, updated));
     }
-    last = optionsOf(run.run, updated);
   }
-  return last === undefined ? noSuchActivity : { kind: 'activityOptionsUpdated', options: last };
+  noteAnswered(run, found, operation.updateOptions, command);
+  const last = updates.at(-1)?.activity;
+  return optionsNow(run.run, last && pendingActivity(run, last.scheduledEventId));
+}
+
+function optionsNow(run: RunView, activity: Activity | undefined): HistoryReply {
+  return activity === undefined ? noSuchActivity : { kind: 'activityOptionsUpdated', options: optionsOf(run, activity) };
+}
+
+type Request = { readonly requestId: string };
+
+/** Its answer was lost: whatever has happened to the activities since, it does nothing. */
+function isRepeated({ activities }: Found, asked: number, { requestId }: Request): boolean {
+  return activities.some(({ operations }) => hasAnswered(operations?.answered, asked, requestId));
+}
+
+function noteAnswered(run: RunDraft, { activities }: Found, asked: number, { requestId }: Request): void {
+  const ids = activities.map(({ scheduledEventId }) => scheduledEventId);
+  noteAnswer(run, ids, { operation: asked, requestId });
 }
 
 /** The first attempt waits for a worker, or runs, and knows already what this would tell it: so a request that is repeated does nothing. */

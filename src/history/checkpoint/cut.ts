@@ -18,6 +18,7 @@ import {
   stateSchemaHandOver,
   stateSchemaLaterRuns,
   stateSchemaLaterTasks,
+  stateSchemaOperators,
   stateSchemaPreparations,
   type StateWire,
   type WrittenCounters,
@@ -43,7 +44,7 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks, hasLaterRuns, hasPreparedRuns } = shard;
+    const { taskIdLast, runCount: runs, handOvers, letterMarks, hasLaterTasks, hasLaterRuns, hasPreparedRuns, hasAnsweredRequests } = shard;
     this.#counters = {
       taskIdLast,
       runs,
@@ -53,6 +54,7 @@ export class Cut {
       ...(hasLaterTasks === undefined ? {} : { laterTasks: hasLaterTasks }),
       ...(hasLaterRuns === undefined ? {} : { laterRuns: hasLaterRuns }),
       ...(hasPreparedRuns === undefined ? {} : { preparedRuns: hasPreparedRuns }),
+      ...(hasAnsweredRequests === undefined ? {} : { answeredRequests: hasAnsweredRequests }),
     };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
@@ -172,7 +174,8 @@ export class Cut {
   }
 }
 
-function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns }: WrittenCounters): number {
+function schemaOf({ runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns, answeredRequests }: WrittenCounters): number {
+  if (answeredRequests === true) return stateSchemaOperators;
   if (preparedRuns === true) return stateSchemaPreparations;
   if (laterRuns === true) return stateSchemaLaterRuns;
   if (laterTasks === true) return stateSchemaLaterTasks;

@@ -14,7 +14,8 @@ type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
 /** Into an empty shard, with a pause after each row: it equals the one that was folded up to where the rows go. */
 export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): Generator<undefined, void> {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
-  const { taskIdLast, runs, runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns } = wire.decodeCounters(counters);
+  const { taskIdLast, runs, runsBehind, handOvers, letterMarks, laterTasks, laterRuns, preparedRuns, answeredRequests } =
+    wire.decodeCounters(counters);
   shard.taskIdLast = taskIdLast;
   shard.runCount = runs;
   for (const run of runsBehind) shard.residency?.behind.install(run);
@@ -23,6 +24,7 @@ export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sh
   shard.hasLaterTasks = laterTasks;
   shard.hasLaterRuns = laterRuns;
   shard.hasPreparedRuns = preparedRuns;
+  shard.hasAnsweredRequests = answeredRequests;
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);

@@ -18,8 +18,9 @@ export const stateSchemaHandOver = 3;
 export const stateSchemaLaterTasks = 4;
 export const stateSchemaLaterRuns = 5;
 export const stateSchemaPreparations = 6;
+export const stateSchemaOperators = 7;
 /** The last that this version reads. */
-export const stateSchemaLast = stateSchemaPreparations;
+export const stateSchemaLast = stateSchemaOperators;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -57,6 +58,8 @@ export type WrittenCounters = {
   readonly laterRuns?: true;
   /** Likewise, runs in preparation. */
   readonly preparedRuns?: true;
+  /** Likewise, operators' requests that were answered, and what came with them. */
+  readonly answeredRequests?: true;
 };
 
 export type EncodedRun = {

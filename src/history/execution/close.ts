@@ -13,6 +13,7 @@ import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
 import { afterFailure, type AfterFailure, nextOnSchedule, type Successor, workflowTimeout } from './next-run.ts';
 import type { OpaqueFailure } from '../failure.ts';
+import { handOnAnswers } from '../pause/note-answers.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
@@ -152,7 +153,9 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   else if (!run.run.callbacks.some(isUnsettled)) addEndOfRun(run);
   if (next === undefined) return;
   assert(next.key.runId !== '', 'the next run has an id');
-  beginFirstWorkflowTask(beginRun(draft, next));
+  const begun = beginRun(draft, next);
+  handOnAnswers(begun, run.run);
+  beginFirstWorkflowTask(begun);
 }
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */

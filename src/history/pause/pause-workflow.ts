@@ -10,6 +10,7 @@
  * as ever; the run that goes on in its place, or from one of its events, is not paused.
  */
 import { withholdActivities, releaseActivities } from '../activity/withheld-activities.ts';
+import { hasAnswered, operation } from '../answered-requests.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { refuseQueries } from '../query/refuse-queries.ts';
@@ -18,11 +19,13 @@ import type { HistoryReply } from '../replies.ts';
 import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
 import { ensureWorkflowTask, finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 import type { PauseWorkflow, UnpauseWorkflow } from './pause-commands.ts';
+import { noteAnswer } from './note-answers.ts';
 import { notePauseInfo } from './pause-info.ts';
 
 export function pauseWorkflow(draft: Draft, { key, identity, reason, requestId }: PauseWorkflow): HistoryReply {
   const run = findRunning(draft.shard, key);
   if (isRejected(run)) return run;
+  if (hasAnswered(run.answered, operation.pause, requestId)) return { kind: 'done' };
   if (run.pause !== undefined) {
     const isRepeated = requestId !== '' && requestId === run.pause.requestId;
     return isRepeated ? { kind: 'done' } : reject({ reason: 'failed-precondition', message: 'workflow is already paused.' });
@@ -30,6 +33,7 @@ export function pauseWorkflow(draft: Draft, { key, identity, reason, requestId }
   const pausing = draft.open(run);
   failUnstartedTask(pausing);
   pausing.addOrBuffer('workflowExecutionPaused', { identity, reason, requestId }, forNoWorker);
+  noteAnswer(pausing, [], { operation: operation.pause, requestId });
   withholdActivities(pausing);
   notePauseInfo(pausing);
   if (pausing.run.workflowTask === undefined) refuseQueries(draft, run.key.runId);
@@ -39,9 +43,11 @@ export function pauseWorkflow(draft: Draft, { key, identity, reason, requestId }
 export function unpauseWorkflow(draft: Draft, { key, identity, reason, requestId }: UnpauseWorkflow): HistoryReply {
   const run = findRunning(draft.shard, key);
   if (isRejected(run)) return run;
+  if (hasAnswered(run.answered, operation.unpause, requestId)) return { kind: 'done' };
   if (run.pause === undefined) return reject({ reason: 'failed-precondition', message: 'workflow is not paused.' });
   const goingOn = draft.open(run);
   goingOn.addOrBuffer('workflowExecutionUnpaused', { identity, reason, requestId }, forNoWorker);
+  noteAnswer(goingOn, [], { operation: operation.unpause, requestId });
   releaseActivities(goingOn);
   notePauseInfo(goingOn);
   // As in Temporal, it does not wait for the end of a first backoff.

@@ -21,6 +21,7 @@ import { decideClose } from '../execution/close.ts';
 import { sendExternal } from '../external/external-commands.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
+import { handOnAnswers, handOnAnswersOfActivities } from '../pause/note-answers.ts';
 import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
@@ -95,6 +96,8 @@ function branch(draft: Draft, base: RunView, prepared: RunView | undefined, comm
   // Whoever repeats the start finds the run that stands for it now.
   run.addFact({ kind: 'startRequest', requestId: started?.requestId ?? '', retentionMs });
   if (base.scheduledBy !== undefined) run.addFact({ kind: 'scheduledBy', by: base.scheduledBy });
+  handOnAnswers(run, base);
+  handOnAnswersOfActivities(run, base);
   run.addFact({ kind: 'runReset', requestId, bases: basesOf(base, run.run.nextEventId - 1) });
   return run;
 }

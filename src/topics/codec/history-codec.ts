@@ -1,4 +1,4 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 to 7: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 8: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
@@ -164,6 +164,8 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, activityReset: fact };
     case 'activityOptionsUpdated':
       return { ...noFact, afterEvents, activityOptionsUpdated: fact };
+    case 'requestAnswered':
+      return { ...noFact, afterEvents, requestAnswered: fact };
     case 'activityRescheduled':
       return { ...noFact, afterEvents, activityRescheduled: fact };
     case 'activitiesWithheld':
@@ -229,6 +231,7 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityUnpaused !== undefined) return { kind: 'activityUnpaused', ...wire.activityUnpaused };
   if (wire.activityReset !== undefined) return { kind: 'activityReset', ...wire.activityReset };
   if (wire.activityOptionsUpdated !== undefined) return { kind: 'activityOptionsUpdated', ...wire.activityOptionsUpdated };
+  if (wire.requestAnswered !== undefined) return { kind: 'requestAnswered', ...wire.requestAnswered };
   if (wire.activityRescheduled !== undefined) return { kind: 'activityRescheduled', ...wire.activityRescheduled };
   if (wire.activitiesWithheld !== undefined) return { kind: 'activitiesWithheld', ...wire.activitiesWithheld };
   if (wire.pauseInfoChanged !== undefined) return { kind: 'pauseInfoChanged', ...wire.pauseInfoChanged };

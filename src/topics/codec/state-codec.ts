@@ -28,15 +28,18 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: ({ handOvers, letterMarks, laterTasks = false, laterRuns = false, preparedRuns = false, ...counters }) =>
-    encodeChecked(state.writeShardCounters, {
+  encodeCounters: ({ handOvers, letterMarks, ...flags }) => {
+    const { laterTasks = false, laterRuns = false, preparedRuns = false, answeredRequests = false, ...counters } = flags;
+    return encodeChecked(state.writeShardCounters, {
       ...counters,
       handOvers: linesToWire(handOvers),
       letterMarks: marksToWire(letterMarks ?? []),
       laterTasks,
       laterRuns,
       preparedRuns,
-    }),
+      answeredRequests,
+    });
+  },
 
   encodeRecord: (record) => {
     const { schema, value } = historyCodec.encode(record);
@@ -52,7 +55,7 @@ export const stateCodec: StateWire = {
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
       const decoded = state.decodeShardCounters(body, ownLimits);
-      const { handOvers: lines, letterMarks: marks, laterTasks, laterRuns, preparedRuns, ...counters } = decoded;
+      const { handOvers: lines, letterMarks: marks, laterTasks, laterRuns, preparedRuns, answeredRequests, ...counters } = decoded;
       const handOvers = linesFromWire(lines);
       return {
         ...counters,
@@ -61,6 +64,7 @@ export const stateCodec: StateWire = {
         ...(laterTasks ? { laterTasks } : {}),
         ...(laterRuns ? { laterRuns } : {}),
         ...(preparedRuns ? { preparedRuns } : {}),
+        ...(answeredRequests ? { answeredRequests } : {}),
       };
     }),
 };

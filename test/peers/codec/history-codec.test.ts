@@ -388,6 +388,7 @@ const requests: ByKind<HistoryRequest> = {
     resetHeartbeat: flag,
     jitterMs: count,
     jitter: fraction,
+    requestId: text,
   }),
   resetActivity: record({
     kind: fc.constant('resetActivity' as const),
@@ -398,9 +399,11 @@ const requests: ByKind<HistoryRequest> = {
     restoreOriginalOptions: flag,
     jitterMs: count,
     jitter: fraction,
+    requestId: text,
   }),
   updateActivityOptions: record({
     kind: fc.constant('updateActivityOptions' as const),
+    requestId: text,
     key: runKey,
     target: activityTarget,
     change: orNone(

@@ -103,7 +103,9 @@ export const fullOperations: ActivityOperations = {
     heartbeatTimeoutMs: 1_000,
     retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: [] },
     priority: bytes('another priority'),
+    errorTypes: undefined,
   },
+  answered: undefined,
 };
 
 const timer: UserTimer = { timerId: 'timer', startedEventId: 6, fireTimeMs: timeMs + 60_000, taskId: 28 };
@@ -305,6 +307,7 @@ export function fullRun(): Run {
     reset: undefined,
     resetRunId: '',
     pause: undefined,
+    answered: undefined,
     schedule: undefined,
     scheduledBy: undefined,
     batch: undefined,

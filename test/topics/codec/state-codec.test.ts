@@ -603,6 +603,25 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     expect(decodeCounters(counted)).toEqual(counters);
   });
 
+  test('requests of operators that a run and an activity have answered, other types of errors, and counters that tell of such', async () => {
+    const answered = { requests: [1, 2, 3, 4].map((operation) => ({ operation, requestId: `request-${operation}` })) };
+    const run = { ...fullRun(), answered };
+    const options = { ...fullOperations.options!, errorTypes: { types: ['Fatal', 'Late'] } };
+    run.activities.set(5, { ...fullActivity(5, 'first'), operations: { ...fullOperations, options, answered } });
+    run.activities.set(12, {
+      ...fullActivity(12, 'second'),
+      operations: { ...fullOperations, options: { ...options, errorTypes: { types: [] } } },
+    });
+    const counters = { taskIdLast: 12, runs: 3, runsBehind: [], laterRuns: true, answeredRequests: true } as const;
+    const written = [stateCodec.encodeRun(run, undefined).state, stateCodec.encodeCounters(counters)];
+    await expect(written.map((row) => `${Buffer.from(row).toString('hex')}\n`).join('')).toMatchFileSnapshot(
+      'golden/state-v7-answered.hex',
+    );
+    const [row = new Uint8Array(0), counted = new Uint8Array(0)] = golden('state-v7-answered');
+    expect(canonicalText(stateCodec.decodeRun(row).run)).toBe(canonicalText(run));
+    expect(decodeCounters(counted)).toEqual(counters);
+  });
+
   test('a run with an update that an event has admitted', async () => {
     const run = { ...fullRun(), reset: fullReset };
     run.updates.set('admitted', { updateId: 'admitted', admittedEventId: 38, acceptedEventId: 0, completedEventId: 0 });
@@ -672,11 +691,11 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
   test('nothing is left out of them', () => {
     const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
     // Completion callbacks are of schema 4; updates, what another run begins with, resets, and what operators do to activities of schema 5;
-    // preparations of schema 6.
+    // preparations of schema 6; operators' request ids of schema 7.
     const later = ['run.activities.12.operations', 'run.activities.5.operations'];
     expect(defaultsIn(run, 'run').toSorted()).toEqual([
       ...later,
-      'run.batch',
+      ...['run.answered', 'run.batch'],
       ...['run.buffered.0.eventId', 'run.callbacks', 'run.pause', 'run.preparation', 'run.reset', 'run.resetRunId', 'run.schedule'],
       ...['run.scheduledBy', 'run.startedWith', 'run.updates'],
     ]);

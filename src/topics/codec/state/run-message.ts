@@ -1,6 +1,7 @@
 /** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
 import { LogError } from '../../../actors/log.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
+import type { AnsweredRequests } from '../../../history/answered-requests.ts';
 import type { ParentLink, StickyAttributes } from '../../../history/commands.ts';
 import type { Batch } from '../../../history/batch/batch-state.ts';
 import type { Callback } from '../../../history/callback/callback.ts';
@@ -72,6 +73,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     reset: run.reset,
     resetRunId: run.resetRunId,
     pause: run.pause,
+    answered: run.answered,
     schedule: run.schedule,
     scheduledBy: run.scheduledBy,
     batch: run.batch,
@@ -117,6 +119,7 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
     reset: message.reset && asCore<Reset>(message.reset),
     resetRunId: message.resetRunId,
     pause: message.pause && asCore<WorkflowPause>(message.pause),
+    answered: message.answered && asCore<AnsweredRequests>(message.answered),
     schedule: message.schedule && asCore<Schedule>(message.schedule),
     scheduledBy: message.scheduledBy && asCore<ScheduledBy>(message.scheduledBy),
     batch: message.batch && asCore<Batch>(message.batch),

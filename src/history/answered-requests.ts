@@ -1,0 +1,33 @@
+/**
+ * Operators' requests that a run, or an activity of it, has answered: a client whose answer was lost asks once more, perhaps after somebody else
+ * has taken back what it asked for.
+ *
+ *     pause A ─▶ unpause B ─▶ pause A, late ─▶ answered as it was, and nothing happens
+ */
+
+/** Of what was asked. One request id may pause, and unpause again. */
+export const operation = { pause: 1, unpause: 2, reset: 3, updateOptions: 4 } as const;
+
+export type AnsweredRequest = { readonly operation: number; readonly requestId: string };
+
+/** The newest, oldest first. undefined in their place: none. */
+export type AnsweredRequests = { readonly requests: readonly AnsweredRequest[] };
+
+/** Of an activity, and of a workflow itself. */
+export const answeredRequestsMax = 20;
+
+/** Without an id no request is another one's repetition. */
+export function hasAnswered(answered: AnsweredRequests | undefined, asked: number, requestId: string): boolean {
+  if (requestId === '' || answered === undefined) return false;
+  return answered.requests.some((one) => one.operation === asked && one.requestId === requestId);
+}
+
+export function withAnswered(answered: AnsweredRequests | undefined, request: AnsweredRequest): AnsweredRequests {
+  return { requests: [...(answered?.requests ?? []), request].slice(-answeredRequestsMax) };
+}
+
+export function answeredBytes(answered: AnsweredRequests | undefined): number {
+  let bytes = 0;
+  for (const { requestId } of answered?.requests ?? []) bytes += requestId.length;
+  return bytes;
+}
