@@ -30,6 +30,7 @@ import { archivalSettings } from './config/archival-settings.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { batchSettings } from './config/batch-settings.ts';
 import { adminSettings } from './config/admin-settings.ts';
+import { transportSettings } from './config/transport-settings.ts';
 import { namespaceDeletionSettings, namespacePurgeSettings } from './config/namespace-deletion-settings.ts';
 import { encodeLetterTask } from './topics/codec/redrive-codec.ts';
 import { decodeTaskOf } from './topics/codec/task-info-codec.ts';
@@ -40,6 +41,7 @@ import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyThey
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
+import { defaultTransportLimits } from './grpc/transport/limits.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
 import { oneAtATime } from './kernel/one-at-a-time.ts';
@@ -278,6 +280,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       host: options.host,
       port: options.port,
       instance,
+      limits: { ...defaultTransportLimits, ...dynamicConfig.values(transportSettings) },
       ports: {
         clock: systemClock,
         turns,

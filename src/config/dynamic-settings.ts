@@ -9,6 +9,7 @@ import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from
 import { limitSettings } from './limits.ts';
 import { namespaceDeletionSettings, namespacePurgeSettings } from './namespace-deletion-settings.ts';
 import { namespaceLimitSettings } from './namespace-limit-settings.ts';
+import { transportSettings } from './transport-settings.ts';
 import { workerHeartbeatSettings, workerSettings } from './worker-settings.ts';
 
 export const dynamicSettings: readonly Setting<unknown>[] = [
@@ -22,6 +23,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
   callbackRetrySettings,
   adminSettings,
   namespaceLimitSettings,
+  transportSettings,
   workerSettings,
   workerHeartbeatSettings,
   batchSettings,

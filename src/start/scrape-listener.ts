@@ -17,13 +17,20 @@ export async function listenForScrapes(
 ): Promise<ScrapeListener | undefined> {
   if (options === undefined || registry === undefined) return undefined;
   const page = new MetricsPage(options.path, () => exposition(registry, options.naming), logger);
+  let open = 0;
   try {
     const listener = await listen({
       host: options.host,
       port: options.port,
-      connectionsMax,
-      connectionsPerAddressMax: connectionsMax,
-      onSocket: (socket) => page.accept(socket),
+      onSocket: (socket) => {
+        if (open === connectionsMax) {
+          socket.destroy();
+          return;
+        }
+        open++;
+        socket.once('close', () => open--);
+        page.accept(socket);
+      },
     });
     return {
       port: listener.port,

@@ -8,7 +8,8 @@ import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/tra
 import { startGrpcServer, type GrpcServer } from '../../src/grpc/transport/grpc-server.ts';
 import { MessageReader } from '../../src/grpc/transport/message-reader.ts';
 import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
-import { silentLogger, type Logger } from '../../src/observability/logger.ts';
+import { createLogger, silentLogger, type Logger } from '../../src/observability/logger.ts';
+import { MetricsRegistry, type Metrics } from '../../src/observability/metrics/metrics.ts';
 import { RawClient } from './raw-client.ts';
 import { turns } from '../support/event-loop.ts';
 
@@ -23,6 +24,7 @@ type Options = {
   readonly interceptors?: readonly Interceptor[];
   readonly serving?: boolean;
   readonly logger?: Logger;
+  readonly metrics?: Metrics;
 };
 
 async function serve(
@@ -38,6 +40,7 @@ async function serve(
     interceptors: options.interceptors ?? [],
     limits: { ...defaultTransportLimits, ...options.limits },
     logger: options.logger ?? silentLogger,
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     health: () => ({ status: (options.serving ?? true) ? 'SERVING' : 'NOT_SERVING' }),
     instance: 'this-process',
   });
@@ -86,6 +89,12 @@ function frame(message: Uint8Array, flag = 0): Buffer {
   head[0] = flag;
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
+}
+
+/** A log in memory. */
+function kept(): { readonly logger: Logger; readonly lines: string[] } {
+  const lines: string[] = [];
+  return { logger: createLogger({ level: 'warn', format: 'json', write: (line) => void lines.push(line), nowMs: () => 0 }), lines };
 }
 
 function asker(): { connection: object; ended: boolean } {
@@ -378,6 +387,145 @@ test('every call passes every interceptor, whatever becomes of it', async () => 
   expect(log).toEqual(['before Echo', 'after Echo 0', 'before Echo', 'after Echo 7', 'after Nope 12']);
 });
 
+test('behind 1,050 calls that wait on its connection a call is answered at once', async () => {
+  const server = await serve((_request, call) => (call.header('wait') === '' ? new Uint8Array(1) : new Promise(() => {})));
+  const session = http2(server);
+  session.setMaxListeners(0);
+  // Without its settings a client sends no more than a hundred.
+  await new Promise((resolve) => session.once('remoteSettings', resolve));
+  for (let call = 0; call < 1_050; call++) {
+    const waiting = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    waiting.on('error', () => {});
+    waiting.end(frame(new Uint8Array(0)));
+  }
+  expect((await exchange(session, {}, frame(new Uint8Array(0)))).trailers['grpc-status']).toBe('0');
+});
+
+/** Cancelled when their method has them, as a client does that has waited long enough. */
+test('a client that cancels 3,000 calls keeps its connection, and what else it carries', async () => {
+  let begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<Uint8Array>();
+  const server = await serve(
+    (_request, call) => {
+      if (call.header('wait') === 'long') return held.promise;
+      begun.resolve();
+      return new Promise(() => {});
+    },
+    // The pace of this machine is no matter here.
+    { limits: { reading: { ...defaultTransportLimits.reading, cancelledPerSecond: 1_000_000, cancelledPerSecondOfAddress: 1_000_000 } } },
+  );
+  const session = http2(server);
+  const poll = exchange(session, { wait: 'long' }, frame(new Uint8Array(0)));
+  for (let call = 0; call < 3_000; call++) {
+    begun = Promise.withResolvers();
+    const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+    request.on('error', () => {});
+    request.end(frame(new Uint8Array(0)));
+    await begun.promise;
+    request.close(8);
+  }
+  held.resolve(new Uint8Array(0));
+  expect((await poll).trailers['grpc-status']).toBe('0');
+});
+
+test('who cancels beyond his allowance is read later, and others are not', async () => {
+  const reading = { ...defaultTransportLimits.reading, cancelledBurst: 20, cancelledPerSecond: 20 };
+  let cancelled = 0;
+  const server = await serve(
+    (_request, call) => {
+      if (call.header('wait') === '') return new Uint8Array(0);
+      call.onCancel(() => cancelled++);
+      return new Promise(() => {});
+    },
+    { limits: { reading } },
+  );
+  const [flood, other] = [http2(server), http2(server)];
+  flood.setMaxListeners(0);
+  await exchange(other, {}, frame(new Uint8Array(0)));
+  const requests = Array.from({ length: 35 }, () => {
+    const request = flood.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    request.on('error', () => {});
+    request.end(frame(new Uint8Array(0)));
+    return request;
+  });
+  await exchange(flood, {}, frame(new Uint8Array(0)));
+  for (const request of requests) request.close(8);
+  while (cancelled < requests.length) await turns();
+  const slow = exchange(flood, {}, frame(new Uint8Array(0)));
+  const order: string[] = [];
+  const both = [slow.then(() => order.push('flood')), exchange(other, {}, frame(new Uint8Array(0))).then(() => order.push('other'))];
+  await Promise.all(both);
+  expect(order).toEqual(['other', 'flood']);
+  expect(flood.destroyed).toBe(false);
+});
+
+test('calls that are begun and cancelled with one breath are begun by nobody, and many of them end their connection', async () => {
+  let begun = 0;
+  const server = await serve(() => (begun++, new Uint8Array(0)));
+  const flood = await rawSocket(server);
+  flood.write(await rapidResets(2_000));
+  await closed(flood);
+  expect(begun).toBe(0);
+  expect((await exchange(http2(server), {}, frame(new Uint8Array(0)))).trailers['grpc-status']).toBe('0');
+  // To connect again is no way around: the debt is of the address.
+  const again = await Promise.all(Array.from({ length: 4 }, () => rawSocket(server)));
+  const order: string[] = [];
+  const ended = again.map(async (socket) => {
+    socket.write(await rapidResets(2_000));
+    await closed(socket);
+    order.push('flood');
+  });
+  expect((await fetch(`http://127.0.0.1:${server.port}/health/live`)).status).toBe(200);
+  order.push('live');
+  await Promise.all(ended);
+  expect(order.indexOf('live')).toBeLessThan(4);
+  expect(begun).toBe(1);
+});
+
+async function rapidResets(calls: number): Promise<Buffer> {
+  const { data, firstHeaders, nextHeaders, preface, reset } = await import('../floods/raw-http2.ts');
+  const all = Array.from({ length: calls }, (_, index) => {
+    const stream = 2 * index + 1;
+    const headers = index === 0 ? firstHeaders(stream, '/test.Service/Echo') : nextHeaders(stream);
+    return Buffer.concat([headers, data(stream, frame(new Uint8Array(0)), true), reset(stream)]);
+  });
+  return Buffer.concat([preface, ...all]);
+}
+
+test('a connection whose request comes in thousands of pieces of a byte is ended', async () => {
+  const server = await serve((request) => Buffer.from(String(request.length)));
+  const { data, firstHeaders, messageHead, preface } = await import('../floods/raw-http2.ts');
+  const flood = await rawSocket(server);
+  const pieces = Array.from({ length: 5_000 }, () => data(1, Buffer.from([0])));
+  flood.write(Buffer.concat([preface, firstHeaders(1, '/test.Service/Echo'), data(1, messageHead(60_000)), ...pieces]));
+  await closed(flood);
+});
+
+test.each([
+  ['a large request in pieces of 100 bytes', 1, 60_000, 100],
+  ['many small requests in pieces of 10 bytes', 400, 30, 10],
+])('%s is answered', async (_what, calls, bytes, pieceBytes) => {
+  const server = await serve((request) => Buffer.from(String(request.length)));
+  const { data, firstHeaders, nextHeaders, preface } = await import('../floods/raw-http2.ts');
+  const client = await rawSocket(server);
+  const streams = Array.from({ length: calls }, (_, index) => {
+    const stream = 2 * index + 1;
+    const message = frame(new Uint8Array(bytes));
+    const pieces = Array.from({ length: Math.ceil(message.length / pieceBytes) }, (__, at) => {
+      const piece = message.subarray(at * pieceBytes, (at + 1) * pieceBytes);
+      return data(stream, piece, (at + 1) * pieceBytes >= message.length);
+    });
+    return Buffer.concat([index === 0 ? firstHeaders(stream, '/test.Service/Echo') : nextHeaders(stream), ...pieces]);
+  });
+  const answers: Buffer[] = [];
+  client.on('data', (chunk) => answers.push(chunk));
+  client.write(Buffer.concat([preface, ...streams]));
+  // Each answer has its length as its text.
+  const count = (): number => Buffer.concat(answers).toString('latin1').split(String(bytes)).length - 1;
+  while (count() < calls && !client.destroyed) await turns();
+  expect(count()).toBe(calls);
+});
+
 test('a connection carries 1,000 calls at a time', async () => {
   const all = Promise.withResolvers<void>();
   let open = 0;
@@ -523,29 +671,112 @@ test('an HTTP/2 client that never sends its settings is closed; one that has sen
   expect((await exchange(session, {}, frame(Buffer.from('hi')))).trailers['grpc-status']).toBe('0');
 });
 
-test('a request that does not come to its end is given up', async () => {
+test.each(['', '99999999S'])('a request that does not come to its end is given up (grpc-timeout %j)', async (timeout) => {
   const session = http2(await serve(echo, { limits: { requestTimeoutMs: 50 } }));
-  const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+  const headers = { ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' };
+  const request = session.request(timeout === '' ? headers : { ...headers, 'grpc-timeout': timeout });
   request.on('error', () => {});
+  const gone = new Promise((resolve) => request.once('close', resolve));
   request.write(Buffer.from([0, 0, 0, 0, 9, 1]));
-  const headers = await new Promise<IncomingHttpHeaders>((resolve) => request.on('response', resolve));
-  expect([headers['grpc-status'], headers['grpc-message']]).toEqual(['4', 'the request was not received in time']);
+  const answer = await new Promise<IncomingHttpHeaders>((resolve) => request.on('response', resolve));
+  expect([answer['grpc-status'], answer['grpc-message']]).toEqual(['4', 'the request was not received in time']);
+  request.resume();
+  await gone;
 });
 
-test('connections of one address have a limit', async () => {
-  const server = await serve(echo, { limits: { connectionsPerAddressMax: 2 } });
-  const [first] = [await rawSocket(server), await rawSocket(server)];
-  await closed(await rawSocket(server));
-  first.destroy();
-  // The server learns of it in its own time.
-  let answer = '';
-  while (answer === '') {
-    const socket = await rawSocket(server);
-    socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
-    socket.on('data', (data) => (answer += data.toString()));
-    await closed(socket);
+test('a call whose request is here has until its deadline', async () => {
+  const server = await serve(() => new Promise(() => {}), { limits: { requestTimeoutMs: 20 } });
+  const beganMs = performance.now();
+  const answer = await exchange(http2(server), { 'grpc-timeout': '200m' }, frame(new Uint8Array(0)));
+  expect([answer.headers['grpc-status'], answer.headers['grpc-message']]).toEqual(['4', 'context deadline exceeded']);
+  expect(performance.now() - beganMs).toBeGreaterThan(150);
+});
+
+test('what is not gRPC and never ends is given up too', async () => {
+  const session = http2(await serve(echo, { limits: { requestTimeoutMs: 50 } }));
+  for (const headers of [{ ':method': 'POST' }, { ':method': 'PUT' }]) {
+    const request = session.request({ ':path': '/', 'content-type': 'text/plain', ...headers });
+    request.on('error', () => {});
+    request.resume();
+    request.write('x');
+    await new Promise((resolve) => request.once('close', resolve));
   }
-  expect(answer).toContain('200 OK');
+});
+
+test('headers of calls that wait count as kept', async () => {
+  const server = await serve(() => new Promise(() => {}), { limits: { keptBytesMax: 1024 * 1024 } });
+  const greedy = http2(server);
+  greedy.setMaxListeners(0);
+  const cut = new Promise<void>((resolve) => void greedy.once('close', resolve));
+  const other = http2(server);
+  await new Promise((resolve) => other.once('remoteSettings', resolve));
+  for (let call = 0; call < 100; call++) {
+    const request = greedy.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Echo',
+      'content-type': 'application/grpc',
+      'grpc-timeout': '99999999S',
+      large: 'x'.repeat(14_000),
+    });
+    request.on('error', () => {});
+    if (call % 2 === 0) request.end(frame(new Uint8Array(0)));
+  }
+  await cut;
+  expect(other.destroyed).toBe(false);
+});
+
+test.each([
+  ['connections_of_address', 'perdure.transport.connectionsPerAddressMax', { connectionsPerAddressMax: 2 }],
+  ['connections', 'perdure.transport.connectionsMax', { connectionsMax: 2 }],
+] as const)('beyond the limit of %s clients are refused, operators hear of it, and health is told', async (limit, key, limits) => {
+  const metrics = new MetricsRegistry();
+  const { logger, lines } = kept();
+  const server = await serve(echo, { limits, logger, metrics: metrics.of('frontend') });
+  const [first] = await Promise.all(
+    [http2(server), http2(server)].map(async (session) => (await exchange(session, {}, frame(new Uint8Array(0))), session)),
+  );
+  for (let refused = 0; refused < 3; refused++) {
+    const session = http2(server);
+    await new Promise<void>((resolve) => void session.once('close', resolve));
+  }
+  for (const page of ['health', 'health/live']) expect((await fetch(`http://127.0.0.1:${server.port}/${page}`)).status).toBe(200);
+  expect(metrics.of('frontend').counter('perdure_grpc_limit_hits', { limit }).value).toBe(3);
+  expect(
+    lines.filter((line) => line.includes('a connection is refused')).map((line) => [line.includes(key), line.includes('"limit":2')]),
+  ).toEqual([[true, true]]);
+  const gone = new Promise<void>((resolve) => void first?.once('close', resolve));
+  first?.destroy();
+  await gone;
+  // The server learns of it in its own time.
+  let answered = false;
+  while (!answered)
+    answered = await exchange(http2(server), {}, frame(new Uint8Array(0))).then(
+      () => true,
+      () => false,
+    );
+});
+
+test('a connection that has as many calls as it may is told to operators, and its next call waits', async () => {
+  const metrics = new MetricsRegistry();
+  const { logger, lines } = kept();
+  const release = Promise.withResolvers<void>();
+  const server = await serve(
+    async (_request, call) => {
+      if (call.header('wait') !== '') await release.promise;
+      return new Uint8Array(0);
+    },
+    { limits: { concurrentStreamsMax: 3 }, logger, metrics: metrics.of('frontend') },
+  );
+  const session = http2(server);
+  await exchange(session, {}, frame(new Uint8Array(0)));
+  const waiting = [1, 2, 3].map(() => exchange(session, { wait: 'yes' }, frame(new Uint8Array(0))));
+  const next = exchange(session, {}, frame(new Uint8Array(0)));
+  while (lines.length === 0) await turns();
+  expect(lines.map((line) => line.includes('perdure.transport.callsPerConnectionMax'))).toEqual([true]);
+  expect(metrics.of('frontend').counter('perdure_grpc_limit_hits', { limit: 'calls_of_connection' }).value).toBe(1);
+  release.resolve();
+  const all = await Promise.all([...waiting, next]);
+  expect(all.map(({ trailers }) => trailers['grpc-status'])).toEqual(['0', '0', '0', '0']);
 });
 
 test('stop lets open calls end and then closes the port', async () => {

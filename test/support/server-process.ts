@@ -23,15 +23,17 @@ export class ServerProcess {
   readonly address: string;
   readonly #program: readonly string[];
   readonly #args: readonly string[];
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #output: string[] = [];
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> | undefined;
 
-  /** `args` follow the program; they must make it listen on `port` of the loopback address. */
-  constructor(port: number, args: readonly string[], program: readonly string[] = [perdure]) {
+  /** `args` follow the program; they must make it listen on `port` of the loopback address. `environment`: beside that of this process. */
+  constructor(port: number, args: readonly string[], program: readonly string[] = [perdure], environment: NodeJS.ProcessEnv = {}) {
     this.address = `127.0.0.1:${port}`;
     this.#args = args;
     this.#program = program;
+    this.#environment = environment;
   }
 
   get pid(): number | undefined {
@@ -45,7 +47,7 @@ export class ServerProcess {
 
   async start(): Promise<void> {
     const [program = perdure, ...first] = this.#program;
-    const env = { NODE_COMPILE_CACHE: compileCache, ...process.env };
+    const env = { NODE_COMPILE_CACHE: compileCache, ...process.env, ...this.#environment };
     const child = spawn(program, [...first, ...this.#args], { stdio: ['ignore', 'pipe', 'pipe'], env });
     this.#child = child;
     // With its last words, which may come after its exit.

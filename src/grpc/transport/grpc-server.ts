@@ -3,7 +3,9 @@ import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { DeclaredMethods, Interceptor, Service } from './call.ts';
+import { Admission } from './admission.ts';
 import { Http2Front } from './http2-front.ts';
+import { LimitHits } from './limit-hits.ts';
 import { listen } from './listener.ts';
 import { NewestSockets } from './newest-sockets.ts';
 import type { TransportLimits } from './limits.ts';
@@ -45,11 +47,14 @@ export type GrpcServer = {
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { limits, logger } = options;
+  const hits = new LimitHits(logger, options.metrics);
+  const admission = new Admission(limits, hits);
   const grpc = new Http2Front({
     services: options.services,
     declared: options.declared,
     interceptors: options.interceptors,
     limits,
+    hits,
     reportBug: (call, error) => {
       logger.error('a call failed for a reason of ours', { operation: call.method, service: call.service, error: asError(error) });
     },
@@ -67,16 +72,15 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const listener = await listen({
     host: options.host,
     port: options.port,
-    connectionsMax: limits.connectionsMax,
-    connectionsPerAddressMax: limits.connectionsPerAddressMax,
     onSocket: (socket) => {
       unsniffed.add(socket);
       sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
         unsniffed.delete(socket);
-        if (protocol === 'http2') {
+        if (protocol === 'http1') plain.accept(socket);
+        else if (admission.admit(socket)) {
           countConnection?.(socket);
           grpc.accept(socket);
-        } else plain.accept(socket);
+        } else socket.destroy();
       });
     },
   });

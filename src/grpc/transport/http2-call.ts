@@ -1,6 +1,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { CallTurns } from './call-turns.ts';
 import type { Call, CallNotes, Interceptor, Method } from './call.ts';
 import { compressed, decompressed } from './compression.ts';
 import type { TransportLimits } from './limits.ts';
@@ -13,8 +14,15 @@ export type CallContext = {
   readonly limits: TransportLimits;
   readonly interceptors: readonly Interceptor[];
   readonly kept: KeptBytes;
+  readonly traffic: Traffic;
+  readonly turns: CallTurns;
   /** Never throws: what a handler threw that was not meant for the client. */
   readonly reportBug: (call: Call, error: unknown) => void;
+};
+
+export type Traffic = {
+  /** Of a request. `isNeedless`: it is far smaller than those in which honest clients send. May end the connection. */
+  piece(stream: ServerHttp2Stream, isNeedless: boolean): void;
 };
 
 /**
@@ -44,13 +52,19 @@ export class Http2Call implements Call {
   #ended = false;
   #headersSent = false;
   readonly #session: ServerHttp2Session | undefined;
+  readonly #headerBytes: number;
   #keptBytes = 0;
+  #pieces = 0;
+  #bytes = 0;
+  #isReceived = false;
+  #isTimeUp = false;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
     this.#stream = stream;
     this.#session = stream.session as ServerHttp2Session | undefined;
     this.#headers = headers;
     this.#context = context;
+    this.#headerBytes = bytesOf(headers);
     this.path = path;
     const slash = path.lastIndexOf('/');
     this.service = path.slice(1, slash);
@@ -61,8 +75,9 @@ export class Http2Call implements Call {
       this.#letGo();
       this.#abandon(statusCode.cancelled);
     });
+    this.#keep(this.#headerBytes + openCallBytes);
     if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
-    else this.#startTimer(timeout);
+    else this.#startTimer(Math.min(timeout, context.limits.requestTimeoutMs));
   }
 
   header(name: string): string {
@@ -102,6 +117,7 @@ export class Http2Call implements Call {
     const reader = new MessageReader(this.#context.limits.messageBytesMax);
     const stream = this.#stream;
     stream.on('data', (chunk: Buffer) => {
+      this.#count(chunk);
       if (this.#ended) return;
       this.#keep(chunk.length);
       try {
@@ -111,8 +127,23 @@ export class Http2Call implements Call {
       }
     });
     stream.on('end', () => {
-      if (!this.#ended) this.#received(method, reader);
+      // The timer has guarded the request; when it fires, it goes on to the deadline.
+      this.#isReceived = true;
+      if (!this.#isOver())
+        this.#context.turns.add(this.connection, { isOver: () => this.#isOver(), begin: () => this.#received(method, reader) });
     });
+  }
+
+  /** Of a stream that its client has reset Node tells the end of the request first. */
+  #isOver(): boolean {
+    return this.#ended || this.#stream.closed;
+  }
+
+  #count(chunk: Buffer): void {
+    this.#pieces++;
+    this.#bytes += chunk.length;
+    const needed = neededPieces + this.#bytes / neededPieceBytes;
+    this.#context.traffic.piece(this.#stream, this.#pieces > needed);
   }
 
   fail(thrown: unknown): void {
@@ -126,7 +157,9 @@ export class Http2Call implements Call {
       return;
     }
     this.#write(() => stream.respond({ ...statusTrailers(error), ...answerHeaders }, withoutBody));
-    if (!stream.readableEnded) drain(stream, this.#context.limits.requestTimeoutMs);
+    if (stream.readableEnded) return;
+    if (stream.listenerCount('data') === 0) stream.on('data', (chunk: Buffer) => this.#count(chunk));
+    drain(stream, this.#isTimeUp ? lateDrainMs : this.#context.limits.requestTimeoutMs);
   }
 
   #received(method: Method, reader: MessageReader): void {
@@ -147,8 +180,7 @@ export class Http2Call implements Call {
   #handle(method: Method, request: Uint8Array): void {
     if (this.#ended) return;
     // The request counted as kept from its first byte until now: it may have waited for its turn to be decompressed.
-    this.#letGo();
-    // Without a deadline the timer only guarded the request, which is here now.
+    this.#letGo(this.#headerBytes);
     if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
     if (method.kind === 'serverStream') {
       method
@@ -171,7 +203,7 @@ export class Http2Call implements Call {
       this.#keep(answer.length);
       compressed(answer)
         .then((small) => {
-          this.#letGo();
+          this.#letGo(this.#headerBytes);
           this.#answer(small, true);
         })
         .catch((error: unknown) => this.fail(error));
@@ -198,9 +230,12 @@ export class Http2Call implements Call {
     this.#context.kept.add(this.#session, bytes);
   }
 
-  #letGo(): void {
-    if (this.#session !== undefined && this.#keptBytes > 0) this.#context.kept.remove(this.#session, this.#keptBytes);
-    this.#keptBytes = 0;
+  /** Of what is kept, all but so many bytes. */
+  #letGo(leftBytes = 0): void {
+    const bytes = this.#keptBytes - leftBytes;
+    if (this.#session === undefined || bytes <= 0) return;
+    this.#context.kept.remove(this.#session, bytes);
+    this.#keptBytes = leftBytes;
   }
 
   /** Node throws when it finds a header or a stream unfit: that ends this stream, nothing else. */
@@ -236,13 +271,21 @@ export class Http2Call implements Call {
     stream.end();
   }
 
-  #startTimer(timeout: number): void {
-    const waitMs = timeout === Infinity ? this.#context.limits.requestTimeoutMs : Math.min(timeout, timerMsMax);
-    this.#timer = setTimeout(() => {
-      const message = this.deadlineMs === Infinity ? 'the request was not received in time' : 'context deadline exceeded';
-      this.fail(new StatusError(statusCode.deadlineExceeded, message));
-      this.#cancel();
-    }, waitMs);
+  /** First until the request must be here, then until the deadline. */
+  #startTimer(waitMs: number): void {
+    this.#timer = setTimeout(() => this.#timeIsUp(), Math.min(waitMs, timerMsMax));
+  }
+
+  #timeIsUp(): void {
+    const leftMs = this.deadlineMs - performance.now();
+    if (this.#isReceived && leftMs > 0) {
+      this.#startTimer(Math.ceil(leftMs));
+      return;
+    }
+    this.#isTimeUp = true;
+    const message = leftMs > 1 ? 'the request was not received in time' : 'context deadline exceeded';
+    this.fail(new StatusError(statusCode.deadlineExceeded, message));
+    this.#cancel();
   }
 
   /** The stream is gone. Also comes after every regular end, and then does nothing. */
@@ -285,6 +328,22 @@ const withTrailers = { waitForTrailers: true, sendDate: false } as const;
 const withoutBody = { endStream: true, sendDate: false } as const;
 const okTrailers = { 'grpc-status': '0' } as const;
 
+/** Beside its headers, what a call takes whose request is not here: streams of Node live outside of the heap. */
+const openCallBytes = 4 * 1024;
+
+/** Whoever has not sent his request in time has a moment to see that it is refused. */
+const lateDrainMs = 1_000;
+
+/** So many pieces have the smallest requests; larger ones may have one for each so many bytes. */
+const [neededPieces, neededPieceBytes] = [4, 64];
+
+/** As HTTP/2 counts them. */
+function bytesOf(headers: IncomingHttpHeaders): number {
+  let bytes = 0;
+  for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0) + 32;
+  return bytes;
+}
+
 function sendOk(this: ServerHttp2Stream): void {
   this.sendTrailers(okTrailers);
 }
@@ -305,7 +364,7 @@ function acceptsGzip(accepted: string): boolean {
  * A refused request is read to its end and dropped: a client whose stream is reset while it still sends would not see the status.
  * One that goes on sending is cut off.
  */
-function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
+export function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), timeoutMsMax);
   stream.once('close', () => clearTimeout(timer));

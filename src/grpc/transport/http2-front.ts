@@ -3,6 +3,7 @@ import {
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -10,8 +11,12 @@ import type { Socket } from 'node:net';
 import { statusCode } from '../errors/status-code.ts';
 import { notBuilt, StatusError } from '../errors/status-error.ts';
 import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call.ts';
-import { Http2Call, type CallContext } from './http2-call.ts';
+import { Allowance } from './allowance.ts';
+import { FairReading, readingCost } from './fair-reading.ts';
+import { CallTurns } from './call-turns.ts';
+import { drain, Http2Call, type CallContext } from './http2-call.ts';
 import { KeptBytes } from './kept-bytes.ts';
+import type { LimitHits } from './limit-hits.ts';
 import type { TransportLimits } from './limits.ts';
 
 /**
@@ -25,18 +30,26 @@ export class Http2Front {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #declared: DeclaredMethods;
   readonly #context: CallContext;
+  readonly #reading: FairReading;
+  readonly #hits: LimitHits;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
+  /** Whose first bytes are being read: its calls may come before its session is told. */
+  #accepted: Socket | undefined;
 
   constructor(options: {
     readonly services: readonly Service[];
     readonly declared: DeclaredMethods;
     readonly interceptors: readonly Interceptor[];
     readonly limits: TransportLimits;
+    readonly hits: LimitHits;
     readonly reportBug: (call: Call, error: unknown) => void;
   }) {
     this.#methods = methodsByPath(options.services);
     this.#declared = options.declared;
-    this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax) };
+    this.#reading = new FairReading(options.limits.reading);
+    this.#hits = options.hits;
+    const traffic = { piece: (stream: ServerHttp2Stream, isNeedless: boolean) => this.#countPiece(stream, isNeedless) };
+    this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax), traffic, turns: new CallTurns() };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
     this.#server.on('stream', (stream, headers) => this.#accept(stream, headers));
@@ -46,7 +59,12 @@ export class Http2Front {
   }
 
   accept(socket: Socket): void {
-    this.#server.emit('connection', socket);
+    socket.on('error', ignore);
+    this.#reading.admit(socket, () => {
+      this.#accepted = socket;
+      this.#server.emit('connection', socket);
+      this.#accepted = undefined;
+    });
   }
 
   /** Takes no new calls, lets open ones finish for `graceMs`, then cuts what is left. */
@@ -76,11 +94,11 @@ export class Http2Front {
     this.#countCall(stream);
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
-      stream.respond({ ':status': 405, allow: 'POST' }, { endStream: true });
+      refuse(stream, { ':status': 405, allow: 'POST' }, this.#context.limits.requestTimeoutMs);
       return;
     }
     if (headers['content-type']?.startsWith('application/grpc') !== true) {
-      stream.respond({ ':status': 415 }, { endStream: true });
+      refuse(stream, { ':status': 415 }, this.#context.limits.requestTimeoutMs);
       return;
     }
     const call = new Http2Call(stream, headers, path, this.#context);
@@ -101,8 +119,7 @@ export class Http2Front {
    */
   #openSession(session: ServerHttp2Session): void {
     const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
-    const state: SessionState = { openCalls: 0, idleSinceMs: performance.now() };
-    this.#sessions.set(session, state);
+    const state = this.#stateOf(session);
     session.on('error', () => {});
     const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
     session.once('remoteSettings', () => clearTimeout(noSettings));
@@ -129,20 +146,76 @@ export class Http2Front {
     });
   }
 
+  #stateOf(session: ServerHttp2Session): SessionState {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    const { burst, perSecond } = needlessPieces;
+    const state: SessionState = {
+      socket: this.#accepted,
+      needlessPieces: new Allowance(burst, perSecond),
+      openCalls: 0,
+      idleSinceMs: performance.now(),
+    };
+    this.#sessions.set(session, state);
+    return state;
+  }
+
   #countCall(stream: ServerHttp2Stream): void {
-    const state = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
-    if (state === undefined) return;
-    state.openCalls++;
+    const session = stream.session as ServerHttp2Session | undefined;
+    if (session === undefined || session.destroyed) return;
+    const state = this.#stateOf(session);
+    const { socket } = state;
+    const { concurrentStreamsMax } = this.#context.limits;
+    if (++state.openCalls === concurrentStreamsMax) {
+      this.#hits.hit('calls_of_connection', concurrentStreamsMax, socket?.remoteAddress ?? '');
+    }
+    if (socket !== undefined) this.#reading.spend(socket, readingCost.call);
+    const { turn } = this.#reading;
     stream.on('close', () => {
       state.openCalls--;
       state.idleSinceMs = performance.now();
+      if (socket === undefined || stream.headersSent || session.destroyed) return;
+      if (!this.#reading.cancelled(socket, turn)) this.#endFor(session, socket);
     });
+  }
+
+  #countPiece(stream: ServerHttp2Stream, isNeedless: boolean): void {
+    const session = stream.session as ServerHttp2Session | undefined;
+    const state = session === undefined ? undefined : this.#sessions.get(session);
+    if (session === undefined || state?.socket === undefined) return;
+    this.#reading.spend(state.socket, readingCost.piece);
+    if (!isNeedless) return;
+    const nowMs = performance.now();
+    state.needlessPieces.take(1, nowMs);
+    if (state.needlessPieces.waitMs(nowMs) === 0) return;
+    this.#endFor(session, state.socket);
+  }
+
+  /** For what it has sent. */
+  #endFor(session: ServerHttp2Session, socket: Socket): void {
+    this.#reading.ended(socket);
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 
-type SessionState = { openCalls: number; idleSinceMs: number };
+type SessionState = {
+  readonly socket: Socket | undefined;
+  readonly needlessPieces: Allowance;
+  openCalls: number;
+  idleSinceMs: number;
+};
+
+/** Beyond those of honest clients, whose pieces are larger: `isNeedless` of http2-call.ts. */
+const needlessPieces = { burst: 1_000, perSecond: 100 };
+
+const unlimited = 2 ** 31 - 1;
 
 function ignore(): void {}
+
+function refuse(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders, timeoutMs: number): void {
+  stream.respond(headers, { endStream: true });
+  drain(stream, timeoutMs);
+}
 
 function methodsByPath(services: readonly Service[]): ReadonlyMap<string, Method> {
   const methods = new Map<string, Method>();
@@ -158,8 +231,9 @@ function serverOptions(limits: TransportLimits): Parameters<typeof createServer>
     maxHeaderListPairs: limits.headerPairsMax,
     maxSessionInvalidFrames: limits.invalidFramesMax,
     maxSessionRejectedStreams: limits.rejectedStreamsMax,
-    streamResetBurst: limits.streamResetBurst,
-    streamResetRate: limits.streamResetsPerSecond,
+    // A client that cancels much is read later (fair-reading.ts): nghttp2 would end its connection, which may carry the calls of many others.
+    streamResetBurst: unlimited,
+    streamResetRate: unlimited,
     settings: { maxConcurrentStreams: limits.concurrentStreamsMax, maxHeaderListSize: limits.headerListBytesMax },
   };
 }

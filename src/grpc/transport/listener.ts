@@ -11,14 +11,12 @@ export type ListenerOptions = {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  readonly connectionsMax: number;
-  readonly connectionsPerAddressMax: number;
   readonly onSocket: (socket: Socket) => void;
 };
 
 /** Rejects with an Error that names address and port and has the system's error as its cause. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const accept = admission(options);
+  const accept = options.onSocket;
   if (options.host !== 'localhost') {
     const server = await bind(options.host, options.port, accept);
     return listener([server]);
@@ -52,28 +50,6 @@ function bind(host: string, port: number, accept: (socket: Socket) => void): Pro
       resolve(server);
     });
   });
-}
-
-function admission(options: ListenerOptions): (socket: Socket) => void {
-  let open = 0;
-  const byAddress = new Map<string, number>();
-  return (socket) => {
-    const address = socket.remoteAddress ?? '';
-    const ofAddress = byAddress.get(address) ?? 0;
-    if (open >= options.connectionsMax || ofAddress >= options.connectionsPerAddressMax) {
-      socket.destroy();
-      return;
-    }
-    open++;
-    byAddress.set(address, ofAddress + 1);
-    socket.once('close', () => {
-      open--;
-      const left = (byAddress.get(address) ?? 1) - 1;
-      if (left === 0) byAddress.delete(address);
-      else byAddress.set(address, left);
-    });
-    options.onSocket(socket);
-  };
 }
 
 function listener(servers: readonly [Server, ...Server[]]): Listener {

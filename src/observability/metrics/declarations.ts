@@ -30,6 +30,11 @@ export const declarations = {
   service_grpc_conn_accepted: { kind: 'counter', tags: [], help: 'gRPC connections that were accepted.' },
   service_grpc_conn_closed: { kind: 'counter', tags: [], help: 'gRPC connections that are closed.' },
   service_grpc_conn_active: { kind: 'gauge', tags: [], help: 'gRPC connections that are open.' },
+  perdure_grpc_limit_hits: {
+    kind: 'counter',
+    tags: ['limit'],
+    help: 'Times that a limit of connections, or of the calls of one, kept clients out or let them wait: `perdure.transport.…`.',
+  },
   service_errors_invalid_argument: errorCounter('Calls refused as INVALID_ARGUMENT.'),
   service_errors_namespace_not_active: errorCounter('Calls to a namespace that is active elsewhere.'),
   service_errors_resource_exhausted: {

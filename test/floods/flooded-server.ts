@@ -1,0 +1,230 @@
+/**
+ * A server under a flood, and what its other users notice of it.
+ *
+ *     test process       victim: workflows of one activity, one after the other on each of a few lanes    ──┐
+ *                        GET /health/live, each tenth of a second                                          ──┼──▶ server process
+ *     flood process      a program of ./programs, with what the others leave of the processors            ──┘
+ *
+ * The victim's pace under the flood is judged by its own pace without it, in windows that take turns in one run: how fast the machine is, and what
+ * else it does, is in both.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { RawDriver } from '../bench/raw-driver.ts';
+import { freePort, ServerProcess } from '../support/server-process.ts';
+
+export const victimNamespace = 'victim';
+export const floodNamespace = 'flood';
+
+export type FloodReport = {
+  /** Workflows of the victim a second under the flood, by those without it. */
+  readonly paceRatio: number;
+  /** Infinity: one was not answered. */
+  readonly liveMsMax: number;
+  /** Of the server's event loop, on a processor. */
+  readonly turnMsMax: number;
+  /** What the program wrote on its last line; it says whether the flood got through. */
+  readonly told: string;
+};
+
+const probe = fileURLToPath(new URL('turn-probe.mjs', import.meta.url));
+const lanes = 4;
+const calmMs = 1_500;
+const floodedMs = 2_500;
+const rounds = 2;
+/** Before a window counts: what the one before has left is worked off. */
+const settlingMs = 300;
+
+export class FloodedServer {
+  readonly process: ServerProcess;
+  readonly #turnsFile: string;
+
+  private constructor(process: ServerProcess, turnsFile: string) {
+    this.process = process;
+    this.#turnsFile = turnsFile;
+  }
+
+  /** `more`: further arguments. Its files are in `folder`. */
+  static async start(folder: string, more: readonly string[] = []): Promise<FloodedServer> {
+    const port = await freePort();
+    const turnsFile = join(folder, 'turns.txt');
+    const namespaces = [victimNamespace, floodNamespace].flatMap((name) => ['--namespace', name]);
+    const args = [
+      'server',
+      'start-dev',
+      '--ip',
+      '127.0.0.1',
+      '--headless',
+      '--log-level',
+      'error',
+      '--port',
+      String(port),
+      ...namespaces,
+      ...more,
+    ];
+    const server = new ServerProcess(port, args, undefined, {
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${probe}`.trim(),
+      FLOOD_TURNS: turnsFile,
+    });
+    await server.start();
+    return new FloodedServer(server, turnsFile);
+  }
+
+  /** `program`: of ./programs; `args` follow the address of the server. */
+  async under(program: string, ...args: readonly string[]): Promise<FloodReport> {
+    const { address } = this.process;
+    const driver = await RawDriver.open({ name: 'victim', address, namespace: victimNamespace, pids: [] }, lanes);
+    const victim = new Victim(driver);
+    const live = new LiveProbe(address);
+    const figures = { calm: 0, flooded: 0, liveMsMax: 0, turnMsMax: 0, told: '' };
+    try {
+      await victim.paceFor(calmMs);
+      for (let round = 0; round < rounds; round++) {
+        figures.calm += await victim.paceFor(calmMs);
+        const flood = new Flood(program, [address, ...args]);
+        try {
+          await flood.begun();
+          const fromMs = Date.now();
+          live.watch();
+          figures.flooded += await victim.paceFor(floodedMs);
+          figures.liveMsMax = Math.max(figures.liveMsMax, await live.longestMs());
+          figures.turnMsMax = Math.max(figures.turnMsMax, this.#longestTurnMs(fromMs, Date.now()));
+        } finally {
+          figures.told = await flood.end();
+        }
+        await delay(settlingMs);
+      }
+    } finally {
+      await victim.stop();
+    }
+    const { calm, flooded, ...rest } = figures;
+    return { paceRatio: flooded / calm, ...rest };
+  }
+
+  /** How long SIGTERM takes while a flood goes on. */
+  async stopUnder(program: string, ...args: readonly string[]): Promise<number> {
+    const flood = new Flood(program, [this.process.address, ...args]);
+    try {
+      await flood.begun();
+      await delay(settlingMs);
+      const begunMs = performance.now();
+      await this.process.stop();
+      return performance.now() - begunMs;
+    } finally {
+      await flood.end();
+    }
+  }
+
+  #longestTurnMs(fromMs: number, untilMs: number): number {
+    const lines = readFileSync(this.#turnsFile, 'utf8').split('\n');
+    const turns = lines.map((line) => line.split(' ').map(Number)).filter(([atMs = 0]) => atMs > fromMs && atMs <= untilMs);
+    return Math.max(0, ...turns.map(([, longestMs = 0]) => longestMs));
+  }
+}
+
+class Victim {
+  readonly #driver: RawDriver;
+  #finished = 0;
+  #isRunning = true;
+
+  constructor(driver: RawDriver) {
+    this.#driver = driver;
+    for (let lane = 0; lane < lanes; lane++) void this.#lane();
+  }
+
+  /** Workflows a second. */
+  async paceFor(ms: number): Promise<number> {
+    const [before, begunMs] = [this.#finished, performance.now()];
+    await delay(ms);
+    return ((this.#finished - before) * 1_000) / (performance.now() - begunMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    // What is under way never comes to its end.
+    await this.#driver.close();
+  }
+
+  async #lane(): Promise<void> {
+    while (this.#isRunning) {
+      // What is refused under a flood is not done: the pace shows it.
+      const isDone = await this.#driver.runOne().then(
+        () => true,
+        () => false,
+      );
+      if (isDone) this.#finished++;
+      else await delay(20);
+    }
+  }
+}
+
+const liveIntervalMs = 100;
+const liveTimeoutMs = 10_000;
+
+class LiveProbe {
+  readonly #address: string;
+  #asked: Promise<number>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  watch(): void {
+    this.#asked = [];
+    this.#timer = setInterval(() => this.#asked.push(this.#ask()), liveIntervalMs);
+  }
+
+  async longestMs(): Promise<number> {
+    clearInterval(this.#timer);
+    return Math.max(...(await Promise.all(this.#asked)));
+  }
+
+  async #ask(): Promise<number> {
+    const begunMs = performance.now();
+    try {
+      const answer = await fetch(`http://${this.#address}/health/live`, { signal: AbortSignal.timeout(liveTimeoutMs) });
+      await answer.arrayBuffer();
+      return answer.ok ? performance.now() - begunMs : Infinity;
+    } catch {
+      return Infinity;
+    }
+  }
+}
+
+/** A program that floods until it is ended. Its first line says that it has begun. */
+class Flood {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  readonly #begun: Promise<void>;
+  #output = '';
+
+  constructor(program: string, args: readonly string[]) {
+    const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url));
+    // Whatever it takes of the processors, the server and its victim do not miss.
+    this.#child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#closed = once(this.#child, 'close');
+    this.#begun = new Promise((resolve, reject) => {
+      this.#child.stdout?.on('data', (chunk: Buffer) => {
+        this.#output += chunk.toString();
+        resolve();
+      });
+      this.#child.once('close', () => reject(new Error(`${program} ended before it began`)));
+    });
+  }
+
+  begun(): Promise<void> {
+    return this.#begun;
+  }
+
+  /** Its last line. */
+  async end(): Promise<string> {
+    this.#child.kill('SIGKILL');
+    await this.#closed;
+    return this.#output.trim().split('\n').at(-1) ?? '';
+  }
+}
