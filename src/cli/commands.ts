@@ -33,7 +33,7 @@ const start: Command = {
   flags: startFlags,
   examples: [
     { what: 'Serve as the file says', line: 'perdure server start --config server.yaml' },
-    { what: 'Never create topics; print the commands that would', line: 'perdure server start --config server.yaml --no-auto-migrate' },
+    { what: 'Create no topics; print the commands that create them', line: 'perdure server start --config server.yaml --no-auto-migrate' },
   ],
   run: async (invocation) => (await import('./server/start.ts')).runStart(invocation),
 };
@@ -63,19 +63,19 @@ const config: Command = {
           name: 'connect',
           help: 'Also connect to Kafka and PostgreSQL, and check what a start would refuse there; exit code 1 if it would',
         },
-        { name: 'dynamic', help: 'FILE is a file of dynamic configuration: what in it is wrong, and what has no effect' },
+        { name: 'dynamic', help: 'FILE is a dynamic configuration file: report what is wrong in it and what has no effect' },
         outputFlag,
       ],
       examples: [
         { what: 'Check a file', line: 'perdure config validate server.yaml' },
-        { what: 'And whether Kafka lets us in', line: 'perdure config validate --connect server.yaml' },
+        { what: 'Also check that Kafka and PostgreSQL would accept a start', line: 'perdure config validate --connect server.yaml' },
         { what: 'Check a file of dynamic configuration', line: 'perdure config validate --dynamic dynamic.yaml' },
       ],
       run: async (invocation) => (await import('./config/validate.ts')).runValidate(invocation),
     },
     {
       name: 'print',
-      summary: 'Print what a server file adds up to: canonical keys, defaults filled in, secrets masked.',
+      summary: 'Print the effective configuration: canonical keys, defaults filled in, secrets masked.',
       args: [fileArgument],
       flags: [{ ...outputFlag, help: 'json, jsonl, text (YAML) or none' }],
       examples: [{ what: 'As JSON', line: 'perdure config print server.yaml -o json' }],
@@ -92,20 +92,20 @@ const config: Command = {
 
 const visibility: Command = {
   name: 'visibility',
-  summary: 'What List and Count show.',
-  examples: [{ what: 'Build it again', line: 'perdure admin visibility rebuild' }],
+  summary: 'The rows that List and Count show.',
+  examples: [{ what: 'Rebuild them', line: 'perdure admin visibility rebuild' }],
   subcommands: [
     {
       name: 'rebuild',
-      summary: 'Let a running server build what List and Count show again from its workflows, while it serves.',
+      summary: 'Rebuild what List and Count show from the workflows, while the server keeps serving.',
       details: [
-        'Where List is wrong, or its tables were lost: rows that are missing come back, wrong ones are mended, and those of workflows that do not exist go. ' +
-          'It may be asked for at any time, goes on behind a crash, and ends by itself; perdure admin state shows how far it is.',
+        'Use it where List is wrong, or after its tables were lost: missing rows are added, wrong rows are repaired, and rows of workflows that do not exist are removed. ' +
+          'It can be started at any time, continues after a crash, and ends by itself; perdure admin state shows its progress.',
       ],
       flags: [outputFlag, ...connectionFlags],
       examples: [
         { what: 'Of all shards', line: 'perdure admin visibility rebuild' },
-        { what: 'How far it is', line: 'perdure admin state' },
+        { what: 'Show its progress', line: 'perdure admin state' },
       ],
       run: async (invocation) => (await import('./admin/rebuild-visibility.ts')).runRebuildVisibility(invocation),
     },
@@ -115,11 +115,11 @@ const visibility: Command = {
 const shard: Command = {
   name: 'shard',
   summary: 'History shards.',
-  examples: [{ what: 'Who owns one', line: 'perdure admin shard describe --shard-id 1' }],
+  examples: [{ what: 'Show who owns one', line: 'perdure admin shard describe --shard-id 1' }],
   subcommands: [
     {
       name: 'describe',
-      summary: 'Show a history shard: who owns it, and since which claim.',
+      summary: 'Show a history shard: who owns it, and its range id.',
       flags: [{ name: 'shard-id', value: 'N', help: 'From 1' }, outputFlag, ...connectionFlags],
       examples: [{ what: 'The first', line: 'perdure admin shard describe --shard-id 1' }],
       run: async (invocation) => (await import('./admin/describe.ts')).runDescribeShard(invocation),
@@ -129,7 +129,7 @@ const shard: Command = {
 
 const adminCluster: Command = {
   name: 'cluster',
-  summary: 'The cluster as its administrators know it.',
+  summary: 'The cluster, for its administrators.',
   examples: [{ what: 'Its name, shards, stores and members', line: 'perdure admin cluster describe' }],
   subcommands: [
     {
@@ -144,14 +144,14 @@ const adminCluster: Command = {
 
 const cluster: Command = {
   name: 'cluster',
-  summary: 'Whether a cluster serves.',
-  examples: [{ what: 'As exit code', line: 'perdure cluster health' }],
+  summary: 'Check whether a cluster is serving.',
+  examples: [{ what: 'By exit code', line: 'perdure cluster health' }],
   subcommands: [
     {
       name: 'health',
-      summary: 'Print SERVING and end with 0, or NOT_SERVING and end with 4.',
+      summary: 'Print SERVING and exit with 0, or NOT_SERVING and exit with 4.',
       flags: [
-        { name: 'cluster', value: 'NAME', help: 'A cluster that the server knows', defaultText: 'its own' },
+        { name: 'cluster', value: 'NAME', help: 'Name of a cluster that the server knows', defaultText: 'its own' },
         outputFlag,
         ...connectionFlags,
       ],
@@ -179,14 +179,14 @@ const namespace: Command = {
           value: 'NAME',
           many: true,
           repeat: true,
-          help: 'Clusters that have it: several values, or commas',
+          help: 'Clusters that host it; several values, or one list with commas',
           defaultText: 'this one',
         },
-        { name: 'active-cluster', value: 'NAME', help: 'Where its workflows run', defaultText: 'this one' },
+        { name: 'active-cluster', value: 'NAME', help: 'Cluster that runs its workflows', defaultText: 'this one' },
         { name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept', defaultText: '72h' },
         { name: 'description', value: 'TEXT', help: 'What it is for' },
-        { name: 'owner-email', value: 'ADDRESS', help: 'Whose it is' },
-        { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Whatever else is to be known of it' },
+        { name: 'owner-email', value: 'ADDRESS', help: 'Email address of its owner' },
+        { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Additional data about it' },
         outputFlag,
         ...connectionFlags,
       ],
@@ -209,22 +209,22 @@ const namespace: Command = {
 const queue: Command = {
   name: 'queue',
   summary: 'Queues of this cluster’s own tasks.',
-  examples: [{ what: 'What lies in their dead letter queues', line: 'perdure admin queue dlq list' }],
+  examples: [{ what: 'List their dead letter queues', line: 'perdure admin queue dlq list' }],
   subcommands: [dlqCommand('admin queue dlq')],
 };
 
 const admin: Command = {
   name: 'admin',
-  summary: 'Look into a running server, and mend it.',
+  summary: 'Inspect and repair a running server.',
   examples: [
-    { what: 'What is kept of each history shard', line: 'perdure admin state' },
-    { what: 'Where List is wrong', line: 'perdure admin visibility rebuild' },
-    { what: 'What lies in dead letter queues', line: 'perdure admin queue dlq list' },
+    { what: 'Show the state of each history shard', line: 'perdure admin state' },
+    { what: 'Rebuild List when it is wrong', line: 'perdure admin visibility rebuild' },
+    { what: 'List the dead letter queues', line: 'perdure admin queue dlq list' },
   ],
   subcommands: [
     {
       name: 'state',
-      summary: 'Show each history shard of a running server: its journal, its last checkpoint, what is not written. Changes nothing.',
+      summary: 'Show each history shard of a running server: its journal, its last checkpoint, what is not written yet. Changes nothing.',
       flags: [outputFlag, ...connectionFlags],
       examples: [
         { what: 'As a table', line: 'perdure admin state' },
@@ -242,11 +242,11 @@ const admin: Command = {
 
 const errors: Command = {
   name: 'errors',
-  summary: 'Explain a code: of an error, of the end of a command, or of what became of a dead letter.',
-  args: [{ name: 'CODE', help: 'Such as NOT_FOUND, 3 or OutcomeUnknown; without it all are listed', isOptional: true }],
+  summary: 'Explain an error code, an exit code, or the outcome of a dead letter.',
+  args: [{ name: 'CODE', help: 'Such as NOT_FOUND, 3 or OutcomeUnknown; without it, all codes are listed', isOptional: true }],
   flags: [outputFlag],
   examples: [
-    { what: 'What a merge tells', line: 'perdure errors OutcomeUnknown' },
+    { what: 'An outcome of a merge', line: 'perdure errors OutcomeUnknown' },
     { what: 'An exit code', line: 'perdure errors 3' },
   ],
   run: async (invocation) => (await import('./explained-errors.ts')).runErrors(invocation),
@@ -254,10 +254,10 @@ const errors: Command = {
 
 const completion: Command = {
   name: 'completion',
-  summary: 'Print what a shell needs to complete command lines of perdure.',
+  summary: 'Print the shell script that completes perdure command lines.',
   args: [{ name: 'SHELL', help: 'bash, zsh, fish or powershell' }],
   examples: [
-    { what: 'In this bash', line: 'source <(perdure completion bash)' },
+    { what: 'Use it in the current bash', line: 'source <(perdure completion bash)' },
     { what: 'For fish', line: 'perdure completion fish > ~/.config/fish/completions/perdure.fish' },
   ],
   run: async (invocation) => (await import('./completion-scripts.ts')).runCompletion(invocation),

@@ -12,17 +12,17 @@ const explained: readonly Explained[] = [
   ...([
     [
       'NOT_FOUND',
-      'What was named is not there: a queue, a letter, a job, a plan, a shard, a cluster or a namespace.',
-      'perdure admin queue dlq list shows the queues; a letter that was merged or purged is told as such.',
+      'The named queue, dead letter, job, plan, shard, cluster or namespace does not exist.',
+      'perdure admin queue dlq list shows the queues. For a message that was merged or purged the text says so.',
     ],
     [
       'INVALID_ARGUMENT',
-      'The request is wrong in itself; nothing was changed.',
-      'The text names the field and what was expected. Asking again changes nothing.',
+      'The request is invalid; nothing was changed.',
+      'The text names the field and what was expected. Retrying without a change does not help.',
     ],
     [
       'PERMISSION_DENIED',
-      'Whoever asks may not do that.',
+      'The caller is not allowed to do this.',
       'Log in as an administrator of the cluster: --api-key, TEMPORAL_API_KEY or a profile.',
     ],
     ['UNAUTHENTICATED', 'The key was not accepted.', 'Look at --api-key, TEMPORAL_API_KEY and the profile.'],
@@ -30,7 +30,7 @@ const explained: readonly Explained[] = [
     ['RESOURCE_EXHAUSTED', 'A limit of the server: the rate of calls, or the size of a request.', 'Ask later, or for less at a time.'],
     [
       'FAILED_PRECONDITION',
-      'What is there forbids it: another job holds the letter, a plan has expired, a job has ended, some of the tasks failed again.',
+      'What is there forbids it: another job holds the message, a plan has expired, a job has ended, some of the tasks failed again.',
       'The text names the job or the plan: perdure admin queue dlq job describe JOB.',
     ],
     ['ALREADY_EXISTS', 'It is there already.', 'Nothing was changed.'],
@@ -52,12 +52,16 @@ const explained: readonly Explained[] = [
     ['CANCELLED', 'The call was ended by its client.', 'Ask again.'],
   ] as const),
   ...([
-    ['0', 'Done; of a merge or a purge: nothing of the selection is left.', 'Nothing.'],
-    ['1', 'Failed; what was named is not there, or the job failed as a whole.', 'The text says why.'],
-    ['2', 'Wrong flags or values, bad configuration, or one task was named and several letters match.', 'The text says what was expected.'],
+    ['0', 'Done; after a merge or a purge no selected message is left.', 'Nothing.'],
+    ['1', 'Failed: something that was named does not exist, or the whole job failed.', 'The text says why.'],
+    [
+      '2',
+      'Wrong flags or values, bad configuration, or one task was named and several messages match.',
+      'The text says what was expected.',
+    ],
     [
       '3',
-      'The job has ended, and letters of its selection remain. Of a server: another one serves its log.',
+      'Of a command: the job ended, and selected messages remain. Of a server: another server serves its log.',
       'perdure admin queue dlq job describe JOB shows what failed and why.',
     ],
     ['4', 'No server answers there, or it does not serve.', 'Name the gRPC port of a running server: --address HOST:PORT.'],
@@ -65,27 +69,27 @@ const explained: readonly Explained[] = [
     ['130', 'Interrupted. A job that was waited for goes on.', 'perdure admin queue dlq job watch JOB waits again.'],
   ] as const),
   ...([
-    ['retries-exhausted', 'The task failed as often as tasks of its category may.', 'Mend the cause, then merge the letter.'],
-    ['permanent-error', 'The error of the task cannot go away by trying again.', 'Mend what it names, then merge; or purge.'],
+    ['retries-exhausted', 'The task failed as often as tasks of its category may.', 'Fix the cause, then merge the message.'],
+    ['permanent-error', 'The error of the task cannot go away by trying again.', 'Fix what it names, then merge; or purge.'],
     ['namespace-deleted', 'The namespace that the task acts on is deleted.', 'Register one of that name and merge, or purge.'],
     [
       'OutcomeUnknown',
-      'A task that was merged has not been answered for in time. It may have had its effect.',
+      'A merged task was not confirmed in time. It may have had its effect.',
       'Merge it again: the shard remembers what became of it.',
     ],
     ['UnknownCategory', 'This server cannot execute tasks of that category.', 'Merge it with a server that can, or purge it.'],
     [
       'loop-guard',
-      'The letter failed in so many merges that it is in quarantine.',
-      'Mend the cause, then merge with --override-loop-guard and --reason.',
+      'The message failed in too many merges and is quarantined.',
+      'Fix the cause, then merge with --override-loop-guard and --reason.',
     ],
     [
       'failure-budget',
-      'More letters failed than --max-failures: the job is paused.',
+      'More messages failed than --max-failures allows: the job is paused.',
       'Look at its failures; then job resume, or job cancel.',
     ],
-    ['undecodable', 'The task in the letter cannot be read.', 'perdure admin queue dlq show has its bytes; a purge removes it.'],
-    ['not-active', 'The namespace of the letter is active in another cluster.', 'Merge it there, or after a failover.'],
+    ['undecodable', 'The task in the message cannot be read.', 'perdure admin queue dlq show has its bytes; a purge removes it.'],
+    ['not-active', 'The namespace of the message is active in another cluster.', 'Merge it there, or after a failover.'],
   ] as const),
 ].map(([code, means, next]) => ({ code, means, next }));
 

@@ -41,11 +41,14 @@ test('a List that is wrong is right again, while the server serves; one that los
     expect(await types(server.address)).toEqual(['one Wrong RUNNING', 'three Order RUNNING']);
 
     const { code, out } = await admin(server.address, 'visibility', 'rebuild');
-    expect([code, out]).toEqual([0, 'The rows of List are built again from the runs of 1 shard. How far they are: perdure admin state\n']);
+    expect([code, out]).toEqual([
+      0,
+      'Rebuilding the rows of List from the workflows of 1 shard. To see the progress: perdure admin state\n',
+    ]);
     await isDone(server.address);
     expect(await types(server.address)).toEqual(right);
     expect((await admin(server.address, 'state')).out).toMatch(
-      /\n\nSHARD +LIST IS BUILT AGAIN +RUNS +UNREAD +ROWS REMOVED +TIME\n1 +done +3 +0 +1 +\d+ s\n$/,
+      /\n\nSHARD +LIST REBUILD +RUNS +UNREAD +ROWS REMOVED +TIME\n1 +done +3 +0 +1 +\d+ s\n$/,
     );
 
     await server.stop();

@@ -104,7 +104,7 @@ test('a flag that a command has itself means its own', () => {
 describe('perdure errors', () => {
   test.each(['NOT_FOUND', 'not-found', 'NotFound'])('%s says what it means and what to do', async (code) => {
     const { out } = await run(['errors', code]);
-    expect(out).toMatch(/^NOT_FOUND\nWhat was named is not there: .*\nperdure admin queue dlq list .*\n$/);
+    expect(out).toMatch(/^NOT_FOUND\nThe named queue, .* does not exist\.\nperdure admin queue dlq list .*\n$/);
   });
 
   test('without a code lists all, also for programs', async () => {

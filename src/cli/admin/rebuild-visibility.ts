@@ -49,7 +49,7 @@ function rendered(shards: readonly ShardAnswer[]): string {
   if (begun.length > 0) {
     const count = begun.length === shards.length ? `${begun.length}` : `${begun.length} of ${shards.length}`;
     lines.unshift(
-      `The rows of List are built again from the runs of ${count} ${shards.length === 1 ? 'shard' : 'shards'}. How far they are: perdure admin state`,
+      `Rebuilding the rows of List from the workflows of ${count} ${shards.length === 1 ? 'shard' : 'shards'}. To see the progress: perdure admin state`,
     );
   }
   return `${lines.join('\n')}\n`;

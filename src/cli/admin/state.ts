@@ -99,7 +99,7 @@ function rendered({ status, memory, shards, matching = [], purges = [] }: StateP
       matching.map((each) => [String(each.partition), ...cells(each), String(each.storedTasks ?? '-')]),
     ),
     table(['DELETED NAMESPACE', 'ID', 'STATE', 'EXECUTIONS DELETED', 'NEXT STEP'], purges.map(purge)),
-    table(['SHARD', 'LIST IS BUILT AGAIN', 'RUNS', 'UNREAD', 'ROWS REMOVED', 'TIME'], shards.flatMap(rebuilds)),
+    table(['SHARD', 'LIST REBUILD', 'RUNS', 'UNREAD', 'ROWS REMOVED', 'TIME'], shards.flatMap(rebuilds)),
   ];
   const named = [
     ...shards.map((each) => ({ ...each, who: `shard ${each.shard}` })),
@@ -165,7 +165,7 @@ function memoryLimits(memory: Memory | undefined): readonly (readonly string[])[
 function rebuilds({ shard, executions: { hot = 0, cold = 0 } = {}, listRebuild }: Shard): readonly (readonly string[])[] {
   if (listRebuild === undefined) return [];
   const { state, runs, unreadRuns, removedRows, trouble } = listRebuild;
-  const how = trouble ?? (state === 'waits' ? 'waits for a checkpoint' : state === 'done' ? 'done' : 'goes on');
+  const how = trouble ?? (state === 'waits' ? 'waits for a checkpoint' : state === 'done' ? 'done' : 'running');
   const ofRuns = state === 'done' ? String(runs) : `${runs} of ${hot + cold}`;
   return [[String(shard), how, ofRuns, String(unreadRuns), String(removedRows), seconds(listRebuild.seconds)]];
 }

@@ -9,10 +9,10 @@ export const startDevFlags: readonly Flag[] = [
     name: 'db-filename',
     short: 'f',
     value: 'FILE',
-    help: 'Keep workflows in this file; it is made when missing, its folder must exist',
+    help: 'Keep workflows in this file; it is created if missing, but its folder must exist',
     defaultText: 'in memory',
   },
-  { name: 'namespace', short: 'n', value: 'NAME', repeat: true, help: 'Namespace that exists from the start; "default" always does' },
+  { name: 'namespace', short: 'n', value: 'NAME', repeat: true, help: 'Namespace to create at the start; "default" always exists' },
   { name: 'ip', value: 'ADDRESS', help: 'Address to listen on', defaultText: 'localhost, which is 127.0.0.1 and ::1' },
   { name: 'port', short: 'p', value: 'PORT', help: 'Port of the gRPC frontend; GET /health answers there too', defaultText: '7233' },
   {
@@ -36,7 +36,7 @@ export const startDevFlags: readonly Flag[] = [
   {
     name: 'ui-port',
     value: 'PORT',
-    help: 'Where Temporal’s web UI runs beside the server, if it does: the banner says so (docs/web-ui.md)',
+    help: 'Port where Temporal’s web UI runs, if it does; the banner then shows its address (docs/web-ui.md)',
     defaultText: '8233',
   },
   { name: 'ui-ip', value: 'ADDRESS', help: `Address of the web console. ${notServed}` },
@@ -44,7 +44,7 @@ export const startDevFlags: readonly Flag[] = [
   { name: 'ui-asset-path', value: 'FOLDER', help: `Build of the web console. ${notServed}` },
   { name: 'ui-codec-endpoint', value: 'URL', help: `Codec endpoint of the web console. ${notServed}` },
   { name: 'ui-disable-news-fetch', help: 'Accepted for compatibility; there is no web console yet that could fetch news' },
-  { name: 'headless', help: 'No web UI: none is looked for' },
+  { name: 'headless', help: 'Do not look for a web UI' },
   {
     name: 'role-ports',
     negatable: true,
@@ -54,6 +54,6 @@ export const startDevFlags: readonly Flag[] = [
     name: 'dev-faults',
     value: 'FAULT',
     repeat: true,
-    help: 'Let tasks fail, to see dead letters: task=TASK_TYPE_…, error=TEXT, kind=failed|permanent, share=0.5, namespace=NAME',
+    help: 'Make tasks fail, to try dead letters: task=TASK_TYPE_…, error=TEXT, kind=failed|permanent, share=0.5, namespace=NAME',
   },
 ];

@@ -11,7 +11,7 @@ export const startFlags: readonly Flag[] = [
     help: 'frontend, history, matching or worker; so far one process runs all four, so name all or none',
   },
   logLevelOverFileFlag,
-  { name: 'strict-config', help: 'Unknown keys of the file are errors everywhere' },
-  { name: 'no-auto-migrate', help: 'Create no topics; stop, and print the commands, if some are missing' },
-  { name: 'allow-no-auth', env: 'TEMPORAL_ALLOW_NO_AUTH', help: 'Do not warn that anybody who reaches the port may use it' },
+  { name: 'strict-config', help: 'Treat every unknown key of the file as an error' },
+  { name: 'no-auto-migrate', help: 'Create no topics; if some are missing, print the commands that create them, and exit' },
+  { name: 'allow-no-auth', env: 'TEMPORAL_ALLOW_NO_AUTH', help: 'Do not warn that anyone who can reach the port can use it' },
 ];

@@ -1,30 +1,35 @@
 /** Flags of the commands that change letters, or what works on them. */
 import type { Flag } from '../../command.ts';
 
-export const reasonFlag: Flag = { name: 'reason', value: 'TEXT', help: 'Why, for the audit; up to 500 characters' };
+export const reasonFlag: Flag = { name: 'reason', value: 'TEXT', help: 'Reason to record in the audit, up to 500 characters' };
 
 export const waitFlags: readonly Flag[] = [
-  { name: 'wait', negatable: true, help: 'Wait until the job has ended; --no-wait prints its id', defaultText: 'yes' },
-  { name: 'quiet', help: 'No progress on the terminal' },
-  { name: 'log-level', value: 'LEVEL', help: 'info: where there is no terminal, how far it is, a line in 10 s', defaultText: 'warn' },
+  { name: 'wait', negatable: true, help: 'Wait for the job to end; --no-wait prints its id and returns', defaultText: 'yes' },
+  { name: 'quiet', help: 'Show no progress on the terminal' },
+  { name: 'log-level', value: 'LEVEL', help: 'With info, progress is logged every 10 s where there is no terminal', defaultText: 'warn' },
 ];
 
 export const changeFlags: readonly Flag[] = [
-  { name: 'dry-run', help: 'Make a plan, print what would be done, and do nothing' },
+  { name: 'dry-run', help: 'Make a plan and print what would be done, without doing it' },
   reasonFlag,
-  { name: 'yes', short: 'y', help: 'No questions' },
+  { name: 'yes', short: 'y', help: 'Ask no questions' },
   ...waitFlags,
 ];
 
 export const paceFlags: readonly Flag[] = [
-  { name: 'rps', value: 'N', help: 'Letters a second, 0.1 to 10000; 0: no limit', defaultText: 'perdure.dlq.mergeRPS' },
-  { name: 'concurrency', value: 'N', help: 'Letters at a time, 1 to 64', defaultText: 'perdure.dlq.mergeConcurrency' },
+  { name: 'rps', value: 'N', help: 'Messages per second, 0.1 to 10000; 0 means no limit', defaultText: 'perdure.dlq.mergeRPS' },
+  { name: 'concurrency', value: 'N', help: 'Messages at a time, 1 to 64', defaultText: 'perdure.dlq.mergeConcurrency' },
 ];
 
 export const mergeFlags: readonly Flag[] = [
   ...paceFlags,
-  { name: 'task-timeout', value: 'DURATION', help: 'Longest wait for one task, 1s to 10m', defaultText: 'perdure.dlq.mergeTaskTimeout' },
-  { name: 'canary', help: 'Steps of 1, 10, 100, 1000 letters, then the rest: each when the last has ended' },
-  { name: 'max-failures', value: 'N', help: 'With --canary: more failures pause the job', defaultText: '0' },
-  { name: 'override-loop-guard', help: 'Also letters that failed so often that they are quarantined; needs --reason' },
+  {
+    name: 'task-timeout',
+    value: 'DURATION',
+    help: 'How long to wait for one task, 1s to 10m',
+    defaultText: 'perdure.dlq.mergeTaskTimeout',
+  },
+  { name: 'canary', help: 'Work in steps of 1, 10, 100 and 1000 messages, then the rest; each step waits for the one before' },
+  { name: 'max-failures', value: 'N', help: 'With --canary: pause the job after more failures than this', defaultText: '0' },
+  { name: 'override-loop-guard', help: 'Include quarantined dead letters, which failed in too many merges; needs --reason' },
 ];

@@ -16,16 +16,16 @@ export function dlqCommand(kind: DlqKind): Command {
     name: 'dlq',
     summary: kind === 'admin dlq' ? 'Dead letters of replication from other clusters.' : 'Dead letters of this cluster’s own tasks.',
     details: [
-      'A dead letter is a task that failed for good and was put aside, so that it holds up nothing. It stays until it is merged or purged.',
+      'A dead letter (a DLQ message) is a task that failed for good and was moved out of the way of others. It stays until it is merged or purged.',
       ...(kind === 'admin dlq'
         ? ['For dead letters of this cluster’s own tasks use perdure admin queue dlq. Only list and job list show those of both.']
         : []),
     ],
     examples: [
-      { what: 'The queues, most letters first', line: `perdure ${kind} list` },
+      { what: 'The queues, largest first', line: `perdure ${kind} list` },
       ...(kind === 'admin dlq'
         ? []
-        : [{ what: 'Look before anything is changed', line: `perdure ${kind} read --category transfer -o text` }]),
+        : [{ what: 'Read the messages before changing anything', line: `perdure ${kind} read --category transfer -o text` }]),
     ],
     subcommands: [
       ...[list, read, count, show, groups].map((command) => command(kind)),
@@ -47,7 +47,7 @@ function examples(kind: DlqKind, command: string, ...others: readonly (readonly 
 function list(kind: DlqKind): Command {
   return {
     name: 'list',
-    summary: 'Show the queues: how many letters, how old, which error most often. Most letters first.',
+    summary: 'List the queues, largest first: number of messages, age, most frequent error.',
     flags: [...queueFlags(kind), ...outputFlags, ...callFlags],
     examples: [
       { what: 'All of them', line: `perdure ${kind} list` },
@@ -60,18 +60,18 @@ function list(kind: DlqKind): Command {
 function read(kind: DlqKind): Command {
   return {
     name: 'read',
-    summary: 'List letters, in the order of their ids. Changes nothing.',
-    details: ['Flags that choose letters hold together; without any it is all letters.'],
+    summary: 'List dead letters in the order of their message ids. Changes nothing.',
+    details: ['Flags that select messages are combined with AND; without any, all messages are selected.'],
     flags: [
       ...queueFlags(kind),
       ...selectorFlags(kind),
-      { name: 'limit', value: 'N', help: 'At most so many', defaultText: 'all' },
-      { name: 'page-size', value: 'N', help: 'Letters of one request, 1000 at most', defaultText: '1000' },
+      { name: 'limit', value: 'N', help: 'Maximum number of messages', defaultText: 'all' },
+      { name: 'page-size', value: 'N', help: 'Messages per request, 1000 at most', defaultText: '1000' },
       {
         name: 'long',
-        help: kind === 'admin dlq' ? 'All fields of a letter, not eight' : 'All fields of a letter; accepted, they are always there',
+        help: kind === 'admin dlq' ? 'All fields of a message instead of eight' : 'Accepted for compatibility; all fields are always shown',
       },
-      { name: 'payload', help: 'With the task itself' },
+      { name: 'payload', help: 'Include the task itself' },
       ...readOutputFlags,
       ...callFlags,
     ],
@@ -83,7 +83,7 @@ function read(kind: DlqKind): Command {
 function count(kind: DlqKind): Command {
   return {
     name: 'count',
-    summary: 'Print how many letters read would list with the same flags.',
+    summary: 'Print how many messages read would list with the same flags.',
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...outputFlags.slice(0, 1), ...callFlags],
     examples: examples(kind, 'count', ['Of one namespace', '--namespace orders']),
     run: async (invocation) => (await import('./read.ts')).runCount(kind, invocation),
@@ -93,7 +93,7 @@ function count(kind: DlqKind): Command {
 function show(kind: DlqKind): Command {
   return {
     name: 'show',
-    summary: 'Show one letter: its task, its errors, and what befell it.',
+    summary: 'Show one dead letter: its task, its errors and its history.',
     flags: [
       ...queueFlags(kind),
       ...selectorFlags(kind).filter(({ name }) => /^(message|task|shard)-id$/.test(name)),
@@ -108,7 +108,7 @@ function show(kind: DlqKind): Command {
 function groups(kind: DlqKind): Command {
   return {
     name: 'groups',
-    summary: 'Count letters by what they have in common, most letters first.',
+    summary: 'Group dead letters by a field and count them, largest group first.',
     flags: [
       ...queueFlags(kind),
       ...selectorFlags(kind),
@@ -118,7 +118,7 @@ function groups(kind: DlqKind): Command {
         help: 'fingerprint, cause, disposition, error-type, task-type, namespace, workflow-type, node, build or source-cluster',
         defaultText: 'fingerprint',
       },
-      { name: 'limit', value: 'N', help: 'At most so many groups, 100 at most', defaultText: '100' },
+      { name: 'limit', value: 'N', help: 'Maximum number of groups, up to 100', defaultText: '100' },
       ...outputFlags,
       ...callFlags,
     ],
@@ -128,14 +128,14 @@ function groups(kind: DlqKind): Command {
 }
 
 const exitCodesOfChange =
-  'Exit code 0: none of them is left; 3: it has ended, and letters remain (failed, skipped, cancelled or not tried); 1: what was named is not there, or the job failed.';
+  'Exit code 0: no selected message is left; 3: the job ended, and selected messages remain (failed, skipped, cancelled or not tried); 1: a named message does not exist, or the job failed.';
 
 function merge(kind: DlqKind): Command {
   return {
     name: 'merge',
-    summary: 'Process letters again. What fails again stays, with one failure more.',
+    summary: 'Process dead letters again. A message that fails again stays in its queue.',
     details: [
-      'Which letters is decided at once: one that comes later is not touched. Flags that choose hold together; without any it is all letters.',
+      'Messages are selected when the command starts: later ones are not touched. Flags that select messages are combined with AND; without any, all messages are selected.',
       exitCodesOfChange,
     ],
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...mergeFlags, ...outputFlags.slice(0, 1), ...callFlags],
@@ -143,8 +143,8 @@ function merge(kind: DlqKind): Command {
       kind,
       'merge',
       ['What it would do', '--dry-run'],
-      ['Carefully: 1, 10, 100 letters, and stop when one fails', '--canary'],
-      ['All letters of one workflow', '--workflow-id order-1'],
+      ['Carefully: 1, 10, 100 messages, and pause when one fails', '--canary'],
+      ['All messages of one workflow', '--workflow-id order-1'],
     ),
     run: async (invocation) => (await import('./change.ts')).runChange(kind, 'merge', invocation),
   };
@@ -153,9 +153,9 @@ function merge(kind: DlqKind): Command {
 function purge(kind: DlqKind): Command {
   return {
     name: 'purge',
-    summary: 'Delete letters. They are not processed.',
+    summary: 'Delete dead letters without processing them.',
     details: [
-      `Look at them first: perdure ${kind} read, with the same flags. On a terminal it asks; elsewhere the command line is the answer, unless PERDURE_CONFIRM is always: then it needs --yes.`,
+      `Read them first: perdure ${kind} read, with the same flags. On a terminal the command asks for confirmation. Elsewhere it does not, unless PERDURE_CONFIRM is always: then it needs --yes.`,
       exitCodesOfChange,
     ],
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...outputFlags.slice(0, 1), ...callFlags],
@@ -172,14 +172,14 @@ function purge(kind: DlqKind): Command {
 function plan(kind: DlqKind): Command {
   const planned = (operation: 'merge' | 'purge', flags: readonly Flag[]): Command => ({
     name: operation,
-    summary: `Choose letters to ${operation}, and keep the choice for an hour. Changes nothing else.`,
+    summary: `Select dead letters to ${operation}, and keep the selection for an hour. Changes no message.`,
     flags: [...queueFlags(kind), ...selectorFlags(kind), reasonFlag, ...flags, ...outputFlags.slice(0, 1), ...callFlags],
     examples: examples(kind, `plan ${operation}`, ['By a filter', `--query "Cause = 'permanent-error'"`]),
     run: async (invocation) => (await import('./change.ts')).runPlan(kind, operation, invocation),
   });
   return {
     name: 'plan',
-    summary: 'Choose letters now, change them later: what is applied is what was looked at.',
+    summary: 'Select dead letters now and change exactly these later.',
     examples: examples(kind, 'plan merge'),
     subcommands: [planned('merge', mergeFlags), planned('purge', [])],
   };
@@ -190,14 +190,14 @@ function apply(kind: DlqKind): Command {
     name: 'apply',
     summary: 'Carry out a plan.',
     details: [exitCodesOfChange],
-    args: [{ name: 'PLAN', help: 'Its id, as plan and --dry-run print it' }],
+    args: [{ name: 'PLAN', help: 'Plan id, as printed by plan and --dry-run' }],
     flags: [
-      { name: 'hash', value: 'HEX', help: 'Refuse a plan that is not the one with this hash' },
+      { name: 'hash', value: 'HEX', help: 'Refuse the plan unless it has this hash' },
       ...waitFlags,
       ...outputFlags.slice(0, 1),
       ...callFlags,
     ],
-    examples: [{ what: 'And wait for its end', line: `perdure ${kind} apply 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` }],
+    examples: [{ what: 'Apply a plan and wait for its job', line: `perdure ${kind} apply 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` }],
     run: async (invocation) => (await import('./change.ts')).runApply(kind, invocation),
   };
 }
@@ -205,21 +205,21 @@ function apply(kind: DlqKind): Command {
 function restore(kind: DlqKind): Command {
   return {
     name: 'restore',
-    summary: 'Put letters that were purged back into their queue, while that can be undone.',
+    summary: 'Return purged dead letters to their queue, within the undo window.',
     details: [
-      'Exit code 0: none of them is missing; 3: it has ended, and letters are not back (failed, skipped, cancelled or not tried); 1: what was named is not there, or the job failed.',
+      'Exit code 0: all are back; 3: the job ended, and some are not back (failed, skipped, cancelled or not tried); 1: a named message does not exist, or the job failed.',
     ],
     flags: [
       ...queueFlags(kind),
-      { name: 'message-id', value: 'ID', help: 'One letter', repeat: true },
-      { name: 'job', value: 'JOB', help: 'All that this job purged' },
+      { name: 'message-id', value: 'ID', help: 'A purged message', repeat: true },
+      { name: 'job', value: 'JOB', help: 'All messages that this job purged' },
       reasonFlag,
       ...waitFlags,
       ...outputFlags.slice(0, 1),
       ...callFlags,
     ],
     examples: [
-      { what: 'One letter', line: line(kind, 'restore', '--message-id 41') },
+      { what: 'One message', line: line(kind, 'restore', '--message-id 41') },
       { what: 'Undo a purge', line: `perdure ${kind} restore --job 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` },
     ],
     run: async (invocation) => (await import('./restore.ts')).runRestore(kind, invocation),
@@ -229,17 +229,17 @@ function restore(kind: DlqKind): Command {
 function audit(kind: DlqKind): Command {
   return {
     name: 'audit',
-    summary: 'Show who did what to which letters, when and why. The newest first.',
-    details: ['The same stands in the topic <prefix>.audit, as JSON, for any tool for Kafka.'],
+    summary: 'Show who changed which dead letters, when and why, newest first.',
+    details: ['The topic <prefix>.audit has the same entries as JSON, for any Kafka tool.'],
     flags: [
       ...queueFlags(kind),
-      { name: 'job', value: 'JOB', help: 'What this job did, or was done to it' },
-      { name: 'message-id', value: 'ID', help: 'What befell one letter' },
-      { name: 'limit', value: 'N', help: 'At most so many; 0: all', defaultText: '100' },
+      { name: 'job', value: 'JOB', help: 'Only entries of this job' },
+      { name: 'message-id', value: 'ID', help: 'Only entries about this message' },
+      { name: 'limit', value: 'N', help: 'Maximum number of entries; 0 means all', defaultText: '100' },
       ...outputFlags,
       ...callFlags,
     ],
-    examples: examples(kind, 'audit', ['What befell one letter', '--message-id 41']),
+    examples: examples(kind, 'audit', ['The entries about one message', '--message-id 41']),
     run: async (invocation) => (await import('./audit.ts')).runAudit(kind, invocation),
   };
 }
@@ -250,45 +250,43 @@ function job(kind: DlqKind): Command {
   const ofOne = (name: string, summary: string, flags: readonly Flag[], run: JobAction, more = ''): Command => ({
     name,
     summary,
-    args: [{ name: 'JOB', help: 'Its id' }],
+    args: [{ name: 'JOB', help: 'Job id' }],
     flags: [...flags, ...outputFlags.slice(0, 1), ...callFlags],
     examples: [{ what: 'By its id', line: `perdure ${kind} job ${name} 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90${more}` }],
     run,
   });
   return {
     name: 'job',
-    summary: 'What works on letters, or has.',
-    examples: [{ what: 'What works now', line: `perdure ${kind} job list --active` }],
+    summary: 'Jobs that merge, purge or restore dead letters.',
+    examples: [{ what: 'Running jobs', line: `perdure ${kind} job list --active` }],
     subcommands: [
       {
         name: 'list',
-        summary: 'List jobs, the newest first.',
+        summary: 'List jobs, newest first.',
         flags: [
           ...queueFlags(kind).filter(({ name }) => name !== 'dlq-type'),
-          { name: 'active', help: 'Those that have not ended' },
-          { name: 'limit', value: 'N', help: 'At most so many; 0: all', defaultText: '100' },
+          { name: 'active', help: 'Only jobs that have not ended' },
+          { name: 'limit', value: 'N', help: 'Maximum number of jobs; 0 means all', defaultText: '100' },
           ...outputFlags,
           ...callFlags,
         ],
-        examples: [{ what: 'What works now', line: `perdure ${kind} job list --active` }],
+        examples: [{ what: 'Running jobs', line: `perdure ${kind} job list --active` }],
         run: async (invocation) => (await import('./jobs.ts')).runListJobs(invocation),
       },
-      ofOne('describe', 'Show a job: what it has done, and what failed.', [], async (invocation) =>
+      ofOne('describe', 'Show a job: its progress and its failures.', [], async (invocation) =>
         (await import('./jobs.ts')).runDescribeJob(invocation),
       ),
-      ofOne('watch', 'Wait for the end of a job; prints and exits as merge and purge do.', waitFlags.slice(1), async (invocation) =>
+      ofOne('watch', 'Wait for a job to end; prints and exits as merge and purge do.', waitFlags.slice(1), async (invocation) =>
         (await import('./jobs.ts')).runWatchJob(kind, invocation),
       ),
-      ofOne('pause', 'Let a job pause.', [reasonFlag], async (invocation) => (await import('./jobs.ts')).runPauseJob(invocation)),
-      ofOne('resume', 'Let a job that is paused go on.', [reasonFlag], async (invocation) =>
-        (await import('./jobs.ts')).runResumeJob(invocation),
-      ),
-      ofOne('cancel', 'End a job: what it has begun is finished, the rest is left.', [reasonFlag], async (invocation) =>
+      ofOne('pause', 'Pause a job.', [reasonFlag], async (invocation) => (await import('./jobs.ts')).runPauseJob(invocation)),
+      ofOne('resume', 'Resume a paused job.', [reasonFlag], async (invocation) => (await import('./jobs.ts')).runResumeJob(invocation)),
+      ofOne('cancel', 'Cancel a job: messages in progress are finished, the rest is left.', [reasonFlag], async (invocation) =>
         (await import('./jobs.ts')).runCancelJob(invocation),
       ),
       ofOne(
         'update',
-        'Change the pace of a job while it runs.',
+        'Change the rate and concurrency of a running job.',
         [...paceFlags.map(({ name, value = '', help }) => ({ name, value, help })), reasonFlag],
         async (invocation) => (await import('./jobs.ts')).runUpdateJob(invocation),
         ' --rps 20',

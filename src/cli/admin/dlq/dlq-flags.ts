@@ -8,29 +8,35 @@ const namespaceFlag: Flag = {
   name: 'namespace',
   short: 'n',
   value: 'NAME',
-  help: 'Of one namespace, also a deleted one',
+  help: 'Only this namespace, which may be deleted',
   defaultText: 'all',
 };
-const shardFlag: Flag = { name: 'shard-id', value: 'N', help: 'Of one history shard, from 1', defaultText: 'all' };
+const shardFlag: Flag = { name: 'shard-id', value: 'N', help: 'Only this history shard; shards count from 1', defaultText: 'all' };
 
 export function queueFlags(kind: DlqKind): readonly Flag[] {
   return kind === 'admin dlq'
-    ? [clusterFlag, { name: 'dlq-type', value: 'TYPE', help: 'One of the two queues: replication or namespace', defaultText: 'both' }]
-    : [{ name: 'category', value: 'NAME', help: 'Of the tasks, by name or id: transfer, timer, visibility …' }, clusterFlag];
+    ? [clusterFlag, { name: 'dlq-type', value: 'TYPE', help: 'Only one of the two queues: replication or namespace', defaultText: 'both' }]
+    : [{ name: 'category', value: 'NAME', help: 'Task category, by name or id: transfer, timer, visibility …' }, clusterFlag];
 }
 
 export function selectorFlags(kind: DlqKind): readonly Flag[] {
-  const taskId = kind === 'admin dlq' ? 'One letter, by the taskId that read shows' : 'One task, by its id in its shard';
+  const taskId =
+    kind === 'admin dlq' ? 'Only the dead letter with this taskId, as read shows it' : 'Only the task with this id in its shard';
   return [
     namespaceFlag,
     shardFlag,
     { name: 'task-id', value: 'ID', help: taskId },
-    { name: 'message-id', value: 'ID', help: 'One letter', repeat: true },
-    { name: 'workflow-id', value: 'ID', help: 'All letters of a workflow' },
-    { name: 'run-id', value: 'ID', help: 'Of one run' },
-    { name: 'min-message-id', value: 'ID', help: 'From this letter on' },
-    { name: 'max-message-id', value: 'ID', help: 'Up to this letter, it included' },
-    { name: 'query', short: 'q', value: 'FILTER', help: 'As for lists of workflows, over ErrorType, Cause, WorkflowType, Fingerprint …' },
+    { name: 'message-id', value: 'ID', help: 'Only the dead letter with this message id', repeat: true },
+    { name: 'workflow-id', value: 'ID', help: 'Only dead letters of this workflow' },
+    { name: 'run-id', value: 'ID', help: 'Only dead letters of this run' },
+    { name: 'min-message-id', value: 'ID', help: 'Only message ids from this one on' },
+    { name: 'max-message-id', value: 'ID', help: 'Only message ids up to and including this one' },
+    {
+      name: 'query',
+      short: 'q',
+      value: 'FILTER',
+      help: 'Filter in the syntax of workflow lists, over ErrorType, Cause, WorkflowType, Fingerprint …',
+    },
   ];
 }
 
