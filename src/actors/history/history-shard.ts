@@ -133,7 +133,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
           await this.#notRead(askId, memory, key, error);
         }
       };
-      memory.pageReads.add(askId, { bytes, read });
+      memory.pageReads.add(askId, { namespaceId: key.namespaceId, bytes, read });
     } else clock.soon(() => answer(page));
     return undefined;
   }

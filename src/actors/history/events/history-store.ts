@@ -21,6 +21,7 @@ import { LogError, type RecordPosition } from '../../log.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import { eventsOf, EventSlabs, type PackedEvents } from './event-slabs.ts';
 import { packRows, unpackRow } from './history-rows.ts';
+import { KeptRows } from './kept-rows.ts';
 
 /** The events of one journal record. */
 type EventBatch = {
@@ -45,6 +46,9 @@ type Unwritten = Map<string, { readonly batch: KeptBatch; readonly events: Packe
 
 /** What a batch costs beside its bytes, measured: its two objects, and its place among those of its run and in the map of runs. */
 const BATCH_OVERHEAD_BYTES = 240;
+
+/** What rows may take of the cache: who reads old histories leaves room to those that are under way. */
+const ROWS_SHARE = 0.5;
 
 /** Of events in one answer, with 4 MiB of them: what a client gets at once. */
 export const PAGE_EVENTS_MAX = 256;
@@ -79,6 +83,8 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
   readonly #cached = new LinkedList<KeptBatch>();
   readonly #slabs: EventSlabs;
+  /** Of histories that are read in small pages. */
+  readonly #rows: KeptRows;
   /** Since the last cut. */
   #unwritten: Unwritten = new Map();
   /** Of the cut, until it is durable. */
@@ -93,14 +99,15 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   constructor(cacheBytesMax: number, reread: RereadEvents, readRows?: ReadRows) {
     this.#cacheBytesMax = cacheBytesMax;
     this.#slabs = new EventSlabs(cacheBytesMax);
+    this.#rows = new KeptRows(cacheBytesMax * ROWS_SHARE);
     this.#reread = reread;
     this.#readRows = readRows;
     this.#isWritten = readRows !== undefined;
   }
 
-  /** What the cached batches take in memory, roughly. */
+  /** What the cached batches and rows take in memory, roughly. */
   get cacheBytes(): number {
-    return this.#slabs.bytes + this.#cached.size * BATCH_OVERHEAD_BYTES;
+    return this.#slabs.bytes + this.#cached.size * BATCH_OVERHEAD_BYTES + this.#rows.bytes;
   }
 
   /** Of events that wait for a checkpoint; they are in memory, cached or not. */
@@ -162,6 +169,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
 
   /** The run is gone (retention, deletion). */
   forget(runId: string): void {
+    this.#rows.forget(runId);
     const batches = this.#runs.get(runId);
     if (batches === undefined) return;
     this.#runs.delete(runId);
@@ -245,11 +253,23 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     const wanted = this.#batches(runId, firstEventId, lastEventId);
     const isWhole = this.#readRows === undefined || holdsFrom(wanted, firstEventId);
     if (isWhole && wanted.every(isCached)) return cutPage(wanted, firstEventId, lastEventId, limits);
+    const kept = isWhole ? undefined : this.#keptPage(runId, firstEventId, lastEventId, limits);
+    if (kept !== undefined) return kept;
     const bytes = isWhole ? wanted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) : Infinity;
     return {
       bytes: Math.min(bytes, limits.bytesMax + (wanted[0]?.sizeBytes ?? 0)),
       read: () => this.#read(runId, firstEventId, lastEventId, limits),
     };
+  }
+
+  /** Of one row that was read before, as far as that has a whole page, or all that is asked. */
+  #keptPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | undefined {
+    const wanted = Math.min(limits.eventsMax, lastEventId - firstEventId + 1);
+    const events = this.#rows.eventsFrom(runId, firstEventId, wanted) ?? [];
+    let bytes = 0;
+    const count = events.findIndex((event, index) => (bytes += event.length) > limits.bytesMax && index > 0);
+    if (count >= 0) return events.slice(0, count);
+    return events.length > 0 && events.length === wanted ? events : undefined;
   }
 
   /** The same, if it is cached and the limit of bytes cuts nothing off. */
@@ -317,12 +337,16 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   }
 
   async #eventsInRows(range: HistoryRange): Promise<readonly Uint8Array[]> {
+    const kept = this.#rows.eventsFrom(range.runId, range.firstEventId, range.lastEventId - range.firstEventId + 1);
+    if (kept !== undefined) return kept;
     const events: Uint8Array[] = [];
     for (const row of (await this.#readRows?.(range)) ?? []) {
+      this.#rows.add(row);
       const from = range.firstEventId + events.length - row.firstEventId;
       assert(from >= 0, `rows of run ${range.runId} lack events before ${row.firstEventId}`);
       events.push(...unpackRow(row).slice(from, range.lastEventId - row.firstEventId + 1));
     }
+    this.#evict();
     return events;
   }
 

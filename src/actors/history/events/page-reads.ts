@@ -1,11 +1,12 @@
 /**
  * Pages of history that must be read from the log again, as many at a time as fit into a few MiB: thousands that are asked for together
- * would else be in memory together, and their decoding would leave no turn of the event loop to others.
+ * would else be in memory together, and their decoding would leave no turn of the event loop to others. Namespaces take turns.
  *
- *     4 MiB   4 MiB │ 4 MiB   12 KiB   4 MiB   …       in the order of asking
+ *     4 MiB   4 MiB │ 4 MiB   12 KiB   4 MiB   …       each namespace's in the order of asking
  *     are read      │ wait; what is given up leaves
  */
 export type PageRead = {
+  readonly namespaceId: string;
   /** Roughly what is in memory while it is read. */
   readonly bytes: number;
   /** Never rejects. */
@@ -16,34 +17,56 @@ export type PageRead = {
 const READING_BYTES_MAX = 8 * 1024 * 1024;
 
 export class PageReads {
-  /** By ask, in order. */
-  readonly #waiting = new Map<number, PageRead>();
+  /** By namespace, whose turn is next first; of each by ask, in order. */
+  readonly #waiting = new Map<string, Map<number, PageRead>>();
+  /** Of those that wait. */
+  readonly #namespaces = new Map<number, string>();
   #readingBytes = 0;
 
   add(askId: number, page: PageRead): void {
-    this.#waiting.set(askId, page);
+    const ofNamespace = this.#waiting.get(page.namespaceId) ?? new Map<number, PageRead>();
+    this.#waiting.set(page.namespaceId, ofNamespace.set(askId, page));
+    this.#namespaces.set(askId, page.namespaceId);
     this.#readOn();
   }
 
   /** Nobody waits for it any more. False: it is not here, or has begun. */
   leave(askId: number): boolean {
-    return this.#waiting.delete(askId);
+    const namespaceId = this.#namespaces.get(askId);
+    if (namespaceId === undefined) return false;
+    this.#take(namespaceId, askId);
+    return true;
   }
 
   clear(): void {
     this.#waiting.clear();
+    this.#namespaces.clear();
   }
 
   #readOn(): void {
-    for (const [askId, { bytes, read }] of this.#waiting) {
+    for (const [namespaceId, ofNamespace] of this.#waiting) {
+      const [next] = ofNamespace;
+      if (next === undefined) return;
+      const [askId, { bytes, read }] = next;
       // One that is larger than all that may be read together is read alone.
       if (this.#readingBytes > 0 && this.#readingBytes + bytes > READING_BYTES_MAX) return;
-      this.#waiting.delete(askId);
+      this.#take(namespaceId, askId);
+      if (ofNamespace.size > 0) {
+        this.#waiting.delete(namespaceId);
+        this.#waiting.set(namespaceId, ofNamespace);
+      }
       this.#readingBytes += bytes;
       void read().then(() => {
         this.#readingBytes -= bytes;
         this.#readOn();
       });
     }
+  }
+
+  #take(namespaceId: string, askId: number): void {
+    const ofNamespace = this.#waiting.get(namespaceId);
+    ofNamespace?.delete(askId);
+    if (ofNamespace?.size === 0) this.#waiting.delete(namespaceId);
+    this.#namespaces.delete(askId);
   }
 }
