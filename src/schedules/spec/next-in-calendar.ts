@@ -1,67 +1,81 @@
 /**
- * The first time after a moment that a calendar matches, with Temporal's answers for clocks that change:
+ * The first time after a moment that a calendar matches: clocks show it then.
  *
- *     clocks go forward   a time that does not exist is passed over
+ *     clocks go forward   a time that they pass over is not due
  *     clocks go back      a time that comes twice is due twice
  *
- * The search walks the fields from the year inward. A field that does not match moves on and begins all within it again; past its last value it
- * carries into the one around it, and the walk begins anew. What it finds where clocks change by anything but an hour, or at midnight, follows
- * from its steps, which are those of Temporal for that reason.
+ * Between two changes of the clocks a search is one of dates and times of day alone. It walks the fields from the year inward: a field that does
+ * not match moves on and begins all within it again; past its last value it carries into the one around it, and the walk begins anew. What it finds
+ * holds beyond the next change, too, unless clocks show then what they had shown before, or pass over it.
  */
 import type { OffsetPeriods } from '../../kernel/cron/offset-periods.ts';
-import { civilOf, utcMsOf } from '../../kernel/cron/civil-time.ts';
+import { type Civil, civilOf, utcMsOf, weekdayOf } from '../../kernel/cron/civil-time.ts';
 import type { CompiledCalendar } from './compiled-spec.ts';
 import { calendarYearMax } from './schedule-spec.ts';
 import type { SearchSteps } from './search-steps.ts';
 import { firstFrom, has } from './value-set.ts';
 import { firstYearFrom } from './year-set.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 86_400_000;
+/** More than the offsets of any zone lie apart, and more than any of them is. */
+const settledMs = 2 * 86_400_000;
 
 /** Undefined: there is none to the last year, or the steps have come to their end. */
 export function nextInCalendar(
   calendar: CompiledCalendar,
   { clock, afterMs, steps }: { readonly clock: OffsetPeriods; readonly afterMs: number; readonly steps: SearchSteps },
 ): number | undefined {
-  return new Walk(calendar, clock, afterMs).run(steps);
+  let fromMs = Math.floor(afterMs / 1000) * 1000 + 1000;
+  /** As clocks show it; between these two none matches. */
+  let walkedFromMs = Infinity;
+  let foundMs = -Infinity;
+  for (;;) {
+    const { offsetMs, untilMs } = clock.periodAt(fromMs);
+    const localMs = fromMs + offsetMs;
+    if (localMs < walkedFromMs || localMs > foundMs) {
+      const found = nextLocal(calendar, localMs, steps);
+      if (found === undefined) return undefined;
+      [walkedFromMs, foundMs] = [localMs, found];
+    }
+    if (foundMs - offsetMs < untilMs) return foundMs - offsetMs;
+    // From then on no clocks show what they had shown before the walk; so nothing can be due until shortly before what it found.
+    const isSettled = untilMs + offsetMs > walkedFromMs + settledMs;
+    fromMs = isSettled ? Math.max(untilMs, foundMs - settledMs) : untilMs;
+    if (!steps.take(1)) return undefined;
+  }
+}
+
+/** From that time on, this included. */
+function nextLocal(calendar: CompiledCalendar, localMs: number, steps: SearchSteps): number | undefined {
+  return new Walk(calendar, localMs).run(steps);
 }
 
 class Walk {
   readonly #calendar: CompiledCalendar;
-  readonly #clock: OffsetPeriods;
   #year: number;
   #month: number;
   #day: number;
   #hour: number;
   #minute: number;
   #second: number;
-  /** In the hour that comes again when clocks go back. */
-  #isAgain: boolean;
 
-  constructor(calendar: CompiledCalendar, clock: OffsetPeriods, afterMs: number) {
-    const at = civilOf(clock.localMsOf(afterMs));
+  constructor(calendar: CompiledCalendar, localMs: number) {
+    const at = civilOf(localMs);
     this.#calendar = calendar;
-    this.#clock = clock;
     this.#year = at.year;
     this.#month = at.month;
     this.#day = at.day;
     this.#hour = at.hour;
     this.#minute = at.minute;
-    this.#second = at.second + 1;
-    this.#isAgain = this.#hourAt(afterMs - hourMs) === at.hour;
+    this.#second = at.second;
   }
 
   run(steps: SearchSteps): number | undefined {
     while (steps.take(1)) {
       this.#carry();
       if (this.#year > calendarYearMax) return undefined;
-      if (!(this.#toYear() && this.#toMonth() && this.#toDay(steps) && this.#toHour() && this.#toMinute() && this.#toSecond())) continue;
-      const foundMs = this.#momentOf(this.#hour);
-      if (this.#hourAt(foundMs) === this.#hour) return foundMs + (this.#isAgain ? hourMs : 0);
-      // There is no such hour on that day.
-      this.#hour++;
-      this.#minute = this.#second = 0;
+      if (this.#toYear() && this.#toMonth() && this.#toDay(steps) && this.#toHour() && this.#toMinute() && this.#toSecond()) {
+        return utcMsOf(this.#civil());
+      }
     }
     return undefined;
   }
@@ -71,7 +85,10 @@ class Walk {
       this.#minute++;
       this.#second = 0;
     }
-    if (this.#minute >= 60) this.#carryHour();
+    if (this.#minute >= 60) {
+      this.#hour++;
+      this.#minute = 0;
+    }
     if (this.#hour >= 24) {
       this.#day++;
       this.#hour = 0;
@@ -86,14 +103,6 @@ class Walk {
     }
   }
 
-  /** More than an hour to the next: this one comes again, and is looked through once more. */
-  #carryHour(): void {
-    this.#minute = 0;
-    const comesAgain = !this.#isAgain && this.#momentOf(this.#hour + 1) - this.#momentOf(this.#hour) > hourMs;
-    this.#isAgain = comesAgain;
-    if (!comesAgain) this.#hour++;
-  }
-
   // Each answers false when it has left the year, month, ... that it looks through.
 
   #toYear(): boolean {
@@ -101,7 +110,7 @@ class Walk {
     if (year !== this.#year) {
       this.#year = year;
       this.#month = 1;
-      this.#beginMonth();
+      this.#beginDay(1);
     }
     return year <= calendarYearMax;
   }
@@ -110,7 +119,7 @@ class Walk {
     const month = firstFrom(this.#calendar.months, this.#month);
     if (month !== this.#month) {
       this.#month = month < 0 ? 13 : month;
-      this.#beginMonth();
+      this.#beginDay(1);
     }
     return month >= 0;
   }
@@ -122,7 +131,7 @@ class Walk {
       const day = firstFrom(daysOfMonth, this.#day);
       if (day !== this.#day) this.#beginDay(day < 0 ? dayLast + 1 : day);
       if (this.#day > dayLast || !steps.take(1)) return false;
-      if (has(daysOfWeek, this.#weekday())) return true;
+      if (has(daysOfWeek, weekdayOf(this.#civil()))) return true;
       this.#beginDay(this.#day + 1);
     }
   }
@@ -132,7 +141,6 @@ class Walk {
     if (hour !== this.#hour) {
       this.#hour = hour < 0 ? 24 : hour;
       this.#minute = this.#second = 0;
-      this.#isAgain = false;
     }
     return hour >= 0;
   }
@@ -152,36 +160,20 @@ class Walk {
     return second >= 0;
   }
 
-  #beginMonth(): void {
-    this.#beginDay(1);
-  }
-
   #beginDay(day: number): void {
     this.#day = day;
     this.#hour = this.#minute = this.#second = 0;
-    this.#isAgain = false;
   }
 
-  /** Of the moment, and not of the date: on a day without midnight it may be that of the day before. */
-  #weekday(): number {
-    const localDays = Math.floor(
-      this.#clock.localMsOf(this.#clock.momentOf(this.#localMs(this.#hour, this.#minute, this.#second))) / dayMs,
-    );
-    // 1970 began with a Thursday.
-    return (((localDays + 4) % 7) + 7) % 7;
-  }
-
-  #momentOf(hour: number): number {
-    return this.#clock.momentOf(this.#localMs(hour, this.#minute, this.#second));
-  }
-
-  #localMs(hour: number, minute: number, second: number): number {
-    return utcMsOf({ year: this.#year, month: this.#month, day: this.#day, hour, minute, second });
-  }
-
-  #hourAt(utcMs: number): number {
-    const localMs = this.#clock.localMsOf(utcMs);
-    return Math.floor((localMs - Math.floor(localMs / dayMs) * dayMs) / hourMs);
+  #civil(): Civil {
+    return {
+      year: this.#year,
+      month: this.#month,
+      day: this.#day,
+      hour: this.#hour,
+      minute: this.#minute,
+      second: this.#second,
+    };
   }
 }
 

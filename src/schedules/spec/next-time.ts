@@ -87,17 +87,12 @@ function lastExcluded({ exclusions, clock }: CompiledSpec, atMs: number, steps: 
   return undefined;
 }
 
-/** Around a change of clocks calendars find times that are none of theirs. */
-const changeMs = 3 * 3_600_000;
-
 /** All seconds of a minute, hour or day, as far as clocks do not change in it. */
 function endOfWhole({ wholeMs, wholeDueMs }: Exclusion, atMs: number, clock: OffsetPeriods): number {
-  const { offsetMs, fromMs, untilMs } = clock.periodAt(atMs);
-  const endOf = (ms: number): number => (Math.floor((atMs + offsetMs) / ms) + 1) * ms - offsetMs;
-  const endOfDueMs = endOf(wholeDueMs);
-  const isFarFromChanges = atMs - fromMs >= changeMs && untilMs - endOfDueMs >= changeMs;
-  const endMs = isFarFromChanges && offsetMs % 60_000 === 0 ? endOfDueMs : Math.min(endOf(wholeMs), untilMs);
-  return endMs - 1_000;
+  const { offsetMs, untilMs } = clock.periodAt(atMs);
+  const unitMs = offsetMs % 60_000 === 0 ? wholeDueMs : wholeMs;
+  const endMs = (Math.floor((atMs + offsetMs) / unitMs) + 1) * unitMs - offsetMs;
+  return Math.min(endMs, untilMs) - 1_000;
 }
 
 function matches(calendar: CompiledCalendar, at: Civil, weekday: number): boolean {

@@ -37,6 +37,27 @@ test.each<[string, Partial<ScheduleSpec>, string, string]>([
   ['a calendar of nothing is midnight', { calendarTexts: [textOf({})] }, '2022-03-23T10:00Z', '2022-03-24T00:00Z 2022-03-25T00:00Z'],
   ['days must match both fields', { cronStrings: ['0 0 13 * 5'] }, '2022-03-23T10:00Z', '2022-05-13T00:00Z 2023-01-13T00:00Z'],
   [
+    'a time that clocks pass over by half an hour is not due that day',
+    { cronStrings: ['15 2 * * *'], timeZoneName: 'Australia/Lord_Howe' },
+    '2027-10-01T12:00Z',
+    '2027-10-01T15:45Z 2027-10-03T15:15Z 2027-10-04T15:15Z',
+  ],
+  [
+    'of an hour whose second half clocks show twice, the times of that half are due twice',
+    { cronStrings: ['*/15 1,2 * * *'], timeZoneName: 'Australia/Lord_Howe' },
+    '2027-04-03T13:00Z',
+    [
+      '2027-04-03T14:00Z 2027-04-03T14:15Z 2027-04-03T14:30Z 2027-04-03T14:45Z 2027-04-03T15:00Z 2027-04-03T15:15Z',
+      '2027-04-03T15:30Z 2027-04-03T15:45Z 2027-04-03T16:00Z 2027-04-03T16:15Z 2027-04-04T14:30Z',
+    ].join(' '),
+  ],
+  [
+    'the first time in an hour that clocks show twice is due twice, too',
+    { cronStrings: ['@hourly'], timeZoneName: 'Europe/Madrid' },
+    '2017-10-29T00:07:34Z',
+    '2017-10-29T01:00Z 2017-10-29T02:00Z 2017-10-29T03:00Z',
+  ],
+  [
     'the 29th of February that is a Sunday',
     { cronStrings: ['0 0 29 2 0'] },
     '2022-03-23T10:00Z',
