@@ -12,6 +12,8 @@ const simulation = 'test/**/*.sim.test.ts';
 const tdbg = 'test/tdbg/*.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
+/** One client against a server of its own, and what the others notice. */
+const floods = 'test/**/*.flood.test.ts';
 
 /**
  * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
@@ -54,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz, tdbg],
+          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz, floods, tdbg],
           setupFiles: [properties],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -73,6 +75,7 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      { test: { name: 'floods', include: [floods], testTimeout: 120_000, hookTimeout: 60_000 } },
       { test: { name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
       {
         test: {

@@ -23,10 +23,11 @@ export const floodNamespace = 'flood';
 export type FloodReport = {
   /** Workflows of the victim a second under the flood, by those without it. */
   readonly paceRatio: number;
-  /** Infinity: one was not answered. */
-  readonly liveMsMax: number;
-  /** Of the server's event loop, on a processor. */
-  readonly turnMsMax: number;
+  /** The longest answer of GET /health/live under the flood, and without it. Infinity: one was not answered. */
+  readonly liveMs: number;
+  readonly calmLiveMs: number;
+  /** The longest of the server's event loop, on a processor. */
+  readonly turnMs: number;
   /** What the program wrote on its last line; it says whether the flood got through. */
   readonly told: string;
 };
@@ -80,19 +81,21 @@ export class FloodedServer {
     const driver = await RawDriver.open({ name: 'victim', address, namespace: victimNamespace, pids: [] }, lanes);
     const victim = new Victim(driver);
     const live = new LiveProbe(address);
-    const figures = { calm: 0, flooded: 0, liveMsMax: 0, turnMsMax: 0, told: '' };
+    const figures = { calm: 0, flooded: 0, liveMs: 0, calmLiveMs: 0, turnMs: 0, told: '' };
     try {
       await victim.paceFor(calmMs);
       for (let round = 0; round < rounds; round++) {
+        live.watch();
         figures.calm += await victim.paceFor(calmMs);
+        figures.calmLiveMs = Math.max(figures.calmLiveMs, await live.longestMs());
         const flood = new Flood(program, [address, ...args]);
         try {
           await flood.begun();
           const fromMs = Date.now();
           live.watch();
           figures.flooded += await victim.paceFor(floodedMs);
-          figures.liveMsMax = Math.max(figures.liveMsMax, await live.longestMs());
-          figures.turnMsMax = Math.max(figures.turnMsMax, this.#longestTurnMs(fromMs, Date.now()));
+          figures.liveMs = Math.max(figures.liveMs, await live.longestMs());
+          figures.turnMs = Math.max(figures.turnMs, this.#longestTurnMs(fromMs, Date.now()));
         } finally {
           figures.told = await flood.end();
         }

@@ -364,7 +364,7 @@ function acceptsGzip(accepted: string): boolean {
  * A refused request is read to its end and dropped: a client whose stream is reset while it still sends would not see the status.
  * One that goes on sending is cut off.
  */
-export function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
+function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), timeoutMsMax);
   stream.once('close', () => clearTimeout(timer));

@@ -3,7 +3,6 @@ import {
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -14,7 +13,7 @@ import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call
 import { Allowance } from './allowance.ts';
 import { FairReading, readingCost } from './fair-reading.ts';
 import { CallTurns } from './call-turns.ts';
-import { drain, Http2Call, type CallContext } from './http2-call.ts';
+import { Http2Call, type CallContext } from './http2-call.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import type { LimitHits } from './limit-hits.ts';
 import type { TransportLimits } from './limits.ts';
@@ -94,11 +93,11 @@ export class Http2Front {
     this.#countCall(stream);
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
-      refuse(stream, { ':status': 405, allow: 'POST' }, this.#context.limits.requestTimeoutMs);
+      stream.respond({ ':status': 405, allow: 'POST' }, { endStream: true });
       return;
     }
     if (headers['content-type']?.startsWith('application/grpc') !== true) {
-      refuse(stream, { ':status': 415 }, this.#context.limits.requestTimeoutMs);
+      stream.respond({ ':status': 415 }, { endStream: true });
       return;
     }
     const call = new Http2Call(stream, headers, path, this.#context);
@@ -211,11 +210,6 @@ const needlessPieces = { burst: 1_000, perSecond: 100 };
 const unlimited = 2 ** 31 - 1;
 
 function ignore(): void {}
-
-function refuse(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders, timeoutMs: number): void {
-  stream.respond(headers, { endStream: true });
-  drain(stream, timeoutMs);
-}
 
 function methodsByPath(services: readonly Service[]): ReadonlyMap<string, Method> {
   const methods = new Map<string, Method>();
