@@ -32,6 +32,12 @@ export class Claims {
     this.#byJob.delete(jobId);
   }
 
+  /** By whatever job. */
+  isClaimed(id: number): boolean {
+    for (const ranges of this.#byJob.values()) if (hasId(ranges, id)) return true;
+    return false;
+  }
+
   covers(jobId: string, id: number): boolean {
     return hasId(this.#byJob.get(jobId) ?? [], id);
   }

@@ -52,7 +52,10 @@ export type ClaimLetters = OfIncarnation & { readonly kind: 'claimLetters'; read
 /** Reply: done. Rejected: being-merged, some of its letters are under way still. */
 export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: string };
 
-/** Reply: purged. Rejected: not-claimed, invalid-argument. What is resolved already, or being merged, is told and left. */
+/**
+ * Reply: purged. Rejected: not-claimed, invalid-argument. What is resolved already, or being merged, is told and left. A letter of which nobody knows
+ * what came of its last merge is withdrawn by its shard before it is purged; what was executed is merged, and what may be executed stays.
+ */
 export type PurgeLetters = Authorship & {
   readonly kind: 'purgeLetters';
   readonly letters: readonly { readonly messageId: number; readonly generation: number }[];
@@ -79,11 +82,30 @@ export type MergeOutcome =
   /** `letter`: as it is from now on. `isSameCause`: as it was in the queue for. */
   | { readonly kind: 'failed'; readonly letter: Letter; readonly isSameCause: boolean }
   /** It has not been executed, or nobody knows: that is told as a failure, and nothing is written. `letter`: as it is. */
-  | { readonly kind: 'unsettled'; readonly letter: Letter; readonly error: LetterError; readonly isSameCause?: boolean }
+  | {
+      readonly kind: 'unsettled';
+      readonly letter: Letter;
+      readonly error: LetterError;
+      readonly isSameCause?: boolean;
+      /** Its shard may execute it, or has. */
+      readonly isUnknown?: true;
+    }
+  /** Of a purge: its shard will not execute it. */
+  | { readonly kind: 'withdrawn'; readonly generation: number }
   /** It cannot be read now; nobody was asked. */
   | { readonly kind: 'notBegun'; readonly message: string }
   /** It stays as it is. */
-  | { readonly kind: 'skipped'; readonly reason: string };
+  | { readonly kind: 'skipped'; readonly reason: string; readonly isUnknown?: true };
+
+/** The shell's own: shards tell of letters that they execute, or have executed, and nobody waits for that. */
+export type NoteOutstanding = { readonly kind: 'noteOutstanding'; readonly messageIds: readonly number[] };
+
+/** The shell's own: what has come of one of those. Whoever has claimed it meanwhile hears of it himself. */
+export type SettleLetter = {
+  readonly kind: 'settleLetter';
+  readonly messageId: number;
+  readonly outcome: Extract<MergeOutcome, { readonly kind: 'merged' | 'failed' }>;
+};
 
 /**
  * The owner's own, for a journal that may begin later (carrying.ts). `beginCarrying`: what is written from now on is behind the cut. `carryLetters`:
@@ -183,4 +205,12 @@ export type DeadLetterRequest =
   | IndexRequest
   | FindPurged
   | RestoreLetters;
-export type DeadLetterCommand = DeadLetterRequest | FinishMerge | BeginCarrying | CarryLetters | FinishCarrying | PutBack;
+export type DeadLetterCommand =
+  | DeadLetterRequest
+  | FinishMerge
+  | NoteOutstanding
+  | SettleLetter
+  | BeginCarrying
+  | CarryLetters
+  | FinishCarrying
+  | PutBack;

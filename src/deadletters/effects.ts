@@ -11,6 +11,9 @@ export type ExecuteLetter = {
   readonly taskTimeoutMs: number;
 };
 
+/** Its shard is asked not to execute it any more; `finishMerge` tells what it has said. */
+export type WithdrawLetter = { readonly kind: 'withdrawLetter'; readonly messageId: number; readonly jobId: string };
+
 /** What was to be carried is committed: the next letters may come, or with `cut` the journal be cut there. */
 export type Carried = { readonly kind: 'carried'; readonly cut: number | undefined };
 
@@ -34,6 +37,7 @@ export type HandOverReused = {
 
 export type DeadLetterEffect =
   | ExecuteLetter
+  | WithdrawLetter
   | Carried
   | LettersLost
   | HandOverReused

@@ -11,10 +11,11 @@
  *
  * Each record is whole by itself (records.ts), and a command's answer leaves with its last one. What is claimed and what is being merged is
  * volatile: a takeover drops it, and whoever pursues a job claims again.
+ *
+ * Long because all that changes what a letter is stands in one place, where each change is seen beside the others.
  */
-import { assert, unreachable } from '../kernel/assert.ts';
+import { assert, AssertionError, unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
-import { charactersIn } from '../kernel/utf8.ts';
 import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
 import {
@@ -28,22 +29,26 @@ import {
   type FinishMerge,
   type IndexRequest,
   type MergeLetter,
+  type NoteOutstanding,
   type PurgeLetters,
   type PutBack,
   type ReadLetter,
   type RestoreLetters,
+  type SettleLetter,
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { idRangesProblem } from './id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
+import { type PurgeUnderWay, resolvedByPurge } from './purge-under-way.ts';
+import { authorshipProblem, forgotten, isId, timeoutProblem } from './queue-checks.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
 import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './records.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
 
 export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetterEffect>;
 
-type BeingMerged = { readonly askId: number; readonly authorship: Authorship };
+type BeingMerged = { readonly askId: number; readonly authorship: Authorship; readonly purge?: PurgeUnderWay };
 
 const done: DeadLetterReply = { kind: 'done' };
 
@@ -51,6 +56,8 @@ export class QueueCore {
   #state: QueueState;
   readonly #claims = new Claims();
   readonly #merging = new Map<number, BeingMerged>();
+  /** Shards may execute them, or have, and what has come of that is not written here. Undefined: nobody knows whose merge it was. */
+  readonly #outstanding = new Map<number, Authorship | undefined>();
   readonly #carrying = new Carrying();
   /** What the command that was decided last changes beside its records. */
   #staged: (() => void) | undefined;
@@ -93,7 +100,7 @@ export class QueueCore {
       case 'releaseClaim':
         return this.#release(command.jobId);
       case 'purgeLetters':
-        return this.#purge(command, nowMs);
+        return this.#purge(command, nowMs, askId);
       case 'findPurged':
         return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
       case 'restoreLetters':
@@ -104,6 +111,10 @@ export class QueueCore {
         return this.#merge(command, askId);
       case 'finishMerge':
         return this.#finishMerge(command, nowMs);
+      case 'noteOutstanding':
+        return this.#noteOutstanding(command);
+      case 'settleLetter':
+        return this.#settle(command, nowMs);
       case 'countLetters':
         return this.#count();
       case 'listLetters':
@@ -149,6 +160,7 @@ export class QueueCore {
   }
 
   evolve(record: DeadLetterRecord): void {
+    if (record.kind === 'resolved') this.#outstanding.delete(record.messageId);
     this.#state.evolve(record);
   }
 
@@ -157,6 +169,7 @@ export class QueueCore {
     this.#staged = () => {
       for (const [messageId, merging] of this.#merging) {
         if (merging.askId === askId) this.#merging.set(messageId, { ...merging, askId: NOBODY });
+        if (merging.purge?.askId === askId) merging.purge.askId = NOBODY;
       }
     };
     return { kind: 'wait', barrier: false, effects: [{ kind: 'giveUpIndex', askId }] };
@@ -205,6 +218,11 @@ export class QueueCore {
     return this.#commit(records, timeMs, reply, told);
   }
 
+  /** Its outcome may be written though nobody waits for it: no job has it. */
+  mayBeSettled(messageId: number): boolean {
+    return this.#outstanding.has(messageId) && !this.#merging.has(messageId) && !this.#claims.isClaimed(messageId);
+  }
+
   // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #claim({ jobId, ranges }: ClaimLetters): QueueHandled {
@@ -236,7 +254,7 @@ export class QueueCore {
 
   // ── Letters go ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #purge({ jobId, who, why, letters }: PurgeLetters, timeMs: number): QueueHandled {
+  #purge({ jobId, who, why, letters }: PurgeLetters, timeMs: number, askId: number): QueueHandled {
     const { idsPerCommandMax } = deadLetterLimits;
     if (letters.length === 0 || letters.length > idsPerCommandMax) {
       return invalid(`1 to ${idsPerCommandMax} letters are purged at once, not ${letters.length}`);
@@ -245,15 +263,77 @@ export class QueueCore {
     if (problem !== undefined) return invalid(problem);
     const purged = new Map<number, ResolvedRecord>();
     const gone = new Set<number>();
+    const outstanding = new Set<number>();
     for (const { messageId, generation } of letters) {
       if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
       if (!isId(generation)) return invalid(`message ${messageId} has no generation ${generation}`);
       if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
       if (!this.#state.ids.isLetter(messageId) || this.#merging.has(messageId)) gone.add(messageId);
+      else if (this.#outstanding.has(messageId)) outstanding.add(messageId);
       else purged.set(messageId, { kind: 'resolved', timeMs, messageId, how: 'purged', who, why, jobId, generation });
     }
-    const reply: DeadLetterReply = { kind: 'purged', ids: [...purged.keys()], gone: [...gone] };
+    const told = { ids: [...purged.keys()], gone: [...gone] };
+    if (outstanding.size > 0) return this.#withdraw(outstanding, [...purged.values()], timeMs, { askId, jobId, who, why, ...told });
+    const reply: DeadLetterReply = { kind: 'purged', ...told, merged: [], executing: [] };
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
+  }
+
+  /** Those are purged when their shards have said that they will not be executed, and the others at once. */
+  #withdraw(
+    outstanding: ReadonlySet<number>,
+    records: readonly ResolvedRecord[],
+    timeMs: number,
+    { askId, jobId, who, why, ids, gone }: Authorship & Pick<PurgeUnderWay, 'askId' | 'ids' | 'gone'>,
+  ): QueueHandled {
+    const purge: PurgeUnderWay = { askId, ids, gone, merged: [], executing: [], waiting: new Set(outstanding) };
+    this.#staged = () => {
+      for (const messageId of outstanding) this.#merging.set(messageId, { askId: NOBODY, authorship: { jobId, who, why }, purge });
+    };
+    const effects = [...outstanding].map((messageId): DeadLetterEffect => ({ kind: 'withdrawLetter', messageId, jobId }));
+    return records.length === 0 ? { kind: 'wait', barrier: true, effects } : this.#commit(records, timeMs, undefined, effects);
+  }
+
+  /** What its shard has said of a letter that is to be purged. */
+  #finishPurge({ messageId, outcome }: FinishMerge, { authorship, purge }: BeingPurged, timeMs: number): QueueHandled {
+    const { kind } = outcome;
+    const record = resolvedByPurge(messageId, outcome, authorship, timeMs);
+    const list = record === undefined ? purge.executing : kind === 'merged' ? purge.merged : purge.ids;
+    this.#staged = () => {
+      this.#merging.delete(messageId);
+      purge.waiting.delete(messageId);
+      list.push(messageId);
+    };
+    const isLast = purge.waiting.size === 1;
+    const { ids, gone, merged, executing } = purge;
+    const reply = (): DeadLetterReply => {
+      const of = (each: readonly number[]): readonly number[] => (each === list ? [...each, messageId] : [...each]);
+      return { kind: 'purged', ids: of(ids), gone: [...gone], merged: of(merged), executing: of(executing) };
+    };
+    const effects = isLast ? replyTo(purge.askId, reply()) : [];
+    return record === undefined ? { kind: 'wait', barrier: true, effects } : this.#commit([record], timeMs, undefined, effects);
+  }
+
+  #noteOutstanding({ messageIds }: NoteOutstanding): QueueHandled {
+    const { ids } = this.#state;
+    this.#staged = () => {
+      for (const id of messageIds) if (ids.isLetter(id) && !this.#outstanding.has(id)) this.#outstanding.set(id, undefined);
+    };
+    return { kind: 'wait', barrier: false, effects: [] };
+  }
+
+  #settle({ messageId, outcome }: SettleLetter, timeMs: number): QueueHandled {
+    if (!this.mayBeSettled(messageId) || !this.#state.ids.isLetter(messageId)) return { kind: 'wait', barrier: false, effects: [] };
+    const authorship = this.#outstanding.get(messageId) ?? settledLater;
+    if (outcome.kind === 'merged') {
+      const { how, generation } = outcome;
+      return this.#commit([{ kind: 'resolved', timeMs, messageId, how, generation, ...authorship }], timeMs, undefined);
+    }
+    this.#staged = () => {
+      this.#outstanding.delete(messageId);
+      this.#carrying.wrote(messageId);
+    };
+    const letter: Letter = { ...outcome.letter, jobId: authorship.jobId };
+    return this.#commit([{ kind: 'letter', timeMs, messageId, letter }], timeMs, undefined, [], { kind: 'mergeFailed', ...authorship });
   }
 
   // ── Letters come back ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -310,7 +390,13 @@ export class QueueCore {
   #finishMerge({ messageId, outcome }: FinishMerge, timeMs: number): QueueHandled {
     const merging = this.#merging.get(messageId);
     assert(merging !== undefined, 'a merge that ends has begun');
-    this.#staged = () => void this.#merging.delete(messageId);
+    const { purge } = merging;
+    if (purge !== undefined) return this.#finishPurge({ kind: 'finishMerge', messageId, outcome }, { ...merging, purge }, timeMs);
+    const isUnknown = 'isUnknown' in outcome && outcome.isUnknown === true;
+    this.#staged = () => {
+      this.#merging.delete(messageId);
+      if (isUnknown) this.#outstanding.set(messageId, merging.authorship);
+    };
     const { askId, authorship } = merging;
     switch (outcome.kind) {
       case 'merged': {
@@ -325,11 +411,14 @@ export class QueueCore {
         const ended = failedMerge(outcome.letter, { errorType, errorMessage }, outcome.isSameCause);
         this.#staged = () => {
           this.#merging.delete(messageId);
+          this.#outstanding.delete(messageId);
           this.#carrying.wrote(messageId);
         };
         const act = { kind: 'mergeFailed', ...authorship } as const;
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended), act);
       }
+      case 'withdrawn':
+        throw new AssertionError('only a purge has letters withdrawn');
       case 'notBegun': {
         const reply: DeadLetterReply = { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } };
         return { kind: 'wait', barrier: true, effects: replyTo(askId, reply) };
@@ -426,6 +515,11 @@ export class QueueCore {
   }
 }
 
+type BeingPurged = BeingMerged & { readonly purge: PurgeUnderWay };
+
+/** Whose merge it was nobody knows: the owner of the queue was another then. */
+const settledLater: Authorship = { jobId: '', who: 'system:dead-letters', why: 'its shard told later what had come of an earlier merge' };
+
 /** As in actors/asks: nobody waits. */
 const NOBODY = 0;
 
@@ -438,34 +532,12 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
   return askId === NOBODY ? [] : [{ kind: 'reply', askId, reply }];
 }
 
-function forgotten(shard: number, sequence: number, last: number): string {
-  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
-}
-
 function tooFar(shard: number, sequence: number, last: number): string {
   return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: those between them are not here. Number them one behind the other`;
 }
 
 function failedMerge({ state, task: { taskId, taskType } }: Letter, error: LetterError, sameCause: boolean): MergeEnded {
   return { kind: 'mergeEnded', outcome: 'failed', error, isQuarantined: state === 'quarantined', taskId, taskType, sameCause };
-}
-
-function timeoutProblem(taskTimeoutMs: number): string | undefined {
-  const { taskTimeoutMsMin, taskTimeoutMsMax } = deadLetterLimits;
-  const isWithin = taskTimeoutMs >= taskTimeoutMsMin && taskTimeoutMs <= taskTimeoutMsMax;
-  return isWithin ? undefined : `a task timeout is ${taskTimeoutMsMin} to ${taskTimeoutMsMax} ms, not ${taskTimeoutMs}`;
-}
-
-/** Each becomes a header; no text of a record may be longer than the log takes. */
-function authorshipProblem({ jobId, who, why }: Authorship): string | undefined {
-  const { whyCharsMax, nameCharsMax } = deadLetterLimits;
-  if (charactersIn(why) > whyCharsMax) return `a reason has ${whyCharsMax} characters at most, this one ${charactersIn(why)}`;
-  if (who.length > nameCharsMax) return `who asks has a name of ${nameCharsMax} characters at most, not ${who.length}`;
-  return jobId.length > nameCharsMax ? `a job has an id of ${nameCharsMax} characters at most, not ${jobId.length}` : undefined;
-}
-
-function isId(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 function answer(reply: DeadLetterReply): QueueHandled {

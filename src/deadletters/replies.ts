@@ -28,8 +28,17 @@ export type DeadLetterRejection = {
 export type DeadLetterRejected = { readonly kind: 'rejected'; readonly rejection: DeadLetterRejection };
 
 export type LettersAccepted = { readonly kind: 'accepted'; readonly ids: readonly number[] };
-/** `gone`: those that were resolved before, never given, or are being merged. */
-export type LettersPurged = { readonly kind: 'purged'; readonly ids: readonly number[]; readonly gone: readonly number[] };
+/**
+ * `gone`: those that were resolved before, never given, or are being merged. `merged`: an earlier merge had executed them. `executing`: they are in
+ * the queue still, for an earlier merge of them may be executed: to be asked for once more.
+ */
+export type LettersPurged = {
+  readonly kind: 'purged';
+  readonly ids: readonly number[];
+  readonly gone: readonly number[];
+  readonly merged: readonly number[];
+  readonly executing: readonly number[];
+};
 /** `lost`: they were purged, and cannot be put back any more. */
 export type PurgedFound = { readonly kind: 'purgedFound'; readonly ids: readonly number[]; readonly lost: readonly number[] };
 /** Of those that are in neither it is to be asked again: they did not fit, or are in the queue. */

@@ -125,6 +125,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'flushFinishedTasks':
     case 'putAside':
     case 'confirmLetter':
+    case 'withdrawLetter':
+    case 'listLetterMarks':
     case 'listTasks':
     case 'removeTask':
     case 'rowRefused':
@@ -159,6 +161,7 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'terminateWorkflow':
     case 'deleteWorkflow':
     case 'confirmLetter':
+    case 'withdrawLetter':
     case 'dropReset':
       return true;
     default:

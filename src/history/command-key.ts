@@ -51,6 +51,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'getHistoryPosition':
     case 'putAside':
     case 'executeLetter':
+    case 'withdrawLetter':
     case 'addTasks':
     case 'rowRefused':
       return command.key;
@@ -92,6 +93,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'noteLetters':
     case 'retireRuns':
     case 'confirmLetter':
+    case 'listLetterMarks':
     case 'listTasks':
     case 'finishRow':
       return undefined;

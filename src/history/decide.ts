@@ -45,7 +45,7 @@ import { isDispatch } from './tasks.ts';
 import { addTasks } from './shard-tasks/add-tasks.ts';
 import { listTasks } from './shard-tasks/list-tasks.ts';
 import { removeTask } from './shard-tasks/remove-task.ts';
-import { confirmLetter, executeLetter, letterAtMatching } from './redrive/redrive.ts';
+import { confirmLetter, executeLetter, letterAtMatching, listLetterMarks, withdrawLetter } from './redrive/redrive.ts';
 import { pollUpdate, startAndUpdate, updateWorkflow } from './update/admit-update.ts';
 import { endSpeculative } from './workflow-task/end-speculative.ts';
 import { startWorkflowTask } from './workflow-task/start-workflow-task.ts';
@@ -183,6 +183,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return executeLetter(draft, command);
     case 'confirmLetter':
       return confirmLetter(draft, command);
+    case 'withdrawLetter':
+      return withdrawLetter(draft, command);
+    case 'listLetterMarks':
+      return listLetterMarks(draft, command);
     case 'listTasks':
       return listTasks(draft, command);
     case 'removeTask':

@@ -94,6 +94,7 @@ export class Draft {
   /** In the order of their ids, which follow the shard's last one; undefined: finished by this very draft. */
   #tasks: (Task | undefined)[] = [];
   #tasksDropped = 0;
+  #letterKey: RunKey | undefined;
   /** Made with the first, as the changes are. */
   #finished: Set<number> | undefined;
   /** Of runs and tasks of any workflow ids; made with the first, as the changes are. */
@@ -146,6 +147,7 @@ export class Draft {
     this.#tasks = [];
     this.#tasksDropped = 0;
     this.#finished = undefined;
+    this.#letterKey = undefined;
     this.#about = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
@@ -217,7 +219,9 @@ export class Draft {
     (this.#gathered.lettersBegun ??= []).push(begun);
   }
 
-  endLetter(ended: EndedLetter): void {
+  /** `key`: of its task, where that was never begun. */
+  endLetter(ended: EndedLetter, key?: RunKey): void {
+    this.#letterKey ??= key;
     (this.#gathered.lettersEnded ??= []).push(ended);
   }
 
@@ -296,7 +300,7 @@ export class Draft {
     for (const task of this.#tasks) if (task !== undefined) tasks.push(task);
     // Tasks of a run that is deleted come without it.
     const handedOver = this.#about?.tasksHandedOver?.[0];
-    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? this.#about?.lettersBegun?.[0]?.task.key;
+    const key = first?.run.key ?? tasks[0]?.key ?? handedOver?.task.key ?? this.#about?.lettersBegun?.[0]?.task.key ?? this.#letterKey;
     const record: HistoryRecord = {
       schema: this.#schema,
       timeMs: this.nowMs,

@@ -46,7 +46,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   }
   for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
   if (record.lettersBegun !== undefined) for (const begun of record.lettersBegun) beginLetter(shard, record, begun);
-  if (record.lettersEnded !== undefined) for (const ended of record.lettersEnded) marksOf(shard).end(ended);
+  if (record.lettersEnded !== undefined) for (const ended of record.lettersEnded) marksOf(shard).end(ended, record.namespaceId);
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (record.taskIdsAtMatching !== undefined) for (const taskId of record.taskIdsAtMatching) shard.noteAtMatching(taskId);
   if (record.tasksHandedOver !== undefined) for (const task of record.tasksHandedOver) shard.handOver(task);

@@ -28,6 +28,7 @@ import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { releaseQueries } from './query/query.ts';
+import type { UnsentTasks } from './redrive/unsent-tasks.ts';
 import type { HistoryRecord } from './record.ts';
 import { settleLetters } from './redrive/redrive.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
@@ -221,6 +222,10 @@ export class HistoryCore {
   countRuns(inTable: number): void {
     assert(this.#shard.runCount === undefined, 'runs are counted once');
     this.#shard.runCount = inTable;
+  }
+
+  get unsentTasks(): UnsentTasks {
+    return this.#shard.unsentTasks;
   }
 
   get transferTasksInMemory(): number {

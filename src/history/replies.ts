@@ -329,6 +329,16 @@ export type LetterExecuted = { readonly kind: 'letterExecuted'; readonly outcome
 /** The shard keeps so many outcomes of this queue's letters that it begins no other: which of these may it forget? */
 export type LettersUnconfirmed = { readonly kind: 'lettersUnconfirmed'; readonly letters: readonly LetterName[] };
 
+/** Nothing of it is pending: it will not be executed. */
+export type LetterWithdrawn = { readonly kind: 'letterWithdrawn' };
+
+/** Of one queue. `ended`: their outcomes are known, and not confirmed. */
+export type LetterMarksListed = {
+  readonly kind: 'letterMarks';
+  readonly pending: readonly LetterName[];
+  readonly ended: readonly LetterName[];
+};
+
 export type HistoryReply =
   | Rejected
   | Done
@@ -355,6 +365,8 @@ export type HistoryReply =
   | MutableState
   | LetterExecuted
   | LettersUnconfirmed
+  | LetterWithdrawn
+  | LetterMarksListed
   | TaskList;
 
 /** Which reply (besides Rejected) each request gets. */
@@ -407,6 +419,8 @@ export type HistoryReplyTo = {
   readonly recordChildClosed: Done;
   readonly executeLetter: LetterExecuted | LettersUnconfirmed;
   readonly confirmLetter: Done;
+  readonly withdrawLetter: LetterWithdrawn | LetterExecuted;
+  readonly listLetterMarks: LetterMarksListed;
   readonly listTasks: TaskList;
   readonly removeTask: Done;
   readonly addTasks: Done;

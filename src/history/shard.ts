@@ -10,6 +10,7 @@
 import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withTask } from './hand-over/hand-over-lines.ts';
 import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { LetterMarks } from './redrive/letter-marks.ts';
+import { UnsentTasks } from './redrive/unsent-tasks.ts';
 import { Changes } from './checkpoint/changes.ts';
 import { ChildStarts } from './child/child-starts.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
@@ -53,6 +54,7 @@ export class Shard implements ShardView {
   readonly aside: ReadonlyMap<string, AsideRun> = this.#aside;
   readonly #tasksAside = new Map<number, PendingTask>();
   readonly tasksAside: ReadonlyMap<number, PendingTask> = this.#tasksAside;
+  readonly #unsentTasks = new UnsentTasks();
   readonly #changes: Changes | undefined;
   readonly #residency: Residency | undefined;
 
@@ -76,6 +78,10 @@ export class Shard implements ShardView {
 
   get changes(): Changes | undefined {
     return this.#changes;
+  }
+
+  get unsentTasks(): UnsentTasks {
+    return this.#unsentTasks;
   }
 
   /** Which of the transfers wait. */
@@ -265,7 +271,10 @@ export class Shard implements ShardView {
 
   #takeFromQueue(task: PendingTask): void {
     if (isTimer(task)) this.#timers.remove(task.taskId);
-    else this.#transfers.remove(task.taskId);
+    else {
+      this.#transfers.remove(task.taskId);
+      this.#unsentTasks.ended(task.taskId);
+    }
   }
 
   #undeliveredYet({ taskId, key: { runId } }: PendingTask): void {
@@ -365,6 +374,7 @@ export class Shard implements ShardView {
 
   leaveTransfer(taskId: number): void {
     this.#transfers.remove(taskId);
+    this.#unsentTasks.ended(taskId);
   }
 
   /** Its run was put aside while the task was in the table alone: it waits aside from now on, whatever its row says. */

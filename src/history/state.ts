@@ -8,6 +8,7 @@ import type { AnsweredRequests } from './answered-requests.ts';
 import { type Callback, noCallbacks } from './callback/callback.ts';
 import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { LetterMarksView } from './redrive/letter-marks.ts';
+import type { UnsentTasksView } from './redrive/unsent-tasks.ts';
 import type { HistoryEvent } from './events.ts';
 import type { ActivityOperations } from './activity/activity-operations.ts';
 import type { ExecutionId, RunKey } from '../kernel/run-key.ts';
@@ -57,6 +58,7 @@ export type ShardView = {
   readonly handOvers: HandOverLines | undefined;
   /** Letters that are executed again, or were and are not confirmed; undefined: there is none. */
   readonly letterMarks: LetterMarksView | undefined;
+  readonly unsentTasks: UnsentTasksView;
   /** There are, or were, tasks that programs of state schema 3 do not know (`isOfLaterKind`); undefined: there was never one. */
   readonly hasLaterTasks: true | undefined;
   /** There are, or were, runs that programs of state schema 4 do not know (`isLaterRun`); undefined: there was never one. */

@@ -19,7 +19,12 @@ export function incarnatedQueue(number: number, incarnation: number): number {
   return incarnation * QUEUES + number;
 }
 
+/** Its number, whatever the incarnation. */
+export function queueNumberOf(queue: number): number {
+  return queue % QUEUES;
+}
+
 /** Of the same queue, in whatever incarnations. */
 export function isSameQueue(one: number, other: number): boolean {
-  return one % QUEUES === other % QUEUES;
+  return queueNumberOf(one) === queueNumberOf(other);
 }

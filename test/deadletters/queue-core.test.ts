@@ -150,7 +150,7 @@ describe('a dead letter queue', () => {
     });
     expect(rejection(queue.claim('two', { from: 3, to: 4 }, { from: 6, to: 8 }))).toBe('done');
     expect(rejection(queue.purge('two', 3, 5))).toBe('not-claimed');
-    expect(queue.purge('two', 3, 8)).toEqual({ kind: 'purged', ids: [3, 8], gone: [] });
+    expect(queue.purge('two', 3, 8)).toEqual({ kind: 'purged', ids: [3, 8], gone: [], merged: [], executing: [] });
     queue.ask({ kind: 'releaseClaim', jobId: 'one' });
     expect(rejection(queue.purge('one', 5))).toBe('not-claimed');
     expect(rejection(queue.claim('three', { from: 0, to: 2 }))).toBe('done');
@@ -213,7 +213,7 @@ describe('a dead letter queue', () => {
     queue.claim('job', all);
     queue.purge('job', 1);
     const written = queue.journal.length;
-    expect(queue.purge('job', 3, 1, 3, 77)).toEqual({ kind: 'purged', ids: [3], gone: [1, 77] });
+    expect(queue.purge('job', 3, 1, 3, 77)).toEqual({ kind: 'purged', ids: [3], gone: [1, 77], merged: [], executing: [] });
     expect(queue.journal.slice(written)).toEqual([
       { kind: 'resolved', timeMs: 1_000, messageId: 3, how: 'purged', who: 'anna', why: 'duplicates', jobId: 'job', generation: 0 },
       { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0, cut: 0 },
@@ -375,7 +375,7 @@ describe('a dead letter queue', () => {
     expect(queue.core.handle(merge, 1, 41)).toMatchObject({ kind: 'wait', effects: [{ kind: 'executeLetter', messageId: 0 }] });
     queue.core.accept(queue.core.handle(merge, 1, 41));
     expect(rejection(queue.ask(merge).reply)).toBe('being-merged');
-    expect(queue.purge('job', 0)).toEqual({ kind: 'purged', ids: [], gone: [0] });
+    expect(queue.purge('job', 0)).toEqual({ kind: 'purged', ids: [], gone: [0], merged: [], executing: [] });
     queue.core.accept(queue.core.cancel(41));
     expect(queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'merged', how: 'merged', generation: 0 } }).effects).toEqual([]);
     expect(queue.counts).toEqual([0, 0, 1, 0]);

@@ -365,6 +365,8 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     second: 'same',
   },
   confirmLetter: { request: () => ({ kind: 'confirmLetter', letter }), second: 'same' },
+  withdrawLetter: { request: () => ({ kind: 'withdrawLetter', key: letterTask.key, letter }), second: 'same' },
+  listLetterMarks: { request: () => ({ kind: 'listLetterMarks', queue: 1 }), second: 'same' },
   listTasks: { request: () => ({ kind: 'listTasks', category: 'timer', from: noPlace, to: noPlace, max: 1 }), second: 'same' },
   removeTask: {
     request: (shard) => ({ kind: 'removeTask', taskId: [...shard.core.pendingTransferTasks()][0]?.taskId ?? 0, taskType: '' }),

@@ -2,18 +2,24 @@
 import assert from 'node:assert/strict';
 import { FailedTasks } from '../../src/actors/history/hand-over/failed-tasks.ts';
 import { TaskHandOver } from '../../src/actors/history/hand-over/hand-over.ts';
+import { OutstandingLetters } from '../../src/actors/deadletters/queue/outstanding-letters.ts';
 import { Tenure } from '../../src/actors/partition/tenure.ts';
-import type { AcceptLetters } from '../../src/deadletters/commands.ts';
+import type { AcceptLetters, DeadLetterCommand } from '../../src/deadletters/commands.ts';
 import type { CaptureSettings } from '../../src/deadletters/capture-settings.ts';
+import { QueueCore } from '../../src/deadletters/queue-core.ts';
 import { saidError } from '../../src/deadletters/task-failure.ts';
 import type { HandOverTask } from '../../src/history/hand-over/hand-over-commands.ts';
 import { lineOf } from '../../src/history/hand-over/hand-over-lines.ts';
+import { redriveLimits } from '../../src/history/redrive/redrive.ts';
+import type { PendingTask } from '../../src/history/tasks.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { letterOf } from '../deadletters/letters.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
 import { taskFailure, taskSubject } from '../history/hand-over/task-failure.ts';
+import { RedrivenShard } from '../history/redrive/redriven-shard.ts';
 import { namespaceId, ShardUnderTest } from '../history/shard-under-test.ts';
+import { turns } from '../support/event-loop.ts';
 import { HandClock } from '../support/hand-clock.ts';
 
 class Shard extends ShardUnderTest {
@@ -132,3 +138,81 @@ const onceOnly: CaptureSettings = {
   timerFailuresMax: undefined,
   replicationFailuresMax: 1,
 };
+
+/** A letter of that workflow, whose task is pending once more. */
+function executed(shard: RedrivenShard, workflowId = 'wf'): PendingTask {
+  const task = shard.childThatFailed(workflowId);
+  shard.execute(task);
+  return task;
+}
+
+export function whatHasLeftItsShardIsNotWithdrawn(): void {
+  const shard = new RedrivenShard();
+  const task = executed(shard);
+  assert.equal(shard.withdraw(task)?.kind, 'rejected', 'another shard may have its message');
+  shard.carryBegun();
+  assert.equal(shard.withdraw(task)?.kind, 'letterExecuted');
+}
+
+export function lettersOfOneNamespaceLeaveRoomForOthers(): void {
+  const shard = new RedrivenShard();
+  shard.checks = false;
+  const task = shard.childThatFailed();
+  let taken = 0;
+  for (; taken < redriveLimits.marksMax; taken++) {
+    if (shard.execute(task, { queue: 1, messageId: taken, generation: 0 })?.kind === 'lettersUnconfirmed') break;
+  }
+  const elsewhere = { ...task, key: { ...task.key, namespaceId: 'another' } };
+  const reply = shard.execute(elsewhere, { queue: 1, messageId: taken, generation: 0 });
+  assert.notEqual(reply?.kind, 'lettersUnconfirmed', 'a letter of another namespace is executed');
+}
+
+export async function outcomesThatNobodyWaitsForAreWritten(): Promise<void> {
+  const letter = { queue: 1, messageId: 0, generation: 0 };
+  const clock = new HandClock('when moved');
+  const tenure = new Tenure<never>({ submit: () => undefined, nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, clock);
+  tenure.begin();
+  const settled: number[] = [];
+  const core = new QueueCore();
+  core.evolve({ kind: 'letter', timeMs: 1, messageId: 0, letter: letterOf(1, 1) });
+  const askHistory = (_shard: number, _request: unknown, _deadlineMs: number, onAnswer: (answer: never) => void): number => {
+    onAnswer({ kind: 'letterMarks', pending: [], ended: [letter] } as never);
+    return 1;
+  };
+  const outstanding = new OutstandingLetters({
+    queue: () => 1,
+    core,
+    router: { askHistory },
+    historyShards: 1,
+    mayRestore: () => false,
+    settle: (_shard, { messageId }) => Promise.resolve(void settled.push(messageId)),
+    confirm: () => {},
+    tenure,
+    clock,
+  });
+  outstanding.activated();
+  await turns(8);
+  tenure.end();
+  assert.deepEqual(settled, [0], 'what its shard has said is written');
+}
+
+/** Of which nobody knows what came of its merge. */
+export function whatMayBeExecutedIsNotPurgedUnasked(): void {
+  const core = new QueueCore();
+  const letter = letterOf(1, 1);
+  core.evolve({ kind: 'letter', timeMs: 1, messageId: 0, letter });
+  const by = { jobId: 'job', who: 'anna', why: '' };
+  const ask = (command: DeadLetterCommand): ReturnType<QueueCore['handle']> => {
+    const handled = core.handle(command, 1, 7);
+    core.accept(handled);
+    return handled;
+  };
+  ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 0 }] });
+  ask({ kind: 'mergeLetter', ...by, messageId: 0, overridesLoopGuard: false });
+  const error = { errorType: 'OutcomeUnknown', errorMessage: '' };
+  ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'unsettled', letter, error, isUnknown: true } });
+  const { kind, effects } = ask({ kind: 'purgeLetters', ...by, letters: [{ messageId: 0, generation: 0 }] });
+  assert.equal(kind, 'wait', 'nothing is written before its shard has answered');
+  assert.deepEqual(effects, [{ kind: 'withdrawLetter', messageId: 0, jobId: 'job' }]);
+  assert(core.state.ids.isLetter(0));
+}

@@ -7,10 +7,14 @@ import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import { lettersAreConserved } from '../actors/deadletters/conserved-queue.ts';
 import {
+  lettersOfOneNamespaceLeaveRoomForOthers,
   nothingIsHandedOverAheadOfTheLog,
+  outcomesThatNobodyWaitsForAreWritten,
   whatFailsHoldsUpNoOther,
   whatFailsStaysUntilItsNextAttempt,
+  whatHasLeftItsShardIsNotWithdrawn,
   whatIsHandedOverIsTriedNoMore,
+  whatMayBeExecutedIsNotPurgedUnasked,
   whatMetNobodyIsNoFailure,
 } from './dead-letter-scenarios.ts';
 import {
@@ -249,6 +253,10 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'what met nobody is no failure', run: scenario(whatMetNobodyIsNoFailure) },
   { rule: 'I7', name: 'what is handed over is tried no more', run: scenario(whatIsHandedOverIsTriedNoMore) },
   { rule: 'I10', name: 'nothing is handed over ahead of the log', run: scenario(nothingIsHandedOverAheadOfTheLog) },
+  { rule: 'I11', name: 'what may be executed is not purged unasked', run: scenario(whatMayBeExecutedIsNotPurgedUnasked) },
+  { rule: 'I11', name: 'what has left its shard is not withdrawn', run: scenario(whatHasLeftItsShardIsNotWithdrawn) },
+  { rule: 'I11', name: 'letters of one namespace leave room for others', run: scenario(lettersOfOneNamespaceLeaveRoomForOthers) },
+  { rule: 'I11', name: 'outcomes that nobody waits for are written', run: outcomesThatNobodyWaitsForAreWritten },
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
   { rule: 'I7', name: 'a child that is deleted is heard of', run: scenario(deletedIsHeardOf) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },

@@ -75,6 +75,11 @@ class Server {
     });
     router.cluster.attach(CLUSTER_ACTOR, this.cluster.actor);
     this.cluster.actor.start();
+    const shard = router.history.sink(1);
+    const submit = (askId: number): undefined => {
+      queueMicrotask(() => shard.answer(askId, { kind: 'letterMarks', pending: [], ended: [] }));
+    };
+    router.history.attach(1, { submit, cancel: () => {} });
     const checkpoints = { schedule: new CheckpointSchedule({ clock: systemClock, logger }) };
     const forwarded: GrowingLog = {
       exclusive: false,
@@ -204,7 +209,7 @@ describe('dead letter queues', () => {
     expect(await first.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
     await first.ask(1, { kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 2 }] });
     const purge = { kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters: [{ messageId: 1, generation: 0 }] } as const;
-    expect(await first.ask(1, purge)).toEqual({ kind: 'purged', ids: [1], gone: [] });
+    expect(await first.ask(1, purge)).toEqual({ kind: 'purged', ids: [1], gone: [], merged: [], executing: [] });
     expect(await first.ask(2, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
 
     const second = await restart();

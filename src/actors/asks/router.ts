@@ -120,6 +120,8 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   recordChildClosed: { done: true },
   executeLetter: { letterExecuted: true, lettersUnconfirmed: true },
   confirmLetter: { done: true },
+  withdrawLetter: { letterWithdrawn: true, letterExecuted: true },
+  listLetterMarks: { letterMarks: true },
   listTasks: { taskList: true },
   removeTask: { done: true },
   addTasks: { done: true },

@@ -130,6 +130,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
           core.transferWindow?.stored(taskId);
           this.durable?.fewerTransfers();
         },
+        unsentTasks: core.unsentTasks,
         room: this.#roomFor(core),
         retentionMsOf,
         writeRow: async ({ taskId, key }) => rowAnswer(taskId, (await flusher?.write(key.runId)) ?? { kind: 'written' }),

@@ -87,6 +87,8 @@ export function refusedAsNoWorkflow(command: HistoryCommand): HistoryReply | und
     case 'noteLetters':
     case 'executeLetter':
     case 'confirmLetter':
+    case 'withdrawLetter':
+    case 'listLetterMarks':
     case 'listTasks':
     case 'removeTask':
     case 'addTasks':

@@ -63,6 +63,8 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'letterChecked':
     case 'executeLetter':
     case 'confirmLetter':
+    case 'withdrawLetter':
+    case 'listLetterMarks':
     case 'runOutboxTask':
     case 'runCallback':
     case 'callbackAnswered':

@@ -26,7 +26,7 @@ export type LetterMark = { readonly letter: LetterName; readonly taskId: number;
 
 export type LetterMarksView = Pick<
   LetterMarks,
-  'get' | 'pendingOf' | 'hasPending' | 'ofQueue' | 'ofIncarnationsBefore' | 'bytesOfQueue' | 'size' | 'values'
+  'get' | 'pendingOf' | 'hasPending' | 'ofQueue' | 'ofIncarnationsBefore' | 'sizeOf' | 'size' | 'values'
 >;
 
 /** One for a letter, of its last generation that was asked for. */
@@ -37,7 +37,7 @@ export class LetterMarks {
   readonly #queues = new Map<number, MarksOfQueue>();
 
   constructor(marks: readonly LetterMark[] = []) {
-    for (const mark of marks) this.#set(mark);
+    for (const mark of marks) this.#set(mark, undefined);
   }
 
   get size(): number {
@@ -74,24 +74,29 @@ export class LetterMarks {
     return this.#queues.get(queue)?.marks ?? noMarks;
   }
 
-  /** Roughly. */
-  bytesOfQueue(queue: number): number {
-    return this.#queues.get(queue)?.bytes ?? 0;
+  /** Of a queue, or of one namespace there. Of what namespace a mark is that a checkpoint has brought nobody knows: it counts with the queue alone. */
+  sizeOf(queue: number, namespaceId?: string): MarksSize {
+    const marks = this.#queues.get(queue);
+    return (namespaceId === undefined ? marks?.size : marks?.ofNamespaces.get(namespaceId)) ?? noSize;
   }
 
   /** Its task waits from now on. */
-  begin({ letter, task: { taskId } }: BegunLetter): void {
-    this.#set({ letter, taskId, outcome: undefined });
+  begin({ letter, task: { taskId, key } }: BegunLetter): void {
+    this.#set({ letter, taskId, outcome: undefined }, key.namespaceId);
   }
 
-  end({ letter, outcome }: EndedLetter): void {
-    this.#set({ letter, taskId: this.get(letter)?.taskId ?? 0, outcome });
+  /** `namespaceId`: of its record, for one that was not begun. */
+  end({ letter, outcome }: EndedLetter, namespaceId: string): void {
+    this.#set(
+      { letter, taskId: this.get(letter)?.taskId ?? 0, outcome },
+      this.get(letter) === undefined ? namespaceId : this.#namespaceOf(letter),
+    );
   }
 
   /** Its run is deleted, and the task waited aside. */
   taskGone(taskId: number): void {
     const mark = this.#pending.get(taskId);
-    if (mark !== undefined) this.end({ letter: mark.letter, outcome: { kind: 'noop', detail: 'the workflow was deleted' } });
+    if (mark !== undefined) this.end({ letter: mark.letter, outcome: { kind: 'noop', detail: 'the workflow was deleted' } }, '');
   }
 
   remove(letter: LetterName): void {
@@ -100,26 +105,62 @@ export class LetterMarks {
     this.#byLetter.delete(markKey(letter));
     this.#pending.delete(mark.taskId);
     const queue = this.#queues.get(letter.queue);
-    if (queue?.marks.delete(letter.messageId) !== true) return;
-    queue.bytes -= markBytes(mark);
+    if (queue === undefined) return;
+    queue.marks.delete(letter.messageId);
+    this.#counted(queue, mark, -1);
+    queue.namespaces.delete(letter.messageId);
     if (queue.marks.size === 0) this.#queues.delete(letter.queue);
   }
 
-  #set(mark: LetterMark): void {
+  #set(mark: LetterMark, namespaceId: string | undefined): void {
     const { letter, taskId, outcome } = mark;
     this.remove(letter);
     this.#byLetter.set(markKey(letter), mark);
     if (outcome === undefined) this.#pending.set(taskId, mark);
-    const queue = this.#queues.get(letter.queue) ?? { marks: new Map<number, LetterMark>(), bytes: 0 };
+    const queue = this.#queues.get(letter.queue) ?? newQueue();
     queue.marks.set(letter.messageId, mark);
-    queue.bytes += markBytes(mark);
+    if (namespaceId !== undefined) queue.namespaces.set(letter.messageId, namespaceId);
+    this.#counted(queue, mark, 1);
     this.#queues.set(letter.queue, queue);
+  }
+
+  #namespaceOf({ queue, messageId }: LetterName): string | undefined {
+    return this.#queues.get(queue)?.namespaces.get(messageId);
+  }
+
+  #counted(queue: MarksOfQueue, mark: LetterMark, more: 1 | -1): void {
+    add(queue.size, mark, more);
+    const namespaceId = queue.namespaces.get(mark.letter.messageId);
+    if (namespaceId === undefined) return;
+    const size = queue.ofNamespaces.get(namespaceId) ?? { marks: 0, bytes: 0 };
+    add(size, mark, more);
+    if (size.marks === 0) queue.ofNamespaces.delete(namespaceId);
+    else queue.ofNamespaces.set(namespaceId, size);
   }
 }
 
-type MarksOfQueue = { readonly marks: Map<number, LetterMark>; bytes: number };
+export type MarksSize = { readonly marks: number; readonly bytes: number };
+type Size = { marks: number; bytes: number };
+
+type MarksOfQueue = {
+  readonly marks: Map<number, LetterMark>;
+  /** By message id. */
+  readonly namespaces: Map<number, string>;
+  readonly size: Size;
+  readonly ofNamespaces: Map<string, Size>;
+};
 
 const noMarks: ReadonlyMap<number, LetterMark> = new Map();
+const noSize: MarksSize = { marks: 0, bytes: 0 };
+
+function newQueue(): MarksOfQueue {
+  return { marks: new Map(), namespaces: new Map(), size: { marks: 0, bytes: 0 }, ofNamespaces: new Map() };
+}
+
+function add(size: Size, mark: LetterMark, more: 1 | -1): void {
+  size.marks += more;
+  size.bytes += more * markBytes(mark);
+}
 
 export function markKey({ queue, messageId }: LetterName): string {
   return `letter ${queue}/${messageId}`;

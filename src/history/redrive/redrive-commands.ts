@@ -22,4 +22,13 @@ export type ExecuteLetter = {
 /** What has come of it is in its queue's journal: the mark may go. Reply: Done, also when there is none. */
 export type ConfirmLetter = { readonly kind: 'confirmLetter'; readonly letter: LetterName };
 
-export type RedriveRequest = ExecuteLetter | ConfirmLetter;
+/**
+ * The letter is to be purged, or nobody knows what came of it: its task is not to be executed any more. Reply: LetterWithdrawn, when that is
+ * committed, also when there is no such task; LetterExecuted, when it has ended; rejected: busy-workflow, when it may be executed already.
+ */
+export type WithdrawLetter = { readonly kind: 'withdrawLetter'; readonly key: RunKey; readonly letter: LetterName };
+
+/** Reply: LetterMarks, of that queue. */
+export type ListLetterMarks = { readonly kind: 'listLetterMarks'; readonly queue: number };
+
+export type RedriveRequest = ExecuteLetter | ConfirmLetter | WithdrawLetter | ListLetterMarks;

@@ -15,15 +15,15 @@ import type { HistoryEvent } from '../events.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
-import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask, type TimerTask } from '../tasks.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask, runsBeside, type TimerTask } from '../tasks.ts';
 import { type LetterMark, type LetterMarksView, type LetterOutcome, markKey } from './letter-marks.ts';
-import type { ConfirmLetter, ExecuteLetter, LetterName } from './redrive-commands.ts';
+import type { ConfirmLetter, ExecuteLetter, LetterName, ListLetterMarks, WithdrawLetter } from './redrive-commands.ts';
 
 export const redriveLimits = {
-  /** Of one queue in a shard: they are written whole with each checkpoint. */
-  marksMax: 1_000,
+  /** Of one queue in a shard: they are written whole with each checkpoint. Those of one namespace are half of them at most. */
+  marksMax: 2_000,
   /** Likewise, roughly. */
-  bytesMax: 1024 * 1024,
+  bytesMax: 2 * 1024 * 1024,
 } as const;
 
 const applied: LetterOutcome = { kind: 'applied' };
@@ -41,14 +41,16 @@ export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryRepl
   if (mark !== undefined && mark.letter.generation >= letter.generation) return answerFromMark(draft, mark, letter);
   if (mark !== undefined && mark.outcome === undefined) return busy(`${nameOf(mark.letter)} is being executed`);
   forgetResolved(draft, command);
-  if (mark === undefined && !hasRoom(draft, letter.queue)) return { kind: 'lettersUnconfirmed', letters: unconfirmed(draft, letter.queue) };
   const task = draft.wire.decodeTask(command.task);
+  if (mark === undefined && !hasRoom(draft, letter.queue, task.key.namespaceId)) {
+    return { kind: 'lettersUnconfirmed', letters: unconfirmed(draft, letter.queue) };
+  }
   const { runId } = task.key;
   if (draft.shard.aside.has(runId)) return busy('the workflow of the letter was put aside');
   if (draft.shard.isBehind(runId)) return workflowBehind;
   const overtaken = overtakenBy(draft, task);
   if (overtaken !== undefined) {
-    draft.endLetter({ letter, outcome: noop(overtaken) });
+    draft.endLetter({ letter, outcome: noop(overtaken) }, task.key);
     return { kind: 'letterExecuted', outcome: noop(overtaken) };
   }
   if (task.kind === 'invokeCallback') stopRetention(draft, task);
@@ -77,6 +79,41 @@ export function confirmLetter(draft: Draft, { letter }: ConfirmLetter): HistoryR
   return { kind: 'done' };
 }
 
+/**
+ * Its mark and its task end in one record, so that it is never both withdrawn and executed. What may have left the shard cannot be called back: that
+ * is being executed, and whoever asks again hears what came of it.
+ */
+export function withdrawLetter(draft: Draft, { letter }: WithdrawLetter): HistoryReply {
+  const mark = draft.shard.letterMarks?.get(letter);
+  if (mark === undefined) return { kind: 'letterWithdrawn' };
+  if (mark.letter.generation > letter.generation) return busy(`${nameOf(mark.letter)} was executed as a later generation`);
+  if (mark.outcome === undefined) {
+    if (!canBeWithdrawn(draft, mark)) return busy(`${nameOf(mark.letter)} is being executed`);
+    draft.finishTask(mark.taskId);
+    draft.endLetter({ letter: mark.letter, outcome: withdrawn });
+    draft.confirmLetter(mark.letter);
+    return { kind: 'letterWithdrawn' };
+  }
+  return mark.letter.generation === letter.generation ? { kind: 'letterExecuted', outcome: mark.outcome } : { kind: 'letterWithdrawn' };
+}
+
+const withdrawn = noop('it was withdrawn, and not executed');
+
+function canBeWithdrawn({ shard, volatile }: Draft, { taskId }: LetterMark): boolean {
+  if (volatile.finished.has(taskId)) return false;
+  const timer = shard.timers.get(taskId);
+  // A timer fires in the mailbox, before this or never; what runs beside the shard may be under way.
+  if (timer !== undefined) return !runsBeside(timer);
+  return shard.transfers.has(taskId) && shard.unsentTasks.has(taskId);
+}
+
+export function listLetterMarks(draft: Draft, { queue }: ListLetterMarks): HistoryReply {
+  const pending: LetterName[] = [];
+  const ended: LetterName[] = [];
+  for (const { letter, outcome } of marksOf(draft, queue)) (outcome === undefined ? pending : ended).push(letter);
+  return { kind: 'letterMarks', pending, ended };
+}
+
 /** Confirmations that were lost. */
 function forgetResolved(draft: Draft, { letter: { queue, messageId }, resolvedBelow }: ExecuteLetter): void {
   for (const { letter, outcome } of marksOf(draft, queue)) {
@@ -88,10 +125,13 @@ function forgetResolved(draft: Draft, { letter: { queue, messageId }, resolvedBe
   }
 }
 
-/** A queue whose letters are not confirmed holds up no other. */
-function hasRoom({ shard: { letterMarks } }: Draft, queue: number): boolean {
+/** A queue whose letters are not confirmed holds up no other; nor does a namespace: it has half of what the others leave. */
+function hasRoom({ shard: { letterMarks } }: Draft, queue: number, namespaceId: string): boolean {
   if (letterMarks === undefined) return true;
-  return letterMarks.ofQueue(queue).size < redriveLimits.marksMax && letterMarks.bytesOfQueue(queue) < redriveLimits.bytesMax;
+  const all = letterMarks.sizeOf(queue);
+  const own = letterMarks.sizeOf(queue, namespaceId);
+  const { marksMax, bytesMax } = redriveLimits;
+  return own.marks < (marksMax - (all.marks - own.marks)) / 2 && own.bytes < (bytesMax - (all.bytes - own.bytes)) / 2;
 }
 
 /** Those that may go as soon as their queue says so. */

@@ -86,6 +86,7 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'getHistoryPosition':
     case 'putAside':
     case 'executeLetter':
+    case 'withdrawLetter':
     case 'addTasks':
     case 'rowRefused':
     case 'completeWorkflowTask':
@@ -107,6 +108,7 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'noteLetters':
     case 'retireRuns':
     case 'confirmLetter':
+    case 'listLetterMarks':
     case 'listTasks':
     case 'finishRow': {
       const key = commandKey(command, shard);

@@ -101,6 +101,8 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
   executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
   confirmLetter: plain(26, 'confirmLetter', wire.writeConfirmLetter, wire.readConfirmLetter),
+  withdrawLetter: plain(52, 'withdrawLetter', wire.writeWithdrawLetter, wire.readWithdrawLetter),
+  listLetterMarks: plain(53, 'listLetterMarks', wire.writeListLetterMarks, wire.readListLetterMarks),
   listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
   removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
   addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
@@ -366,6 +368,8 @@ const answerCodecs: KindCodecs<Answer> = {
     read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
   },
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
+  letterWithdrawn: bare(28, 'letterWithdrawn'),
+  letterMarks: plain(29, 'letterMarks', wire.writeLetterMarks, wire.readLetterMarks),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
   updateStage: {
     field: 19,

@@ -12,6 +12,7 @@ import type { DeadLetterRequest, FindPurged, RestoreLetters } from '../../../src
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
+import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import type { AuditEntry } from '../../../src/deadletters/audit/audit-entry.ts';
 import { auditCodec } from '../../../src/topics/codec/audit-codec.ts';
@@ -37,6 +38,8 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
   undoWindowMs = 0;
   /** It tells an audit, of the same process. */
   isAudited = false;
+  /** False: somebody else answers for it. */
+  protected readonly hasShard: boolean = true;
   /** No audit is there, from now on. */
   isAuditAway = false;
   /** Of each shard: what it has handed over and knows the ids of. */
@@ -168,6 +171,13 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
 
   /** Whose task it is, a letter of these tells with its value: the workflow `order-7`. */
   protected execution(router: Router): LetterExecutionParts {
+    const sink = router.history.sink(1);
+    // The shard of all workflows executes none of them.
+    const submit = (askId: number, { kind }: HistoryRequest): undefined => {
+      assert.equal(kind, 'listLetterMarks');
+      this.clock.soon(() => sink.answer(askId, { kind: 'letterMarks', pending: [], ended: [] }));
+    };
+    if (this.hasShard) router.history.attach(1, { submit, cancel: () => {} });
     return {
       registry: { view: { namespaceById: () => undefined, namespaceByName: () => undefined } },
       router,
@@ -181,6 +191,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
 
   protected open(router: Router, database: Database): QueueHost {
     if (this.isAudited && !this.isAuditAway) this.startAudit(router);
+    const execution = this.execution(router);
     const host = new QueueHost({
       queue: { ...queue, category: this.category },
       topic,
@@ -193,7 +204,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
       random: this.random,
       logger: this.logger,
       onStatus: () => {},
-      execution: this.execution(router),
+      execution,
       undoWindowMs: () => this.undoWindowMs,
       ...(this.isAudited ? { audit: router } : {}),
       checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },

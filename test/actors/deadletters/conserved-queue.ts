@@ -11,9 +11,10 @@ import assert from 'node:assert/strict';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
+import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { LetterExecuted } from '../../../src/history/replies.ts';
+import type { HistoryReply, LetterExecuted } from '../../../src/history/replies.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { taskFailure } from '../../history/hand-over/task-failure.ts';
 import { Prng } from '../../simulation/prng.ts';
@@ -27,6 +28,7 @@ const LARGE_BYTES = 400_000;
 type Fate = 'in' | 'gone' | 'open';
 
 class ConservedQueue extends CheckpointedQueue {
+  protected override readonly hasShard: boolean = false;
   readonly #prng: Prng;
   /** Of each shard: the ids of its letters, by sequence from 1. */
   readonly #told = new Map<number, number[]>();
@@ -34,7 +36,7 @@ class ConservedQueue extends CheckpointedQueue {
   readonly #untold = new Map<number, readonly Letter[]>();
   readonly #fates = new Map<number, Fate>();
   readonly #generations = new Map<number, number>();
-  readonly #outcomes = new Map<string, LetterExecuted>();
+  readonly #outcomes = new Map<string, { readonly letter: LetterName; readonly reply: LetterExecuted }>();
   #lastId = -1;
   #jobs = 0;
 
@@ -130,7 +132,12 @@ class ConservedQueue extends CheckpointedQueue {
     const answer = await this.ask({ kind: 'purgeLetters', jobId, who: 'anna', why: '', letters });
     if (answer?.kind !== 'purged') return;
     for (const id of answer.ids) this.#end(id);
-    assert.deepEqual([...answer.ids, ...answer.gone].toSorted(rising), ids.toSorted(rising), 'a purge tells of what it was asked for');
+    for (const id of answer.merged) this.#end(id);
+    assert.deepEqual(
+      [...answer.ids, ...answer.gone, ...answer.merged, ...answer.executing].toSorted(rising),
+      ids.toSorted(rising),
+      'a purge tells of what it was asked for',
+    );
   }
 
   async #merge(): Promise<void> {
@@ -177,15 +184,28 @@ class ConservedQueue extends CheckpointedQueue {
 
   #execute(router: Router, askId: number, request: HistoryRequest): undefined {
     const sink = router.history.sink(1);
-    if (request.kind !== 'executeLetter') {
-      this.clock.soon(() => sink.answer(askId, { kind: 'done' }));
-      return undefined;
-    }
-    const name = JSON.stringify(request.letter);
-    const known = this.#outcomes.get(name) ?? this.#outcome();
-    this.#outcomes.set(name, known);
-    this.clock.soon(() => sink.answer(askId, known));
+    const reply = this.#reply(request);
+    this.clock.soon(() => sink.answer(askId, reply));
     return undefined;
+  }
+
+  #reply(request: HistoryRequest): HistoryReply {
+    switch (request.kind) {
+      case 'executeLetter': {
+        const known = this.#outcomes.get(nameOf(request.letter)) ?? { letter: request.letter, reply: this.#outcome() };
+        this.#outcomes.set(nameOf(request.letter), known);
+        return known.reply;
+      }
+      case 'withdrawLetter':
+        return this.#outcomes.get(nameOf(request.letter))?.reply ?? { kind: 'letterWithdrawn' };
+      case 'listLetterMarks':
+        return { kind: 'letterMarks', pending: [], ended: [...this.#outcomes.values()].map(({ letter }) => letter) };
+      case 'confirmLetter':
+        this.#outcomes.delete(nameOf(request.letter));
+        return { kind: 'done' };
+      default:
+        throw new Error(`a queue asks no ${request.kind}`);
+    }
   }
 
   #outcome(): LetterExecuted {
@@ -287,4 +307,8 @@ export async function lettersAreConserved(firstSeed: number, programs: number): 
       throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     });
   }
+}
+
+function nameOf(letter: LetterName): string {
+  return JSON.stringify(letter);
 }

@@ -3,12 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/queue/letter-execution.ts';
+import type { QueueCore } from '../../../src/deadletters/queue-core.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import { taskCategories } from '../../../src/history/hand-over/task-types.ts';
 import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
 import { isSameQueue } from '../../../src/kernel/queue-incarnation.ts';
-import type { LettersUnconfirmed } from '../../../src/history/replies.ts';
+import type { HistoryReply, LettersUnconfirmed } from '../../../src/history/replies.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../../history/hand-over/task-failure.ts';
@@ -28,6 +29,7 @@ type NamespaceState = 'registered' | 'deleted';
 type MergeOptions = { readonly jobId?: string; readonly overridesLoopGuard?: boolean; readonly taskTimeoutMs?: number };
 
 class MergingQueue extends CheckpointedQueue {
+  protected override readonly hasShard: boolean = false;
   /** By id: the name, and whether it is there. */
   readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
   asked: Asked[] = [];
@@ -35,6 +37,10 @@ class MergingQueue extends CheckpointedQueue {
   answers: (request: HistoryRequest) => LetterOutcome | LettersUnconfirmed | AskFailure | undefined = () => undefined;
   /** The cluster's actor answers when it is told to. */
   registryIsSlow = false;
+  /** What its shard has of them, as it tells whoever lists them. */
+  readonly marks: { pending: LetterName[]; ended: LetterName[] } = { pending: [], ended: [] };
+  /** What it says to whoever wants one withdrawn. */
+  withdrawn: (letter: LetterName) => HistoryReply = () => ({ kind: 'letterWithdrawn' });
   readonly syncs: (() => void)[] = [];
   /** By their ids in the shard. */
   readonly unencodable = new Set<number>();
@@ -47,7 +53,15 @@ class MergingQueue extends CheckpointedQueue {
     const sink = router.history.sink(1);
     router.history.attach(1, {
       submit: (askId, request) => {
+        if (request.kind === 'listLetterMarks') {
+          this.clock.soon(() => sink.answer(askId, { kind: 'letterMarks', ...this.marks }));
+          return undefined;
+        }
         this.asked.push({ askId, request });
+        if (request.kind === 'withdrawLetter') {
+          this.clock.soon(() => sink.answer(askId, this.withdrawn(request.letter)));
+          return undefined;
+        }
         const answer = request.kind === 'confirmLetter' ? undefined : this.answers(request);
         if (request.kind === 'confirmLetter') this.clock.soon(() => sink.answer(askId, { kind: 'done' }));
         else if (answer !== undefined) this.clock.soon(() => this.#answer(router, askId, answer));
@@ -85,6 +99,12 @@ class MergingQueue extends CheckpointedQueue {
       sink.answer(askId, { kind: 'letterExecuted', outcome: answer });
     } else if (answer.kind === 'lettersUnconfirmed') sink.answer(askId, answer);
     else sink.fail(askId, answer);
+  }
+
+  get core(): QueueCore {
+    const { memory } = this.host.actor;
+    if (memory === undefined) throw new Error('the queue is not served');
+    return memory.core;
   }
 
   async answer(nth: number, outcome: LetterOutcome): Promise<void> {
@@ -262,7 +282,8 @@ describe('a shard that does not answer', () => {
     await queue.answer(0, failed);
     queue.asked = [];
     const of = (messageId: number, generation = 0) => ({ queue: 7, messageId, generation });
-    queue.answers = () => ({ kind: 'lettersUnconfirmed', letters: [of(0), of(1), of(1, 1), of(2)] });
+    queue.answers = () => ({ kind: 'lettersUnconfirmed', letters: [] });
+    queue.marks.ended.push(of(0), of(1), of(2));
     await queue.merge(3);
     // One was purged and one has its next generation; of the others somebody may want to hear.
     expect(queue.confirmed).toEqual(['0 0', '1 0']);
@@ -272,24 +293,97 @@ describe('a shard that does not answer', () => {
     expect(queue.ended.get(3)).toMatchObject({ outcome: 'merged' });
   });
 
-  test('keeps what has come of a letter for as long as its purge can be undone: restored and merged, it is not executed twice', async () => {
-    const queue = await queueOf(3);
-    queue.undoWindowMs = 3_600_000;
-    queue.answers = () => ({ kind: 'unavailable', message: 'its log is silent' });
-    await queue.merge(0, { taskTimeoutMs: 2_000 });
-    await queue.pass(2_500);
-    await queue.quietly();
-    expect(queue.ended.get(0)).toMatchObject({ error: { errorType: 'OutcomeUnknown' } });
-    await queue.purge([0]);
-    queue.asked = [];
-    queue.answers = () => ({ kind: 'lettersUnconfirmed', letters: [{ queue: 7, messageId: 0, generation: 0 }] });
-    await queue.merge(1);
-    queue.answers = () => applied;
-    await queue.pass(1_000);
-    await queue.quietly();
-    expect(queue.ended.get(1)).toMatchObject({ outcome: 'merged' });
-    expect(queue.confirmed).toEqual(['1 0']);
-    expect(queue.asked).not.toContainEqual(expect.objectContaining({ request: expect.objectContaining({ resolvedBelow: 1 }) }));
+  describe('and may execute a letter whose merge has ended without an outcome', () => {
+    const unknown = async (undoWindowMs = 0): Promise<MergingQueue> => {
+      const queue = await queueOf(3);
+      queue.undoWindowMs = undoWindowMs;
+      queue.answers = () => ({ kind: 'unavailable', message: 'its log is silent' });
+      await queue.merge(0, { taskTimeoutMs: 2_000 });
+      await queue.pass(2_500);
+      await queue.quietly();
+      expect(queue.ended.get(0)).toMatchObject({ error: { errorType: 'OutcomeUnknown' } });
+      queue.asked = [];
+      return queue;
+    };
+    const purged = async (queue: MergingQueue, ...messageIds: readonly number[]): Promise<unknown> => {
+      await queue.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from: 0, to: 100 }] });
+      const letters = messageIds.map((messageId) => ({ messageId, generation: 0 }));
+      let answer: unknown;
+      queue.askWith({ kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters }, (given) => (answer = given));
+      await queue.quietly();
+      for (let second = 0; second < 12 && answer === undefined; second++) await queue.pass(1_000).then(() => queue.quietly());
+      return answer;
+    };
+    const withdrawals = (queue: MergingQueue): readonly number[] =>
+      queue.asked.flatMap(({ request }) => (request.kind === 'withdrawLetter' ? [request.letter.messageId] : []));
+
+    test('is asked to withdraw it before it is purged; others are purged without a question', async () => {
+      const queue = await unknown();
+      expect(await purged(queue, 0, 1)).toEqual({ kind: 'purged', ids: [1, 0], gone: [], merged: [], executing: [] });
+      expect(withdrawals(queue)).toEqual([0]);
+      expect(queue.core.state.ids.count('purged')).toBe(2);
+    });
+
+    test('has executed it: it is merged, and not purged', async () => {
+      const queue = await unknown();
+      queue.withdrawn = () => ({ kind: 'letterExecuted', outcome: applied });
+      expect(await purged(queue, 0)).toEqual({ kind: 'purged', ids: [], gone: [], merged: [0], executing: [] });
+      expect(queue.core.state.ids.statusOf(0)).toBe('merged');
+      expect(queue.confirmed).toEqual(['0 0']);
+    });
+
+    test('has failed to: it is purged', async () => {
+      const queue = await unknown();
+      queue.withdrawn = () => ({ kind: 'letterExecuted', outcome: failed });
+      expect(await purged(queue, 0)).toMatchObject({ ids: [0], executing: [] });
+      expect(queue.confirmed).toEqual(['0 0']);
+    });
+
+    test('cannot say: it stays, whoever purges is told so, and may ask once more', async () => {
+      const queue = await unknown();
+      queue.withdrawn = () => ({ kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'it is being executed' } });
+      expect(await purged(queue, 0, 1)).toEqual({ kind: 'purged', ids: [1], gone: [], merged: [], executing: [0] });
+      expect(queue.core.state.ids.isLetter(0)).toBe(true);
+      queue.withdrawn = () => ({ kind: 'letterWithdrawn' });
+      expect(await purged(queue, 0)).toMatchObject({ ids: [0], executing: [] });
+    });
+
+    test('is asked by the next owner too, which learns of it from the shard; until it has, nothing is purged', async () => {
+      const queue = await unknown();
+      queue.marks.pending.push({ queue: 7, messageId: 0, generation: 0 });
+      queue.withdrawn = () => ({ kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'it is being executed' } });
+      await queue.takeOver();
+      const letters = [{ messageId: 0, generation: 0 }];
+      const tooEarly = await queue.ask({ kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters });
+      if (tooEarly?.kind === 'unavailable') expect(tooEarly.message).toContain('has not said yet which letters');
+      await queue.quietly();
+      expect(await purged(queue, 0)).toMatchObject({ ids: [], executing: [0] });
+      expect(await purged(queue, 2), 'that was never merged').toMatchObject({ ids: [2], executing: [] });
+      expect(withdrawals(queue)).not.toContain(2);
+    });
+
+    test('is asked again and again what came of it: that is written without another merge, and the shard may forget', async () => {
+      const queue = await unknown(3_600_000);
+      queue.marks.ended.push({ queue: 7, messageId: 0, generation: 0 });
+      queue.withdrawn = () => ({ kind: 'letterExecuted', outcome: applied });
+      await queue.pass(3_000);
+      await queue.quietly();
+      expect(queue.core.state.ids.isLetter(0), 'its job has it still, and asks by itself').toBe(true);
+      await queue.ask({ kind: 'releaseClaim', jobId: 'job' });
+      await queue.pass(10_000);
+      await queue.quietly();
+      expect(queue.core.state.ids.statusOf(0)).toBe('merged');
+      expect(queue.confirmed).toContain('0 0');
+    });
+
+    test('withdraws it, the purge is undone, and a merge executes it once', async () => {
+      const queue = await unknown(3_600_000);
+      expect(await purged(queue, 0)).toMatchObject({ ids: [0] });
+      await queue.restore([0]);
+      queue.answers = () => applied;
+      await queue.merge(0, { jobId: 'another' });
+      expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
+    });
   });
 
   test('is not asked by an owner that has lost the queue while it looked for the namespace', async () => {

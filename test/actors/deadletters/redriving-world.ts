@@ -14,7 +14,7 @@ import type { LetterTask } from '../../../src/deadletters/letter.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import type { LetterName, RedriveRequest } from '../../../src/history/redrive/redrive-commands.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { encodeLetterTask } from '../../../src/topics/codec/redrive-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
@@ -46,6 +46,7 @@ type Held = { readonly records: number; readonly send: () => void };
 const gone = { kind: 'unavailable', message: 'the shard is gone' } as const;
 
 export class RedrivingWorld extends CheckpointedQueue {
+  protected override readonly hasShard: boolean = false;
   readonly shard = new RedrivenShard();
   readonly #plant: Plant | undefined;
   #committed = 0;
@@ -108,8 +109,11 @@ export class RedrivingWorld extends CheckpointedQueue {
       if (this.#isDeaf) return;
       this.clock.soon(() => sink.answer(askId, reply));
     };
-    assert(given.kind === 'executeLetter' || given.kind === 'confirmLetter', `a queue asks no ${given.kind}`);
-    const request = this.#plant === 'keeps-generation' ? { ...given, letter: { ...given.letter, generation: 0 } } : given;
+    assert(isRedrive(given), `a queue asks no ${given.kind}`);
+    const request =
+      this.#plant === 'keeps-generation' && given.kind === 'executeLetter'
+        ? { ...given, letter: { ...given.letter, generation: 0 } }
+        : given;
     if (this.#plant === 'executes-again' && request.kind === 'executeLetter') this.#forget(request.letter);
     const reply = this.shard.ask(request);
     if (reply === undefined) this.#waiting.set(this.shard.lastAskId, answer);
@@ -273,6 +277,10 @@ export class RedrivingWorld extends CheckpointedQueue {
       .flatMap(({ runs }) => runs.flatMap(({ events }) => events))
       .filter(({ event }) => event.type === 'childWorkflowExecutionStarted').length;
   }
+}
+
+function isRedrive(request: HistoryRequest): request is RedriveRequest {
+  return ['executeLetter', 'confirmLetter', 'withdrawLetter', 'listLetterMarks'].includes(request.kind);
 }
 
 function begins(taskId: number) {

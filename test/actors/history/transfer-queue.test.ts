@@ -1,3 +1,4 @@
+import { UnsentTasks } from '../../../src/history/redrive/unsent-tasks.ts';
 import { describe, expect, test } from 'vitest';
 import { FailedTasks, type FaultOf } from '../../../src/actors/history/hand-over/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/transfer/task-namespaces.ts';
@@ -42,6 +43,7 @@ class Bench {
   /** By id; the others are there. */
   readonly fates = new Map<string, 'deleted' | 'unknown'>();
   registryAnswers = true;
+  readonly unsentTasks = new UnsentTasks();
   faultOf: FaultOf | undefined;
   /** What a full one says. */
   refusal: object = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } };
@@ -53,6 +55,7 @@ class Bench {
       pendingTask: (taskId) => this.#pending.get(taskId),
       pendingTransferTasks: () => this.#pending.values(),
       stored: () => {},
+      unsentTasks: this.unsentTasks,
       room: undefined,
       retentionMsOf: () => undefined,
       writeRow: () => expect.unreachable('no row was refused'),

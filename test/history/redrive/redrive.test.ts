@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
 import { incarnatedQueue } from '../../../src/kernel/queue-incarnation.ts';
 import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
+import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
 import { taskFailure } from '../hand-over/task-failure.ts';
 import { key, type ShardUnderTest, signalAttributes, startTimer, terminateWorkflow } from '../shard-under-test.ts';
@@ -13,6 +14,83 @@ const applied = { kind: 'applied' };
 const failed = { kind: 'failed', failure: taskFailure };
 const busy = { kind: 'rejected', rejection: { reason: 'busy-workflow' } };
 const next: LetterName = { ...letter, generation: 1 };
+
+describe('what is withdrawn', () => {
+  const withdrawn = { kind: 'letterWithdrawn' };
+
+  test('ends in one record with its task, and is not executed; asked for once more it is', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    shard.unsent();
+    const before = shard.records.length;
+    expect(shard.withdraw(task)).toEqual(withdrawn);
+    expect(shard.records.length).toBe(before + 1);
+    expect(shard.records.at(-1)).toMatchObject({ finishedTaskIds: [shard.begun.taskId], lettersConfirmed: [letter] });
+    expect(shard.pendingTasks()).toEqual([]);
+    expect(shard.marks).toEqual([]);
+    expect(shard.withdraw(task), 'its answer was lost').toEqual(withdrawn);
+    expect(shard.execute(task), 'the purge was undone').toBeUndefined();
+    shard.carryBegun();
+    expect(shard.outcomes().at(-1)).toEqual(applied);
+    expect(shard.history().filter((type) => type === 'childWorkflowExecutionStarted')).toHaveLength(1);
+  });
+
+  test('may have left the shard: then it is being executed, and what has come of it is told', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    expect(shard.withdraw(task)).toMatchObject(busy);
+    shard.carryBegun();
+    expect(shard.withdraw(task)).toEqual({ kind: 'letterExecuted', outcome: applied });
+    expect(shard.withdraw(task, next), 'of a later generation').toEqual(withdrawn);
+    expect(shard.history().at(-2)).toBe('childWorkflowExecutionStarted');
+  });
+
+  test('was begun under an earlier owner of the shard: nobody knows whether that one has sent it', () => {
+    const shard = new RedrivenShard();
+    const task = shard.childThatFailed();
+    shard.execute(task);
+    shard.unsent();
+    shard.takeOver();
+    expect(shard.withdraw(task)).toMatchObject(busy);
+    expect(shard.pendingTasks()).toEqual(['startChild']);
+  });
+
+  test('is a timer that has not fired; one that has is executed', () => {
+    const shard = new RedrivenShard();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startTimer('timer', 1_000)]);
+    const due = shard.nextTimer();
+    if (due === undefined) throw new Error('no timer waits');
+    const timer = shard.madeLetter(due.taskId);
+    shard.advance(5_000);
+    shard.execute(timer);
+    expect(shard.withdraw(timer)).toEqual(withdrawn);
+    shard.fireDueTimers();
+    expect(shard.history()).not.toContain('timerFired');
+    shard.execute(timer);
+    shard.fireDueTimers();
+    expect(shard.withdraw(timer)).toEqual({ kind: 'letterExecuted', outcome: applied });
+    expect(shard.history()).toContain('timerFired');
+  });
+
+  test('of another run leaves it as it is, and the marks of a queue are listed by what is known of them', () => {
+    const shard = new RedrivenShard();
+    const [first, second] = [shard.childThatFailed('one'), shard.childThatFailed('two')];
+    shard.execute(first);
+    shard.execute(second, { ...letter, messageId: 42 });
+    shard.unsent();
+    shard.fails(shard.begun.taskId);
+    expect(shard.ask({ kind: 'listLetterMarks', queue: 1 })).toEqual({
+      kind: 'letterMarks',
+      pending: [letter],
+      ended: [{ ...letter, messageId: 42 }],
+    });
+    expect(shard.ask({ kind: 'listLetterMarks', queue: 2 })).toEqual({ kind: 'letterMarks', pending: [], ended: [] });
+    expect(shard.withdraw(second, { ...letter, messageId: 42 })).toEqual({ kind: 'letterExecuted', outcome: failed });
+  });
+});
 
 describe('the start of a child', () => {
   test('is executed: the child starts, and the outcome comes with the record that says so', () => {
@@ -278,13 +356,34 @@ describe('a mark', () => {
     expect(shard.marks.map((mark) => mark.split(' ')[1])).toEqual(['1/3', '2/1', '1/4']);
   });
 
-  describe('of which a shard keeps no more of one queue', () => {
+  test('of one namespace leave room for those of others, however many they are', () => {
+    const shard = new RedrivenShard();
+    shard.checks = false;
+    const task = shard.childThatFailed();
+    const asked = (namespaceId: string, messageId: number): string | undefined =>
+      shard.execute({ ...task, key: { ...task.key, namespaceId } }, { ...letter, messageId })?.kind;
     const { marksMax } = redriveLimits;
+    let taken = 0;
+    const fill = (ask: (messageId: number) => HistoryReply['kind'] | undefined): number => {
+      const before = taken;
+      while (ask(taken) !== 'lettersUnconfirmed') taken += 1;
+      return taken - before;
+    };
+    // Their tasks are pending: nothing comes of them for hours.
+    expect(fill((messageId) => shard.execute(task, { ...letter, messageId })?.kind)).toBe(marksMax / 2);
+    expect(fill((messageId) => asked('another', messageId) as HistoryReply['kind'] | undefined)).toBe(marksMax / 4);
+    expect(fill((messageId) => asked('a third', messageId) as HistoryReply['kind'] | undefined)).toBe(marksMax / 8);
+    expect(asked('a fourth', taken)).toBe('letterExecuted');
+  });
+
+  describe('of which a shard keeps no more of one queue', () => {
+    const marksMax = redriveLimits.marksMax / 2;
     const gone = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...key, runId: 'gone' } } as const;
     const full = (): RedrivenShard => {
       const shard = new RedrivenShard();
       shard.checks = false;
       shard.execute(shard.childThatFailed(), { ...letter, messageId: 0 });
+      // As are those of the first, of one namespace.
       for (let messageId = 1; messageId < marksMax; messageId++) shard.execute(gone, { ...letter, messageId });
       return shard;
     };

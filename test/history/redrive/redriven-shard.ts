@@ -36,6 +36,15 @@ export class RedrivenShard extends ShardUnderTest {
     return this.ask({ kind: 'executeLetter', key: task.key, letter: name, resolvedBelow, task: encodeLetterTask(task) });
   }
 
+  withdraw(task: PendingTask, name: LetterName = letter): HistoryReply | undefined {
+    return this.ask({ kind: 'withdrawLetter', key: task.key, letter: name });
+  }
+
+  /** As whoever sends tasks tells of each: it is begun, and nobody has heard of it. */
+  unsent(): void {
+    this.core.unsentTasks.begun(this.begun.taskId);
+  }
+
   confirm(name: LetterName = letter): void {
     this.expectDone({ kind: 'confirmLetter', letter: name });
   }

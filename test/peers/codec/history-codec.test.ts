@@ -461,6 +461,8 @@ const requests: ByKind<HistoryRequest> = {
     task: bytes,
   }),
   confirmLetter: record({ kind: fc.constant('confirmLetter' as const), letter: letterName }),
+  withdrawLetter: record({ kind: fc.constant('withdrawLetter' as const), key: runKey, letter: letterName }),
+  listLetterMarks: record({ kind: fc.constant('listLetterMarks' as const), queue: count }),
   updateWorkflow: record({
     kind: fc.constant('updateWorkflow' as const),
     key: runKey,
@@ -696,6 +698,8 @@ const answers: ByKind<Answer> = {
   description: record({ kind: fc.constant('description' as const), ...descriptionFields }),
   letterExecuted: record({ kind: fc.constant('letterExecuted' as const), outcome: letterOutcome }),
   lettersUnconfirmed: record({ kind: fc.constant('lettersUnconfirmed' as const), letters: list(letterName) }),
+  letterWithdrawn: record({ kind: fc.constant('letterWithdrawn' as const) }),
+  letterMarks: record({ kind: fc.constant('letterMarks' as const), pending: list(letterName), ended: list(letterName) }),
   taskList: record({
     kind: fc.constant('taskList' as const),
     tasks: list(record({ fireTimeMs: count, taskId: count, taskType: text, key: runKey, version: count })),
@@ -761,6 +765,7 @@ test('golden: the numbers of asks and answers', () => {
       "failWorkflowTask": 10,
       "findChild": 7,
       "getHistoryPosition": 20,
+      "listLetterMarks": 53,
       "listTasks": 27,
       "patchSchedule": 40,
       "pauseActivity": 33,
@@ -794,6 +799,7 @@ test('golden: the numbers of asks and answers', () => {
       "updateWorkflow": 30,
       "updateWorkflowOptions": 49,
       "withdrawActivityStart": 13,
+      "withdrawLetter": 52,
     }
   `);
   expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
@@ -812,6 +818,8 @@ test('golden: the numbers of asks and answers', () => {
       "historyPosition": 12,
       "internal": 105,
       "letterExecuted": 16,
+      "letterMarks": 29,
+      "letterWithdrawn": 28,
       "lettersUnconfirmed": 17,
       "mutableState": 15,
       "notHere": 106,

@@ -16,6 +16,7 @@ import type { HandedOverTask } from '../../../src/history/hand-over/hand-over-li
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
 import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
+import { queueNumberOf } from '../../../src/kernel/queue-incarnation.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
 
@@ -171,21 +172,30 @@ function lettersByHandOver(journal: LetterJournal): ReadonlyMap<string, readonly
   return letters;
 }
 
-/** Each generation is executed once, and what is merged was executed with success. */
+/** Each generation is executed once, unless it was withdrawn; what is merged was executed with success, and what is purged was not and will not be. */
 export function checkMerges(journals: readonly LetterJournal[], shards: readonly ShardRecords[]): void {
   const begun = new Map<string, number>();
   const ended = new Map<string, string>();
   for (const { records } of shards) {
-    for (const { lettersBegun = [], lettersEnded = [] } of records) {
+    for (const { lettersBegun = [], lettersEnded = [], lettersConfirmed = [] } of records) {
       for (const { letter } of lettersBegun) begun.set(nameOf(letter), (begun.get(nameOf(letter)) ?? 0) + 1);
-      for (const { letter, outcome } of lettersEnded) ended.set(nameOf(letter), outcome.kind);
+      const withdrawn = new Set(lettersConfirmed.map(nameOf));
+      for (const { letter, outcome } of lettersEnded) {
+        if (withdrawn.has(nameOf(letter))) begun.delete(nameOf(letter));
+        else ended.set(nameOf(letter), outcome.kind);
+      }
     }
   }
   for (const [name, times] of begun) check(times === 1, 'I20 executed twice', () => `${name} was begun ${times} times`);
   for (const journal of journals) {
     for (const [messageId, { how, generation }] of journal.fates()) {
+      const name = nameOf({ queue: journal.queue.number, messageId, generation });
+      const outcome = ended.get(name);
+      if (how === 'purged') {
+        const isExecuted = begun.has(name) && outcome !== 'failed';
+        check(!isExecuted, 'I20 purged and executed', () => `message ${messageId} is purged, and its shard says ${outcome ?? 'pending'}`);
+      }
       if (how !== 'merged' && how !== 'merged-noop') continue;
-      const outcome = ended.get(nameOf({ queue: journal.queue.number, messageId, generation }));
       const isRight = outcome === (how === 'merged' ? 'applied' : 'noop');
       check(isRight, 'I20 merged without effect', () => `message ${messageId} is ${how}, and its shard says ${outcome}`);
     }
@@ -193,7 +203,8 @@ export function checkMerges(journals: readonly LetterJournal[], shards: readonly
 }
 
 function nameOf({ queue, messageId, generation }: { readonly queue: number; readonly messageId: number; readonly generation: number }) {
-  return `message ${messageId} of queue ${queue}, generation ${generation}`;
+  // Topics are not deleted here: each queue has one incarnation.
+  return `message ${messageId} of queue ${queueNumberOf(queue)}, generation ${generation}`;
 }
 
 /** Memory is the journal. */

@@ -21,12 +21,17 @@ export function outcomesOf(batch: readonly SeenLetter[], answer: LettersPurged |
   if (answer.kind === 'purged') {
     // It was there a moment ago, and only a merge of an earlier job can have it.
     for (const id of answer.gone) settled.set(id, skipped(id, 'being-merged'));
+    for (const id of answer.merged) settled.set(id, { kind: 'merged' });
+    for (const id of answer.executing) settled.set(id, skipped(id, executing));
     return { settled, rest: [] };
   }
   for (const id of answer.lost) settled.set(id, skipped(id, 'undo-window-over'));
   // Some did not fit beside these.
   return { settled, rest: batch.filter(({ messageId }) => !settled.has(messageId)) };
 }
+
+/** Its shard has not said that it will not be. */
+const executing = 'being-executed: what came of its last merge is not known; purge it again later';
 
 function skipped(messageId: number, reason: string): LetterOutcome {
   return { kind: 'skipped', skip: { messageId, reason } };

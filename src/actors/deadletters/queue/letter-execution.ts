@@ -11,7 +11,8 @@
  */
 import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletters/failed-merge.ts';
 import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
-import type { ExecuteLetter } from '../../../deadletters/effects.ts';
+import type { ExecuteLetter, WithdrawLetter } from '../../../deadletters/effects.ts';
+import type { QueueCore } from '../../../deadletters/queue-core.ts';
 import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
 import { type LetterReason, namespaceDeleted } from '../../../deadletters/attempts.ts';
 import type { Letter, LetterFailure } from '../../../deadletters/letter.ts';
@@ -32,6 +33,7 @@ import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
 import type { Clock } from '../../ports.ts';
 import { recordGone } from './letter-contents.ts';
+import { OutstandingLetters } from './outstanding-letters.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
 /** Of a process. */
@@ -61,6 +63,7 @@ export type LetterExecutionOptions = LetterExecutionParts & {
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
   /** Purges can be undone as things stand: what was purged may be asked for once more. */
   readonly mayRestore: () => boolean;
+  readonly core: Pick<QueueCore, 'state' | 'mayBeSettled'>;
   /** Of one letter, when it is known; `tookMs`: since it was asked for. */
   readonly onOutcome?: (outcome: MergeOutcome, tookMs: number) => void;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
@@ -77,7 +80,7 @@ type Execution = {
 
 type Asked = { readonly shard: number; readonly name: LetterName };
 /** Of one execution, once its turn has come. */
-type Turn = Execution & { readonly deadlineMs: number; tries: number };
+type Turn = Execution & { readonly deadlineMs: number; tries: number; askedShard?: number | undefined };
 
 /** What shards of ours make: of another cluster's tasks there is no executor. */
 const executable: { readonly [category in TaskCategory]: true } = {
@@ -91,10 +94,13 @@ const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 const CONFIRM_TIMEOUT_MS = 10_000;
 const CONFIRM_TRIES = 10;
+/** Less than whoever purges waits. */
+const WITHDRAW_TIMEOUT_MS = 10_000;
 
 export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #options: LetterExecutionOptions;
   readonly #namespaces: LetterNamespaces;
+  readonly #outstanding: OutstandingLetters;
   /** Letters are read one behind the other: so they join the lines in the order in which they were asked for. */
   #reading: Promise<void> = Promise.resolve();
   /** By run: the first is under way, those behind it wait in the order of their ids. */
@@ -103,14 +109,25 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #beganMs = new Map<number, number>();
   /** Their outcomes are known, and not committed here yet. */
   readonly #unconfirmed = new Map<number, Asked>();
-  /** Shards that keep too many outcomes: whether those may go is being looked up. */
-  readonly #clearing = new Set<number>();
   /** All letters below are resolved for good, and that is committed. */
   #resolvedBelow = 0;
 
   constructor(options: LetterExecutionOptions) {
     this.#options = options;
     this.#namespaces = new LetterNamespaces({ ...options, asker: options.router });
+    const settle = (shard: number, name: LetterName): Promise<void> => this.#settle(shard, name);
+    const confirm = (shard: number, name: LetterName): void => this.#confirm({ shard, name }, 1);
+    this.#outstanding = new OutstandingLetters({ ...options, queue: () => this.#queue, settle, confirm });
+  }
+
+  activated(): void {
+    // No shard executes tasks of other clusters.
+    if (Object.hasOwn(executable, this.#options.queue.category)) this.#outstanding.activated();
+  }
+
+  /** Why no letter can be purged now; undefined: any can. */
+  get purgeTrouble(): string | undefined {
+    return this.#outstanding.trouble;
   }
 
   /** It comes back as `finishMerge`, unless the tenure ends before. */
@@ -121,6 +138,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   committed(record: DeadLetterRecord, _position: unknown, replayed: boolean): void {
     if (record.kind === 'head' && !this.#options.mayRestore()) this.#resolvedBelow = record.lowestOpen;
+    if (record.kind === 'resolved') this.#outstanding.resolved(record.messageId);
     if (replayed || this.#unconfirmed.size === 0 || (record.kind !== 'resolved' && record.kind !== 'letter')) return;
     const asked = this.#unconfirmed.get(record.messageId);
     if (asked === undefined) return;
@@ -197,7 +215,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     try {
       return await this.#outcomeOf({ ...execution, deadlineMs: this.#options.clock.monoMs() + taskTimeoutMs, tries: 0 });
     } catch (error) {
-      return { kind: 'unsettled', error: saidError('Internal', errorMessage(error)), letter };
+      return { kind: 'unsettled', error: saidError('Internal', errorMessage(error)), letter, isUnknown: true };
     }
   }
 
@@ -210,32 +228,33 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       if (resolved.kind === 'over') return this.#told(turn, { kind: 'noop', detail: resolved.detail });
       const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
       if (outcome !== undefined) return outcome;
-      if (!(await this.#paused(turn))) return outcomeUnknown(turn);
+      if (await this.#paused(turn)) continue;
+      if (turn.askedShard !== undefined) this.#outstanding.note(turn.messageId, turn.askedShard);
+      return outcomeUnknown(turn);
     }
   }
 
   /** undefined: it cannot be said yet. */
   async #asked(turn: Turn, task: PendingTask): Promise<MergeOutcome | undefined> {
-    const { queue, historyShards, tasks, router, tenure } = this.#options;
+    const { tasks, router, tenure } = this.#options;
     // The next owner may have merged it since, and its shard has forgotten that.
     if (!tenure.active) return undefined;
     const { key } = task;
-    const shard = historyShardOf(key.namespaceId, key.workflowId, historyShards);
-    const name = {
-      queue: incarnatedQueue(queue.number, this.#options.incarnation?.() ?? 0),
-      messageId: turn.messageId,
-      generation: turn.letter.generation,
-    };
+    const shard = this.#shardOf(task);
+    const name = { queue: this.#queue, messageId: turn.messageId, generation: turn.letter.generation };
     const request = { kind: 'executeLetter', key, letter: name, resolvedBelow: this.#resolvedBelow, task: tasks.encode(task) } as const;
+    turn.askedShard = shard;
     const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
       router.askHistory(shard, request, turn.deadlineMs, resolve);
     });
     switch (answer.kind) {
       case 'letterExecuted':
+        turn.askedShard = undefined;
         this.#unconfirmed.set(turn.messageId, { shard, name });
         return this.#told(turn, answer.outcome);
       case 'lettersUnconfirmed':
-        return this.#clear(shard, answer.letters);
+        this.#outstanding.look(shard);
+        return undefined;
       case 'rejected': {
         const { reason, message } = answer.rejection;
         return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, refusedForGood, reason, message));
@@ -307,31 +326,91 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     tenure.submit({ kind: 'finishMerge', messageId, outcome });
   }
 
-  /** What was lost of confirmations, and letters that were purged before anybody had heard their outcome. */
-  #clear(shard: number, letters: readonly LetterName[]): undefined {
-    if (this.#clearing.has(shard)) return;
-    this.#clearing.add(shard);
-    void this.#confirmSettled(shard, letters).then(() => {
-      this.#options.tenure.after(RETRY_DELAY_MS_MAX, () => this.#clearing.delete(shard));
+  // ── Nobody waits for it any more ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** It is to be purged: its shard must not execute it. Comes back as `finishMerge`. */
+  withdraw({ messageId, jobId }: WithdrawLetter): void {
+    const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
+    void this.#withdrawn(messageId, jobId, deadlineMs).then((outcome) => {
+      this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
     });
   }
 
-  async #confirmSettled(shard: number, letters: readonly LetterName[]): Promise<void> {
-    for (const name of letters) {
-      if (this.#options.tenure.active && (await this.#isSettled(name))) this.#confirm({ shard, name }, 1);
+  async #withdrawn(messageId: number, jobId: string, deadlineMs: number): Promise<MergeOutcome> {
+    try {
+      const read = await this.#options.read(messageId);
+      if (read.kind === 'rejected') return { kind: 'notBegun', message: read.rejection.message };
+      const { row, content } = read.letter;
+      const letter = content?.letter;
+      const task = letter === undefined ? undefined : decoded(letter, this.#options.tasks);
+      // Nobody can have executed what cannot be read.
+      if (letter === undefined || task === undefined) return { kind: 'withdrawn', generation: row.generation };
+      const turn: Turn = { messageId, jobId, taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
+      for (;;) {
+        const outcome = await this.#askedToWithdraw(turn);
+        if (outcome !== undefined) return outcome;
+        if (!(await this.#paused(turn))) return outcomeUnknown(turn);
+      }
+    } catch (error) {
+      return { kind: 'notBegun', message: errorMessage(error) };
     }
   }
 
-  /** Its outcome is written, or it is gone for good: nobody will ask for it again. */
-  async #isSettled({ messageId, generation }: LetterName): Promise<boolean> {
+  /** undefined: it may be executed, or its shard is away. */
+  async #askedToWithdraw(turn: Turn): Promise<MergeOutcome | undefined> {
+    if (!this.#options.tenure.active) return undefined;
+    const { generation } = turn.letter;
+    const shard = this.#outstanding.shardOf(turn.messageId) ?? this.#shardOf(turn.task);
+    const name = { queue: this.#queue, messageId: turn.messageId, generation };
+    const outcome = await this.#outcomeAt(shard, name, turn);
+    return outcome === 'withdrawn' ? { kind: 'withdrawn', generation } : outcome === undefined ? undefined : this.#told(turn, outcome);
+  }
+
+  /** As its shard tells it, which does not execute it from now on. */
+  async #outcomeAt(
+    shard: number,
+    name: LetterName,
+    { task, deadlineMs, messageId }: Turn,
+  ): Promise<LetterOutcome | 'withdrawn' | undefined> {
+    const request = { kind: 'withdrawLetter', key: task.key, letter: name } as const;
+    const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
+      this.#options.router.askHistory(shard, request, deadlineMs, resolve);
+    });
+    if (answer.kind === 'letterWithdrawn') return 'withdrawn';
+    if (answer.kind !== 'letterExecuted') return undefined;
+    this.#unconfirmed.set(messageId, { shard, name });
+    return answer.outcome;
+  }
+
+  /** It has ended in its shard, and nobody has asked what has come of it. */
+  async #settle(shard: number, name: LetterName): Promise<void> {
+    const { messageId } = name;
     try {
       const read = await this.#options.read(messageId);
-      if (read.kind === 'rejected') return read.rejection.reason === 'not-in-queue' && !this.#options.mayRestore();
-      return (read.letter.content?.letter?.generation ?? generation) > generation;
+      const letter = read.kind === 'rejected' ? undefined : read.letter.content?.letter;
+      const task = letter === undefined ? undefined : decoded(letter, this.#options.tasks);
+      if (letter === undefined || task === undefined) return;
+      if (letter.generation > name.generation) return this.#confirm({ shard, name }, 1);
+      if (!this.#options.core.mayBeSettled(messageId)) return;
+      const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
+      const turn: Turn = { messageId, jobId: '', taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
+      const outcome = await this.#outcomeAt(shard, name, turn);
+      if (outcome === undefined || outcome === 'withdrawn') return;
+      const told = this.#told(turn, outcome);
+      if (told.kind === 'merged' || told.kind === 'failed') this.#options.tenure.submit({ kind: 'settleLetter', messageId, outcome: told });
     } catch {
-      // Nobody knows now: its shard asks again.
-      return false;
+      // It cannot be read now: it is asked for again.
     }
+  }
+
+  /** As marks name it. */
+  get #queue(): number {
+    const { queue, incarnation } = this.#options;
+    return incarnatedQueue(queue.number, incarnation?.() ?? 0);
+  }
+
+  #shardOf({ key }: PendingTask): number {
+    return historyShardOf(key.namespaceId, key.workflowId, this.#options.historyShards);
   }
 
   /** One that is lost for good is made up for: the next letters tell their shards what is resolved. */
@@ -351,7 +430,7 @@ const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'Data
 
 function outcomeUnknown({ letter, taskTimeoutMs }: Turn): MergeOutcome {
   const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the next merge asks it first, and executes nothing twice`;
-  return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter };
+  return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter, isUnknown: true };
 }
 
 function decoded({ task }: Letter, tasks: LetterTasks): PendingTask | undefined {

@@ -94,6 +94,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
   }
 
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
+    if (request.kind === 'purgeLetters') return this.actor.memory?.purgeTrouble ?? this.actor.submit(askId, request);
     if (request.kind !== 'acceptLetters') return this.actor.submit(askId, request);
     const unwritten = this.actor.memory?.checkpointer.unwrittenBytes ?? 0;
     const failure = unwritten < UNWRITTEN_BYTES_MAX ? this.actor.submit(askId, request) : databaseBehind;
@@ -131,6 +132,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   readonly checkpointer: Checkpointer;
   readonly lost: LostLetters;
   readonly #options: QueueHostOptions;
+  readonly #execution: LetterExecution;
   #isServed = false;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
@@ -178,11 +180,13 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       ...options,
       ...options.execution,
       incarnation: () => core.incarnation,
+      core,
       read: (messageId) => ahead.read(messageId),
       mayRestore: () => core.state.uncutPurges > 0 && (options.undoWindowMs?.() ?? 0) > 0,
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
       tenure,
     });
+    this.#execution = execution;
     this.shell = new QueueShell({
       execution,
       sink,
@@ -198,6 +202,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
         index.activated(ids.count('open') + ids.count('quarantined'));
         teller?.activated();
         void this.lost.tell();
+        execution.activated();
         this.#gauged(tenure, state, index);
       },
       onDeactivated: () => {
@@ -222,6 +227,12 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     // A journal of a million letters is folded, and they are never all in memory.
     const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
     this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
+  }
+
+  /** Which letters may still be executed has to be known before any is purged. */
+  get purgeTrouble(): AskFailure | undefined {
+    const message = this.#isServed ? this.#execution.purgeTrouble : undefined;
+    return message === undefined ? undefined : { kind: 'unavailable', message };
   }
 
   /** In doubt too, and while its journal is claimed anew. */
@@ -268,6 +279,8 @@ function commandBytes(command: DeadLetterCommand): number {
       return COMMAND_BYTES + 16 * command.ranges.length;
     case 'purgeLetters':
       return COMMAND_BYTES + 16 * command.letters.length;
+    case 'noteOutstanding':
+      return COMMAND_BYTES + 16 * command.messageIds.length;
     case 'findPurged':
       return COMMAND_BYTES + 16 * command.ids.length;
     case 'restoreLetters':
@@ -283,6 +296,7 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'beginCarrying':
     case 'finishCarrying':
     case 'releaseClaim':
+    case 'settleLetter':
     case 'mergeLetter':
     case 'countLetters':
     case 'readLetter':
@@ -335,7 +349,7 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
   undecided(_askId: number, command: DeadLetterCommand, error: unknown): void {
     if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(errorText(error));
     if (command.kind !== 'finishMerge' || command.outcome.kind === 'skipped') return;
-    const outcome = { kind: 'skipped', reason: errorText(error) } as const;
+    const outcome = { kind: 'skipped', reason: errorText(error), isUnknown: true } as const;
     this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome });
   }
 
@@ -349,6 +363,8 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
         return this.answer(effect.askId, effect.reply);
       case 'executeLetter':
         return this.#options.execution.execute(effect);
+      case 'withdrawLetter':
+        return this.#options.execution.withdraw(effect);
       case 'carried':
         return this.#options.compaction.carried(effect.cut);
       case 'lettersLost': {

@@ -10,6 +10,7 @@ import type { TaskQueue } from '../../../history/generated/public-api.ts';
 import type { DispatchTask } from '../../../history/tasks.ts';
 import type { MatchingRejected } from '../../../matching/replies.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../../matching/task-queue.ts';
+import { unreachable } from '../../../kernel/assert.ts';
 import type { AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
 import type { Tries } from '../../asks/tries.ts';
@@ -19,7 +20,7 @@ import { refusedDispatch, unansweredTask } from '../hand-over/task-failures.ts';
 import { type ClusterLayout, DELIVERY_TIMEOUT_MS, type TaskAttempts, type TransferShard } from './transfer-shard.ts';
 
 export type TaskDispatchOptions = {
-  readonly shard: Pick<TransferShard, 'shard' | 'stored' | 'room'>;
+  readonly shard: Pick<TransferShard, 'shard' | 'stored' | 'room' | 'unsentTasks'>;
   readonly failed: Pick<FailedTasks, 'forget'>;
   readonly router: Pick<Asker, 'askMatching'>;
   readonly layout: ClusterLayout;
@@ -43,6 +44,7 @@ export class TaskDispatch {
   #dispatch(task: DispatchTask, taskQueue: TaskQueue, tries: Tries): void {
     const { router, layout, shard, clock } = this.#options;
     const queue = this.#partitionFor(task, taskQueue);
+    const isFirst = shard.unsentTasks.sent(task.taskId);
     router.askMatching(
       matchingPartitionOf(queue, layout.matchingPartitions),
       {
@@ -63,6 +65,7 @@ export class TaskDispatch {
       clock.monoMs() + DELIVERY_TIMEOUT_MS,
       (reply) => {
         if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
+        if (isFirst && hasDoneNothing(reply) && this.#attempts.isStillOurs(task)) shard.unsentTasks.refused(task.taskId);
         try {
           if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
           else this.#attempts.fails(task, tries, whyNotDispatched(reply));
@@ -97,6 +100,28 @@ export class TaskDispatch {
     };
   }
 }
+
+/** Nobody has the task, nor will have it because of that. */
+function hasDoneNothing({ kind }: Refused): boolean {
+  switch (kind) {
+    case 'rejected':
+    case 'noMatch':
+    case 'stickyUnavailable':
+    case 'notHere':
+    case 'busy':
+    case 'tooLarge':
+    case 'internal':
+    case 'dataLoss':
+      return true;
+    case 'unavailable':
+    case 'deadline':
+      return false;
+    default:
+      return unreachable(kind);
+  }
+}
+
+type Refused = MatchingRejected | AskFailure | { readonly kind: 'noMatch' | 'stickyUnavailable' };
 
 function whyNotDispatched(reply: MatchingRejected | AskFailure | { readonly kind: 'noMatch' }): TaskFailure {
   if (reply.kind === 'rejected') return refusedDispatch(reply.rejection);

@@ -107,7 +107,11 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
     }
-    for (const { task } of record.lettersBegun ?? []) if (!isTimer(task)) this.run(task);
+    for (const { task } of record.lettersBegun ?? []) {
+      if (isTimer(task)) continue;
+      this.#options.shard.unsentTasks.begun(task.taskId);
+      this.run(task);
+    }
     if (record.tasks.length > TASKS_PER_TURN_MAX || !this.#lines.isEmpty) return this.#runInTurn(record, record.tasks);
     for (const task of record.tasks) if (!isTimer(task)) this.run(task);
   }
@@ -226,6 +230,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #send(task: TransferTask, tries: Tries): void {
+    if (!isDispatch(task)) this.#options.shard.unsentTasks.sent(task.taskId);
     switch (task.kind) {
       case 'workflowTask':
       case 'activityTask':

@@ -1,5 +1,6 @@
 /** What those who run the transfer tasks of a shard need of it, and of each other. */
 import type { OwnHistoryCommand } from '../../../history/commands.ts';
+import type { UnsentTasks } from '../../../history/redrive/unsent-tasks.ts';
 import type { SideTask, TransferTask } from '../../../history/tasks.ts';
 import type { TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { Tries } from '../../asks/tries.ts';
@@ -34,6 +35,8 @@ export interface TransferShard {
   pendingTransferTasks(): Iterable<TransferTask>;
   /** Matching has stored it. */
   stored(taskId: number): void;
+  /** Of letters: which of them may have reached somebody. */
+  readonly unsentTasks: UnsentTasks;
   /** undefined: for all. */
   readonly room: TransferRoom | undefined;
   /** How long closed runs of a namespace are kept; undefined: not known here and now. */

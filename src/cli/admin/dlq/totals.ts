@@ -97,6 +97,7 @@ function totalsText(operation: OperationName, jobs: readonly Job[], counts: Coun
   const { merged, mergedNoop, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
     mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
+    operation !== 'purge' || merged === 0 ? '' : `merged ${merged}: an earlier merge had executed them already`,
     gone === 0 ? '' : `gone ${gone}: ${operation === 'restore' ? 'in the queue already' : 'merged or purged by others meanwhile'}`,
     notTried === 0 ? '' : `not tried ${notTried}`,
     remaining === 0 ? '' : `remaining ${remaining}`,
