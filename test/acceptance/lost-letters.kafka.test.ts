@@ -1,0 +1,96 @@
+/**
+ * Somebody deletes records of the topics of dead letters and of the audit, beside a server and between two: letters whose records are gone are damaged,
+ * all others are read, purged and merged, and the server is healthy.
+ */
+import { randomUUID } from 'node:crypto';
+import { Connection } from '@temporalio/client';
+import { expect, inject, test } from 'vitest';
+import { workflowTasksFail } from '../cli/commands-over-letters.ts';
+import { perdureAt } from '../cli/perdure-process.ts';
+import { skipAloud } from '../sdk/skip-aloud.ts';
+import { healthPageOf } from '../support/health-page.ts';
+import { kafkaServer, withFolder } from '../support/servers.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { consumeAll, deleteRecordsBefore, kafkaClient, withAdmin } from './kafka-admin.ts';
+
+const kafka = inject('kafka');
+const patience = { timeout: 60_000, interval: 100 };
+const letters = 12;
+const { namespace } = workflowTasksFail;
+
+if ('missing' in kafka) skipAloud('records of dead letters that somebody deletes', kafka.missing);
+else {
+  const { brokers } = kafka;
+  test('records of dead letters that somebody deletes', { timeout: 240_000 }, () =>
+    withFolder(async (folder) => {
+      const prefix = `lost-${randomUUID()}`;
+      const topic = `dlq.${prefix}.transfer.active`;
+      const client = kafkaClient(brokers);
+      const settings = { brokers, topicPrefix: prefix, logLevel: 'error' } as const;
+      const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [workflowTasksFail] } });
+      const mended = await kafkaServer(folder, settings, Number(faulty.address.split(':')[1]));
+      const queue = (words: string) => perdureAt(faulty.address, `admin queue dlq ${words}`);
+      const damages = async (): Promise<readonly string[]> => {
+        const { out } = await queue('read --category transfer --payload -o jsonl');
+        const read = out
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { readonly messageId: number; readonly damage?: string });
+        return read.map(({ messageId, damage = '' }) => `${messageId} ${damage}`.trim());
+      };
+      const whole = (from: number): readonly string[] => Array.from({ length: letters - from }, (_, nth) => String(from + nth));
+      const isHealthy = async (): Promise<void> => expect((await healthPageOf(faulty.address))[1].status).toBe('SERVING');
+      try {
+        await faulty.start();
+        expect(await perdureAt(faulty.address, `namespace register ${namespace}`)).toMatchObject({ code: 0 });
+        await makeLetters(faulty);
+        await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${letters}\n`);
+
+        const fourth = (await consumeAll(client, topic)).find(({ message: { key } }) => String(key) === '3')?.message.offset ?? '';
+        await withAdmin(client, (admin) => deleteRecordsBefore(admin, topic, [0], fourth));
+        expect(await damages()).toEqual(['0 its record is gone', '1 its record is gone', '2 its record is gone', ...whole(3)]);
+        expect(await queue('show --category transfer --message-id 1')).toMatchObject({
+          code: 0,
+          out: expect.stringContaining('its record is gone'),
+        });
+        const purge = 'purge --category transfer --reason gone';
+        expect(await queue(`${purge} --message-id 0`)).toMatchObject({ code: 0, out: 'purged 1\n' });
+        expect(await queue(`${purge} --max-message-id 1`)).toMatchObject({ code: 0, out: 'purged 1\n' });
+        // Its faults are there still: one is tried, and fails; the damaged one is named.
+        const merged = await queue('merge --category transfer --max-message-id 3 --reason try');
+        expect(merged.code).toBe(3);
+        expect(merged.out + merged.err).toMatch(/failed 1, skipped 1/);
+        expect(merged.out + merged.err).toMatch(/message 2 .*its record is gone/);
+        await isHealthy();
+        await faulty.stop();
+
+        await withAdmin(client, (admin) => deleteRecordsBefore(admin, `${prefix}.audit`, [0], '-1'));
+        await withAdmin(client, (admin) => deleteRecordsBefore(admin, `${prefix}.dlq-jobs`, [0], '-1'));
+        await mended.start();
+        await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${letters - 3}\n`);
+        await isHealthy();
+        expect(mended.output).toMatch(/records of a dead letter queue are gone from its topic/);
+        expect(mended.output).toMatch(/entries of the audit of dead letters are gone/);
+        expect(await damages()).toEqual(whole(3));
+        expect(await queue('merge --category transfer --reason mended')).toMatchObject({
+          code: 0,
+          out: `merged ${letters - 3}, failed 0, skipped 0\n`,
+        });
+        expect((await queue('audit --limit 100 -o jsonl')).out).toContain('merge-outcome');
+        await isHealthy();
+      } finally {
+        for (const server of [faulty, mended]) await server.stop();
+      }
+    }),
+  );
+}
+
+async function makeLetters({ address }: ServerProcess): Promise<void> {
+  const connection = await Connection.connect({ address });
+  const common = { namespace, workflowType: { name: 'Order' }, taskQueue: { name: 'nobody' } };
+  for (let nth = 0; nth < letters; nth++) {
+    const workflowId = `order-${nth}`;
+    await connection.workflowService.startWorkflowExecution({ ...common, workflowId, requestId: workflowId });
+  }
+  await connection.close();
+}
