@@ -64,9 +64,12 @@ export class QueueCore {
 
   /** What the queue is called from its first letter on, where it has none yet; 0: nobody tells its incarnations apart. */
   readonly #newIncarnation: number;
+  /** Of a queue that has given none yet. */
+  readonly #firstId: number;
 
-  constructor(state = new QueueState(), newIncarnation = 0) {
+  constructor(state = new QueueState(), newIncarnation = 0, firstId = 0) {
     this.#state = state;
+    this.#firstId = firstId;
     this.#newIncarnation = newIncarnation;
   }
 
@@ -190,6 +193,7 @@ export class QueueCore {
     const ids: number[] = [];
     const records: LetterRecord[] = [];
     const told: DeadLetterEffect[] = [];
+    const nextId = Math.max(given.nextId, this.#firstId);
     const clusterId = home.clusterId === '' ? {} : { clusterId: home.clusterId };
     for (const [index, letter] of letters.entries()) {
       const { handOver } = letter;
@@ -200,7 +204,7 @@ export class QueueCore {
       if (letter.task.shardId !== shard) return invalid(`shard ${shard} hands over a task of shard ${letter.task.shardId}`);
       const verdict: HandOverVerdict = handOvers.judge(shard, handOver.sequence, taskFingerprint(letter.task));
       if (verdict.kind === 'forgotten') return invalid(forgotten(shard, handOver.sequence, handOvers.last(shard)));
-      const messageId = verdict.kind === 'known' ? verdict.messageId : given.nextId + records.length;
+      const messageId = verdict.kind === 'known' ? verdict.messageId : nextId + records.length;
       ids.push(messageId);
       if (verdict.kind === 'known') continue;
       records.push({ kind: 'letter', timeMs, messageId, letter: { ...letter, handOver: { ...handOver, ...clusterId } } });

@@ -12,6 +12,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import { shownId } from '../../kernel/shown-id.ts';
 import { nobodyKnown } from '../audit/audit-entry.ts';
 import { beganAnew } from '../commands.ts';
 import { countIds, idsAreAmong, idsOverlap } from '../id-ranges.ts';
@@ -134,7 +135,7 @@ export class JobsCore {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
-    if (found === undefined) return rejected({ reason: 'not-found', message: `there is no plan ${planId}` });
+    if (found === undefined) return rejected({ reason: 'not-found', message: `there is no plan ${shownId(planId)}` });
     if (hash !== undefined && hash !== found.hash) return otherHash(planId);
     if (timeMs >= found.expireTimeMs) return refused(`plan ${planId} has expired: make it again`);
     if (this.#settings.requiresReason && found.reason === '') {
@@ -265,7 +266,7 @@ export class JobsCore {
 
   #of(jobId: string, then: (entry: JobEntry) => JobsHandled): JobsHandled {
     const entry = this.#state.job(jobId);
-    return entry === undefined ? rejected({ reason: 'not-found', message: `there is no job ${jobId}` }) : then(entry);
+    return entry === undefined ? rejected({ reason: 'not-found', message: `there is no job ${shownId(jobId)}` }) : then(entry);
   }
 }
 

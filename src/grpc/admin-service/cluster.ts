@@ -1,4 +1,5 @@
 /** The cluster, its hosts, and how they are. */
+import { shownId } from '../../kernel/shown-id.ts';
 import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { supportedClients } from '../interceptors/client-versions.ts';
@@ -22,7 +23,7 @@ export function clusterMethods(admin: AdminContext): readonly NamedMethod[] {
   return [
     operation('DescribeCluster', api.DescribeClusterRequest, api.DescribeClusterResponse, ({ clusterName }) => {
       if (clusterName !== '' && clusterName !== server.clusterName) {
-        throw notFound(`cluster ${clusterName} is not found: there is ${server.clusterName}`);
+        throw notFound(`cluster ${shownId(clusterName)} is not found: there is ${server.clusterName}`);
       }
       return {
         supportedClients: Object.fromEntries(supportedClients),
@@ -50,7 +51,8 @@ export function clusterMethods(admin: AdminContext): readonly NamedMethod[] {
     operation('DescribeHistoryHost', api.DescribeHistoryHostRequest, api.DescribeHistoryHostResponse, async (request, call) => {
       const { hostAddress, shardId, namespace, workflowExecution } = request;
       const address = addressOf(host());
-      if (hostAddress !== '' && hostAddress !== address) throw notFound(`history host ${hostAddress} is not found: there is ${address}`);
+      if (hostAddress !== '' && hostAddress !== address)
+        throw notFound(`history host ${shownId(hostAddress)} is not found: there is ${address}`);
       if (shardId !== 0) existingShard(shardId, server.historyShards);
       // A process that is alone has every shard: whatever else is named names it again, once it is there.
       if (namespace !== '' || (workflowExecution ?? undefined) !== undefined) {

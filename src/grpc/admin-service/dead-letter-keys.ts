@@ -1,4 +1,5 @@
 /** Queues of history tasks as Temporal's tools name them: a category's number, a source and a target cluster. */
+import { shownId } from '../../kernel/shown-id.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
 import { categoryOfId, checkIsOpen } from '../deadletter-service/queues.ts';
@@ -34,6 +35,6 @@ export function queueOfKey(context: HandlerContext, given: Key): NamedQueue {
 
 /** `tdbg` looks for the first three words of the text, and takes such a queue for an empty one. */
 export function thatIsThere({ name, queue }: NamedQueue): KnownDeadLetterQueue {
-  if (queue === undefined) throw notFound(`queue not found: type = ${historyDeadLetters} and name = ${name}`);
+  if (queue === undefined) throw notFound(`queue not found: type = ${historyDeadLetters} and name = ${shownId(name)}`);
   return queue;
 }

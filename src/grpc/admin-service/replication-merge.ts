@@ -17,7 +17,7 @@ import { lastPage, LetterPages } from '../deadletter-service/letter-pages.ts';
 import { allOf, letterColumn, rangesOf } from '../deadletter-service/selection.ts';
 import { unavailable } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import type { AdminContext } from './admin-context.ts';
@@ -93,9 +93,18 @@ function failedSoFar(before: SoFar, { counts, failures, skips }: Job): SoFar {
   };
 }
 
+/** 0 is all, as tdbg says it: ids of these queues begin at 1. One that an older version has begun may have a message 0, and then it could mean either. */
 async function lastId(context: HandlerContext, call: Call, { number }: KnownDeadLetterQueue, end: number): Promise<number> {
-  const { nextId } = await askLetters(context, call, number, { kind: 'countLetters' });
-  return end <= 0 ? nextId - 1 : Math.min(end, nextId - 1);
+  if (end < 0) throw invalidArgument(`Invalid message id: ${end}`);
+  const { nextId, lowestOpen } = await askLetters(context, call, number, { kind: 'countLetters' });
+  if (end === 0 && lowestOpen === 0) {
+    throw new StatusError(
+      statusCode.failedPrecondition,
+      `inclusive_end_message_id is 0, which means all, and this queue has a message 0: name the last id of those that are meant, ${nextId - 1} for all, or ` +
+        'purge message 0 by its id (perdure admin queue dlq purge --message-id 0)',
+    );
+  }
+  return end === 0 ? nextId - 1 : Math.min(end, nextId - 1);
 }
 
 async function outcomeOf(context: HandlerContext, call: Call, started: Job): Promise<Job> {

@@ -2,6 +2,7 @@
  * Queues by the names that people use. A category goes by its name or by its number on the wire; without a source cluster the queue of
  * this cluster's own tasks is meant.
  */
+import { shownId } from '../../kernel/shown-id.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import type { QueueName } from '../../wire/generated/api/deadletter/service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
@@ -89,7 +90,7 @@ export async function queueThatIsThere(context: HandlerContext, call: Call, name
     const wanted = wantedQueue(context, name);
     checkIsOpen(context, wanted);
     const { category, sourceCluster } = wanted;
-    throw notFound(`queue not found: ${category} of ${sourceCluster}`);
+    throw notFound(`queue not found: ${category} of ${shownId(sourceCluster)}`);
   }
   return queue;
 }
@@ -99,7 +100,7 @@ export function checkCluster({ ports: { cluster, server } }: HandlerContext, nam
   const known = new Set([server.clusterName, ...cluster.deadLetterQueues.map(({ sourceCluster }) => sourceCluster)]);
   if (known.has(name)) return;
   const named = [...known].join(', ');
-  throw notFound(`cluster ${name} is not found: there ${known.size === 1 ? 'is' : 'are'} ${named}`);
+  throw notFound(`cluster ${shownId(name)} is not found: there ${known.size === 1 ? 'is' : 'are'} ${named}`);
 }
 
 function wantedQueue(context: HandlerContext, name: QueueName): WantedQueue {
@@ -112,12 +113,12 @@ function wantedQueue(context: HandlerContext, name: QueueName): WantedQueue {
 function knownCategory({ ports }: HandlerContext, given: string): string {
   if (/^-?\d+$/.test(given)) {
     const category = categoryOfId(Number(given));
-    if (category === undefined) throw invalidArgument(`Invalid task category id: ${given}`);
+    if (category === undefined) throw invalidArgument(`Invalid task category id: ${shownId(given)}`);
     return category;
   }
   const known = new Set([...categoryIds.keys(), ...ports.cluster.deadLetterQueues.map(({ category }) => category)]);
   if (known.has(given)) return given;
-  throw invalidArgument(`Unknown task category: ${given}; known are ${[...known].join(', ')}`);
+  throw invalidArgument(`Unknown task category: ${shownId(given)}; known are ${[...known].join(', ')}`);
 }
 
 function find({ ports }: Pick<HandlerContext, 'ports'>, { category, sourceCluster }: WantedQueue): KnownDeadLetterQueue | undefined {

@@ -229,7 +229,7 @@ describe('queues of replication', () => {
     const value = ReplicationTaskInfo.encode(ReplicationTaskInfo.fromObject({ workflowId: 'order', taskId: 77, firstEventId: 3 })).finish();
     for (let id = 0; id < 4; id += 1) {
       const letter = letterOf(1 + (id % 2), id + 1);
-      owners.add(west, id, { ...letter, task: { ...letter.task, value } });
+      owners.add(west, id + 1, { ...letter, task: { ...letter.task, value } });
     }
   });
 
@@ -240,12 +240,12 @@ describe('queues of replication', () => {
     expect(first).toMatchObject({ totalCount: 5, replicationTasksInfo: [{ workflowId: 'order', firstEventId: 3 }, {}, {}] });
     const seen = (page: Plain) =>
       (page['dlqMessages'] as readonly Plain[]).map(({ sourceCluster, messageId = 0 }) => `${String(sourceCluster)} ${Number(messageId)}`);
-    expect(seen(first)).toEqual(['west 0', 'west 1', 'west 2']);
+    expect(seen(first)).toEqual(['west 1', 'west 2', 'west 3']);
     const second = await call('GetDLQMessages', { ...ofReplication, maximumPageSize: 3, nextPageToken: first['nextPageToken'] });
-    expect(seen(second)).toEqual(['west 3', 'east 9']);
+    expect(seen(second)).toEqual(['west 4', 'east 9']);
     expect(second).not.toHaveProperty('nextPageToken');
-    const ofShard = await call('GetDLQMessages', { ...ofReplication, sourceCluster: 'west', shardId: 2, inclusiveEndMessageId: 2 });
-    expect(seen(ofShard)).toEqual(['west 1']);
+    const ofShard = await call('GetDLQMessages', { ...ofReplication, sourceCluster: 'west', shardId: 2, inclusiveEndMessageId: 3 });
+    expect(seen(ofShard)).toEqual(['west 2']);
   });
 
   test('a page of much text ends before it is too large for clients', async () => {
@@ -278,11 +278,11 @@ describe('queues of replication', () => {
 
   test('are shown with all digits of what another cluster counts', async () => {
     const { task, ...letter } = letterOf(1, 5);
-    owners.add(west, 4, { ...letter, task: { ...task, taskVersion: 2n ** 60n + 1n } });
+    owners.add(west, 5, { ...letter, task: { ...task, taskVersion: 2n ** 60n + 1n } });
     const answer = await bench.client.call(`/${service}/GetDLQMessages`, bytesOf('GetDLQMessages', ofReplication));
     const type = classOf('GetDLQMessagesResponse');
     const page = type.toObject(type.decode(answer), { longs: String });
-    expect((page['dlqMessages'] as readonly Plain[]).at(-1)).toMatchObject({ messageId: '4', version: '1152921504606846977' });
+    expect((page['dlqMessages'] as readonly Plain[]).at(-1)).toMatchObject({ messageId: '5', version: '1152921504606846977' });
   });
 
   test('are purged and merged only where one queue is meant', async () => {
@@ -309,18 +309,43 @@ describe('queues of replication', () => {
     const failed = { ...job.counts, selected: 2, merged: 1, failed: 1 };
     jobsAre(owners, () => ({ state: 'completed-with-failures', counts: failed }));
     const { nextPageToken } = await call('MergeDLQMessages', { ...ofReplication, maximumPageSize: 2 });
-    owners.add(west, 4, letterOf(1, 5));
+    owners.add(west, 5, letterOf(1, 5));
     expect(await refused('MergeDLQMessages', { ...ofReplication, maximumPageSize: 2, nextPageToken })).toEqual([
       codes.FAILED_PRECONDITION,
       '2 of 4 tasks failed again: message 4: again',
     ]);
     const planned = owners.jobsRequests.flatMap((request) => (request.kind === 'planLetters' ? [request.selection.ids] : []));
-    expect(planned).toEqual([[{ from: 0, to: 1 }], [{ from: 2, to: 3 }]]);
+    expect(planned).toEqual([[{ from: 1, to: 2 }], [{ from: 3, to: 4 }]]);
   });
 
   test('are merged as a whole without a page size', async () => {
     jobsAre(owners, () => ({ state: 'completed', counts: { ...job.counts, failed: 0 } }));
-    expect(await call('MergeDLQMessages', { ...ofReplication, inclusiveEndMessageId: -1 })).toEqual({});
+    expect(await call('MergeDLQMessages', { ...ofReplication, inclusiveEndMessageId: 0 })).toEqual({});
     expect(owners.jobsRequests).toHaveLength(2);
   });
+
+  test('up to no id, or to one that could mean all as well, nothing is changed', async () => {
+    for (const method of ['PurgeDLQMessages', 'MergeDLQMessages'] as const) {
+      expect(await refused(method, { ...ofReplication, inclusiveEndMessageId: -1 })).toEqual([
+        codes.INVALID_ARGUMENT,
+        'Invalid message id: -1',
+      ]);
+    }
+    // Of a queue that an older version has begun.
+    owners.add(west, 0, letterOf(1, 9));
+    for (const method of ['PurgeDLQMessages', 'MergeDLQMessages'] as const) {
+      expect(await refused(method, { ...ofReplication, inclusiveEndMessageId: 0 })).toEqual([
+        codes.FAILED_PRECONDITION,
+        expect.stringContaining('which means all, and this queue has a message 0: name the last id of those that are meant, 4 for all'),
+      ]);
+    }
+    expect(owners.jobsRequests).toEqual([]);
+  });
+});
+
+test('of a name without end a text shows the beginning, and what there is instead', async () => {
+  const name = 'x'.repeat(200_000);
+  const [code, text] = await refused('GetDLQMessages', { type: 'DEAD_LETTER_QUEUE_TYPE_REPLICATION', sourceCluster: name });
+  expect(code).toBe(codes.NOT_FOUND);
+  expect(text).toMatch(/^cluster x{200}… is not found: there is active$/);
 });

@@ -67,9 +67,9 @@ async function put(queue: Plain, firstSequence: number, ...put: readonly Plain[]
 
 describe('put', () => {
   test('they are read, counted and purged through AdminService, each type and source by itself', async () => {
-    expect(await put(replication, 1, workflowTask(0), workflowTask(1), workflowTask(2))).toEqual([0, 1, 2]);
-    expect(await put(ofNamespaces, 1, namespaceTask('a'))).toEqual([0]);
-    expect(await put({ ...replication, sourceCluster: 'north' }, 1, workflowTask(3))).toEqual([0]);
+    expect(await put(replication, 1, workflowTask(0), workflowTask(1), workflowTask(2))).toEqual([1, 2, 3]);
+    expect(await put(ofNamespaces, 1, namespaceTask('a'))).toEqual([1]);
+    expect(await put({ ...replication, sourceCluster: 'north' }, 1, workflowTask(3))).toEqual([1]);
 
     const read = await admin.call('GetDLQMessages', { type: 1, sourceCluster: 'west', maximumPageSize: 2 });
     expect(read).toMatchObject({
@@ -80,16 +80,16 @@ describe('put', () => {
           ...{ nextEventId: 9, version: 11, shardId: 1, sourceCluster: 'west', attempts: 80, cause: 'retries-exhausted' },
           errorMessage: 'west does not answer',
         },
-        { taskId: 1, messageId: 1, workflowId: 'order-1' },
+        { taskId: 2, messageId: 2, workflowId: 'order-1' },
       ],
       replicationTasksInfo: [
         { workflowId: 'order-0', firstEventId: 5 },
-        { taskId: 1, workflowId: 'order-1' },
+        { taskId: 2, workflowId: 'order-1' },
       ],
       // The events are at their source.
       replicationTasks: [
         { taskType: 'REPLICATION_TASK_TYPE_HISTORY_V2_TASK', rawTaskInfo: { workflowId: 'order-0', firstEventId: 5, taskId: 1_000 } },
-        { sourceTaskId: 1, rawTaskInfo: { workflowId: 'order-1' } },
+        { sourceTaskId: 2, rawTaskInfo: { workflowId: 'order-1' } },
       ],
     });
     const { nextPageToken } = read;
@@ -103,23 +103,26 @@ describe('put', () => {
       codes.INVALID_ARGUMENT,
       'source_cluster is not set: there are queues of west, north',
     ]);
-    expect(await admin.call('PurgeDLQMessages', { type: 1, sourceCluster: 'west', inclusiveEndMessageId: 1 })).toEqual({});
+    expect(await admin.call('PurgeDLQMessages', { type: 1, sourceCluster: 'west', inclusiveEndMessageId: 2 })).toEqual({});
     expect((await admin.call('GetDLQMessages', { type: 1, sourceCluster: 'west' }))['totalCount']).toBe(1);
     const { queues } = await admin.call('ListQueues', { queueType: 2 });
-    expect(queues).toContainEqual({ queueName: '3_west_active_' + nameHash('3_west', queues), messageCount: 1, lastMessageId: 2 });
+    expect(queues).toContainEqual({ queueName: '3_west_active_' + nameHash('3_west', queues), messageCount: 1, lastMessageId: 3 });
   });
 
   test('again with the same numbers they get the same ids, also once they are purged', async () => {
-    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([0, 1]);
-    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([0, 1]);
-    await admin.call('PurgeDLQMessages', { type: 1, inclusiveEndMessageId: 9 });
-    expect(await put(replication, 2, workflowTask(1), workflowTask(2))).toEqual([1, 2]);
+    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([1, 2]);
+    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([1, 2]);
+    await admin.call('PurgeDLQMessages', { type: 1, inclusiveEndMessageId: 1 });
+    expect(await letters.call('CountDeadLetters', { queues: [replication] })).toEqual({ count: 1 });
+    // As tdbg asks for all.
+    await admin.call('PurgeDLQMessages', { type: 1, inclusiveEndMessageId: 0 });
+    expect(await put(replication, 2, workflowTask(1), workflowTask(2))).toEqual([2, 3]);
     expect(await letters.call('CountDeadLetters', { queues: [replication] })).toEqual({ count: 1 });
   });
 
   test('merged they fail, for nothing replicates here, and stay', async () => {
     await put(replication, 1, workflowTask(0), workflowTask(1));
-    const reason = 'message 0: this server executes no tasks of the category replication';
+    const reason = 'message 1: this server executes no tasks of the category replication';
     expect(await admin.refused('MergeDLQMessages', { type: 1, inclusiveEndMessageId: 9 })).toEqual([
       codes.FAILED_PRECONDITION,
       `2 of 2 tasks failed again: ${reason}`,
@@ -139,7 +142,7 @@ describe('put', () => {
     const [, read] = await run('read', '--dlq-type', 'replication', '--limit', '1');
     expect(JSON.parse(String(read))).toEqual([
       {
-        ...{ taskId: 0, taskType: 'TASK_TYPE_REPLICATION_HISTORY', namespaceId: 'n', workflowId: 'order-0', runId: 'run-0' },
+        ...{ taskId: 1, taskType: 'TASK_TYPE_REPLICATION_HISTORY', namespaceId: 'n', workflowId: 'order-0', runId: 'run-0' },
         ...{ firstEventId: 5, nextEventId: 9, version: 11 },
       },
     ]);
@@ -156,7 +159,7 @@ describe('put', () => {
     await stop();
     await start(filename);
     expect(await letters.onceServed('CountDeadLetters', { queues: [replication] })).toEqual({ count: 1 });
-    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([0, 1]);
+    expect(await put(replication, 1, workflowTask(0), workflowTask(1))).toEqual([1, 2]);
   });
 });
 

@@ -138,7 +138,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
     const { queue, checkpoints, sink, metrics, log } = options;
     const logger = options.logger.with(logFieldsOf(queue));
-    const core = new QueueCore(new QueueState(undefined, 0, options.home), drawnIncarnation(options.random.fraction()));
+    const core = new QueueCore(new QueueState(undefined, 0, options.home), drawnIncarnation(options.random.fraction()), firstIdOf(queue));
     this.core = core;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({
@@ -262,6 +262,11 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     await installQueue(this.core, checkpoints.stateWire, journalOf(queue), restored);
     this.checkpointer.installed(restored);
   }
+}
+
+/** Of another cluster's tasks tdbg asks for all up to an id, and means all of them by 0. */
+function firstIdOf({ sourceCluster, targetCluster }: DeadLetterQueue): number {
+  return sourceCluster === targetCluster ? 0 : 1;
 }
 
 const COMMAND_BYTES = 256;
