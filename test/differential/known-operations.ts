@@ -4,7 +4,23 @@ import type { Known } from './known-differences.ts';
 const longIdentities = 'Identities; reasons and ids';
 const mistake = 'A schedule that could never act';
 
+const askedAgain = 'Pause, unpause, reset and new options of an activity or a workflow, asked once more';
+
 const ofOptions: readonly Known[] = [
+  {
+    row: askedAgain,
+    what: /^(P|Unp)auseWorkflowExecution$/,
+    ours: /^OK /,
+    theirs: /^FAILED_PRECONDITION workflow is (already|not) paused/,
+    before: /"(P|Unp)auseWorkflowExecution"/,
+    ends: true,
+  },
+  {
+    row: askedAgain,
+    path: /status$|pauseInfo|TemporalPauseInfo$|history\.events$/,
+    before: /"PauseWorkflowExecution".*"UnpauseWorkflowExecution".*"PauseWorkflowExecution"/s,
+    ends: true,
+  },
   {
     row: 'UpdateWorkflowExecutionOptions with the mask `priority`',
     path: /workflowExecutionInfo\.priority$/,
@@ -22,6 +38,19 @@ const ofOptions: readonly Known[] = [
 ];
 
 const ofActivities: readonly Known[] = [
+  {
+    row: askedAgain,
+    path: /pendingActivities\[\d\]\.(state|paused|pauseInfo)|TemporalPauseInfo$/,
+    before: /"PauseActivity".*"UnpauseActivity".*"PauseActivity"/s,
+    ends: true,
+  },
+  {
+    row: 'An attempt that fails while its activity is paused, where no other can follow',
+    path: /history\.events$|pendingActivities/,
+    ours: /ACTIVITY_TASK_FAILED|^undefined$/,
+    before: /"PauseActivity"/,
+    ends: true,
+  },
   {
     row: 'New options of an activity that waits for its next attempt',
     path: /pendingActivities\[\d\]\.currentRetryInterval(\.\w+)?$/,
