@@ -39,6 +39,11 @@ import {
   rowsAreNotAheadOfTheLog,
   pointerStaysWithItsRun,
 } from './history-scenarios.ts';
+import {
+  anotherTaskUnderAKnownNumberIsAnotherLetter,
+  aPlanIsGoodInItsIncarnationAlone,
+  noLetterIsTakenForAnother,
+} from './incarnation-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
 import { checkJournal, checkMemory, checkObservations, checkRefusals, check, entriesThatCount, type Tries } from './oracle.ts';
 import { Prng } from './prng.ts';
@@ -273,6 +278,9 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I10', name: 'List is not ahead of the log', run: scenario(rowsAreNotAheadOfTheLog) },
   { rule: 'I1', name: 'a filter knows the workflow ids that begin while it is built', run: scenario(filterKnowsWhatBeginsMeanwhile) },
   { rule: 'I1', name: 'a workflow id stays with its newest run when an older one is retired', run: pointerStaysWithItsRun },
+  { rule: 'I20', name: 'no letter is taken for another, whatever topics are deleted', run: scenario(noLetterIsTakenForAnother) },
+  { rule: 'I20', name: 'a plan is good in its incarnation alone', run: scenario(aPlanIsGoodInItsIncarnationAlone) },
+  { rule: 'I20', name: 'another task under a known number is another letter', run: scenario(anotherTaskUnderAKnownNumberIsAnotherLetter) },
   { rule: 'I11', name: 'dead letters are conserved', run: () => lettersAreConserved(1, 12) },
 ];
 
