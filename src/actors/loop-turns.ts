@@ -30,7 +30,7 @@ const FOLD_SLICE_MS = 8;
 /** Of work beside what is served: a slice may exceed it by one step. */
 const STEPS_SLICE_MS = 2;
 /** Of calls that compute. */
-const CALLS_SLICE_MS = 4;
+const CALLS_SLICE_MS = 2;
 const READS_MAX = 2;
 const READ_PATIENCE_MS = 500;
 

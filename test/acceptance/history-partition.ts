@@ -53,7 +53,7 @@ export class LivePartition {
       },
       clock: { ...systemClock, wallMs: () => this.#nowMs },
       random: systemRandom,
-      scale: { bytesOf: commandBytes, finishesWork },
+      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork },
       logger: silentLogger,
       onStatus: (status) => this.#statusChanged(status),
     });

@@ -76,7 +76,7 @@ async function append(database: string, shard: number, records: readonly History
       subscribers: [],
     }),
     asks: { fail: () => {}, failAll: () => {}, abandon: () => {} },
-    scale: { bytesOf: () => 0, finishesWork: () => false },
+    scale: { bytesOf: () => 0, namespaceOf: () => '', finishesWork: () => false },
     clock: systemClock,
     random: systemRandom,
     logger: silentLogger,

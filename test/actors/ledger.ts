@@ -179,6 +179,8 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
 
 export const ledgerScale: CommandScale<LedgerCommand> = {
   bytesOf: (command) => 100 + ('size' in command ? (command.size ?? 0) : 0),
+  // `orders/7` is of orders.
+  namespaceOf: (command) => ('id' in command && command.id.includes('/') ? command.id.slice(0, command.id.indexOf('/')) : ''),
   finishesWork: () => false,
 };
 

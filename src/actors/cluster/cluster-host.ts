@@ -31,7 +31,7 @@ export class ClusterHost {
       partition: 0,
       logFields: {},
       create: () => this.#create(options.sink),
-      scale: { bytesOf: () => COMMAND_BYTES, finishesWork: () => false },
+      scale: { bytesOf: () => COMMAND_BYTES, namespaceOf: () => '', finishesWork: () => false },
     });
   }
 

@@ -7,6 +7,7 @@
  * A memory is made anew at each takeover, with all that belongs to it; replay fills its store as well.
  */
 import { asError, errorText } from '../../kernel/error-text.ts';
+import { commandNamespace } from '../../history/command-namespace.ts';
 import { commandBytes, finishesWork } from '../../history/command-bytes.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ReadHistory, ResolvedCompletion } from '../../history/commands.ts';
@@ -36,7 +37,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
       partition: options.shard - 1,
       logFields: { 'shard-id': options.shard },
       create: (tenure) => new HistoryMemory(options, tenure),
-      scale: { bytesOf: commandBytes, finishesWork },
+      scale: { bytesOf: commandBytes, namespaceOf: commandNamespace, finishesWork },
       ...(checkpoints === undefined ? {} : { checkpoints: { restore: () => checkpoints.database.restore(journalOf(shard)) } }),
       drained: async (memory) => await memory.checkpointer?.finish(),
     });

@@ -65,7 +65,12 @@ export class MatchingHost {
         });
         return new MatchingMemory(options, core, tenure);
       },
-      scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
+      scale: {
+        bytesOf: commandBytes,
+        namespaceOf: (command) =>
+          'queue' in command ? command.queue.namespaceId : command.kind === 'forgetNamespace' ? command.namespaceId : '',
+        finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker',
+      },
       // What was started or dropped is journaled, so that the next owner does not offer it again.
       lastCommand: { kind: 'flushRemovals' },
       ...(checkpoints === undefined ? {} : { checkpoints: { restore: () => checkpoints.database.restore(journalOf(partition)) } }),

@@ -2,9 +2,15 @@
  * Notices when a log answers nothing for too long although something waits for it: what was decided, a read, or its owner's own question.
  *
  *     waits ───▶ begins ── 3 s ──▶ silent ── 3 s ──▶ silent, still ──▶ …
- *     something leaves ─▶ ends, and begins anew where more waits
+ *     something leaves, or an append is answered ─▶ ends, and begins anew where more waits
+ *
+ * Only time in which this process could have heard an answer counts. Where the event loop is busy for seconds the glances below are late by as much,
+ * and the log is not to blame for it.
  */
 import type { Clock, Timer } from '../ports.ts';
+
+/** As late as a glance is, so long nobody could be heard. */
+const GLANCE_MS = 250;
 
 export type LogSilenceOptions = {
   readonly clock: Clock;
@@ -20,6 +26,10 @@ export class LogSilence {
   readonly #options: LogSilenceOptions;
   /** Since when the log has answered nothing although something waits; Infinity: nothing waits. */
   #waitingSinceMs = Infinity;
+  /** Of that in which nobody could be heard. */
+  #deafMs = 0;
+  /** When silence was told of last. */
+  #toldAtMs = 0;
   #timer: Timer | undefined;
   #message = '';
 
@@ -40,7 +50,15 @@ export class LogSilence {
   begins(): void {
     if (this.#waitingSinceMs !== Infinity) return;
     this.#waitingSinceMs = this.#options.clock.monoMs();
-    if (this.#timer === undefined) this.#listenFor(this.#options.silenceMsMax);
+    this.#deafMs = 0;
+    if (this.#timer === undefined) this.#glanceIn(Math.min(GLANCE_MS, this.#options.silenceMsMax));
+  }
+
+  /** The log has answered, and more waits. */
+  goesOn(): void {
+    if (this.#waitingSinceMs === Infinity) return;
+    this.ends();
+    this.begins();
   }
 
   ends(): void {
@@ -60,20 +78,25 @@ export class LogSilence {
     this.#message = '';
   }
 
-  /** One timer for all that waits, and it is not moved while the log answers: a glance every few seconds under load. */
-  #listenFor(ms: number): void {
+  /** One timer for all that waits, and it is not moved while the log answers: a few glances a second under load. */
+  #glanceIn(ms: number): void {
     const { clock, silenceMsMax } = this.#options;
+    const dueMs = clock.monoMs() + ms;
     this.#timer = clock.after(ms, () => {
       this.#timer = undefined;
       if (this.#waitingSinceMs === Infinity) return;
-      const leftMs = this.#waitingSinceMs + silenceMsMax - clock.monoMs();
-      if (leftMs <= 0) this.#fallSilent();
-      this.#listenFor(leftMs <= 0 ? silenceMsMax : leftMs);
+      const nowMs = clock.monoMs();
+      this.#deafMs += Math.min(nowMs - dueMs, nowMs - this.#waitingSinceMs);
+      const leftMs = silenceMsMax - (nowMs - this.#waitingSinceMs - this.#deafMs);
+      const isTold = this.#message !== '' && nowMs - this.#toldAtMs < silenceMsMax;
+      if (leftMs <= 0 && !isTold) this.#fallSilent(nowMs);
+      this.#glanceIn(leftMs > 0 ? Math.min(GLANCE_MS, leftMs) : GLANCE_MS);
     });
   }
 
-  #fallSilent(): void {
-    const seconds = Math.round((this.#options.clock.monoMs() - this.#waitingSinceMs) / 1000);
+  #fallSilent(nowMs: number): void {
+    this.#toldAtMs = nowMs;
+    const seconds = Math.round((nowMs - this.#waitingSinceMs - this.#deafMs) / 1000);
     this.#message = this.#options.describe(seconds);
     this.#options.onSilent(this.#message, seconds);
   }

@@ -58,10 +58,11 @@ export class BudgetShare {
     return this.#bytes;
   }
 
-  /** False: there is no room for it now. */
-  admit(bytes: number, finishesWork: boolean): boolean {
+  /** False: there is no room for it now. `ofNamespace`: what its namespace has here of what is not decided. */
+  admit(bytes: number, finishesWork: boolean, ofNamespace = 0): boolean {
     const left = this.#budget.left(finishesWork);
-    if (this.#bytes + bytes > SHARE_OF_REST_MAX * left) return false;
+    // A namespace has no more of it than it leaves to the others here.
+    if (this.#bytes + bytes + ofNamespace > SHARE_OF_REST_MAX * left) return false;
     this.add(bytes);
     return true;
   }

@@ -1,7 +1,9 @@
 /**
- * What an actor was asked and has not decided, in order.
+ * What an actor was asked and has not decided. Namespaces take turns, so one that asks a lot holds up no other; within a namespace it is in order.
  *
- *     [ask 7] [own] [ask 9] [left] [cancel 8] [ask 12] …
+ *     orders   [ask 7] [own] [ask 9] [left] [ask 12] …
+ *     billing  [ask 10]
+ *     nobody's [own] [cancel 8]                          every second turn, where there is any
  *
  * An ask that is given up before its turn leaves at once: only its empty place stays, until its turn comes or half of the places are
  * empty. It is found by halving, because asks are numbered in the order in which they are made.
@@ -15,6 +17,8 @@ export type CommandMail<Command> = {
   readonly order: number;
   readonly askId: number;
   readonly command: Command;
+  /** Whose it is; '' = nobody's. */
+  readonly namespaceId: string;
   /** Bytes that this mail takes of the command budget. */
   readonly bytes: number;
 };
@@ -26,22 +30,117 @@ type Place<Command> = Mail<Command> | { readonly kind: 'left'; readonly order: n
 const EMPTY_PLACES_KEPT = 1024;
 
 export class Mailbox<Command> {
-  #places = new Fifo<Place<Command>>();
-  #empty = 0;
+  readonly #nobodys = new Line<Command>();
+  /** Of namespaces that have mails, those first whose turn is next. */
+  readonly #lines = new Map<string, Line<Command>>();
+  #length = 0;
   #order = 0;
+  #wasNobodys = false;
+  #last: CommandMail<Command> | undefined;
 
   /** How many mails wait. */
+  get length(): number {
+    return this.#length;
+  }
+
+  pushCommand(askId: number, command: Command, namespaceId: string, bytes: number): void {
+    if (askId > this.#order) this.#order = askId;
+    this.#push(namespaceId, { kind: 'command', order: this.#order, askId, command, namespaceId, bytes });
+  }
+
+  /** The actor's own, behind all others. */
+  pushLast(command: Command): void {
+    this.#last = { kind: 'command', order: this.#order, askId: NOBODY, command, namespaceId: '', bytes: 0 };
+    this.#length += 1;
+  }
+
+  pushCancel(askId: number): void {
+    this.#push('', { kind: 'cancel', order: this.#order, askId });
+  }
+
+  #push(namespaceId: string, mail: Mail<Command>): void {
+    let line = namespaceId === '' ? this.#nobodys : this.#lines.get(namespaceId);
+    if (line === undefined) {
+      line = new Line();
+      this.#lines.set(namespaceId, line);
+    }
+    line.push(mail);
+    this.#length += 1;
+  }
+
+  shift(): Mail<Command> | undefined {
+    const mail = this.#shiftLines() ?? this.#last;
+    if (mail === undefined) return undefined;
+    if (mail === this.#last) this.#last = undefined;
+    this.#length -= 1;
+    return mail;
+  }
+
+  #shiftLines(): Mail<Command> | undefined {
+    this.#wasNobodys = this.#nobodys.length > 0 && (!this.#wasNobodys || this.#lines.size === 0);
+    if (this.#wasNobodys) return this.#nobodys.shift();
+    for (const [namespaceId, line] of this.#lines) {
+      const mail = line.shift();
+      // Where there is one alone it keeps its place.
+      if (line.length === 0) this.#lines.delete(namespaceId);
+      else if (this.#lines.size > 1) {
+        this.#lines.delete(namespaceId);
+        this.#lines.set(namespaceId, line);
+      }
+      return mail;
+    }
+    return undefined;
+  }
+
+  /** Takes an ask out that is not decided yet; undefined: it is not here. */
+  take(askId: number): CommandMail<Command> | undefined {
+    const ofNobody = this.#nobodys.take(askId);
+    if (ofNobody !== undefined) return this.#taken(ofNobody);
+    for (const [namespaceId, line] of this.#lines) {
+      const mail = line.take(askId);
+      if (mail === undefined) continue;
+      if (line.length === 0) this.#lines.delete(namespaceId);
+      return this.#taken(mail);
+    }
+    return undefined;
+  }
+
+  #taken(mail: CommandMail<Command>): CommandMail<Command> {
+    this.#length -= 1;
+    return mail;
+  }
+
+  /** Takes out everything that somebody waits for. The actor's own stays. */
+  takeAsks(): CommandMail<Command>[] {
+    const taken: CommandMail<Command>[] = [];
+    this.#nobodys.takeAsks(taken);
+    for (const [namespaceId, line] of this.#lines) {
+      line.takeAsks(taken);
+      if (line.length === 0) this.#lines.delete(namespaceId);
+    }
+    this.#length -= taken.length;
+    return taken;
+  }
+
+  clear(): void {
+    this.#nobodys.clear();
+    this.#lines.clear();
+    this.#last = undefined;
+    this.#length = 0;
+  }
+}
+
+/** Of one namespace. */
+class Line<Command> {
+  #places = new Fifo<Place<Command>>();
+  #empty = 0;
+
   get length(): number {
     return this.#places.length - this.#empty;
   }
 
-  pushCommand(askId: number, command: Command, bytes: number): void {
-    if (askId > this.#order) this.#order = askId;
-    this.#places.push({ kind: 'command', order: this.#order, askId, command, bytes });
-  }
-
-  pushCancel(askId: number): void {
-    this.#places.push({ kind: 'cancel', order: this.#order, askId });
+  push(mail: Mail<Command>): void {
+    this.#places.push(mail);
   }
 
   shift(): Mail<Command> | undefined {
@@ -53,7 +152,6 @@ export class Mailbox<Command> {
     return undefined;
   }
 
-  /** Takes an ask out that is not decided yet; undefined: it is not here. */
   take(askId: number): CommandMail<Command> | undefined {
     const index = this.#indexOf(askId);
     const place = this.#places.at(index);
@@ -63,9 +161,7 @@ export class Mailbox<Command> {
     return place;
   }
 
-  /** Takes out everything that somebody waits for. The actor's own stays. */
-  takeAsks(): CommandMail<Command>[] {
-    const taken: CommandMail<Command>[] = [];
+  takeAsks(taken: CommandMail<Command>[]): void {
     for (let index = 0; index < this.#places.length; index++) {
       const place = this.#places.at(index);
       if (place?.kind !== 'command' || place.askId === NOBODY) continue;
@@ -73,7 +169,6 @@ export class Mailbox<Command> {
       this.#leave(index, place);
     }
     this.#tidy();
-    return taken;
   }
 
   clear(): void {

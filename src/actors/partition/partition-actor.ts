@@ -96,8 +96,7 @@ export class PartitionActor<
 
   /** Commits what was accepted, then lets go. New commands are refused at once. */
   async drain(): Promise<void> {
-    if (this.#lastCommand !== undefined) this.submitOwn(this.#lastCommand);
-    await this.#loop.drain();
+    await this.#loop.drain(this.#lastCommand);
     if (this.#memory !== undefined) await this.#drained?.(this.#memory);
   }
 

@@ -104,6 +104,8 @@ export interface ReadAhead<Record> {
 export type CommandScale<Command> = {
   /** Of what waits in memory, roughly. Called for each command: cheap. */
   readonly bytesOf: (command: Command) => number;
+  /** Whose it is, '' = nobody's: namespaces have shares of what waits, and take turns. Cheap. */
+  readonly namespaceOf: (command: Command) => string;
   /** It ends or begins what is under way already: refused last. */
   readonly finishesWork: (command: Command) => boolean;
 };

@@ -2,9 +2,9 @@ import { RECORD_BYTES_MAX } from './commit-window.ts';
 import type { OwnerLimits } from '../ownership/partition-owner.ts';
 
 export type PartitionLimits = OwnerLimits & {
-  /** Commands that wait to be decided; asks beyond it are refused as busy. */
+  /** Asks that wait to be decided; those beyond it are refused as busy, and those of a namespace that has as many as it leaves to others. */
   readonly mailboxCommandsMax: number;
-  /** Of them those that wait for state that is not in memory; asks beyond it are refused as busy, and what is in memory is decided as ever. */
+  /** Of them those that wait for state that is not in memory, shared likewise; what is in memory is decided as ever. */
   readonly parkedAsksMax: number;
   /** Commands decided in one go before I/O gets a turn. */
   readonly turnCommandsMax: number;
@@ -18,8 +18,8 @@ export type PartitionLimits = OwnerLimits & {
 };
 
 export const defaultPartitionLimits: PartitionLimits = {
-  mailboxCommandsMax: 10_000,
-  parkedAsksMax: 5_000,
+  mailboxCommandsMax: 20_000,
+  parkedAsksMax: 10_000,
   turnCommandsMax: 256,
   openBytesMax: 24 * 1024 * 1024,
   openRecordsMax: 20_000,

@@ -20,6 +20,7 @@
 import { errorText } from '../../kernel/error-text.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { NOBODY, internalError } from '../asks/asks.ts';
+import { Admission } from './admission.ts';
 import { CommitWindow } from './commit-window.ts';
 import { RecordTooLarge } from './record-too-large.ts';
 import { type EncodedCommit, encodeCommit, largestBytes } from './encoded-commit.ts';
@@ -68,9 +69,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #runScheduled = false;
   /** What was read ahead and is folded next. */
   readonly #decoded = new Map<StoredRecord, Record>();
-  readonly #budget: CommandBudget;
   /** What waits here, decided or not. */
   readonly #share: BudgetShare;
+  readonly #admission: Admission;
 
   constructor(options: PartitionLoopOptions<Command, Reply, Record, Effect>) {
     this.#options = options;
@@ -78,8 +79,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
     this.#parking = this.#newParking(undefined);
-    this.#budget = options.budget ?? new CommandBudget();
-    this.#share = new BudgetShare(this.#budget);
+    const budget = options.budget ?? new CommandBudget();
+    this.#share = new BudgetShare(budget);
+    this.#admission = new Admission(this.#owner.name(), this.#limits.mailboxCommandsMax, this.#share, budget);
     this.#turns = options.turns ?? new LoopTurns(options.clock);
     this.#window = this.#newWindow();
   }
@@ -96,13 +98,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     if (!this.#owner.accepting) return this.notHere(this.#owner.unavailable());
     const { scale } = this.#options;
     const bytes = scale.bytesOf(command);
-    // The actor's own must be heard in the end. There is no more of it than of what the actor has under way, and waiting here costs least.
-    if (askId === NOBODY) this.#share.add(bytes);
+    const namespaceId = scale.namespaceOf(command);
+    if (askId === NOBODY) this.#admission.addOwn(bytes);
     else {
-      const failure = this.#admit(bytes, scale.finishesWork(command));
+      if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
+      const failure = this.#admission.admit(namespaceId, bytes, scale.finishesWork(command));
       if (failure !== undefined) return failure;
     }
-    this.#mailbox.pushCommand(askId, command, bytes);
+    this.#mailbox.pushCommand(askId, command, namespaceId, bytes);
     if (!this.#owner.serving) this.#owner.silence.begins();
     this.#runSoon();
     return undefined;
@@ -111,18 +114,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   notHere(message: string): NotHere {
     const { rival, epoch } = this.#owner.status();
     return { kind: 'notHere', message, hint: rival?.owner ?? '', epoch: rival?.epoch ?? epoch };
-  }
-
-  /** Undefined: there is room for it, and it is taken. */
-  #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
-    if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
-    if (this.#mailbox.length + this.#parking.asks >= this.#limits.mailboxCommandsMax) {
-      return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
-    }
-    if (this.#share.admit(bytes, finishesWork)) return undefined;
-    const { bytes: ofAll, bytesMax } = this.#budget;
-    const message = `commands of ${this.#share.bytes} bytes wait at ${this.#owner.name()}, of ${ofAll} bytes in this server, which takes ${bytesMax}`;
-    return { kind: 'busy', message };
   }
 
   /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
@@ -152,8 +143,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return this.#owner.status();
   }
 
-  /** Decides what was accepted, commits it, lets the answers out, then lets go. New commands are refused at once. */
-  drain(): Promise<void> {
+  /** Decides what was accepted, and `last` behind it, commits it, lets the answers out, then lets go. New commands are refused at once. */
+  drain(last?: Command): Promise<void> {
+    if (last !== undefined && this.#owner.accepting) this.#mailbox.pushLast(last);
+    this.#runSoon();
     return this.#owner.drain();
   }
 
@@ -239,8 +232,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   /** It is decided, or will never be. */
-  #weighOut({ bytes }: CommandMail<Command>): void {
-    this.#share.giveBack(bytes);
+  #weighOut(mail: CommandMail<Command>): void {
+    this.#admission.leave(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -409,7 +402,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
-      committed: (count, first) => this.#window.committed(count, first),
+      committed: (count, first) => {
+        this.#window.committed(count, first);
+        this.#owner.silence.goesOn();
+      },
       releaseAll: (stopped) => this.#release(stopped, true),
       logSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
       settleTurn: () => this.#settleTurn(),
@@ -466,7 +462,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#mailbox.clear();
     this.#parking = this.#newParking(undefined);
     this.#window = this.#newWindow();
-    this.#share.giveBackAll();
+    this.#admission.clear();
     this.#owner.silence.close();
     this.#tenure?.end();
     memory?.shell.deactivated();

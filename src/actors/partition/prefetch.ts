@@ -71,6 +71,8 @@ export class Parking<Command> {
   readonly #options: ParkingOptions<Command>;
   readonly #parked = new Map<string, Place<Command>[]>();
   readonly #byAsk = new Map<number, Place<Command>>();
+  /** How many of these each namespace has. */
+  readonly #asksOf = new Map<string, number>();
   /** Whose state is in memory by now, in the order in which it came. */
   readonly #loaded = new Fifo<Place<Command>>();
   #count = 0;
@@ -100,14 +102,18 @@ export class Parking<Command> {
     const { command } = mail;
     const waiting = this.#parked.size === 0 ? undefined : this.#parked.get(prefetch.keyOf(command) ?? '');
     if (waiting === undefined && !prefetch.lacks(command)) return false;
-    if (mail.askId !== NOBODY && this.#byAsk.size >= this.#options.asksMax) {
+    const left = this.#options.asksMax - this.#byAsk.size;
+    if (mail.askId !== NOBODY && (left <= 0 || (mail.namespaceId !== '' && (this.#asksOf.get(mail.namespaceId) ?? 0) >= left))) {
       this.#options.onTrouble([mail], { kind: 'full', message: `${this.#byAsk.size} commands wait for workflows that are not in memory` });
       return true;
     }
     const place: Place<Command> = { mail };
     this.#count += 1;
     if (mail.askId === NOBODY) prefetch.ownWaits(command);
-    else this.#byAsk.set(mail.askId, place);
+    else {
+      this.#byAsk.set(mail.askId, place);
+      this.#asksOf.set(mail.namespaceId, (this.#asksOf.get(mail.namespaceId) ?? 0) + 1);
+    }
     if (waiting === undefined) this.#load(prefetch, place, command);
     else waiting.push(place);
     return true;
@@ -139,7 +145,7 @@ export class Parking<Command> {
     const mails: CommandMail<Command>[] = [];
     for (const { mail } of places) {
       if (mail === undefined) continue;
-      this.#byAsk.delete(mail.askId);
+      this.#forget(mail);
       mails.push(mail);
     }
     this.#count -= mails.length;
@@ -152,9 +158,16 @@ export class Parking<Command> {
     const mail = place?.mail;
     if (place === undefined || mail === undefined) return undefined;
     place.mail = undefined;
-    this.#byAsk.delete(askId);
+    this.#forget(mail);
     this.#count -= 1;
     return mail;
+  }
+
+  #forget({ askId, namespaceId }: CommandMail<Command>): void {
+    if (!this.#byAsk.delete(askId)) return;
+    const left = (this.#asksOf.get(namespaceId) ?? 1) - 1;
+    if (left === 0) this.#asksOf.delete(namespaceId);
+    else this.#asksOf.set(namespaceId, left);
   }
 
   /** Takes out everything that somebody waits for. */
@@ -165,6 +178,7 @@ export class Parking<Command> {
       place.mail = undefined;
     }
     this.#byAsk.clear();
+    this.#asksOf.clear();
     this.#count -= taken.length;
     return taken;
   }

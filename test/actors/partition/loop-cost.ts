@@ -105,7 +105,7 @@ const loop = new PartitionLoop<Command, Reply, number, never>({
     subscribers: [{ committed: () => {} }],
   }),
   asks: sink,
-  scale: { bytesOf: () => 1024, finishesWork: () => false },
+  scale: { bytesOf: () => 1024, namespaceOf: () => 'ns', finishesWork: () => false },
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,

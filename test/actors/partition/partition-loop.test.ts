@@ -199,6 +199,42 @@ describe('a partition on an exclusive log', () => {
     expect(await bench.ask({ kind: 'add', id: 'later' })).toEqual({ kind: 'added', place: 10 });
   });
 
+  test('a namespace has as much of a mailbox as it leaves to the others, which are served meanwhile', async () => {
+    const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 40 } }).start();
+    const ask = (namespace: string, count: number): Promise<Answer>[] =>
+      Array.from({ length: count }, (_, index) => bench.ask({ kind: 'add', id: `${namespace}/${index}` }));
+    const many = ask('orders', 60);
+    const few = ask('billing', 5);
+    const refused = (await Promise.all(many)).filter((answer) => answer.kind === 'busy');
+    expect(refused).toHaveLength(40);
+    expect(refused[0]).toMatchObject({ message: expect.stringContaining('20 commands of this namespace waiting') });
+    expect((await Promise.all(few)).every((answer) => answer.kind === 'added')).toBe(true);
+    expect((await Promise.all(ask('orders', 20))).every((answer) => answer.kind === 'added')).toBe(true);
+  });
+
+  test('namespaces take turns: what one asks late is decided before the many that another has asked before, each in its order', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const ask = (namespace: string, count: number): Promise<Answer>[] =>
+      Array.from({ length: count }, (_, index) => bench.ask({ kind: 'add', id: `${namespace}/${index}` }));
+    await Promise.all([...ask('orders', 100), ...ask('billing', 3)]);
+    const { entries } = bench.core;
+    expect(entries.indexOf('billing/2')).toBeLessThan(10);
+    expect(entries.filter((entry) => entry.startsWith('orders'))).toEqual(Array.from({ length: 100 }, (_, index) => `orders/${index}`));
+  });
+
+  test('an ask that is given up leaves the line of its namespace, whichever that is', async () => {
+    const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 40 } }).start();
+    const given: number[] = [];
+    for (const namespace of ['orders', 'billing', 'orders', 'stock']) {
+      given.push(bench.router.ask(0, { kind: 'add', id: `${namespace}/${given.length}` }, FAR_AWAY_MS, () => {}));
+    }
+    for (const askId of given) bench.router.cancel(askId);
+    expect(
+      (await Promise.all(Array.from({ length: 20 }, (_, index) => bench.ask({ kind: 'add', id: `orders/later ${index}` })))).length,
+    ).toBe(20);
+    expect(bench.core.entries.every((entry) => entry.includes('later'))).toBe(true);
+  });
+
   test("the actor's own is taken all the same: it must not be tried again and again while thousands wait", async () => {
     const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 10 } }).start();
     const answers = Array.from({ length: 10 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` }));
@@ -778,6 +814,19 @@ describe('prefetch', () => {
     const [, , refused, hot] = ['cold 1', 'cold 2', 'cold 3', 'hot'].map((id) => bench.ask({ kind: 'add', id }));
     expect(await refused).toMatchObject({ kind: 'busy' });
     expect(await hot).toEqual({ kind: 'added', place: 0 });
+  });
+
+  test('of those places a namespace has as many as it leaves to the others', async () => {
+    const prefetch = ledgerPrefetch({ lacks: (command) => 'id' in command && command.id.includes('cold') });
+    const bench = await new Bench(new MemoryLog(), { prefetch, limits: { parkedAsksMax: 8 } }).start();
+    const answers: (string | undefined)[] = [];
+    for (const id of ['orders', 'orders', 'orders', 'orders', 'orders', 'billing', 'stock']) {
+      const at = answers.push(undefined) - 1;
+      void bench.ask({ kind: 'add', id: `${id}/cold ${at}` }).then(({ kind }) => (answers[at] = kind));
+    }
+    expect(await bench.ask({ kind: 'add', id: 'orders/hot' })).toMatchObject({ kind: 'added' });
+    // Three of one, while two others have one each.
+    expect(answers).toEqual([undefined, undefined, undefined, 'busy', 'busy', undefined, undefined]);
   });
 
   test('a command whose state was loaded while an append was in doubt is decided when that is settled', async () => {

@@ -40,7 +40,7 @@ export class AuditHost {
       logFields: {},
       create: () => this.#memory(),
       mayLoseRecords: true,
-      scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'tellAudit' },
+      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'tellAudit' },
     });
   }
 

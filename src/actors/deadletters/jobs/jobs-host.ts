@@ -78,7 +78,7 @@ export class JobsHost implements Endpoint<JobsRequest> {
         };
       },
       mayLoseRecords: true,
-      scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
+      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
   }
 

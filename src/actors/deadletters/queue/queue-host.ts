@@ -72,7 +72,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
       partition: 0,
       logFields: logFieldsOf(queue),
       create: (tenure) => new QueueMemory(options, tenure),
-      scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'finishMerge' },
+      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'finishMerge' },
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
       mayLoseRecords: true,
