@@ -7,6 +7,9 @@ import { newBatch } from '../../src/batches/batch.ts';
 import type { HistoryRequest } from '../../src/history/commands.ts';
 import {
   emptyBatchOperationReset,
+  emptyBatchOperationResetActivities,
+  emptyBatchOperationUnpauseActivities,
+  emptyBatchOperationUpdateActivityOptions,
   emptyResetOptions,
   emptyStartBatchOperationRequest,
   encodeStartBatchOperationRequest,
@@ -368,6 +371,22 @@ describe('what is done for a job', () => {
     await signals.perform({ ...target, workflowId: 'another' });
     const last = bench.stub.historyCommands.at(-1);
     expect(last?.kind === 'signalWorkflow' && last.signal.requestId).not.toBe(sent[0]?.requestId);
+  });
+
+  test.each([
+    ['unpauseActivity', { unpauseActivitiesOperation: { ...emptyBatchOperationUnpauseActivities(), matchAll: true } }],
+    ['resetActivity', { resetActivitiesOperation: { ...emptyBatchOperationResetActivities(), matchAll: true } }],
+    [
+      'updateActivityOptions',
+      { updateActivityOptionsOperation: { ...emptyBatchOperationUpdateActivityOptions(), matchAll: true, restoreOriginal: true } },
+    ],
+  ] as const)('%s of a step that is taken once more has the id that it had', async (kind, operation) => {
+    bench.stub.answers.history = () => ({ kind: 'done' });
+    const work = await opened({ ...operation, executions: [target] });
+    for (const workflowId of [target.workflowId, target.workflowId, 'another']) await work.perform({ ...target, workflowId });
+    const ids = bench.stub.historyCommands.map((command) => command.kind === kind && 'requestId' in command && command.requestId);
+    expect(ids[0]).toHaveLength(36);
+    expect([ids.length, ids[1] === ids[0], ids[2] === ids[0]]).toEqual([3, true, false]);
   });
 
   test('options of workflows are changed as by a call', async () => {

@@ -88,7 +88,7 @@ export function operationRequest(job: JobToPerform, target: BatchTarget, resetTo
 }
 
 /** The job's run, not its id: a later job of that id asks anew. */
-function requestIdOf({ runId }: JobToPerform, target: BatchTarget): string {
+export function requestIdOf({ runId }: JobToPerform, target: BatchTarget): string {
   const hex = createHash('sha256').update(`${runId}\n${target.runId}\n${target.workflowId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }

@@ -29,7 +29,7 @@ import { runKey } from '../validation/execution.ts';
 import { PAGE_BYTES_MAX } from '../pages/listed-page.ts';
 import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
 import { batchQuery } from './batch-query.ts';
-import { type JobToPerform, operationRequest } from './batch-requests.ts';
+import { type JobToPerform, operationRequest, requestIdOf } from './batch-requests.ts';
 import { resetPoint, resetTarget } from './reset-point.ts';
 
 /** As which a batch job calls the methods of clients, in logs. */
@@ -132,7 +132,8 @@ class EdgeBatchWork implements BatchWork {
       const { method, bytes } = operationRequest(this.#toPerform, target, resetTo);
       const found = service.methods.get(method);
       assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
-      await found.handle(bytes, call);
+      // A step that is taken once more repeats what it has done: that must not undo what others did since.
+      await found.handle(bytes, { ...call, ownRequestId: requestIdOf(this.#toPerform, target) });
       return 'done';
     } catch (error) {
       if (error instanceof StatusError) return outcomeOf(error.code);

@@ -18,6 +18,8 @@ export interface Call {
   readonly cancelled: boolean;
   /** Of a call that the server makes itself: what it may and no client. Absent: nothing. */
   readonly ownLicence?: OwnLicence;
+  /** Likewise, the id of a request whose message has no field for one. */
+  readonly ownRequestId?: string;
   /** What handlers found out, for the log. */
   readonly notes: CallNotes;
   /** A request header by its lower-case name; '' when it is absent. */

@@ -58,7 +58,7 @@ export async function unpause(
   call: Call,
 ): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.unpauseAll }, call);
-  const { resetAttempts, resetHeartbeat, jitterMs, requestId = '' } = request;
+  const { resetAttempts, resetHeartbeat, jitterMs, requestId = call.ownRequestId ?? '' } = request;
   checkBound('UnpauseActivityRequest.jitter', jitterMs);
   const jitter = context.ports.random();
   await context.history(call, key, { kind: 'unpauseActivity', key, target, resetAttempts, resetHeartbeat, jitterMs, jitter, requestId });
@@ -71,7 +71,7 @@ export async function reset(
   call: Call,
 ): Promise<Record<string, never>> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
-  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = '' } = request;
+  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = call.ownRequestId ?? '' } = request;
   checkBound('ResetActivityRequest.jitter', jitterMs);
   const draw = { jitterMs, jitter: context.ports.random(), requestId };
   await context.history(call, key, { kind: 'resetActivity', key, target, resetHeartbeat, keepPaused, restoreOriginalOptions, ...draw });
@@ -85,12 +85,12 @@ export async function updateOptions(
 ): Promise<UpdateActivityOptionsResponse> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const change = optionsChange(request, context.limits);
-  const { requestId = '' } = request;
+  const { requestId = call.ownRequestId ?? '' } = request;
   const { options } = await context.history(call, key, { kind: 'updateActivityOptions', key, target, change, requestId });
   return { activityOptions: changedActivityOptions(options) };
 }
 
-/** Under their older names, most have no request id. */
+/** Under their older names, which batch jobs use, most have no request id. */
 type Repeatable = { readonly requestId?: string };
 
 type Named = { readonly namespace: string; readonly execution: WorkflowExecution | undefined; readonly identity: string };
