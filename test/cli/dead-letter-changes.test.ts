@@ -41,6 +41,23 @@ function waiting(line: string): Child {
 const plans = (): readonly PlanDeadLettersRequest[] => fake.requestsOf('PlanDeadLetters');
 
 describe('merge', () => {
+  test('its job says what became of hundreds of messages in a few lines, in their order', async () => {
+    letters(60);
+    fake.outcome = ({ messageId }) => (messageId < 25 ? 'failed' : messageId < 55 ? 'noop: the workflow is gone' : 'skipped: loop-guard');
+    await perdure(`${queue} merge --category transfer`);
+    const { out } = await perdure(`${queue} job describe job-1`);
+    const lines = out
+      .split('\n')
+      .filter((line) => (/^(failed|skipped|nothing|…)/.test(line) && line.includes('message')) || line.startsWith('…'));
+    expect(lines).toHaveLength(23);
+    expect(lines[0]).toContain('failed: message 0 ');
+    expect(lines.slice(20)).toEqual([
+      '… and 5 more in -o json',
+      'skipped: messages 55, 56, 57, 58, 59  loop-guard',
+      'nothing left to do: messages 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, … (30)  the workflow is gone',
+    ]);
+  });
+
   test('of all: a line of totals', async () => {
     letters(12);
     expect(await perdure(`${queue} merge --category transfer`)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });

@@ -19,6 +19,8 @@ import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from
 
 const pageJobs = 100;
 const limitDefault = 100;
+const failuresShownMax = 20;
+const idsShownMax = 10;
 
 export async function runListJobs(invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
@@ -178,10 +180,29 @@ function jobText(job: Job): string {
     .map(([name, value]) => [name, plainText(String(value))] as const)
     .filter(([, value]) => value !== '');
   const width = Math.max(...rows.map(([name]) => name.length));
+  const failed = failures
+    .toSorted(byMessage)
+    .map((each) => `failed: message ${each.messageId}  ${plainText(`${each.errorType}: ${each.errorMessage}`)}`);
   const details = [
-    ...failures.map((each) => `failed: message ${each.messageId}  ${plainText(`${each.errorType}: ${each.errorMessage}`)}`),
-    ...skips.map((each) => `skipped: message ${each.messageId}  ${plainText(each.reason)}`),
-    ...noops.map((each) => `nothing left to do: message ${each.messageId}  ${plainText(each.reason)}`),
+    ...failed.slice(0, failuresShownMax),
+    ...(failed.length > failuresShownMax ? [`… and ${failed.length - failuresShownMax} more in -o json`] : []),
+    ...byReason('skipped', skips),
+    ...byReason('nothing left to do', noops),
   ];
   return `${[...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), ...details].join('\n')}\n`;
+}
+
+type ReasonedMessage = { readonly messageId: number; readonly reason: string };
+
+function byMessage(a: { readonly messageId: number }, b: { readonly messageId: number }): number {
+  return a.messageId - b.messageId;
+}
+
+/** Hundreds of messages have a few reasons: a line each. */
+function byReason(what: string, messages: readonly ReasonedMessage[]): readonly string[] {
+  return [...Map.groupBy(messages.toSorted(byMessage), ({ reason }) => reason)].map(([reason, those]) => {
+    const ids = those.slice(0, idsShownMax).map(({ messageId }) => messageId);
+    const more = those.length > ids.length ? `, … (${those.length})` : '';
+    return `${what}: ${those.length === 1 ? 'message' : 'messages'} ${ids.join(', ')}${more}  ${plainText(reason)}`;
+  });
 }
