@@ -21,11 +21,11 @@ const moments = [
   'runs were behind when their shard began to serve',
   'tasks for workers stood in line',
   'tasks for workers were stored by matching',
-  'checkpoints are fenced',
+  'another server has claimed the checkpoints of this partition',
   'the database cannot be read, trying again',
   'the rows of List are built again',
-  'doubt settled, memory stays',
-  'doubt settled, memory is folded again',
+  'the outcome of an append is known again: memory is kept',
+  'the outcome of an append is known again: memory is replayed from the log',
   'ownership lost',
 ];
 

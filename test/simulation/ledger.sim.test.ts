@@ -28,12 +28,12 @@ const program = fileURLToPath(new URL('./one.ts', import.meta.url));
 /** What most runs are there for: each must come up often enough. */
 const moments = [
   'fenced',
-  'append in doubt',
+  'the outcome of an append is unknown',
   'a claim was not answered',
   'the log refuses an append, it is tried again',
   'the log takes appends again',
-  'doubt settled, memory stays',
-  'doubt settled, memory is folded again',
+  'the outcome of an append is known again: memory is kept',
+  'the outcome of an append is known again: memory is replayed from the log',
   'the log cannot be read back',
   'the log cannot be read, trying again',
   'a command waited for its state',
@@ -48,7 +48,7 @@ const moments = [
 const databaseMoments = [
   'a takeover began at a checkpoint',
   'a write was fenced',
-  'checkpoints are fenced',
+  'another server has claimed the checkpoints of this partition',
   'a journal was trimmed',
   'the database cannot be read, trying again',
 ];

@@ -16,10 +16,10 @@ const HOUR = 3_600_000;
 
 /** What most runs are there for. */
 const moments = [
-  'checkpoints are fenced',
+  'another server has claimed the checkpoints of this partition',
   'the database cannot be read, trying again',
-  'doubt settled, memory stays',
-  'doubt settled, memory is folded again',
+  'the outcome of an append is known again: memory is kept',
+  'the outcome of an append is known again: memory is replayed from the log',
   'ownership lost',
   'tasks are rows alone',
 ];

@@ -19,7 +19,11 @@ describe('schedules', () => {
   test(`${seeds} seeds from ${first}`, { timeout: HOUR }, async () => {
     const totals = await runSeeds(first, seeds, run, 'schedules');
     expect(totals.actions).toBeGreaterThan(seeds * 5);
-    for (const moment of ['a run left memory', 'ownership lost', 'doubt settled, memory is folded again'])
+    for (const moment of [
+      'a run left memory',
+      'ownership lost',
+      'the outcome of an append is known again: memory is replayed from the log',
+    ])
       expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.max(1, Math.floor(seeds / 20)));
   });
 

@@ -358,7 +358,10 @@ export class PartitionOwner implements BatchSource {
     const { now } = this.#life;
     const { epoch, offset } = this.#position.cursor;
     this.#trouble.doubted(reason);
-    this.#logger.warn(dropsMemory ? 'checkpoints are fenced' : 'append in doubt', { reason, epoch, offset });
+    this.#logger.warn(
+      dropsMemory ? 'another server has claimed the checkpoints of this partition' : 'the outcome of an append is unknown',
+      { reason, epoch, offset },
+    );
     // Draining: whoever takes over reads what is there.
     if (now.state !== 'active') return this.#close('was shut down while an append was in doubt');
     this.#claimOver(now.service, dropsMemory);

@@ -277,7 +277,10 @@ export class Takeover {
     switch (settlement.kind) {
       case 'memoryStays':
         position.renew(stretch, settlement.claim);
-        logger.info('doubt settled, memory stays', { epoch: landed.own.epoch, appendedAgain: settlement.again.flat().length });
+        logger.info('the outcome of an append is known again: memory is kept', {
+          epoch: landed.own.epoch,
+          appendedAgain: settlement.again.flat().length,
+        });
         return settlement.again;
       case 'foldAgain':
         await this.#refold(landed);
@@ -294,7 +297,7 @@ export class Takeover {
   }
 
   async #refold(landed: LandedClaim): Promise<void> {
-    this.#ownership.logger.warn('doubt settled, memory is folded again', { until: landed.offset + 1 });
+    this.#ownership.logger.warn('the outcome of an append is known again: memory is replayed from the log', { until: landed.offset + 1 });
     this.#dropMemory('it lost an append');
     await this.#replay(landed);
   }
