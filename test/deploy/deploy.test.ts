@@ -40,6 +40,8 @@ type Declared = { readonly kind: string; readonly tags: readonly string[] };
 
 /** In names as the framework tally has them. */
 function declarationOf(exposed: string): Declared | undefined {
+  // Prometheus' own, of each scrape.
+  if (exposed === 'up') return { kind: 'gauge', tags: [] };
   const all: Readonly<Record<string, Declared>> = declarations;
   const timer = all[exposed.replace(/_(bucket|sum|count)$/, '')];
   return timer?.kind === 'timer' && /_(bucket|sum|count)$/.test(exposed) ? timer : all[exposed];

@@ -243,7 +243,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T11', name: 'a fenced owner does not overwrite what its successor derived', run: guardedProjection },
   {
     rule: 'T12',
-    name: 'an owner whose another server has claimed the checkpoints of this partition, and that was not succeeded, makes new memory under a new fence',
+    name: 'an owner whose checkpoints are fenced, and that was not succeeded, makes new memory under a new fence',
     run: fencedOwner,
   },
   { rule: 'T13', name: 'a takeover begins at the checkpoint, and needs its last record alone of what stands before', run: trimmedJournal },
