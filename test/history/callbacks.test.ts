@@ -158,6 +158,34 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
+  test.each(['its attempt', 'the pause before the next'])('whose merge is withdrawn by a purge of %s goes within the hour', (what) => {
+    const shard = new CallingShard();
+    if (what !== 'its attempt') shard.tell(failed);
+    const task = shard.madeLetter((what === 'its attempt' ? shard.task : shard.backoff).taskId);
+    shard.letterIsOpen = true;
+    shard.execute(task);
+    if (what === 'its attempt') shard.unsent();
+    expect(shard.withdraw(task)).toEqual({ kind: 'letterWithdrawn' });
+    expect(shard.callbackStates).toEqual([callbackState.failed]);
+    shard.wait(2 * retentionMs);
+    expect(shard.isKept).toBe(true);
+    shard.letterIsOpen = false;
+    shard.wait(hour);
+    expect(shard.isKept).toBe(false);
+  });
+
+  test('whose merge was withdrawn by a purge is delivered when that was undone and the letter is merged', () => {
+    const shard = new CallingShard();
+    const task = shard.refused();
+    shard.execute(task);
+    shard.unsent();
+    expect(shard.withdraw(task)).toEqual({ kind: 'letterWithdrawn' });
+    expect(shard.execute(task)).toBeUndefined();
+    shard.tell({ kind: 'delivered' });
+    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'it was withdrawn, and not executed' }, { kind: 'applied' }]);
+    expect(shard.callbackStates).toEqual([callbackState.succeeded]);
+  });
+
   test('whose letter is merged and fails again is kept for its retention, and not for ever', () => {
     const shard = new CallingShard();
     shard.execute(shard.refused());

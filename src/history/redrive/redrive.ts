@@ -15,9 +15,9 @@ import type { HistoryEvent } from '../events.ts';
 import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
-import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask, runsBeside, type TimerTask } from '../tasks.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type PendingTask, type TimerTask } from '../tasks.ts';
 import { type LetterMark, type LetterMarksView, type LetterOutcome, markKey } from './letter-marks.ts';
-import type { ConfirmLetter, ExecuteLetter, LetterName, ListLetterMarks, WithdrawLetter } from './redrive-commands.ts';
+import type { ConfirmLetter, ExecuteLetter, LetterName, ListLetterMarks } from './redrive-commands.ts';
 
 export const redriveLimits = {
   /** Of one queue in a shard: they are written whole with each checkpoint. Those of one namespace are half of them at most. */
@@ -79,34 +79,6 @@ export function confirmLetter(draft: Draft, { letter }: ConfirmLetter): HistoryR
   return { kind: 'done' };
 }
 
-/**
- * Its mark and its task end in one record, so that it is never both withdrawn and executed. What may have left the shard cannot be called back: that
- * is being executed, and whoever asks again hears what came of it.
- */
-export function withdrawLetter(draft: Draft, { letter }: WithdrawLetter): HistoryReply {
-  const mark = draft.shard.letterMarks?.get(letter);
-  if (mark === undefined) return { kind: 'letterWithdrawn' };
-  if (mark.letter.generation > letter.generation) return busy(`${nameOf(mark.letter)} was executed as a later generation`);
-  if (mark.outcome === undefined) {
-    if (!canBeWithdrawn(draft, mark)) return busy(`${nameOf(mark.letter)} is being executed`);
-    draft.finishTask(mark.taskId);
-    draft.endLetter({ letter: mark.letter, outcome: withdrawn });
-    draft.confirmLetter(mark.letter);
-    return { kind: 'letterWithdrawn' };
-  }
-  return mark.letter.generation === letter.generation ? { kind: 'letterExecuted', outcome: mark.outcome } : { kind: 'letterWithdrawn' };
-}
-
-const withdrawn = noop('it was withdrawn, and not executed');
-
-function canBeWithdrawn({ shard, volatile }: Draft, { taskId }: LetterMark): boolean {
-  if (volatile.finished.has(taskId)) return false;
-  const timer = shard.timers.get(taskId);
-  // A timer fires in the mailbox, before this or never; what runs beside the shard may be under way.
-  if (timer !== undefined) return !runsBeside(timer);
-  return shard.transfers.has(taskId) && shard.unsentTasks.has(taskId);
-}
-
 export function listLetterMarks(draft: Draft, { queue }: ListLetterMarks): HistoryReply {
   const pending: LetterName[] = [];
   const ended: LetterName[] = [];
@@ -143,11 +115,11 @@ function marksOf({ shard }: Draft, queue: number): Iterable<LetterMark> {
   return shard.letterMarks?.ofQueue(queue).values() ?? [];
 }
 
-function busy(message: string): HistoryReply {
+export function busy(message: string): HistoryReply {
   return reject({ reason: 'busy-workflow', message });
 }
 
-function nameOf({ messageId, generation }: LetterName): string {
+export function nameOf({ messageId, generation }: LetterName): string {
   return `generation ${generation} of message ${messageId}`;
 }
 

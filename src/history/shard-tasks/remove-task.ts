@@ -25,7 +25,7 @@ export function removeTask(draft: Draft, command: RemoveTask): HistoryReply {
   const key = keyToSettle(shard, taskId);
   if (key !== undefined && shard.isBehind(key.runId)) return workflowBehind;
   draft.finishTask(taskId);
-  settle(draft, task);
+  settleTaken(draft, task, removed);
   return done;
 }
 
@@ -54,9 +54,10 @@ export function keyToSettle({ transfers, timers, tasksAside }: ShardView, taskId
   return task.kind === 'archiveExecution' || isOfCallback(task) ? task.key : undefined;
 }
 
-function settle(draft: Draft, task: PendingTask): void {
+/** Its task is gone, and was not executed. `errorMessage`: why, for people. */
+export function settleTaken(draft: Draft, task: PendingTask, errorMessage: string): void {
   if (task.kind === 'archiveExecution') archiveTaskOver(draft, task);
-  if (isOfCallback(task)) failCallback(draft, task, { errorMessage: removed });
+  if (isOfCallback(task)) failCallback(draft, task, { errorMessage });
 }
 
 const removed = 'its task was removed by an operator';
