@@ -400,13 +400,18 @@ describe('signal-with-start', () => {
     expect(shard.history(shard.describe().key.runId)).toEqual(['workflowExecutionStarted']);
   });
 
-  test('a signal that a closed run had already does not keep a new run from starting', () => {
+  test.each([
+    ['closed', completeWorkflow],
+    ['continued as new', continueAsNew],
+  ] as const)('a repeat of one that signalled a run which has %s since starts nothing, and signals nobody', (_, end) => {
     const shard = new ShardUnderTest();
-    shard.start();
+    const runId = shard.start();
     const command = signalWithStart(shard);
-    shard.signal({ requestId: command.signal.requestId });
-    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
-    expect(shard.ask(command)).toMatchObject({ started: true, runId: command.newRunId });
+    shard.ask(command);
+    shard.complete(shard.pollWorkflowTask(), [end()]);
+    const runs = shard.runIds().map((id) => shard.history(id));
+    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: false, runId });
+    expect(shard.runIds().map((id) => shard.history(id))).toEqual(runs);
   });
 
   test('ends the run that is there, if that is asked for', () => {

@@ -68,8 +68,9 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
     const { requestId } = command.signal;
     const own = findRequest(draft, current, command.requestId)?.run;
     if (own?.signalRequestIds.has(requestId) === true) return started(own, !isRunning(own));
-    // A signal that a closed run had from someone else does not keep a new run from starting.
-    if (isRunning(current) && current.signalRequestIds.has(requestId)) return started(current, false);
+    // Asked once more, it finds the run that it has signalled, which may have closed or continued as new before its caller heard of it.
+    const signalled = currentAndFirst(draft, current).find((run) => run.signalRequestIds.has(requestId));
+    if (signalled !== undefined) return started(signalled, false);
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);
@@ -127,13 +128,17 @@ function startedBefore(draft: Draft, { eager = false, requestId }: StartWorkflow
 
 /** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */
 function findRequest(draft: Draft, current: RunView, requestId: string): FoundRequest | undefined {
-  const { firstRunId } = current.start;
-  const first = firstRunId === current.key.runId ? current : findRun(draft.shard, { ...current.key, runId: firstRunId });
-  for (const run of [current, first]) {
-    const entry = run?.requestIds.find((known) => known.requestId === requestId);
-    if (run !== undefined && entry !== undefined) return { run, entry };
+  for (const run of currentAndFirst(draft, current)) {
+    const entry = run.requestIds.find((known) => known.requestId === requestId);
+    if (entry !== undefined) return { run, entry };
   }
   return undefined;
+}
+
+function currentAndFirst(draft: Draft, current: RunView): readonly RunView[] {
+  const { firstRunId } = current.start;
+  const first = firstRunId === current.key.runId ? undefined : findRun(draft.shard, { ...current.key, runId: firstRunId });
+  return first === undefined ? [current] : [current, first];
 }
 
 function hasJoined({ entry }: FoundRequest): boolean {
