@@ -2,7 +2,7 @@
 import { type BufferedStart, overlapPolicy } from './schedule.ts';
 
 export type OverlapDecision = {
-  /** They wait for no other: all of them may start. */
+  /** They wait for no other, and make way for none: all of them may start. */
   readonly overlapping: readonly BufferedStart[];
   /** The one of the others that may start now. */
   readonly next: BufferedStart | undefined;
@@ -60,10 +60,7 @@ export function decideOverlap(waiting: readonly BufferedStart[], { isRunning, po
         skipped++;
     }
   }
-  const endsRunning = cancelsRunning || terminatesRunning;
-  // They would be ended with the one that runs.
-  const starts = { overlapping: endsRunning ? [] : overlapping, next, buffered };
-  return { ...withinRoom(starts, waiting, room), cancelsRunning, terminatesRunning, skipped };
+  return { ...withinRoom({ overlapping, next, buffered }, waiting, room), cancelsRunning, terminatesRunning, skipped };
 }
 
 type Starts = Pick<OverlapDecision, 'overlapping' | 'next' | 'buffered'>;

@@ -225,6 +225,23 @@ describe('overlap', () => {
     expect([world.cancelled, world.terminated]).toEqual([['w-1'], ['w-1']]);
   });
 
+  test.each([
+    ['cancelled', overlapPolicy.cancelOther],
+    ['terminated', overlapPolicy.terminateOther],
+  ] as const)('a start that waits for no other begins while the one that runs is being %s for another', (how, policy) => {
+    const world = new World(policies(policy));
+    world.sleepUntil(epochMs + 2 * minuteMs);
+    expect([world[how], world.progress.buffered.length]).toEqual([['w-1'], 1]);
+    world.nowMs += 7_000;
+    world.patch({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.allowAll } });
+    expect(world.started).toEqual([epochMs + minuteMs, world.nowMs]);
+    world.patch({ backfills: [{ fromMs: epochMs - 2 * minuteMs, toMs: epochMs - minuteMs, overlapPolicy: overlapPolicy.allowAll }] });
+    expect(world.started.slice(2)).toEqual([epochMs - 2 * minuteMs, epochMs - minuteMs]);
+    // Nobody ends them, and what has waited begins when the first has made way.
+    world.close(1);
+    expect([world.started.length, world[how]]).toEqual([5, ['w-1']]);
+  });
+
   test('allow all: everything begins when it is due, and nobody waits for its end', () => {
     const world = new World(policies(overlapPolicy.allowAll));
     world.sleepUntil(epochMs + 3 * minuteMs);
