@@ -125,6 +125,9 @@ export type FindPurged = OfIncarnation & {
   readonly purgedBy: string | undefined;
 };
 
+/** Which of these were merged: executed, whoever has asked for that. `foundMax` ids at most. Reply: mergedFound, behind the read barrier. */
+export type FindMerged = OfIncarnation & { readonly kind: 'findMerged'; readonly ids: readonly IdRange[] };
+
 /** They get back into the queue, as they were. Reply: restored. Rejected: not-claimed, invalid-argument. */
 export type RestoreLetters = Authorship & { readonly kind: 'restoreLetters'; readonly messageIds: readonly number[] };
 
@@ -204,6 +207,7 @@ export type DeadLetterRequest =
   | CountLetters
   | IndexRequest
   | FindPurged
+  | FindMerged
   | RestoreLetters;
 export type DeadLetterCommand =
   | DeadLetterRequest

@@ -27,6 +27,7 @@ import {
   deadLetterLimits,
   type FinishCarrying,
   type FinishMerge,
+  type IdRange,
   type IndexRequest,
   type MergeLetter,
   type NoteOutstanding,
@@ -37,7 +38,7 @@ import {
   type SettleLetter,
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
-import { idRangesProblem } from './id-ranges.ts';
+import { countIds, idRangesProblem } from './id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
 import { type PurgeUnderWay, resolvedByPurge } from './purge-under-way.ts';
@@ -106,6 +107,8 @@ export class QueueCore {
         return this.#purge(command, nowMs, askId);
       case 'findPurged':
         return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
+      case 'findMerged':
+        return this.#findMerged(command.ids);
       case 'restoreLetters':
         return this.#restore(command, askId);
       case 'putBack':
@@ -484,6 +487,17 @@ export class QueueCore {
       uncutPurges: this.#state.uncutPurges,
       incarnation: this.incarnation,
     });
+  }
+
+  #findMerged(ranges: readonly IdRange[]): QueueHandled {
+    const { ids } = this.#state;
+    const problem = idRangesProblem(ranges);
+    if (problem !== undefined) return invalid(problem);
+    if (countIds(ranges) > deadLetterLimits.foundMax)
+      return invalid(`no more than ${deadLetterLimits.foundMax} letters are looked up at once`);
+    const merged: number[] = [];
+    for (const { from, to } of ranges) for (let id = from; id <= to; id++) if (ids.statusOf(id) === 'merged') merged.push(id);
+    return answer({ kind: 'mergedFound', ids: merged });
   }
 
   #countAll(): QueueHandled {

@@ -41,6 +41,7 @@ export type LettersPurged = {
 };
 /** `lost`: they were purged, and cannot be put back any more. */
 export type PurgedFound = { readonly kind: 'purgedFound'; readonly ids: readonly number[]; readonly lost: readonly number[] };
+export type MergedFound = { readonly kind: 'mergedFound'; readonly ids: readonly number[] };
 /** Of those that are in neither it is to be asked again: they did not fit, or are in the queue. */
 export type LettersRestored = { readonly kind: 'restored'; readonly ids: readonly number[]; readonly lost: readonly number[] };
 export type LettersCounted = {
@@ -112,6 +113,7 @@ export type DeadLetterReply =
   | LettersAccepted
   | LettersPurged
   | PurgedFound
+  | MergedFound
   | LettersRestored
   | MergeEnded
   | LettersCounted
@@ -126,6 +128,7 @@ export type DeadLetterReplyTo = {
   readonly releaseClaim: Done;
   readonly purgeLetters: LettersPurged;
   readonly findPurged: PurgedFound;
+  readonly findMerged: MergedFound;
   readonly restoreLetters: LettersRestored;
   readonly mergeLetter: MergeEnded;
   readonly countLetters: LettersCounted;

@@ -160,6 +160,7 @@ const deadLetterReplies: ReplyKinds<DeadLetterReplyTo> = {
   releaseClaim: { done: true },
   purgeLetters: { purged: true },
   findPurged: { purgedFound: true },
+  findMerged: { mergedFound: true },
   restoreLetters: { restored: true },
   mergeLetter: { mergeEnded: true },
   countLetters: { counted: true },

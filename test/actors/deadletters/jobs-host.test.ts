@@ -230,6 +230,21 @@ describe('whatever befalls', () => {
     },
   );
 
+  test('a purge tells what was executed as merged, also where it was written before its owner was asked again', async () => {
+    const world = await worldOf(10);
+    const jobId = await world.begin({ operation: 'purge', options: unpaced });
+    let asked = 0;
+    world.queue.fault = ({ kind }) => {
+      if (kind !== 'purgeLetters' || (asked += 1) > 1) return undefined;
+      world.queue.takeOver();
+      world.queue.executedEarlier(3);
+      return 'away';
+    };
+    const { counts } = await world.ended(jobId);
+    expect(counts).toMatchObject({ merged: 1, purged: 9, gone: 0 });
+    expect(world.queue.resolved.filter(({ how }) => how === 'purged')).toHaveLength(9);
+  });
+
   test.each(['purge', 'merge'] as const)(
     'to the queue, a %s claims again and goes on: owners that change, answers that are lost',
     async (operation) => {

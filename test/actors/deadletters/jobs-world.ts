@@ -81,6 +81,13 @@ export class TestQueue {
     this.executing = new Set();
   }
 
+  /** Its shard tells the owner, while no job has claimed it, that an earlier merge of it was executed. */
+  executedEarlier(messageId: number): void {
+    this.#handle(this.#core.handle({ kind: 'noteOutstanding', messageIds: [messageId] }, this.clock.wallMs(), 0));
+    const outcome = { kind: 'merged', how: 'merged', generation: 0 } as const;
+    this.#handle(this.#core.handle({ kind: 'settleLetter', messageId, outcome }, this.clock.wallMs(), 0));
+  }
+
   /** For a process: what it asks after its end does not come. */
   endpoint(router: Router, isAlive: () => boolean): Endpoint<DeadLetterRequest> {
     const sink = router.deadLetters.sink(queue.number);

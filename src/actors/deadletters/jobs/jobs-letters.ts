@@ -1,5 +1,5 @@
 /** The letters of a job as its queue shows them: a page of what is selected, from one id on. */
-import { nextId } from '../../../deadletters/id-ranges.ts';
+import { nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
 import { deadLetterLimits } from '../../../deadletters/commands.ts';
 import type { Job } from '../../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
@@ -30,6 +30,8 @@ export type SeenLetter = {
 export type LetterPage = {
   readonly kind: 'page';
   readonly letters: ReadonlyMap<number, SeenLetter>;
+  /** Of a purge that may have asked for them before: those that are not there because a merge had executed them. */
+  readonly merged: ReadonlySet<number>;
   /** It tells of all ids of the selection up to that one. */
   readonly end: number;
 };
@@ -55,14 +57,20 @@ export function askPage(
 ): void {
   const { number, incarnation = 0 } = job.queue;
   const page = { condition: undefined, afterMessageId: from - 1, max, incarnation };
-  const answered = (letters: readonly SeenLetter[], isLast: boolean): void => {
-    const seen = new Map(letters.map((letter) => [letter.messageId, letter]));
-    onPage({ kind: 'page', letters: seen, end: endOf(job, from, isLast ? to : Math.min(to, letters.at(-1)?.messageId ?? from - 1)) });
+  const pageOf = (letters: readonly SeenLetter[], isLast: boolean): LetterPage => {
+    const byId = new Map(letters.map((letter) => [letter.messageId, letter]));
+    const end = endOf(job, from, isLast ? to : Math.min(to, letters.at(-1)?.messageId ?? from - 1));
+    return { kind: 'page', letters: byId, merged: noneMerged, end };
   };
   if (job.operation === 'purge') {
     asker.askDeadLetters(number, { kind: 'findLetters', ...page }, deadlineMs, (answer) => {
-      if (answer.kind === 'letterIds') answered(answer.ids.map(found), answer.isLast);
-      else onPage(failureOf(answer));
+      if (answer.kind !== 'letterIds') return onPage(failureOf(answer));
+      const found = pageOf(answer.ids.map(seen), answer.isLast);
+      const gone = isDoubtful ? goneOf(job, from, found) : [];
+      if (gone.length === 0) return onPage(found);
+      asker.askDeadLetters(number, { kind: 'findMerged', ids: rangesOfIds(gone), incarnation }, deadlineMs, (told) => {
+        onPage(told.kind === 'mergedFound' ? { ...found, merged: new Set(told.ids) } : failureOf(told));
+      });
     });
     return;
   }
@@ -74,12 +82,23 @@ export function askPage(
   } as const;
   asker.askDeadLetters(number, request, deadlineMs, (answer) => {
     if (answer.kind === 'letters')
-      answered(
-        answer.letters.map((letter) => listed(letter, isDoubtful)),
-        answer.isLast,
+      onPage(
+        pageOf(
+          answer.letters.map((letter) => listed(letter, isDoubtful)),
+          answer.isLast,
+        ),
       );
     else onPage(failureOf(answer));
   });
+}
+
+const noneMerged: ReadonlySet<number> = new Set();
+
+/** Selected, and not in the queue any more. */
+function goneOf({ ids }: Job, from: number, { letters, end }: LetterPage): readonly number[] {
+  const gone: number[] = [];
+  for (let id = nextId(ids, from); id !== undefined && id <= end; id = nextId(ids, id + 1)) if (!letters.has(id)) gone.push(id);
+  return gone;
 }
 
 /** Of so many ids at a time: a selection may be a million that are gone. */
@@ -102,10 +121,10 @@ function failureOf(answer: AskFailure | DeadLetterRejected): AskFailure | QueueB
 
 /** It is not in the queue: nothing is known of it. */
 export function purged(messageId: number): SeenLetter {
-  return found({ messageId, generation: 0 });
+  return seen({ messageId, generation: 0 });
 }
 
-function found(letter: { readonly messageId: number; readonly generation: number }): SeenLetter {
+function seen(letter: { readonly messageId: number; readonly generation: number }): SeenLetter {
   return { ...letter, run: '', taskId: '', taskType: '', errorType: '', errorMessage: '', jobId: '', sameCause: false, isDoubtful: false };
 }
 

@@ -195,13 +195,13 @@ export class JobRunner {
     });
   }
 
-  #looked(from: number, { letters, end }: LetterPage, isDoubtful: boolean): void {
+  #looked(from: number, { letters, merged, end }: LetterPage, isDoubtful: boolean): void {
     const { ids } = this.#entry.job;
     for (let id: number | undefined = from; id !== undefined && id <= end; id = nextId(ids, id + 1)) {
       if (this.#tally.isSettled(id)) continue;
       const letter = letters.get(id);
       if (this.#entry.job.operation === 'restore') this.#lookedForPurged(id, letter, isDoubtful);
-      else if (isDoubtful) this.#seenAgain(id, letter);
+      else if (isDoubtful) this.#seenAgain(id, letter, merged);
       else if (letter === undefined) this.#tally.settle(id, { kind: 'gone' });
       else this.#seen.push(letter);
     }
@@ -212,8 +212,8 @@ export class JobRunner {
   }
 
   /** It may have been asked for before. */
-  #seenAgain(id: number, letter: SeenLetter | undefined): void {
-    if (letter === undefined) this.#resolved(id);
+  #seenAgain(id: number, letter: SeenLetter | undefined, merged: LetterPage['merged']): void {
+    if (letter === undefined) this.#resolved(id, merged.has(id));
     else if (letter.jobId === this.#jobId) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
     else this.#pending.push(letter);
   }
@@ -224,9 +224,9 @@ export class JobRunner {
     else (isDoubtful ? this.#pending : this.#seen).push(purged(id));
   }
 
-  /** By this job, though nobody has told it. */
-  #resolved(id: number): void {
-    this.#tally.settle(id, { kind: this.#entry.job.operation === 'purge' ? 'purged' : 'merged' });
+  /** By this job, though nobody has told it; or an earlier merge had executed what was to be purged. */
+  #resolved(id: number, isMerged: boolean): void {
+    this.#tally.settle(id, { kind: this.#entry.job.operation === 'purge' && !isMerged ? 'purged' : 'merged' });
   }
 
   /** All have been tried, and some are still to be asked for once more, or are. */
@@ -244,8 +244,8 @@ export class JobRunner {
     const [from] = unknown;
     if (from === undefined || this.#isAsking) return;
     const to = unknown.at(-1) ?? from;
-    this.#ask({ from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true }, ({ letters, end }) => {
-      for (const id of unknown) if (id <= end) this.#seenAgain(id, letters.get(id));
+    this.#ask({ from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true }, ({ letters, merged, end }) => {
+      for (const id of unknown) if (id <= end) this.#seenAgain(id, letters.get(id), merged);
       this.#unknownCursor = end + 1;
     });
   }

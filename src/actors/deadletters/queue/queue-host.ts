@@ -287,6 +287,7 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'noteOutstanding':
       return COMMAND_BYTES + 16 * command.messageIds.length;
     case 'findPurged':
+    case 'findMerged':
       return COMMAND_BYTES + 16 * command.ids.length;
     case 'restoreLetters':
       return COMMAND_BYTES + 16 * command.messageIds.length;
