@@ -188,6 +188,35 @@ test('what the order begins without is read by an index that finds not very many
   expect(result.rows.map(({ runId: id }) => id)).toEqual(Array.from({ length: 10 }, (_, n) => runIdOf(selectiveRowsMax + 499 - n)));
 });
 
+test('a run that closes while those that an index found are read stands where it belongs, and no page leaves it out', () => {
+  const own = new Connection({ filename: undefined }, { mustSync: false });
+  const insert = own.prepare(
+    `INSERT INTO visibility (namespace_id, run_id, sort_ms, start_ms, close_ms, version, shard, status, workflow_id, workflow_type, task_queue,
+       execution_ms, root_workflow_id, root_run_id, Int01)
+       VALUES (?, ?, ?, ?, ?, 1, 1, ?, 'w', 'T', 'q', 0, 'w', ?, ?)`,
+  );
+  const closed = 1_500;
+  own.begin();
+  for (let number = 0; number < rows; number++) {
+    const closeMs = number < closed ? number : null;
+    insert.run(namespaceId, runIdOf(number), closeMs ?? OPEN_SORT_MS, number, closeMs, closeMs === null ? 1 : 2, runIdOf(number), number);
+  }
+  own.commit();
+  const found = closed + 1_000;
+  const query = { namespaceId, condition: compare(int, '<', found), after: undefined, max: 1_200 };
+  const steps = listSteps(() => own, query, 601);
+  // The order begins with others; what an index finds is read from the next turn on.
+  steps.next();
+  const newest = found - 1;
+  own
+    .prepare('UPDATE visibility SET sort_ms = ?, close_ms = ?, status = 2 WHERE namespace_id = ? AND run_id = ?')
+    .run(rows, rows, namespaceId, runIdOf(newest));
+  const page = inOneTurn(steps).result.rows.map(({ runId: id }) => id);
+  const open = Array.from({ length: found - closed - 1 }, (_, n) => runIdOf(newest - 1 - n));
+  const behind = Array.from({ length: query.max - open.length - 1 }, (_, n) => runIdOf(closed - 1 - n));
+  expect(page).toEqual([...open, runIdOf(newest), ...behind]);
+});
+
 test('whichever way it goes, the rows and their order are the same', () => {
   const rare = both(compare(list, '=', 'half1'), compare(list, '=', 'ten7'));
   const found = (condition: Condition, max: number): readonly string[] =>

@@ -88,8 +88,8 @@ function* readWalking(opened: () => Connection, page: Page, probes: readonly Ind
 }
 
 /**
- * Of runs in the order of List, those that meet the condition. One that closes meanwhile stands further behind now: it is looked at again at the end,
- * for the next page begins behind the last row of this one.
+ * Of runs in the order of List, those that meet the condition. One that closes meanwhile stands further behind now, and is looked at again there: the
+ * next page begins behind the last row of this one.
  */
 function* readRuns(opened: () => Connection, page: Page, runs: FoundRun[], stride: Stride): Generator<void, void> {
   for (let at = 0; at < runs.length && !page.isFull;) {
@@ -101,7 +101,10 @@ function* readRuns(opened: () => Connection, page: Page, runs: FoundRun[], strid
     });
     if (stretch !== undefined) {
       at += stretch.read.length;
-      runs.push(...page.moved.splice(0));
+      for (const moved of page.moved.splice(0)) {
+        const behind = runs.findIndex((run, index) => index >= at && isBehind(run, moved));
+        runs.splice(behind < 0 ? runs.length : behind, 0, moved);
+      }
     }
     if (at < runs.length && !page.isFull) yield;
   }
