@@ -50,9 +50,19 @@ function addTrigger(
 ): ScheduleProgress {
   const { buffered, bufferDropped } = progress;
   if (buffered.length >= scheduleLimits.bufferedMax) return { ...progress, bufferDropped: bufferDropped + 1 };
-  const atMs = timeMs === 0 ? nowMs : timeMs;
+  const atMs = timeMs === 0 ? freeSecondFrom(progress, nowMs) : timeMs;
   const start: BufferedStart = { nominalTimeMs: atMs, actualTimeMs: atMs, overlapPolicy, manual: true };
   return { ...progress, buffered: [...buffered, start] };
+}
+
+/** Workflows of a schedule are told apart by the second in their ids: what is triggered in one that another action has takes the next. */
+function freeSecondFrom({ buffered, starting, recentActions }: ScheduleProgress, nowMs: number): number {
+  const takenMs = [...buffered, ...starting].map(({ nominalTimeMs }) => nominalTimeMs);
+  for (const { scheduleTimeMs } of recentActions) takenMs.push(scheduleTimeMs);
+  const secondMs = Math.floor(nowMs / 1_000) * 1_000;
+  // Behind the last of them: many that were triggered together are no recent actions any more.
+  const lastMs = Math.max(...takenMs.filter((ms) => ms >= secondMs && ms < secondMs + scheduleLimits.bufferedMax * 1_000));
+  return lastMs === -Infinity ? nowMs : (Math.floor(lastMs / 1_000) + 1) * 1_000;
 }
 
 function addBackfills(progress: ScheduleProgress, asked: readonly Backfill[]): ScheduleProgress {

@@ -302,6 +302,22 @@ describe('what clients change', () => {
     expect(described(shard).progress.actionCount).toBe(1);
   });
 
+  test('two triggers in one second start two workflows, whatever else begins in it', () => {
+    const shard = scheduled();
+    act(shard);
+    for (const requestId of ['one', 'another']) {
+      shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: overlapPolicy.allowAll } }, requestId));
+      shard.pumpOutbox();
+    }
+    const { actionCount, recentActions } = described(shard).progress;
+    expect(actionCount).toBe(3);
+    expect(recentActions.map(({ workflowId }) => workflowId)).toEqual([
+      firstId,
+      'report-2023-11-14T22:14:01Z',
+      'report-2023-11-14T22:14:02Z',
+    ]);
+  });
+
   test('a backfill begins at once what was due, also before the schedule was there', () => {
     const backfill = { fromMs: firstMs - 3 * minuteMs, toMs: firstMs - minuteMs, overlapPolicy: overlapPolicy.allowAll };
     const shard = scheduled({ patch: { trigger: undefined, backfills: [backfill], pause: '', unpause: '' } });

@@ -242,6 +242,19 @@ describe('overlap', () => {
     expect([world.started.length, world[how]]).toEqual([5, ['w-1']]);
   });
 
+  test('what is triggered together has seconds of its own, however much it is', () => {
+    const world = new World(policies(overlapPolicy.allowAll), never);
+    const trigger = { timeMs: 0, overlapPolicy: overlapPolicy.unspecified };
+    for (let n = 0; n < 50; n++) {
+      if (n % 20 === 0) world.nowMs += 700;
+      world.patch({ trigger });
+    }
+    expect(new Set(world.started.map((ms) => Math.floor(ms / 1_000))).size).toBe(50);
+    // Whoever says which time it is for means that.
+    world.patch({ trigger: { ...trigger, timeMs: epochMs } });
+    expect(world.started.at(-1)).toBe(epochMs);
+  });
+
   test('allow all: everything begins when it is due, and nobody waits for its end', () => {
     const world = new World(policies(overlapPolicy.allowAll));
     world.sleepUntil(epochMs + 3 * minuteMs);
