@@ -1,4 +1,4 @@
-import { nodeMajorMinor, perdureVersion, temporalApiVersion } from '../config/version.ts';
+import { nodeMajorMinor, perdureBuild, perdureVersion, temporalApiVersion } from '../config/version.ts';
 import { listFormat } from './output.ts';
 import { printOne } from './printed-list.ts';
 import type { Invocation } from './command.ts';
@@ -13,7 +13,7 @@ export async function runVersion({ flags, io }: Invocation): Promise<ExitCode> {
   printOne(
     io,
     listFormat(flags.one('output'), 'text'),
-    () => ({ version: perdureVersion(), temporalApi: temporalApiVersion, node: process.versions.node }),
+    () => ({ version: perdureVersion(), build: perdureBuild(), temporalApi: temporalApiVersion, node: process.versions.node }),
     () => `${versionLine()}\n`,
   );
   return exitCodes.done;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { home } from '../kernel/home.ts';
 
@@ -10,6 +11,25 @@ let cached: string | undefined;
 export function perdureVersion(): string {
   cached ??= readVersion();
   return cached;
+}
+
+let cachedBuild: string | undefined;
+
+/**
+ * `0.1.0+3f0c6a8e`: which program this is, where two have one version. The first file of the bundle names all others by what is in them. Of the
+ * sources, which anybody may be editing: `0.1.0+sources`.
+ */
+export function perdureBuild(): string {
+  cachedBuild ??= `${perdureVersion()}+${fingerprint()}`;
+  return cachedBuild;
+}
+
+function fingerprint(): string {
+  if (import.meta.url.endsWith('.ts')) return 'sources';
+  return createHash('sha256')
+    .update(readFileSync(new URL('dist/program/main.js', home)))
+    .digest('hex')
+    .slice(0, 8);
 }
 
 function readVersion(): string {

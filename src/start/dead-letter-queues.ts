@@ -26,7 +26,7 @@ import { deadLetterTopicSpec, redriveTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
 import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
 import { decodeTaskInfo } from '../topics/codec/task-info-codec.ts';
-import { perdureVersion } from '../config/version.ts';
+import { perdureBuild } from '../config/version.ts';
 import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
 
 type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
@@ -124,7 +124,7 @@ export class DeadLetterQueues {
       tasks: { decode: decodeTaskInfo, encode: encodeLetterTask },
       maxGeneration: () => options.settings().maxGeneration,
       node: options.node,
-      build: perdureVersion(),
+      build: perdureBuild(),
     };
     this.#checkpoints = { database, schedule, limits, stateWire: deadLetterStateCodec };
     this.#office = new DeadLetterOffice({

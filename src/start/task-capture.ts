@@ -4,7 +4,7 @@ import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
 import { captureSettings } from '../config/dead-letter-settings.ts';
 import { type DevFault, faultOf } from '../config/dev-faults.ts';
 import type { DynamicValues } from '../config/dynamic-config.ts';
-import { perdureVersion } from '../config/version.ts';
+import { perdureBuild } from '../config/version.ts';
 import type { MetricsRegistry } from '../observability/metrics/metrics.ts';
 import { encodeTaskInfo } from '../topics/codec/task-info-codec.ts';
 
@@ -30,7 +30,7 @@ export function taskCapture({ cluster, dynamicConfig, prefix, node, metrics, dev
     settingsOf: ({ namespace, shard }) => dynamicConfig.values(captureSettings, { namespace, shardId: shard }),
     encodeTask: encodeTaskInfo,
     node,
-    build: perdureVersion(),
+    build: perdureBuild(),
     group: `${prefix}-history`,
     ...(devFaults.length === 0
       ? {}

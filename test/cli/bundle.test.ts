@@ -60,6 +60,22 @@ describe('the bundle, without sources beside it', () => {
     expect(readdirSync(home).toSorted()).toEqual(['bin', 'dist', 'node_modules', 'package.json']);
   });
 
+  test('tells which program it is, where another has the same version', async () => {
+    const buildOf = async (home: string): Promise<unknown> => {
+      const child = perdure(home, ['version', '--output', 'json']);
+      await child.exit;
+      return (JSON.parse(child.out) as { readonly build?: unknown }).build;
+    };
+    const build = await buildOf(home);
+    expect(build).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{8}$/);
+    const other = join(folder, 'other-build');
+    cpSync(home, other, { recursive: true, verbatimSymlinks: true });
+    const main = join(other, 'dist/program/main.js');
+    writeFileSync(main, `${readFileSync(main, 'utf8')}\n// Another program.\n`);
+    expect(await buildOf(other)).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{8}$/);
+    expect(await buildOf(other)).not.toBe(build);
+  });
+
   async function startDev(...flags: readonly string[]): Promise<{ child: Child; address: string }> {
     const child = perdure(home, ['server', 'start-dev', '--port', '0', ...flags]);
     const port = /\d+$/.exec(await child.seen('out', /^Server: +localhost:\d+(?=\n)/m))?.[0] ?? '';

@@ -59,6 +59,7 @@ describe('version', () => {
     const { out } = await run(['version', '--output', 'json']);
     expect(JSON.parse(out)).toEqual({
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      build: expect.stringMatching(/^\d+\.\d+\.\d+\+sources$/),
       temporalApi: '1.63',
       node: process.versions.node,
     });

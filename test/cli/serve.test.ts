@@ -307,19 +307,25 @@ describe('server start', () => {
     await verbose.seen('err', /"level":"debug"/);
   });
 
+  const noLog = '1:1: no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName';
+
   test.each([
-    { name: 'an empty file', text: '', err: '1:1: the file says nothing; it must name a log to write to, such as perdure.kafka.brokers' },
-    { name: 'a misspelt group', text: 'perdur: {kafka: {brokers: [a:1]}}\n', err: '1:1: perdur: unknown key; did you mean perdure?' },
     {
-      name: 'a file without a log',
-      text: 'services: {frontend: {rpc: {grpcPort: 0}}}\n',
-      err: '1:1: no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName',
+      name: 'an empty file',
+      text: '',
+      errors: ['1:1: the file says nothing; it must name a log to write to, such as perdure.kafka.brokers'],
     },
-  ])('$name serves nothing from memory: it ends with 2', async ({ text, err }) => {
+    {
+      name: 'a misspelt group',
+      text: 'perdur: {kafka: {brokers: [a:1]}}\n',
+      errors: ['1:1: perdur: unknown key; did you mean perdure?', noLog],
+    },
+    { name: 'a file without a log', text: 'services: {frontend: {rpc: {grpcPort: 0}}}\n', errors: [noLog] },
+  ])('$name serves nothing from memory: it ends with 2', async ({ text, errors }) => {
     const config = file('nothing.yaml', text);
     const child = start(['server', 'start', '--config', config]);
     expect(await child.exit).toEqual({ code: 2, signal: null });
-    expect(child.err).toBe(`${config}:${err}\n`);
+    expect(child.err).toBe(errors.map((error) => `${config}:${error}\n`).join(''));
   });
 });
 

@@ -4,7 +4,7 @@ import { AnotherServerError } from '../../config/another-server.ts';
 import { memoryThereIs, usableHeapBytes } from '../../config/memory.ts';
 import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
-import { perdureVersion } from '../../config/version.ts';
+import { perdureBuild } from '../../config/version.ts';
 import { boundHeapGrowth, boundThreadHeaps, HeapWatch, heapUse } from '../../observability/heap-watch.ts';
 import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -98,7 +98,7 @@ async function lifeOf(
   const heapNow = heapUse();
   logger.info('serving', {
     address: hostPort(settings.host, started.port),
-    version: perdureVersion(),
+    version: perdureBuild(),
     log: started.started.log,
     'topic-prefix': started.started.topicPrefix === '' ? undefined : started.started.topicPrefix,
     shards: started.started.historyShards,

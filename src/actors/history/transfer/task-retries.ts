@@ -27,9 +27,9 @@ const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 /** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
 const RETRY_DELAY_MS_PER_TASK = 1;
-/** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
+/** From this attempt on a delivery that still fails is worth a warning; one of each shard speaks for all that fail at the time. */
 const WARN_ATTEMPT = 5;
-const WARN_INTERVAL_MS = 5_000;
+const WARN_INTERVAL_MS = 60_000;
 
 export class TaskRetries {
   readonly #options: TaskRetriesOptions;
