@@ -33,6 +33,8 @@ class MergingQueue extends CheckpointedQueue {
   /** By id: the name, and whether it is there. */
   readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
   asked: Asked[] = [];
+  /** Asks that its shard need not answer any more. */
+  readonly givenUp: number[] = [];
   /** What the shard answers at once; undefined: nothing. */
   answers: (request: HistoryRequest) => LetterOutcome | LettersUnconfirmed | AskFailure | undefined = () => undefined;
   /** The cluster's actor answers when it is told to. */
@@ -67,7 +69,7 @@ class MergingQueue extends CheckpointedQueue {
         else if (answer !== undefined) this.clock.soon(() => this.#answer(router, askId, answer));
         return undefined;
       },
-      cancel: () => {},
+      cancel: (askId) => void this.givenUp.push(askId),
     });
     router.cluster.attach(0, {
       submit: (askId) => {
@@ -384,6 +386,22 @@ describe('a shard that does not answer', () => {
       await queue.merge(0, { jobId: 'another' });
       expect(queue.ended.get(0)).toMatchObject({ outcome: 'merged' });
     });
+  });
+
+  test('is not to begin what an owner has asked that drops its memory: purged by then, it would be executed', async () => {
+    const queue = await queueOf(1);
+    await queue.merge(0);
+    const [{ askId } = { askId: 0 }] = queue.asked;
+    expect(queue.givenUp).toEqual([]);
+    queue.raiseFence();
+    await queue.handOver(2, 1);
+    await queue.pass(120_000);
+    await queue.serving();
+    expect(queue.lines.join()).toContain('another process has restored');
+    expect(queue.givenUp).toContain(askId);
+    await queue.answer(0, applied);
+    expect(queue.core.state.ids.isLetter(0)).toBe(true);
+    expect(queue.ended.size).toBe(0);
   });
 
   test('is not asked by an owner that has lost the queue while it looked for the namespace', async () => {

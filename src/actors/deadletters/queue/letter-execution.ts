@@ -21,7 +21,11 @@ import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../dead
 import { saidError } from '../../../deadletters/task-failure.ts';
 import type { LetterOutcome } from '../../../history/redrive/letter-marks.ts';
 import type { TaskCategory } from '../../../history/hand-over/task-types.ts';
-import type { LetterName } from '../../../history/redrive/redrive-commands.ts';
+import type {
+  ExecuteLetter as RedriveExecuteLetter,
+  LetterName,
+  WithdrawLetter as RedriveWithdrawLetter,
+} from '../../../history/redrive/redrive-commands.ts';
 import type { PendingTask } from '../../../history/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
@@ -39,7 +43,7 @@ import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespa
 /** Of a process. */
 export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'asker'> & {
   readonly tasks: LetterTasks;
-  readonly router: Pick<Asker, 'askHistory' | 'askCluster'>;
+  readonly router: Pick<Asker, 'askHistory' | 'askCluster' | 'cancel'>;
   readonly historyShards: number;
   /** Merges of one letter that may fail. As of now. */
   readonly maxGeneration: () => number;
@@ -109,6 +113,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #beganMs = new Map<number, number>();
   /** Their outcomes are known, and not committed here yet. */
   readonly #unconfirmed = new Map<number, Asked>();
+  /** Shards have them, and have not answered. */
+  readonly #asks = new Set<number>();
   /** All letters below are resolved for good, and that is committed. */
   #resolvedBelow = 0;
 
@@ -118,6 +124,15 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const settle = (shard: number, name: LetterName): Promise<void> => this.#settle(shard, name);
     const confirm = (shard: number, name: LetterName): void => this.#confirm({ shard, name }, 1);
     this.#outstanding = new OutstandingLetters({ ...options, queue: () => this.#queue, settle, confirm });
+  }
+
+  /**
+   * What a shard has not begun yet it does not begin any more. The next memory asks each shard what it executes, and that overtakes a letter which waits
+   * for its turn there, or for its workflow: purged then, it would be executed afterwards.
+   */
+  deactivated(): void {
+    for (const askId of this.#asks) this.#options.router.cancel(askId);
+    this.#asks.clear();
   }
 
   activated(): void {
@@ -234,9 +249,23 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     }
   }
 
+  async #ask<Request extends RedriveExecuteLetter | RedriveWithdrawLetter>(
+    shard: number,
+    request: Request,
+    deadlineMs: number,
+  ): Promise<HistoryAnswer<Request>> {
+    return await new Promise((resolve) => {
+      const askId = this.#options.router.askHistory(shard, request, deadlineMs, (answer) => {
+        this.#asks.delete(askId);
+        resolve(answer);
+      });
+      this.#asks.add(askId);
+    });
+  }
+
   /** undefined: it cannot be said yet. */
   async #asked(turn: Turn, task: PendingTask): Promise<MergeOutcome | undefined> {
-    const { tasks, router, tenure } = this.#options;
+    const { tasks, tenure } = this.#options;
     // The next owner may have merged it since, and its shard has forgotten that.
     if (!tenure.active) return undefined;
     const { key } = task;
@@ -244,9 +273,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const name = { queue: this.#queue, messageId: turn.messageId, generation: turn.letter.generation };
     const request = { kind: 'executeLetter', key, letter: name, resolvedBelow: this.#resolvedBelow, task: tasks.encode(task) } as const;
     turn.askedShard = shard;
-    const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
-      router.askHistory(shard, request, turn.deadlineMs, resolve);
-    });
+    const answer = await this.#ask(shard, request, turn.deadlineMs);
     switch (answer.kind) {
       case 'letterExecuted':
         turn.askedShard = undefined;
@@ -373,9 +400,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     { task, deadlineMs, messageId }: Turn,
   ): Promise<LetterOutcome | 'withdrawn' | undefined> {
     const request = { kind: 'withdrawLetter', key: task.key, letter: name } as const;
-    const answer = await new Promise<HistoryAnswer<typeof request>>((resolve) => {
-      this.#options.router.askHistory(shard, request, deadlineMs, resolve);
-    });
+    const answer = await this.#ask(shard, request, deadlineMs);
     if (answer.kind === 'letterWithdrawn') return 'withdrawn';
     if (answer.kind !== 'letterExecuted') return undefined;
     this.#unconfirmed.set(messageId, { shard, name });

@@ -207,6 +207,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       },
       onDeactivated: () => {
         this.#isServed = false;
+        execution.deactivated();
         metrics?.deactivated();
       },
     });
