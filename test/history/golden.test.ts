@@ -433,7 +433,8 @@ function schedules(): ShardUnderTest {
   shard.pumpOutbox();
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   shard.pumpOutbox();
-  shard.ask(patchSchedule({ trigger: { timeMs: 0, overlapPolicy: cancelOther } }, 'trigger'));
+  // Triggers of now had the second of another action when these were written.
+  shard.ask(patchSchedule({ trigger: { timeMs: shard.nowMs, overlapPolicy: cancelOther } }, 'trigger'));
   shard.advance(scheduleLimits.lookAfterMs);
   shard.fireDueTimers();
   expect(shard.pendingTask('lookAtAction')).toMatchObject({ startId: 3 });
