@@ -129,7 +129,12 @@ export type FindPurged = OfIncarnation & {
 export type FindMerged = OfIncarnation & { readonly kind: 'findMerged'; readonly ids: readonly IdRange[] };
 
 /** They get back into the queue, as they were. Reply: restored. Rejected: not-claimed, invalid-argument. */
-export type RestoreLetters = Authorship & { readonly kind: 'restoreLetters'; readonly messageIds: readonly number[] };
+export type RestoreLetters = Authorship & {
+  readonly kind: 'restoreLetters';
+  readonly messageIds: readonly number[];
+  /** Only what this job purged; absent: whoever did. */
+  readonly purgedBy?: string;
+};
 
 /** The shell's own: what it has found of them in the journal. `lost`: nothing, or that is too long ago. */
 export type PutBack = {

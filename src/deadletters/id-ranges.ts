@@ -24,6 +24,17 @@ export function hasId(ranges: readonly IdRange[], id: number): boolean {
   return (ranges[firstEndingAt(ranges, id)]?.from ?? Infinity) <= id;
 }
 
+/** That has it; undefined: none. */
+export function rangeWith(ranges: readonly IdRange[], id: number): IdRange | undefined {
+  const range = ranges[firstEndingAt(ranges, id)];
+  return range !== undefined && range.from <= id ? range : undefined;
+}
+
+/** How many there are up to `last`. */
+export function countIdsUpTo(ranges: readonly IdRange[], last: number): number {
+  return ranges.reduce((count, { from, to }) => count + Math.max(0, Math.min(to, last) - from + 1), 0);
+}
+
 /** The lowest one from `from` on; undefined: there is none. */
 export function nextId(ranges: readonly IdRange[], from: number): number | undefined {
   const range = ranges[firstEndingAt(ranges, from)];

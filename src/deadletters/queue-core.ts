@@ -60,10 +60,12 @@ export class QueueCore {
   /** Shards may execute them, or have, and what has come of that is not written here. Undefined: nobody knows whose merge it was. */
   readonly #outstanding = new Map<number, Authorship | undefined>();
   readonly #carrying = new Carrying();
+  /** Letters that came back under this owner: nobody counts those of owners before. */
+  #comebacks = 0;
   /** What the command that was decided last changes beside its records. */
   #staged: (() => void) | undefined;
 
-  /** What the queue is called from its first letter on, where it has none yet; 0: nobody tells its incarnations apart. */
+  /** Drawn by each owner: what the queue is called from its first letter on, where it has none yet; 0: nobody tells its incarnations apart. */
   readonly #newIncarnation: number;
   /** Of a queue that has given none yet. */
   readonly #firstId: number;
@@ -373,6 +375,7 @@ export class QueueCore {
     if (purged.length === 0) return { kind: 'wait', barrier: true, effects: ended };
     this.#staged = () => {
       for (const { messageId } of purged) this.#carrying.wrote(messageId);
+      this.#comebacks += purged.length;
     };
     const records = purged.map(({ messageId, letter }): LetterRecord => ({ kind: 'letter', timeMs, messageId, letter }));
     return this.#commit(records, timeMs, undefined, ended, { kind: 'restored', ...authorship });
@@ -485,6 +488,7 @@ export class QueueCore {
       merged: ids.count('merged'),
       purged: ids.count('purged'),
       uncutPurges: this.#state.uncutPurges,
+      comebacks: `${this.#newIncarnation}/${this.#comebacks}`,
       incarnation: this.incarnation,
     });
   }

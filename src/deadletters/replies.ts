@@ -55,6 +55,8 @@ export type LettersCounted = {
   readonly purged: number;
   /** Of those, how many may still come back. */
   readonly uncutPurges: number;
+  /** Another one, whenever letters that were purged may have come back. */
+  readonly comebacks: string;
   /** What its ids are good for. 0: its letters are older than incarnations are. */
   readonly incarnation: number;
 };

@@ -138,7 +138,7 @@ test('a job over no letters has ended with its beginning, and says so', () => {
   const story = new JobsStory({ source: 'test.dlq-jobs', queueTopic: () => queue });
   const act = { action: 'apply', actor: 'anna', reason: '' } as const;
   const entry = {
-    job: { ...job, operation: 'merge', ids: [], state: 'completed', endTimeMs: 5 },
+    job: { ...job, operation: 'merge', ids: [], counts: { ...job.counts, selected: 0 }, state: 'completed', endTimeMs: 5 },
     window: noWindow,
     forgivenFailures: 0,
   } as const;

@@ -1,5 +1,4 @@
 /** What the journal of plans and jobs tells: what people asked of them, and how each job has ended. How far a job is, its queue tells. */
-import { countIds } from '../id-ranges.ts';
 import type { IdRange } from '../commands.ts';
 import type { Job, Plan } from '../jobs/job.ts';
 import type { JobAct, JobsRecord } from '../jobs/jobs-records.ts';
@@ -44,8 +43,9 @@ export class JobsStory implements AuditStory<JobsRecord> {
     return this.#entries.splice(0);
   }
 
-  #of({ queue, query, ids }: Plan | Job, { action, actor, caller = nobodyKnown, reason }: JobAct) {
-    const letters = countIds(ids);
+  #of(item: Plan | Job, { action, actor, caller = nobodyKnown, reason }: JobAct) {
+    const { queue, query, ids } = item;
+    const letters = 'counts' in item ? item.counts.selected : item.selected;
     const topic = this.#topics.queueTopic(queue.category, queue.sourceCluster);
     const which = letters <= AUDIT_IDS_MAX ? { messageIds: ids.flatMap(idsIn) } : { messageIds: [], messageIdRanges: ids };
     return { ...noDetails, queue: topic, action, subject: actor, caller, reason, filter: query, ...which, letters };

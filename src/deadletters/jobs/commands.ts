@@ -12,7 +12,7 @@ export type LetterSelection = {
   readonly purgedBy?: string;
 };
 
-/** Reply: planned. Rejected: invalid-argument, too-many (1,000,000 ids, 10,000 ranges). */
+/** Reply: planned. Rejected: invalid-argument, too-many (a filter selects letters in more than 10,000 stretches of ids). */
 export type PlanLetters = JobAuthor & {
   readonly kind: 'planLetters';
   readonly operation: JobOperation;
@@ -33,6 +33,8 @@ export type ApplyPlan = {
   readonly isDirect?: boolean;
   /** In which the queue is now. Absent: it could not be asked, and the claim of the job will tell. */
   readonly incarnation?: number;
+  /** As the queue says now; likewise. */
+  readonly comebacks?: string;
   /** Absent: who made the plan. */
   readonly by?: { readonly actor: string; readonly caller: Caller };
 };

@@ -1,7 +1,6 @@
 /** What a plan, a job and the journal of them may hold. */
 export const jobLimits = {
-  /** Of one plan; more are planned in parts. */
-  idsMax: 1_000_000,
+  /** Stretches of ids of one plan: of what a filter selects, more are planned in parts. */
   rangesMax: 10_000,
   /** At a time, of one queue. */
   activeJobsMax: 16,

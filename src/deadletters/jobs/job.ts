@@ -53,15 +53,22 @@ export type CauseCount = { readonly cause: string; readonly errorType: string; r
 
 export type Plan = JobAuthor & {
   readonly planId: string;
-  /** SHA-256 over operation, queue, ids and options, hex. */
+  /** SHA-256 over operation, queue, each letter and options, hex. */
   readonly hash: string;
   /** Likewise over what was asked for, before anybody looked which letters that is; '' = not known. */
   readonly requestHash: string;
   readonly operation: JobOperation;
   readonly queue: JobQueue;
-  /** They rise and do not touch each other. */
+  /**
+   * They rise and do not touch each other. Of all letters, where those stand in too many stretches, from the first to the last: then they are more
+   * than `selected`, and whatever else lies between was resolved when the plan was made.
+   */
   readonly ids: readonly IdRange[];
   readonly selected: number;
+  /** As its queue said when the plan was made: while it says the same, nothing that was resolved has come back. Absent: it does not matter. */
+  readonly comebacks?: string;
+  /** Of a restore in too many stretches: of its ids only what this job purged. */
+  readonly purgedBy?: string;
   readonly causes: readonly CauseCount[];
   readonly options: JobOptions;
   readonly createdTimeMs: number;
@@ -104,7 +111,9 @@ export type Job = JobAuthor & {
   readonly requestHash: string;
   readonly operation: JobOperation;
   readonly queue: JobQueue;
+  /** As in its plan. */
   readonly ids: readonly IdRange[];
+  readonly purgedBy?: string;
   readonly options: JobOptions;
   readonly state: JobState;
   /** Why, where it says more than the state. */

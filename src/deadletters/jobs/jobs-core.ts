@@ -15,7 +15,7 @@ import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import { shownId } from '../../kernel/shown-id.ts';
 import { nobodyKnown } from '../audit/audit-entry.ts';
 import { beganAnew } from '../commands.ts';
-import { countIds, idsAreAmong, idsOverlap } from '../id-ranges.ts';
+import { idsAreAmong, idsOverlap } from '../id-ranges.ts';
 import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
 import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
 import { jobLimits } from './job-limits.ts';
@@ -117,9 +117,9 @@ export class JobsCore {
   }
 
   #storePlan({ askId, plan: selected }: StorePlan, timeMs: number): JobsHandled {
-    const { idsMax, rangesMax, planExpiryMs } = jobLimits;
-    if (selected.selected > idsMax || selected.ids.length > rangesMax) {
-      const message = `a plan has ${idsMax} letters and ${rangesMax} ranges of message ids at most: plan parts of it, by range or filter`;
+    const { rangesMax, planExpiryMs } = jobLimits;
+    if (selected.ids.length > rangesMax) {
+      const message = `what is selected lies in more than ${rangesMax} stretches of message ids: plan parts of it, by range or filter`;
       return later(askId, { kind: 'rejected', rejection: { reason: 'too-many', message } });
     }
     const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
@@ -131,7 +131,7 @@ export class JobsCore {
 
   // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #apply({ planId, hash, by, isDirect = false, incarnation }: ApplyPlan, timeMs: number): JobsHandled {
+  #apply({ planId, hash, by, isDirect = false, incarnation, comebacks }: ApplyPlan, timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
@@ -143,6 +143,9 @@ export class JobsCore {
     }
     if (incarnation !== undefined && found.ids.length > 0 && incarnation !== (found.queue.incarnation ?? 0)) {
       return refused(`plan ${planId} cannot be applied: ${beganAnew}. Make the plan again`);
+    }
+    if (found.comebacks !== undefined && found.comebacks !== comebacks) {
+      return refused(`plan ${planId} cannot be applied: letters that were resolved may have come back since. Make the plan again`);
     }
     // Letters of an incarnation before are gone: whoever has them has nothing of this one.
     const ofQueue = [...this.#state.active].filter(
@@ -313,7 +316,7 @@ function otherHash(planId: string): JobsHandled {
 const noCounts = { merged: 0, mergedNoop: 0, purged: 0, restored: 0, failed: 0, skipped: 0, gone: 0, notTried: 0 } as const;
 
 function newJob(plan: Plan, timeMs: number): JobEntry {
-  const { planId, hash, requestHash, operation, queue, ids, options, reason, query, groupId } = plan;
+  const { planId, hash, requestHash, operation, queue, ids, purgedBy, options, reason, query, groupId, selected } = plan;
   const job: Job = {
     ...whoOf(plan),
     ...{ reason, query, groupId },
@@ -321,12 +324,13 @@ function newJob(plan: Plan, timeMs: number): JobEntry {
     planHash: hash,
     requestHash,
     ...{ operation, queue, ids, options },
+    ...(purgedBy === undefined ? {} : { purgedBy }),
     state: 'running',
     stateReason: '',
     createdTimeMs: timeMs,
     startTimeMs: timeMs,
     endTimeMs: undefined,
-    counts: { ...noCounts, selected: countIds(ids) },
+    counts: { ...noCounts, selected },
     lastProcessedMessageId: -1,
     failures: [],
     skips: [],

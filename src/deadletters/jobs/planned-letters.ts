@@ -37,11 +37,19 @@ export function requestText({ operation, queue, selection, options }: PlanLetter
   return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
 }
 
-/** Whoever applies a plan by its hash gets exactly this. */
-export function hashedText({ operation, queue, options }: PlanLetters, ids: readonly IdRange[]): string {
+/** Whoever applies a plan by its hash gets exactly this. `digest`: over each letter, where `ids` has others between them. */
+export function hashedText({ operation, queue, options }: PlanLetters, ids: readonly IdRange[], digest: string | undefined): string {
   const { category, sourceCluster, incarnation } = queue;
   const ofIncarnation = incarnation === undefined ? [] : [incarnation];
-  return JSON.stringify([operation, category, sourceCluster, ids.map(({ from, to }) => [from, to]), chosen(options), ...ofIncarnation]);
+  return JSON.stringify([
+    operation,
+    category,
+    sourceCluster,
+    ids.map(({ from, to }) => [from, to]),
+    chosen(options),
+    ...ofIncarnation,
+    ...(digest === undefined ? [] : [{ digest }]),
+  ]);
 }
 
 function chosen({ rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard }: JobOptions): readonly unknown[] {

@@ -12,7 +12,8 @@ import { unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { deadLetterTopic } from '../catalogue.ts';
 
-const schema = 1;
+/** 2: ids among which others lie. Written is the lowest that says it. */
+const schemas = { plain: 1, withHoles: 2 } as const;
 const nothing = new Uint8Array();
 /** As in queues: it is no job's. */
 const headKey = '@head';
@@ -26,12 +27,12 @@ function encode(record: JobsRecord, prefix: string): EncodedRecord {
   switch (record.kind) {
     case 'plan':
       return {
-        ...plain(record.plan.planId, 'DeadLetterPlan', timeMs),
+        ...plain(record.plan.planId, 'DeadLetterPlan', timeMs, schemaOf(record.plan.ids, record.plan.selected)),
         value: json({ ...planValue(record.plan, prefix), act: record.act }),
       };
     case 'job':
       return {
-        ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs),
+        ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs, schemaOf(record.entry.job.ids, record.entry.job.counts.selected)),
         value: json({ ...jobValue(record.entry, prefix), act: record.act }),
       };
     case 'forgotten':
@@ -43,7 +44,11 @@ function encode(record: JobsRecord, prefix: string): EncodedRecord {
   }
 }
 
-function plain(key: string, type: string, timeMs: number): EncodedRecord {
+function schemaOf(ids: readonly IdRange[], selected: number): number {
+  return ids.reduce((count, { from, to }) => count + to - from + 1, 0) === selected ? schemas.plain : schemas.withHoles;
+}
+
+function plain(key: string, type: string, timeMs: number, schema: number = schemas.plain): EncodedRecord {
   return { key, schema, type, namespace: '', workflowId: '', runId: '', timeMs, value: nothing };
 }
 
@@ -55,7 +60,7 @@ function planValue(plan: Plan, prefix: string): object {
   const { planId, hash, requestHash, createdTimeMs, expireTimeMs, selected, causes } = plan;
   return {
     ...commonValue(plan, prefix),
-    ...{ jobId: planId, planHash: hash, requestHash, state: 'planned', selected, causes },
+    ...{ jobId: planId, planHash: hash, requestHash, state: 'planned', selected, causes, comebacks: plan.comebacks },
     createdTime: timeText(createdTimeMs),
     expireTime: timeText(expireTimeMs),
   };
@@ -74,9 +79,9 @@ function jobValue({ job, window, forgivenFailures }: JobEntry, prefix: string): 
   };
 }
 
-type Common = 'operation' | 'queue' | 'ids' | 'options' | 'actor' | 'caller' | 'reason' | 'query' | 'groupId';
+type Common = 'operation' | 'queue' | 'ids' | 'purgedBy' | 'options' | 'actor' | 'caller' | 'reason' | 'query' | 'groupId';
 
-function commonValue({ operation, queue, ids, options, ...author }: Pick<Plan, Common>, prefix: string): object {
+function commonValue({ operation, queue, ids, purgedBy, options, ...author }: Pick<Plan, Common>, prefix: string): object {
   const { actor, caller, reason, query, groupId } = author;
   const { number, category, sourceCluster, incarnation } = queue;
   const { taskTimeoutMs, ...others } = options;
@@ -89,7 +94,7 @@ function commonValue({ operation, queue, ids, options, ...author }: Pick<Plan, C
       category,
       sourceCluster,
     },
-    ...{ actor, caller, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1 },
+    ...{ actor, caller, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1, purgedBy },
     ...others,
     taskTimeout: `${taskTimeoutMs / 1_000}s`,
   };
@@ -108,7 +113,9 @@ function timeText(timeMs: number): string {
 function decode(value: Uint8Array, recordSchema: number, { key, timeMs, offset, isTombstone }: StoredRecord): JobsRecord {
   if (isTombstone === true) return { kind: 'forgotten', timeMs, id: key };
   try {
-    if (recordSchema !== schema) throw new Error(`this version reads schema ${schema}, found ${recordSchema}`);
+    if (recordSchema < schemas.plain || recordSchema > schemas.withHoles) {
+      throw new Error(`this version reads schemas ${schemas.plain} to ${schemas.withHoles}, found ${recordSchema}`);
+    }
     const fields = new Fields(JSON.parse(new TextDecoder().decode(value)));
     if (key === headKey) return { kind: 'carried', timeMs, cut: fields.number('cut') };
     const act = fields.has('act') ? { act: actOf(fields.object('act')) } : {};
@@ -127,6 +134,7 @@ function planOf(fields: Fields): Plan {
     hash: fields.text('planHash'),
     requestHash: requestHashOf(fields),
     selected: fields.number('selected'),
+    ...(fields.has('comebacks') ? { comebacks: fields.text('comebacks') } : {}),
     causes: fields
       .list('causes')
       .map((item): CauseCount => ({ cause: item.text('cause'), errorType: item.text('errorType'), count: item.number('count') })),
@@ -195,6 +203,7 @@ function commonOf(fields: Fields): Pick<Plan, Common> {
       ...(fields.has('queueIncarnation') ? { incarnation: fields.number('queueIncarnation') } : {}),
     },
     ids: fields.ranges('ids'),
+    ...(fields.has('purgedBy') ? { purgedBy: fields.text('purgedBy') } : {}),
     options: optionsOf(fields),
     actor: fields.text('actor'),
     ...callerOf(fields),

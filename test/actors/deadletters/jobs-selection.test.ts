@@ -13,7 +13,12 @@ test('two purges over the same ids are undone each by its own job, also when the
     const counted = { kind: 'counted', incarnation: 0 };
     const ask = ((asked: DeadLetterRequest) => Promise.resolve(asked.kind === 'countLetters' ? counted : found)) as unknown as AskQueue;
     const selection = { ids: [{ from: 0, to: 9 }], condition: undefined, purgedBy };
-    const plan = await selectLetters(planOf({ operation: 'restore', selection }), { planId, sha256: (text) => text, ask });
+    const plan = await selectLetters(planOf({ operation: 'restore', selection }), {
+      planId,
+      sha256: (text) => text,
+      ask,
+      isAmongOthers: false,
+    });
     core.accept(core.handle({ kind: 'storePlan', askId: 1, plan }, 0, 1));
     const applied = core.handle({ kind: 'applyPlan', planId, hash: plan.hash, isDirect: true }, 0, 2);
     core.accept(applied);

@@ -8,8 +8,9 @@ import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
 import type { DeadLetterRequest, IdRange, MergeOutcome } from '../../../src/deadletters/commands.ts';
+import type { ReadPurged } from '../../../src/deadletters/effects.ts';
 import { failedAsBefore } from '../../../src/deadletters/failed-merge.ts';
-import { countIds } from '../../../src/deadletters/id-ranges.ts';
+import { countIds, hasId } from '../../../src/deadletters/id-ranges.ts';
 import type { JobsAsker } from '../../../src/grpc/ports.ts';
 import type { JobsReplyTo, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
 import type { Job } from '../../../src/deadletters/jobs/job.ts';
@@ -36,6 +37,8 @@ export class TestQueue {
   readonly clock: HandClock;
   readonly journal: DeadLetterRecord[] = [];
   readonly letters = new Map<number, Letter>();
+  /** As long as its purges can be undone. */
+  readonly #purged = new Map<number, { readonly letter: Letter; readonly jobId: string }>();
   #core = new QueueCore();
   #answer: (askId: number, reply: DeadLetterReply) => void = () => {};
   /** Undefined: it is merged. */
@@ -68,6 +71,7 @@ export class TestQueue {
   beginAnew(letters: number): void {
     this.journal.length = 0;
     this.letters.clear();
+    this.#purged.clear();
     this.executing = new Set();
     this.#core = new QueueCore(undefined, (this.#incarnation += 1));
     const batch = Array.from({ length: letters }, (_, index) => letterOf(1, 501 + index));
@@ -124,13 +128,35 @@ export class TestQueue {
     for (const record of records) {
       this.journal.push(record);
       if (record.kind === 'letter') this.letters.set(record.messageId, record.letter);
-      if (record.kind === 'resolved') this.letters.delete(record.messageId);
+      if (record.kind !== 'resolved') continue;
+      const { messageId, how, jobId } = record;
+      const letter = this.letters.get(messageId);
+      if (how === 'purged' && letter !== undefined) this.#purged.set(messageId, { letter, jobId });
+      this.letters.delete(messageId);
     }
     for (const effect of decided.effects) {
       if (effect.kind === 'reply') this.#answer(effect.askId, effect.reply);
       if (effect.kind === 'readIndex') this.#answer(effect.askId, this.#read(effect.request));
+      if (effect.kind === 'readPurged') this.#readPurged(effect);
       if (effect.kind === 'executeLetter') this.#execute(effect.messageId, effect.jobId);
     }
+  }
+
+  #readPurged({ askId, request }: ReadPurged): void {
+    const isWanted = (id: number): boolean => {
+      const { purgedBy } = request;
+      return this.#core.state.ids.statusOf(id) === 'purged' && (purgedBy === undefined || this.#purged.get(id)?.jobId === purgedBy);
+    };
+    if (request.kind === 'findPurged') {
+      const ids = [...this.#purged.keys()].filter((id) => hasId(request.ids, id) && isWanted(id)).sort((one, other) => one - other);
+      return this.#answer(askId, { kind: 'purgedFound', ids, lost: [] });
+    }
+    const { jobId, who, why } = request;
+    const letters = request.messageIds.filter(isWanted).flatMap((messageId) => {
+      const { letter } = this.#purged.get(messageId) ?? {};
+      return letter === undefined ? [] : [{ messageId, letter: { ...letter, jobId } }];
+    });
+    this.#handle(this.#core.handle({ kind: 'putBack', askId, authorship: { jobId, who, why }, letters, lost: [] }, this.clock.wallMs(), 0));
   }
 
   #execute(messageId: number, jobId: string): void {

@@ -65,6 +65,21 @@ describe('letters that were purged', () => {
     await queue.purge([0, 1]);
     expect(await queue.findPurged('job')).toMatchObject({ ids: [0, 1] });
     expect(await queue.findPurged('another')).toMatchObject({ ids: [], lost: [] });
+    await queue.ask({ kind: 'releaseClaim', jobId: 'job' });
+    await queue.ask({ kind: 'claimLetters', jobId: 'undo', ranges: [{ from: 0, to: 2 }] });
+    const request = { kind: 'restoreLetters', jobId: 'undo', who: 'bert', why: 'a mistake', messageIds: [0, 1] } as const;
+    const comebacks = async (): Promise<unknown> => {
+      const counted = await queue.ask({ kind: 'countLetters' });
+      return counted?.kind === 'counted' ? counted.comebacks : counted;
+    };
+    const before = await comebacks();
+    expect(await queue.ask({ ...request, purgedBy: 'another' })).toEqual({ kind: 'restored', ids: [], lost: [] });
+    expect(await comebacks()).toBe(before);
+    expect(await queue.ask({ ...request, purgedBy: 'job' })).toEqual({ kind: 'restored', ids: [0, 1], lost: [] });
+    const after = await comebacks();
+    expect(after).not.toBe(before);
+    await queue.takeOver();
+    expect(await comebacks(), 'nobody knows').not.toBe(after);
   });
 
   test('are cut when the window of the last of them is over, also when the owner was another; then it is too late', async () => {

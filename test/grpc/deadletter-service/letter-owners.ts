@@ -106,6 +106,7 @@ export class LetterOwners implements JobsAsker, AuditAsker {
           quarantined,
           merged: 0,
           uncutPurges: 0,
+          comebacks: '',
           incarnation: 0,
           purged: 0,
         };

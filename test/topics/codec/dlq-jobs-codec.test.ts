@@ -59,6 +59,13 @@ const job: JobsRecord = {
 
 const codec = dlqJobsCodec('perdure');
 
+function withHoles(record: JobsRecord): JobsRecord {
+  const ids = [{ from: 0, to: 99 }];
+  if (record.kind === 'plan') return { ...record, plan: { ...record.plan, ids, comebacks: '17/0' } };
+  if (record.kind !== 'job') return record;
+  return { ...record, entry: { ...record.entry, job: { ...record.entry.job, ids, operation: 'restore', purgedBy: 'job-0' } } };
+}
+
 function stored(record: JobsRecord): StoredRecord {
   return { ...codec.encode(record), epoch: 1, sequence: 1, offset: 7 };
 }
@@ -76,10 +83,17 @@ describe('a record of plans and jobs', () => {
     ['a plan', plan],
     ['a job', job],
     ['a job that has ended', { ...job, entry: { ...job.entry, job: { ...job.entry.job, state: 'completed', endTimeMs: timeMs } } }],
+    ['a plan among whose ids others lie', withHoles(plan)],
+    ['a restore among whose ids others lie', withHoles(job)],
     ['one that is forgotten', { kind: 'forgotten', timeMs, id: 'job-1' }],
     ['where a journal may begin', { kind: 'carried', timeMs, cut: 17 }],
   ] satisfies readonly (readonly [string, JobsRecord])[])('%s is read as it was written', (_, record) => {
     expect(read(stored(record))).toEqual(record);
+  });
+
+  test('has a schema of its own where others lie among its ids: who does not know that must not carry it out', () => {
+    for (const record of [plan, job]) expect([stored(record).schema, stored(withHoles(record)).schema]).toEqual([1, 2]);
+    expect(() => read({ ...stored(job), schema: 3 })).toThrow('this version reads schemas 1 to 2, found 3');
   });
 
   test('shows people what they look for, under the id of the job', () => {

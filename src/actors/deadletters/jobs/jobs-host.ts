@@ -10,6 +10,7 @@ import { asError, errorText } from '../../../kernel/error-text.ts';
 import { uuidAt } from '../../../kernel/uuid.ts';
 import { JobsStory } from '../../../deadletters/audit/jobs-story.ts';
 import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
+import { countIds } from '../../../deadletters/id-ranges.ts';
 import type { ApplyPlan, JobsReply, JobsRequest } from '../../../deadletters/jobs/commands.ts';
 import type { Job } from '../../../deadletters/jobs/job.ts';
 import { JobsCore, type JobsSettings } from '../../../deadletters/jobs/jobs-core.ts';
@@ -100,8 +101,8 @@ export class JobsHost implements Endpoint<JobsRequest> {
     const plan = this.actor.memory?.core.state.plan(request.planId);
     if (plan === undefined) return this.actor.submit(askId, request);
     asker.askDeadLetters(plan.queue.number, { kind: 'countLetters' }, clock.monoMs() + INCARNATION_TIMEOUT_MS, (answer) => {
-      const incarnation = answer.kind === 'counted' ? { incarnation: answer.incarnation } : {};
-      const failure = this.actor.submit(askId, { ...request, ...incarnation });
+      const known = answer.kind === 'counted' ? { incarnation: answer.incarnation, comebacks: answer.comebacks } : {};
+      const failure = this.actor.submit(askId, { ...request, ...known });
       if (failure !== undefined) sink.fail(askId, failure);
     });
     return undefined;
@@ -301,7 +302,9 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
     try {
       const planId = uuidAt(clock.wallMs(), random.nonce());
       const ask: AskQueue = (question) => this.#ask(askId, request.queue.number, question);
-      const plan = await selectLetters(request, { planId, sha256, ask });
+      const purge = this.#core.state.job(request.selection.purgedBy ?? '')?.job;
+      const isAmongOthers = purge !== undefined && countIds(purge.ids) > purge.counts.selected;
+      const plan = await selectLetters(request, { planId, sha256, ask, isAmongOthers });
       if (this.#selections.has(askId)) this.#tenure.submit({ kind: 'storePlan', askId, plan });
     } catch (error) {
       this.#notSelected(askId, error);

@@ -1,13 +1,13 @@
 /** Which letters a plan is about: what fits by now, frozen into ids, with the causes of them. */
 import { deadLetterLimits } from '../../../deadletters/commands.ts';
 import type { IdRange, DeadLetterRequest } from '../../../deadletters/commands.ts';
-import { addRising, countIds, hasId, nextId } from '../../../deadletters/id-ranges.ts';
+import { addRising, nextId, rangeWith } from '../../../deadletters/id-ranges.ts';
 import type { LetterSelection, PlanLetters } from '../../../deadletters/jobs/commands.ts';
 import type { CauseCount } from '../../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
 import { hashedText, requestText, selectedLetters, withCause } from '../../../deadletters/jobs/planned-letters.ts';
 import type { StorePlan } from '../../../deadletters/jobs/own-commands.ts';
-import type { DeadLetterRejected } from '../../../deadletters/replies.ts';
+import type { DeadLetterRejected, LettersCounted } from '../../../deadletters/replies.ts';
 import type { AskFailure } from '../../asks/asks.ts';
 import type { DeadLetterAnswer } from '../../asks/router.ts';
 
@@ -33,18 +33,26 @@ export type Selecting = {
   /** In hex. */
   readonly sha256: (text: string) => string;
   readonly ask: AskQueue;
+  /** Of a restore: among the ids of that purge lie others. */
+  readonly isAmongOthers: boolean;
 };
 
-/** Beyond the limits it is not looked further: the plan is refused. Throws SelectionFailure. */
-export async function selectLetters(request: PlanLetters, { planId, sha256, ask }: Selecting): Promise<StorePlan['plan']> {
+/** Beyond what a plan may have it is not looked further: the plan is refused. Throws SelectionFailure. */
+export async function selectLetters(request: PlanLetters, { planId, sha256, ask, isAmongOthers }: Selecting): Promise<StorePlan['plan']> {
   const { kind: _, selection, ...plan } = request;
-  const incarnation = request.queue.incarnation ?? (await incarnationOf(ask));
+  const { comebacks, ...queueNow } = await countedBy(ask);
+  const incarnation = request.queue.incarnation ?? queueNow.incarnation;
   const { number, category, sourceCluster } = request.queue;
   const queue = { number, category, sourceCluster, ...(incarnation === 0 ? {} : { incarnation }) };
-  const ids = await (request.operation === 'restore' ? purgedIds : selectedIds)(selection, incarnation, ask);
+  const walk = new Walk(selection, sha256);
+  if (request.operation === 'restore') await findPurged(walk, incarnation, isAmongOthers, ask);
+  else await findLetters(walk, incarnation, ask);
+  const { ids, selected, digest } = walk;
+  const { purgedBy } = selection;
+  const between = digest === undefined ? {} : purgedBy === undefined ? { comebacks } : { purgedBy };
   const causes = ids.length === 0 || request.operation === 'restore' ? [] : await causesOf(selection, ids, ask);
-  const hashes = { hash: sha256(hashedText({ ...request, queue }, ids)), requestHash: sha256(requestText(request)) };
-  return { ...plan, queue, planId, ...hashes, ids, selected: countIds(ids), causes };
+  const hashes = { hash: sha256(hashedText({ ...request, queue }, ids, digest)), requestHash: sha256(requestText(request)) };
+  return { ...plan, queue, planId, ...hashes, ids, selected, ...between, causes };
 }
 
 function notSelected(answer: AskFailure | DeadLetterRejected): Error {
@@ -53,41 +61,99 @@ function notSelected(answer: AskFailure | DeadLetterRejected): Error {
 }
 
 /** The ids of a plan are of one, from its first to its last page. */
-async function incarnationOf(ask: AskQueue): Promise<number> {
+async function countedBy(ask: AskQueue): Promise<LettersCounted> {
   const answer = await ask({ kind: 'countLetters' });
   if (answer.kind !== 'counted') throw new SelectionFailure(answer);
-  return answer.incarnation;
+  return answer;
 }
 
-/** Those that are too old are among them, and told of by the job; unless nothing else is left. */
-async function purgedIds({ ids = [], purgedBy }: LetterSelection, incarnation: number, ask: AskQueue): Promise<readonly IdRange[]> {
+/**
+ * The letters that are found, as stretches of ids. Where no filter leaves any out and those are too many, they are one stretch from the first to the
+ * last of what was asked for: whatever else lies there is resolved.
+ */
+class Walk {
+  readonly selection: LetterSelection;
+  readonly #sha256: (text: string) => string;
+  readonly #whole: readonly IdRange[];
+  readonly #exact: { from: number; to: number }[] = [];
+  readonly #spans: { from: number; to: number }[] = [];
+  #asked: IdRange | undefined;
+  #digest = '';
+  selected = 0;
+
+  constructor(selection: LetterSelection, sha256: (text: string) => string) {
+    this.selection = selection;
+    this.#sha256 = sha256;
+    this.#whole = selection.ids ?? [{ from: 0, to: Number.MAX_SAFE_INTEGER }];
+  }
+
+  get ids(): readonly IdRange[] {
+    return this.digest === undefined ? this.#exact : this.#spans;
+  }
+
+  /** Over each letter; undefined: `ids` has no others. */
+  get digest(): string | undefined {
+    return this.#mayHaveHoles && this.#isBroken ? this.#digest : undefined;
+  }
+
+  /** No more is looked for: the plan is refused. */
+  get isTooMuch(): boolean {
+    return this.#isBroken && !this.#mayHaveHoles;
+  }
+
+  /** To be asked for from there on; undefined: that was all. */
+  next(from: number): number | undefined {
+    return nextId(this.#whole, from);
+  }
+
+  /** They rise, and come in the same parts whenever they are the same. */
+  add(ids: readonly number[]): void {
+    const found = ids.filter((id) => this.#addOne(id));
+    this.#digest = this.#sha256(`${this.#digest} ${found.join(' ')}`);
+  }
+
+  #addOne(id: number): boolean {
+    const asked = rangeWith(this.#whole, id);
+    if (asked === undefined) return false;
+    this.selected += 1;
+    if (!this.#isBroken) addRising(this.#exact, id);
+    const span = this.#spans.at(-1);
+    if (span !== undefined && asked === this.#asked) span.to = id;
+    else this.#spans.push({ from: id, to: id });
+    this.#asked = asked;
+    return true;
+  }
+
+  get #isBroken(): boolean {
+    return this.#exact.length > jobLimits.rangesMax;
+  }
+
+  get #mayHaveHoles(): boolean {
+    return this.selection.condition === undefined && this.#spans.length <= jobLimits.rangesMax;
+  }
+}
+
+/** Those that are too old are among them, and told of by the job; unless nothing else is left. Of ids that the purge had not all nobody can say that. */
+async function findPurged(walk: Walk, incarnation: number, isAmongOthers: boolean, ask: AskQueue): Promise<void> {
+  const { ids = [], purgedBy } = walk.selection;
   const answer = await ask({ kind: 'findPurged', ids, purgedBy, incarnation });
   if (answer.kind !== 'purgedFound') throw notSelected(answer);
   if (answer.ids.length === 0 && answer.lost.length > 0) throw new SelectionRefused(notRestorable);
-  const selected: { from: number; to: number }[] = [];
-  for (const id of [...answer.ids, ...answer.lost].toSorted((one, other) => one - other)) addRising(selected, id);
-  return selected;
+  walk.add([...answer.ids, ...(isAmongOthers ? [] : answer.lost)].toSorted((one, other) => one - other));
 }
 
-async function selectedIds({ ids, condition }: LetterSelection, incarnation: number, ask: AskQueue): Promise<readonly IdRange[]> {
-  const selected: { from: number; to: number }[] = [];
-  let count = 0;
-  let from = ids === undefined ? 0 : nextId(ids, 0);
-  while (from !== undefined && count <= jobLimits.idsMax && selected.length <= jobLimits.rangesMax) {
+async function findLetters(walk: Walk, incarnation: number, ask: AskQueue): Promise<void> {
+  const { condition } = walk.selection;
+  for (let from = walk.next(0); from !== undefined && !walk.isTooMuch;) {
     const answer = await ask({
       ...{ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax, incarnation },
     });
     if (answer.kind !== 'letterIds') throw notSelected(answer);
-    for (const { messageId } of answer.ids) {
-      if (ids !== undefined && !hasId(ids, messageId)) continue;
-      addRising(selected, messageId);
-      count += 1;
-    }
+    walk.add(answer.ids.map(({ messageId }) => messageId));
     const last = answer.ids.at(-1)?.messageId;
-    if (answer.isLast || last === undefined) return selected;
-    from = ids === undefined ? last + 1 : nextId(ids, last + 1);
+    if (answer.isLast || last === undefined) return;
+    from = walk.next(last + 1);
   }
-  return selected;
 }
 
 /** With more ranges than that they are not told: a filter has 200 terms at most. */

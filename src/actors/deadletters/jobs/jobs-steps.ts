@@ -5,9 +5,19 @@ import type { LettersPurged, LettersRestored } from '../../../deadletters/replie
 import type { SeenLetter } from './jobs-letters.ts';
 import type { LetterOutcome } from './jobs-tally.ts';
 
-export function stepOf({ jobId, operation, actor: who, reason: why }: Job, batch: readonly SeenLetter[]): PurgeLetters | RestoreLetters {
+export function stepOf(
+  { jobId, operation, purgedBy, actor: who, reason: why }: Job,
+  batch: readonly SeenLetter[],
+): PurgeLetters | RestoreLetters {
   if (operation === 'restore') {
-    return { kind: 'restoreLetters', jobId, who, why, messageIds: batch.map(({ messageId }) => messageId) };
+    return {
+      kind: 'restoreLetters',
+      jobId,
+      who,
+      why,
+      messageIds: batch.map(({ messageId }) => messageId),
+      ...(purgedBy === undefined ? {} : { purgedBy }),
+    };
   }
   return { kind: 'purgeLetters', jobId, who, why, letters: batch.map(({ messageId, generation }) => ({ messageId, generation })) };
 }

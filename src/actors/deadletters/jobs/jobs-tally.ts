@@ -4,7 +4,7 @@
  *     selected ids   ✓ ✓ ✓ ✓ │ ✓ · ✓ · · │ ─ ─ ─ ─ ─ ─
  *                       lastProcessed     window end
  */
-import { nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
+import { countIds, countIdsUpTo, nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
 import type { IdRange } from '../../../deadletters/commands.ts';
 import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
 import type { JobFailure, JobNoop, JobSkip } from '../../../deadletters/jobs/job.ts';
@@ -36,6 +36,9 @@ export class JobTally {
   readonly #unknown = new Set<number>();
   #lastProcessed: number;
   #windowEnd: number;
+  /** Ids that were resolved when the plan was made: so many are not there when they are looked at, and no letters of the job. */
+  readonly #holes: number;
+  #passed: number;
 
   constructor({ job, window }: JobEntry) {
     const { merged, mergedNoop, purged, restored, failed, skipped, gone } = job.counts;
@@ -48,6 +51,8 @@ export class JobTally {
     this.#windowEnd = window.end;
     for (const id of idsOf(window.settled)) this.#settled.add(id);
     for (const id of idsOf(window.unknown)) this.#unknown.add(id);
+    this.#holes = countIds(job.ids) - job.counts.selected;
+    this.#passed = this.#holes === 0 ? 0 : countIdsUpTo(job.ids, this.#lastProcessed) + this.#settled.size - this.handled;
   }
 
   get handled(): number {
@@ -146,9 +151,12 @@ export class JobTally {
         this.#counts.skipped += 1;
         if (this.#skips.length < jobLimits.skipsTold) this.#skips.push(outcome.skip);
         return;
+      case 'gone':
+        if (this.#passed < this.#holes) this.#passed += 1;
+        else this.#counts.gone += 1;
+        return;
       case 'purged':
       case 'restored':
-      case 'gone':
         this.#counts[outcome.kind] += 1;
         return;
       default:

@@ -122,7 +122,7 @@ export class QueueUndo {
     return { kind: 'purgedFound', ids: restorable, lost };
   }
 
-  async #toPutBack(askId: number, { jobId, who, why, messageIds }: RestoreLetters): Promise<PutBack> {
+  async #toPutBack(askId: number, { jobId, who, why, messageIds, purgedBy }: RestoreLetters): Promise<PutBack> {
     const { core, tenure, undoWindowMs } = this.#options;
     const contents = new LetterContents(this.#options);
     const letters: PutBack['letters'][number][] = [];
@@ -131,6 +131,7 @@ export class QueueUndo {
     for (const messageId of messageIds) {
       if (core.state.ids.statusOf(messageId) !== 'purged') continue;
       const purged = this.#purged.get(messageId);
+      if (purgedBy !== undefined && purged?.jobId !== purgedBy) continue;
       const isInTime = purged !== undefined && tenure.nowMs() - purged.timeMs < undoWindowMs();
       const content = isInTime ? await contents.of({ messageId, offset: purged.offset }, undefined) : 'moved';
       if (content === 'moved' || content.letter === undefined) {
