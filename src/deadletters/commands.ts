@@ -58,6 +58,8 @@ export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: stri
  */
 export type PurgeLetters = Authorship & {
   readonly kind: 'purgeLetters';
+  /** The shell's own: not all shards have said yet what they execute, so each of these may be outstanding. */
+  readonly asksShards?: true | undefined;
   readonly letters: readonly { readonly messageId: number; readonly generation: number }[];
 };
 

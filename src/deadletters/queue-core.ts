@@ -263,7 +263,7 @@ export class QueueCore {
 
   // ── Letters go ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #purge({ jobId, who, why, letters }: PurgeLetters, timeMs: number, askId: number): QueueHandled {
+  #purge({ jobId, who, why, letters, asksShards }: PurgeLetters, timeMs: number, askId: number): QueueHandled {
     const { idsPerCommandMax } = deadLetterLimits;
     if (letters.length === 0 || letters.length > idsPerCommandMax) {
       return invalid(`1 to ${idsPerCommandMax} letters are purged at once, not ${letters.length}`);
@@ -278,7 +278,7 @@ export class QueueCore {
       if (!isId(generation)) return invalid(`message ${messageId} has no generation ${generation}`);
       if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
       if (!this.#state.ids.isLetter(messageId) || this.#merging.has(messageId)) gone.add(messageId);
-      else if (this.#outstanding.has(messageId)) outstanding.add(messageId);
+      else if (asksShards === true || this.#outstanding.has(messageId)) outstanding.add(messageId);
       else purged.set(messageId, { kind: 'resolved', timeMs, messageId, how: 'purged', who, why, jobId, generation });
     }
     const told = { ids: [...purged.keys()], gone: [...gone] };

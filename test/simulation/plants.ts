@@ -1106,7 +1106,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'purges a letter though its shard may execute it',
     file: 'src/deadletters/queue-core.ts',
-    search: 'else if (this.#outstanding.has(messageId)) outstanding.add(messageId);',
+    search: 'else if (asksShards === true || this.#outstanding.has(messageId)) outstanding.add(messageId);',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I11'],

@@ -2,12 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
-import type { LetterExecutionParts, LetterTasks } from '../../../src/actors/deadletters/queue/letter-execution.ts';
+import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
+import type { LetterTasks } from '../../../src/actors/deadletters/queue/merge-outcomes.ts';
 import type { QueueCore } from '../../../src/deadletters/queue-core.ts';
 import type { MergeEnded } from '../../../src/deadletters/replies.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import { taskCategories } from '../../../src/history/hand-over/task-types.ts';
 import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import { historyShardOf } from '../../../src/kernel/shard.ts';
 import { isSameQueue } from '../../../src/kernel/queue-incarnation.ts';
 import type { HistoryReply, LettersUnconfirmed } from '../../../src/history/replies.ts';
 import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
@@ -33,6 +35,8 @@ class MergingQueue extends CheckpointedQueue {
   /** By id: the name, and whether it is there. */
   readonly namespaces = new Map<string, readonly [string, NamespaceState]>([[own, ['default', 'registered']]]);
   asked: Asked[] = [];
+  /** With two, the other one is away. */
+  historyShards = 1;
   /** Asks that its shard need not answer any more. */
   readonly givenUp: number[] = [];
   /** What the shard answers at once; undefined: nothing. */
@@ -92,7 +96,8 @@ class MergingQueue extends CheckpointedQueue {
       if (this.unencodable.has(task.taskId)) throw new Error('a bug');
       return parts.tasks.encode(task);
     };
-    return { ...parts, tasks: { decode, encode }, registry: { view }, maxGeneration: () => 2 };
+    const { historyShards } = this;
+    return { ...parts, historyShards, tasks: { decode, encode }, registry: { view }, maxGeneration: () => 2 };
   }
 
   #answer(router: Router, askId: number, answer: LetterOutcome | LettersUnconfirmed | AskFailure): void {
@@ -341,6 +346,19 @@ describe('a shard that does not answer', () => {
       expect(queue.confirmed).toEqual(['0 0']);
     });
 
+    test.each([
+      ['says so', { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'it is being executed' } }, { executing: [0] }],
+      ['has executed it', { kind: 'letterExecuted', outcome: applied }, { merged: [0] }],
+      ['has withdrawn it', { kind: 'letterWithdrawn' }, { ids: [0] }],
+    ] as const)('is asked also where the record of the letter is gone: it %s', async (_what, reply, answer) => {
+      const queue = await unknown();
+      await queue.checkpointed();
+      await queue.log.truncate({ topic: 'dlq.test.transfer.active', partition: 0 }, (queue.rows.get(0)?.offset ?? 0) + 1);
+      queue.withdrawn = () => reply;
+      expect(await purged(queue, 0)).toEqual({ kind: 'purged', ids: [], gone: [], merged: [], executing: [], ...answer });
+      expect(withdrawals(queue)).toEqual([0]);
+    });
+
     test('cannot say: it stays, whoever purges is told so, and may ask once more', async () => {
       const queue = await unknown();
       queue.withdrawn = () => ({ kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'it is being executed' } });
@@ -362,6 +380,36 @@ describe('a shard that does not answer', () => {
       expect(await purged(queue, 0)).toMatchObject({ ids: [], executing: [0] });
       expect(await purged(queue, 2), 'that was never merged').toMatchObject({ ids: [2], executing: [] });
       expect(withdrawals(queue)).not.toContain(2);
+    });
+
+    test('is away for long after a change of owner: its own letters stay, and all others are purged', async () => {
+      const queue = new MergingQueue();
+      queue.historyShards = 2;
+      await queue.start();
+      await queue.handOver(1, 12);
+      const ids = Array.from({ length: 12 }, (_, id) => id);
+      const ofAway = ids.filter((id) => historyShardOf(own, `order-${id + 1}`, 2) === 2);
+      expect([ofAway.length > 0, ofAway.length < 12]).toEqual([true, true]);
+      expect(await purged(queue, ...ids), 'it may only be slow').toMatchObject({ kind: 'unavailable' });
+      await queue.pass(60_000, 1_000);
+      const inOrder = (given: unknown): readonly number[] => [...(given as readonly number[])].sort((one, other) => one - other);
+      const answer = (await purged(queue, ...ids)) as { readonly ids: unknown; readonly executing: unknown };
+      expect(inOrder(answer.executing)).toEqual(ofAway);
+      expect(inOrder(answer.ids)).toEqual(ids.filter((id) => !ofAway.includes(id)));
+      expect(queue.core.state.ids.count('purged')).toBe(12 - ofAway.length);
+    });
+
+    test('is away, and a letter is of a namespace that was registered again: nobody knows which shard may execute it', async () => {
+      const queue = new MergingQueue();
+      queue.historyShards = 2;
+      queue.namespaces.set(own, ['default-deleted-a1b2c', 'deleted']);
+      queue.namespaces.set('registered-again', ['default', 'registered']);
+      await queue.start();
+      await queue.handOver(1, 12);
+      await queue.pass(60_000, 1_000);
+      const ids = Array.from({ length: 12 }, (_, id) => id);
+      expect(await purged(queue, ...ids)).toMatchObject({ kind: 'purged', ids: [], merged: [] });
+      expect(queue.core.state.ids.count('purged')).toBe(0);
     });
 
     test('is asked again and again what came of it: that is written without another merge, and the shard may forget', async () => {

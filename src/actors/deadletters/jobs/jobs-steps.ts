@@ -41,7 +41,7 @@ export function outcomesOf(batch: readonly SeenLetter[], answer: LettersPurged |
 }
 
 /** Its shard has not said that it will not be. */
-const executing = 'being-executed: what came of its last merge is not known; purge it again later';
+const executing = 'being-executed: what came of its last merge is not known, or its shard is away; purge it again later';
 
 function skipped(messageId: number, reason: string): LetterOutcome {
   return { kind: 'skipped', skip: { messageId, reason } };

@@ -13,8 +13,8 @@ import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletter
 import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
 import type { ExecuteLetter, WithdrawLetter } from '../../../deadletters/effects.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
-import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
-import { type LetterReason, namespaceDeleted } from '../../../deadletters/attempts.ts';
+import { namespaceDeleted } from '../../../deadletters/attempts.ts';
+import type { LetterRow } from '../../../deadletters/letter-row.ts';
 import type { Letter, LetterFailure } from '../../../deadletters/letter.ts';
 import type { DeadLetterRecord } from '../../../deadletters/records.ts';
 import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
@@ -31,6 +31,7 @@ import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
 import { incarnatedQueue } from '../../../kernel/queue-incarnation.ts';
+import type { RunKey } from '../../../kernel/run-key.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
 import type { HistoryAnswer, Asker } from '../../asks/router.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
@@ -38,6 +39,7 @@ import type { Tenure } from '../../partition/tenure.ts';
 import type { Clock } from '../../ports.ts';
 import { recordGone } from './letter-contents.ts';
 import { OutstandingLetters } from './outstanding-letters.ts';
+import { decoded, errorTypes, type LetterTasks, mergedBy, outcomeUnknown, ownFailure, refusedForGood } from './merge-outcomes.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
 /** Of a process. */
@@ -50,13 +52,6 @@ export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'aske
   /** As letters name who runs tasks. */
   readonly node: string;
   readonly build: string;
-};
-
-/** Between the values of letters, tasks, and what shards are asked. */
-export type LetterTasks = {
-  /** Throws what cannot be decoded. */
-  readonly decode: (value: { readonly valueType: string; readonly value: Uint8Array }) => PendingTask;
-  readonly encode: (task: PendingTask) => Uint8Array;
 };
 
 export type LetterExecutionOptions = LetterExecutionParts & {
@@ -138,6 +133,11 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   activated(): void {
     // No shard executes tasks of other clusters.
     if (Object.hasOwn(executable, this.#options.queue.category)) this.#outstanding.activated();
+  }
+
+  /** False: each letter that is to be purged is asked for at its own shard. */
+  get knowsOutstanding(): boolean {
+    return this.#outstanding.knowsAll;
   }
 
   /** Why no letter can be purged now; undefined: any can. */
@@ -238,7 +238,10 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     for (;;) {
       const resolved = await this.#namespaces.resolve(turn.letter.task, turn.task);
       if (resolved.kind === 'gone') {
-        return this.#failed(turn, this.#own(turn, namespaceDeleted, 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`));
+        return this.#failed(
+          turn,
+          ownFailure(this.#options, turn.letter, namespaceDeleted, 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`),
+        );
       }
       if (resolved.kind === 'over') return this.#told(turn, { kind: 'noop', detail: resolved.detail });
       const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
@@ -269,7 +272,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     // The next owner may have merged it since, and its shard has forgotten that.
     if (!tenure.active) return undefined;
     const { key } = task;
-    const shard = this.#shardOf(task);
+    const shard = this.#shardOf(key);
     const name = { queue: this.#queue, messageId: turn.messageId, generation: turn.letter.generation };
     const request = { kind: 'executeLetter', key, letter: name, resolvedBelow: this.#resolvedBelow, task: tasks.encode(task) } as const;
     turn.askedShard = shard;
@@ -284,12 +287,14 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
         return undefined;
       case 'rejected': {
         const { reason, message } = answer.rejection;
-        return reason === 'busy-workflow' ? undefined : this.#failed(turn, this.#own(turn, refusedForGood, reason, message));
+        return reason === 'busy-workflow'
+          ? undefined
+          : this.#failed(turn, ownFailure(this.#options, turn.letter, refusedForGood, reason, message));
       }
       case 'internal':
       case 'tooLarge':
       case 'dataLoss':
-        return this.#failed(turn, this.#own(turn, refusedForGood, errorTypes[answer.kind], answer.message));
+        return this.#failed(turn, ownFailure(this.#options, turn.letter, refusedForGood, errorTypes[answer.kind], answer.message));
       case 'unavailable':
       case 'notHere':
       case 'busy':
@@ -304,9 +309,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const { generation } = turn.letter;
     switch (outcome.kind) {
       case 'applied':
-        return { kind: 'merged', how: 'merged', generation };
       case 'noop':
-        return { kind: 'merged', how: 'merged-noop', generation, detail: outcome.detail };
+        return mergedBy(outcome, generation);
       case 'failed':
         return this.#failed(turn, outcome.failure);
       default:
@@ -318,17 +322,6 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const { clock, maxGeneration } = this.#options;
     const again = failedOnceMore(letter, { failure, jobId, timeMs: clock.wallMs(), maxGeneration: maxGeneration() });
     return { kind: 'failed', letter: again, isSameCause: isSameCause(letter, failure) };
-  }
-
-  /** A failure that no shard has told. */
-  #own({ letter }: Turn, why: LetterReason, errorType: string, message: string): LetterFailure {
-    const { clock, node, build } = this.#options;
-    const { namespaceId, namespace, targetNamespace, workflowId, runId, taskType } = letter.task;
-    const error = saidError(errorType, message);
-    const fingerprint = failureFingerprint(error, taskType, [namespaceId, namespace, targetNamespace, workflowId, runId]);
-    const timeMs = clock.wallMs();
-    const times = { firstFailureTimeMs: timeMs, lastFailureTimeMs: timeMs };
-    return { ...why, ...error, fingerprint, attempts: 1, ...times, handler: 'LetterExecution', node, build };
   }
 
   /** False: its time is over. */
@@ -357,22 +350,28 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   /** It is to be purged: its shard must not execute it. Comes back as `finishMerge`. */
   withdraw({ messageId, jobId }: WithdrawLetter): void {
-    const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
-    void this.#withdrawn(messageId, jobId, deadlineMs).then((outcome) => {
+    void this.#withdrawn(messageId, jobId).then((outcome) => {
       this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
     });
   }
 
-  async #withdrawn(messageId: number, jobId: string, deadlineMs: number): Promise<MergeOutcome> {
+  async #withdrawn(messageId: number, jobId: string): Promise<MergeOutcome> {
     try {
-      const read = await this.#options.read(messageId);
+      const reading = this.#reading.then(() => this.#options.read(messageId));
+      this.#reading = reading.then(doNothing, doNothing);
+      const read = await reading;
       if (read.kind === 'rejected') return { kind: 'notBegun', message: read.rejection.message };
       const { row, content } = read.letter;
       const letter = content?.letter;
       const task = letter === undefined ? undefined : decoded(letter, this.#options.tasks);
+      const withdrawn = { kind: 'withdrawn', generation: row.generation } as const;
+      if (content?.problem === recordGone) return await this.#unreadWithdrawn(row);
       // Nobody can have executed what cannot be read.
-      if (letter === undefined || task === undefined) return { kind: 'withdrawn', generation: row.generation };
+      if (letter === undefined || task === undefined) return withdrawn;
+      if (this.#isKnownToRest(messageId, task.key)) return withdrawn;
+      const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
       const turn: Turn = { messageId, jobId, taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
+      if (!this.#isOfKnownShard(messageId, task.key)) return outcomeUnknown(turn);
       for (;;) {
         const outcome = await this.#askedToWithdraw(turn);
         if (outcome !== undefined) return outcome;
@@ -383,27 +382,50 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     }
   }
 
+  /** Other shards have not said what they execute; its own has, and does not execute it. */
+  #isKnownToRest(messageId: number, key: RunKey): boolean {
+    const { knowsAll } = this.#outstanding;
+    if (knowsAll || this.#outstanding.shardOf(messageId) !== undefined) return false;
+    return this.#namespaces.isThere(key.namespaceId) && this.#outstanding.hasSaid(this.#shardOf(key));
+  }
+
+  /** Where its namespace is there still, it was never executed in one that had the name of that: no other shard can have it. */
+  #isOfKnownShard(messageId: number, { namespaceId }: RunKey): boolean {
+    return this.#outstanding.knowsAll || this.#outstanding.shardOf(messageId) !== undefined || this.#namespaces.isThere(namespaceId);
+  }
+
+  /** Its record is gone from the topic, and its task may have been given to a shard before. */
+  async #unreadWithdrawn({ messageId, generation, namespaceId, workflowId, runId }: LetterRow): Promise<MergeOutcome> {
+    const key = { namespaceId, workflowId, runId };
+    const withdrawn = { kind: 'withdrawn', generation } as const;
+    const shard = this.#outstanding.shardOf(messageId);
+    if (shard === undefined && (this.#outstanding.knowsAll || this.#isKnownToRest(messageId, key))) return withdrawn;
+    const name = { queue: this.#queue, messageId, generation };
+    const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
+    const outcome = shard === undefined ? undefined : await this.#outcomeAt(shard, name, key, deadlineMs);
+    if (outcome === undefined) return { kind: 'notBegun', message: `message ${messageId} may be executed` };
+    if (outcome === 'withdrawn' || outcome.kind === 'failed') return withdrawn;
+    return mergedBy(outcome, generation);
+  }
+
   /** undefined: it may be executed, or its shard is away. */
   async #askedToWithdraw(turn: Turn): Promise<MergeOutcome | undefined> {
     if (!this.#options.tenure.active) return undefined;
     const { generation } = turn.letter;
-    const shard = this.#outstanding.shardOf(turn.messageId) ?? this.#shardOf(turn.task);
+    const { key } = turn.task;
+    const shard = this.#outstanding.shardOf(turn.messageId) ?? this.#shardOf(key);
     const name = { queue: this.#queue, messageId: turn.messageId, generation };
-    const outcome = await this.#outcomeAt(shard, name, turn);
+    const outcome = await this.#outcomeAt(shard, name, key, turn.deadlineMs);
     return outcome === 'withdrawn' ? { kind: 'withdrawn', generation } : outcome === undefined ? undefined : this.#told(turn, outcome);
   }
 
   /** As its shard tells it, which does not execute it from now on. */
-  async #outcomeAt(
-    shard: number,
-    name: LetterName,
-    { task, deadlineMs, messageId }: Turn,
-  ): Promise<LetterOutcome | 'withdrawn' | undefined> {
-    const request = { kind: 'withdrawLetter', key: task.key, letter: name } as const;
+  async #outcomeAt(shard: number, name: LetterName, key: RunKey, deadlineMs: number): Promise<LetterOutcome | 'withdrawn' | undefined> {
+    const request = { kind: 'withdrawLetter', key, letter: name } as const;
     const answer = await this.#ask(shard, request, deadlineMs);
     if (answer.kind === 'letterWithdrawn') return 'withdrawn';
     if (answer.kind !== 'letterExecuted') return undefined;
-    this.#unconfirmed.set(messageId, { shard, name });
+    this.#unconfirmed.set(name.messageId, { shard, name });
     return answer.outcome;
   }
 
@@ -419,7 +441,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       if (!this.#options.core.mayBeSettled(messageId)) return;
       const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
       const turn: Turn = { messageId, jobId: '', taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
-      const outcome = await this.#outcomeAt(shard, name, turn);
+      const outcome = await this.#outcomeAt(shard, name, task.key, deadlineMs);
       if (outcome === undefined || outcome === 'withdrawn') return;
       const told = this.#told(turn, outcome);
       if (told.kind === 'merged' || told.kind === 'failed') this.#options.tenure.submit({ kind: 'settleLetter', messageId, outcome: told });
@@ -434,7 +456,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     return incarnatedQueue(queue.number, incarnation?.() ?? 0);
   }
 
-  #shardOf({ key }: PendingTask): number {
+  #shardOf(key: RunKey): number {
     return historyShardOf(key.namespaceId, key.workflowId, this.#options.historyShards);
   }
 
@@ -448,20 +470,4 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   }
 }
 
-/** By the shard that was to execute it. */
-const refusedForGood: LetterReason = { cause: 'permanent-error', disposition: 'poison' };
-
-const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;
-
-function outcomeUnknown({ letter, taskTimeoutMs }: Turn): MergeOutcome {
-  const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the next merge asks it first, and executes nothing twice`;
-  return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter, isUnknown: true };
-}
-
-function decoded({ task }: Letter, tasks: LetterTasks): PendingTask | undefined {
-  try {
-    return tasks.decode(task);
-  } catch {
-    return undefined;
-  }
-}
+function doNothing(): void {}

@@ -38,6 +38,12 @@ export class LetterNamespaces {
     return (await this.#readAfresh()) ? this.#resolveNow(letter, task) : { kind: 'unknown' };
   }
 
+  /** It is no namespace that was deleted. */
+  isThere(namespaceId: string): boolean {
+    const known = this.#options.registry.view.namespaceById(namespaceId);
+    return known !== undefined && known.state !== 'deleted';
+  }
+
   #resolveNow(letter: LetterTask, task: PendingTask): InNamespaces {
     const own = this.#idNow(task.key.namespaceId, letter.namespace);
     if (own === undefined) return { kind: 'gone', namespace: letter.namespace || task.key.namespaceId };

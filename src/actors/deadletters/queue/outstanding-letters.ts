@@ -36,6 +36,8 @@ const LOOK_TIMEOUT_MS = 10_000;
 const LOOK_AGAIN_MS = 1_000;
 const LOOK_AGAIN_MS_MAX = 30_000;
 const LOOKS_AFTER_ASK = 5;
+/** A shard that is taken over, too, answers within that; one that is away for longer holds up its own letters alone. */
+const ALL_SHARDS_WAIT_MS = 60_000;
 /** Shards that are asked at a time. */
 const LOOKS_MAX = 8;
 
@@ -51,23 +53,34 @@ export class OutstandingLetters {
   readonly #shards = new Map<number, number>();
   readonly #line: number[] = [];
   #underWay = 0;
+  #beganMs = 0;
 
   constructor(options: OutstandingLettersOptions) {
     this.#options = options;
   }
 
   activated(): void {
+    this.#beganMs = this.#options.clock.monoMs();
     for (let shard = 1; shard <= this.#options.historyShards; shard++) {
       this.#unknown.add(shard);
       this.#begin(shard, 1);
     }
   }
 
-  /** Why nobody knows which letters may still be executed; undefined: it is known. */
+  /** Why nothing is purged yet; undefined: it may be, each letter when its own shard has said that it is not executed. */
   get trouble(): string | undefined {
     const [shard] = this.#unknown;
-    if (shard === undefined) return undefined;
+    if (shard === undefined || this.#options.clock.monoMs() - this.#beganMs >= ALL_SHARDS_WAIT_MS) return undefined;
     return `history shard ${shard} has not said yet which letters of this queue it executes: ask once more. Nothing has happened`;
+  }
+
+  /** Each shard has said what it executes. */
+  get knowsAll(): boolean {
+    return this.#unknown.size === 0;
+  }
+
+  hasSaid(shard: number): boolean {
+    return !this.#unknown.has(shard);
   }
 
   /** That has its mark; undefined: none that is known of. */

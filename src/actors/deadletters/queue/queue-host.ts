@@ -94,7 +94,11 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
   }
 
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
-    if (request.kind === 'purgeLetters') return this.actor.memory?.purgeTrouble ?? this.actor.submit(askId, request);
+    if (request.kind === 'purgeLetters') {
+      const { memory } = this.actor;
+      const asksShards = memory !== undefined && !memory.knowsOutstanding;
+      return memory?.purgeTrouble ?? this.actor.submit(askId, asksShards ? { ...request, asksShards: true } : request);
+    }
     if (request.kind !== 'acceptLetters') return this.actor.submit(askId, request);
     const unwritten = this.actor.memory?.checkpointer.unwrittenBytes ?? 0;
     const failure = unwritten < UNWRITTEN_BYTES_MAX ? this.actor.submit(askId, request) : databaseBehind;
@@ -228,6 +232,10 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     // A journal of a million letters is folded, and they are never all in memory.
     const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
     this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
+  }
+
+  get knowsOutstanding(): boolean {
+    return this.#execution.knowsOutstanding;
   }
 
   /** Which letters may still be executed has to be known before any is purged. */
