@@ -15,7 +15,8 @@ export function utf8Bytes(text: string): number {
 
 /** As many of its characters as fit. */
 export function cutToUtf8Bytes(text: string, bytesMax: number): string {
-  if (text.length * 3 <= bytesMax || utf8Bytes(text) <= bytesMax) return text;
+  // Each unit of it is a byte at least: a long text is not counted to its end.
+  if (text.length * 3 <= bytesMax || (text.length <= bytesMax && utf8Bytes(text) <= bytesMax)) return text;
   let bytes = 0;
   let end = 0;
   for (const character of text) {

@@ -2,6 +2,7 @@ import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import { historyRejection } from '../../src/grpc/errors/rejections.ts';
+import { StatusError } from '../../src/grpc/errors/status-error.ts';
 import { statusTrailers } from '../../src/grpc/transport/status-trailers.ts';
 import type { Rejection } from '../../src/history/replies.ts';
 import { decodeQueryFailedFailure, decodeStatus } from '../../src/wire/generated/lean/error_details.ts';
@@ -187,4 +188,11 @@ test.each([
     const text = decodeURIComponent(trailers['grpc-message'] ?? '');
     expect([text.startsWith(character.repeat(70)), message.startsWith(text.replace(/\.\.\.$/, ''))]).toEqual([true, true]);
   }
+});
+
+test.each(['', 'boom'])('details that have no room beside the message "%s" are left out, and clients can read the code', (message) => {
+  const details = [{ type: 'a.b.C', value: new Uint8Array(6_000) }];
+  const trailers = statusTrailers(new StatusError(codes.INVALID_ARGUMENT, message, { details }));
+  expect(blockOf(trailers)).toBeLessThan(blockBytesMax);
+  expect([trailers['grpc-status'], trailers['grpc-message'] ?? '']).toEqual(['3', message]);
 });

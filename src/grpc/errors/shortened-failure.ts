@@ -22,7 +22,7 @@ export function shortenedFailure(encoded: Uint8Array, bytesMax: number): Uint8Ar
   if (failure === undefined) return nothing;
   return (
     withStackTraceCut(failure, bytesMax) ??
-    withStackTraceCut({ ...failure, cause: shortenedCause(failure, bytesMax / 2) }, bytesMax) ??
+    withCausesCut(failure, bytesMax) ??
     withStackTraceCut({ ...kernelOf(failure, bytesMax), cause: shortenedCause(failure, bytesMax / 4) }, bytesMax) ??
     nothing
   );
@@ -39,8 +39,21 @@ function decoded(encoded: Uint8Array): Failure | undefined {
 
 const nothing = new Uint8Array(0);
 
+/** undefined: what remains without causes and a stack trace is too large already. */
+function withCausesCut(failure: Failure, bytesMax: number): Uint8Array | undefined {
+  if (bytesAtLeast({ ...failure, cause: undefined }) > bytesMax) return undefined;
+  return withStackTraceCut({ ...failure, cause: shortenedCause(failure, bytesMax / 2) }, bytesMax);
+}
+
+/** Without its stack trace: a failure may have two MiB, and is not encoded to find out that it does not fit. */
+function bytesAtLeast({ message, source, cause, encodedAttributes, applicationFailureInfo: info }: Failure): number {
+  const opaque = [cause, encodedAttributes, info?.details].reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
+  return message.length + source.length + (info?.type.length ?? 0) + opaque;
+}
+
 /** undefined: what remains without a stack trace is too large already. */
 function withStackTraceCut(failure: Failure, bytesMax: number): Uint8Array | undefined {
+  if (bytesAtLeast(failure) > bytesMax) return undefined;
   const room = bytesMax - encodeFailure({ ...failure, stackTrace: '' }).length - fieldHeadBytes - ellipsis.length;
   if (room < 0) return undefined;
   const cut = cutToUtf8Bytes(failure.stackTrace, room);

@@ -30,7 +30,7 @@ function withDetails(
   const statusOf = (text: string): string => Buffer.from(encodeStatus({ code, message: text, details: typed })).toString('base64');
   const textRoom = room - statusOf('').length;
   const text = cutTo(message, textRoom, 4 / 3);
-  return text !== message && textRoom < textBytesMin ? undefined : { text, status: statusOf(text) };
+  return textRoom < 0 || (text !== message && textRoom < textBytesMin) ? undefined : { text, status: statusOf(text) };
 }
 
 /** What a handler threw, made fit for strangers: only a StatusError carries text that was meant for the client. */
