@@ -12,8 +12,8 @@ const ROW_OVERHEAD_BYTES = 400;
 
 export class KeptRows {
   readonly #bytesMax: number;
-  /** Rows by run. */
-  readonly #ofRuns = new Map<string, Set<KeptRow>>();
+  /** By run, in the order of their events: a run that is told little at a time has thousands. */
+  readonly #ofRuns = new Map<string, KeptRow[]>();
   /** Least recently read first. */
   readonly #rows = new Set<KeptRow>();
   #bytes = 0;
@@ -31,8 +31,9 @@ export class KeptRows {
     if (sizeBytes > this.#bytesMax || this.#rowWith(row.runId, row.firstEventId) !== undefined) return;
     // The answer that it came with may hold other rows as well.
     const kept = { ...row, events: row.events.slice(), sizeBytes };
-    const ofRun = this.#ofRuns.get(row.runId) ?? new Set();
-    this.#ofRuns.set(row.runId, ofRun.add(kept));
+    const ofRun = this.#ofRuns.get(row.runId);
+    if (ofRun === undefined) this.#ofRuns.set(row.runId, [kept]);
+    else ofRun.splice(placeBehind(ofRun, row.firstEventId), 0, kept);
     this.#rows.add(kept);
     this.#bytes += sizeBytes;
     for (const oldest of this.#rows) {
@@ -42,7 +43,8 @@ export class KeptRows {
   }
 
   forget(runId: string): void {
-    for (const row of this.#ofRuns.get(runId) ?? []) this.#remove(row);
+    for (const row of this.#ofRuns.get(runId) ?? []) this.#drop(row);
+    this.#ofRuns.delete(runId);
   }
 
   /** Events from `eventId` on, of one row; undefined: none is here that holds it. */
@@ -56,14 +58,32 @@ export class KeptRows {
   }
 
   #rowWith(runId: string, eventId: number): KeptRow | undefined {
-    for (const row of this.#ofRuns.get(runId) ?? []) if (row.firstEventId <= eventId && eventId <= row.lastEventId) return row;
-    return undefined;
+    const ofRun = this.#ofRuns.get(runId) ?? [];
+    const row = ofRun[placeBehind(ofRun, eventId) - 1];
+    return row !== undefined && eventId <= row.lastEventId ? row : undefined;
   }
 
   #remove(row: KeptRow): void {
-    const ofRun = this.#ofRuns.get(row.runId);
-    ofRun?.delete(row);
-    if (ofRun?.size === 0) this.#ofRuns.delete(row.runId);
-    if (this.#rows.delete(row)) this.#bytes -= row.sizeBytes;
+    const ofRun = this.#ofRuns.get(row.runId) ?? [];
+    ofRun.splice(placeBehind(ofRun, row.firstEventId) - 1, 1);
+    if (ofRun.length === 0) this.#ofRuns.delete(row.runId);
+    this.#drop(row);
   }
+
+  #drop(row: KeptRow): void {
+    this.#rows.delete(row);
+    this.#bytes -= row.sizeBytes;
+  }
+}
+
+/** Of the first that begins behind that event. */
+function placeBehind(ofRun: readonly KeptRow[], eventId: number): number {
+  let low = 0;
+  let high = ofRun.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ofRun[middle]!.firstEventId <= eventId) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

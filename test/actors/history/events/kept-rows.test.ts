@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import type { HistoryRange, HistoryRow } from '../../../../src/actors/database.ts';
 import { packRows } from '../../../../src/actors/history/events/history-rows.ts';
 import { HistoryStore, type PageToRead } from '../../../../src/actors/history/events/history-store.ts';
+import { KeptRows } from '../../../../src/actors/history/events/kept-rows.ts';
 import { PageReads } from '../../../../src/actors/history/events/page-reads.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 
 const EVENTS = 400;
 const event = (id: number): Uint8Array => new Uint8Array(100).fill(id % 251);
@@ -64,6 +66,30 @@ test('many histories take no more memory than the cache may, and a run that is g
   expect(store.cacheBytes).toBeGreaterThan(0);
   for (let run = 0; run < 50; run++) store.forget(`run ${run}`);
   expect(store.cacheBytes).toBe(0);
+});
+
+test('however many rows one run has, each is found as fast as those of many', () => {
+  const count = 20_000;
+  const [row] = [...packRows('run', 1, [event(1)])];
+  const kept = (runOf: (row: number) => string): number => {
+    const rows = new KeptRows(64 * 1024 * 1024);
+    let found = 0;
+    return processorMs(() => {
+      for (let nth = 1; nth <= count; nth++) {
+        rows.add({ ...row!, runId: runOf(nth), firstEventId: nth, lastEventId: nth });
+        found += rows.eventsFrom(runOf(nth), nth, 1)?.length ?? 0;
+      }
+      // From its end on, too.
+      for (let nth = count; nth > 0; nth--) found += rows.eventsFrom(runOf(nth), nth, 1)?.length ?? 0;
+      for (let nth = 1; nth <= count; nth++) rows.forget(runOf(nth));
+      expect([found, rows.bytes]).toEqual([2 * count, 0]);
+    });
+  };
+  const ofMany = Math.max(
+    kept((nth) => `run ${nth}`),
+    kept((nth) => `run ${nth}`),
+  );
+  expect(kept(() => 'run')).toBeLessThan(5 * ofMany);
 });
 
 test('pages of one namespace do not wait behind all of another', async () => {
