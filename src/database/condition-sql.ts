@@ -4,6 +4,7 @@
  *     kind             SQLite                                    PostgreSQL
  *     keyword          TEXT, compared by bytes                   text COLLATE "C"
  *     int, datetime    INTEGER                                   bigint
+ *     instant          two of them (instant-sql.ts)
  *     double           REAL                                      double precision
  *     bool             INTEGER, 0 or 1                           boolean
  *     keywordList,     its items or words in visibility_words    text[] of items or words
@@ -18,6 +19,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import type { Column, Comparison, Condition, Operand } from '../filter/condition.ts';
 import { storable, wordsOf } from '../visibility/text.ts';
+import { comparedInstantSql, instantInSql, nanosecondsOf } from './instant-sql.ts';
 import { nameBytes } from './name-bytes.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -223,6 +225,7 @@ function compareSql(builder: SqlBuilder, condition: Condition & { kind: 'compare
   const { column, operator, operand } = condition;
   if (isList(column)) return containsSql(builder, condition, operator === '!=');
   if (isUuidColumn(builder, column) && (operator === '=' || operator === '!=')) return runIdSql(builder, operator === '!=', [operand]);
+  if (column.kind === 'instant') return comparedInstantSql(columnSql(column), operator, nanosecondsOf(operand), wholeIn(builder));
   const sign = operator === '!=' ? '<>' : operator;
   return `(${comparedSql(builder, column)} ${sign} ${operandSql(builder, column, operand)})`;
 }
@@ -231,11 +234,20 @@ function inSql(builder: SqlBuilder, condition: Condition & { kind: 'in' }): stri
   const { column, not, operands } = condition;
   if (isList(column)) return containsSql(builder, condition, not);
   if (isUuidColumn(builder, column)) return runIdSql(builder, not, operands);
+  if (column.kind === 'instant') {
+    const found = instantInSql(builder.dialect, columnSql(column), operands.map(nanosecondsOf), wholeIn(builder));
+    return not ? `NOT ${found}` : found;
+  }
   const list = operands.map((operand) => operandSql(builder, column, operand)).join(', ');
   return `(${comparedSql(builder, column)} ${not ? 'NOT ' : ''}IN (${list}))`;
 }
 
 function betweenSql(builder: SqlBuilder, { column, not, low, high }: Condition & { kind: 'between' }): string {
+  if (column.kind === 'instant') {
+    const bounds = [compareSql(builder, { kind: 'compare', column, operator: '>=', operand: low })];
+    bounds.push(compareSql(builder, { kind: 'compare', column, operator: '<=', operand: high }));
+    return `${not ? 'NOT ' : ''}(${bounds.join(' AND ')})`;
+  }
   const range = `${operandSql(builder, column, low)} AND ${operandSql(builder, column, high)}`;
   return `(${comparedSql(builder, column)} ${not ? 'NOT ' : ''}BETWEEN ${range})`;
 }
@@ -320,8 +332,12 @@ function operandSql(builder: SqlBuilder, column: Column, operand: Operand): stri
   return builder.parameter(builder.dialect === 'sqlite' ? Number(operand) : operand);
 }
 
+function wholeIn(builder: SqlBuilder): (value: bigint) => string {
+  return (value) => numberSql(builder, { kind: 'int' }, value);
+}
+
 /** No whole number, or beyond 64 bits: PostgreSQL would not take it for a bigint, nor SQLite for an INTEGER. */
-function numberSql(builder: SqlBuilder, { kind }: Column, operand: number | bigint): string {
+function numberSql(builder: SqlBuilder, { kind }: Pick<Column, 'kind'>, operand: number | bigint): string {
   const fits = typeof operand === 'bigint' ? BigInt.asIntN(64, operand) === operand : kind === 'double' || Number.isSafeInteger(operand);
   if (fits) return builder.parameter(operand);
   return builder.dialect === 'sqlite' ? builder.parameter(Number(operand)) : builder.parameter(operand, 'numeric');

@@ -24,6 +24,7 @@ const supportedBy: Readonly<Record<ColumnKind, string>> = {
   int: ordered,
   double: ordered,
   datetime: ordered,
+  instant: ordered,
 };
 
 const comparisons = ['=', '!=', '<', '<=', '>', '>='] as const satisfies readonly Comparison[];
@@ -182,12 +183,13 @@ function isSupported(operator: string, attribute: Attribute): boolean {
     case 'double':
     case 'bool':
     case 'datetime':
+    case 'instant':
       return operator === 'in' || operator === 'not in' || comparisons.some((known) => known === operator);
   }
 }
 
 function hasRanges(attribute: Attribute): boolean {
-  return ['datetime', 'double', 'int', 'keyword'].includes(kindOf(attribute));
+  return ['datetime', 'instant', 'double', 'int', 'keyword'].includes(kindOf(attribute));
 }
 
 function startsWith({ column, special }: Attribute, operator: string, value: Value, right: Syntax): Condition {

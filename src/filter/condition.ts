@@ -11,13 +11,14 @@
  * them; a run id that is no UUID equals none.
  */
 
-export type ColumnKind = 'keyword' | 'text' | 'int' | 'double' | 'bool' | 'datetime' | 'keywordList';
+export type ColumnKind = 'keyword' | 'text' | 'int' | 'double' | 'bool' | 'datetime' | 'instant' | 'keywordList';
 
 /** A system column (`WorkflowId`), a predefined attribute (`TemporalChangeVersion`) or a slot (`Keyword07`). */
 export type Column = { readonly name: string; readonly kind: ColumnKind };
 
 /**
- * Datetime: ms since 1970, a whole number. Int: bigint where it is beyond 2^53; a fraction below 2^53 is legal. ExecutionStatus is an int:
+ * Datetime: ms since 1970, a whole number; the times that the server itself notes are that. Instant: ns since 1970, a bigint; clients may set an
+ * attribute to any of the years 0 to 9999. To people both are Datetime. Int: bigint where it is beyond 2^53; a fraction below 2^53 is legal. ExecutionStatus is an int:
  * the number. ExecutionDuration is an int in ms, perhaps with a fraction (clients write ns). Double: finite.
  */
 export type Operand = string | number | bigint | boolean;

@@ -71,5 +71,7 @@ function plainOperand(value: Value): Operand {
       return value.value;
     case 'whole':
       return wholeOperand(value.floor);
+    case 'instant':
+      return value.nanoseconds;
   }
 }

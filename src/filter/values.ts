@@ -1,7 +1,7 @@
 /**
  * What is written behind an operator, as a value of the attribute's type.
  *
- * Where a row has whole numbers (integers, statuses, milliseconds), a query may name others: 1.5, or nanoseconds. So such a value is kept
+ * Where a row has whole numbers (integers, statuses, milliseconds), a query may name others: 1.5, or parts of a millisecond. So such a value is kept
  * as the whole number below it and whether it is that number itself; `conditions.ts` makes comparisons of it that mean the same.
  */
 import { int64Max, int64Min } from '../kernel/int64.ts';
@@ -39,7 +39,8 @@ export type Value =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bool'; readonly value: boolean }
   | { readonly kind: 'double'; readonly value: number }
-  | { readonly kind: 'whole'; readonly floor: bigint; readonly exact: boolean };
+  | { readonly kind: 'whole'; readonly floor: bigint; readonly exact: boolean }
+  | { readonly kind: 'instant'; readonly nanoseconds: bigint };
 
 const typeNames: Readonly<Record<ColumnKind, string>> = {
   keyword: 'Keyword',
@@ -48,6 +49,7 @@ const typeNames: Readonly<Record<ColumnKind, string>> = {
   double: 'Double',
   bool: 'Bool',
   datetime: 'Datetime',
+  instant: 'Datetime',
   keywordList: 'KeywordList',
 };
 
@@ -102,7 +104,11 @@ export function valueOf(attribute: Attribute, value: Written, at: number): Value
       break;
     case 'datetime':
       if (value.type === 'int64') return milliseconds(value.value);
-      if (value.type === 'string') return datetime(value.value, at);
+      if (value.type === 'string') return milliseconds(datetime(value.value, at));
+      break;
+    case 'instant':
+      if (value.type === 'int64') return { kind: 'instant', nanoseconds: value.value };
+      if (value.type === 'string') return { kind: 'instant', nanoseconds: datetime(value.value, at) };
       break;
   }
   const shown = `${printedValue(value)} (type: ${value.type})`;
@@ -111,6 +117,7 @@ export function valueOf(attribute: Attribute, value: Written, at: number): Value
 }
 
 const text = 'a text in quotes';
+const time = `a time ('2026-01-31T12:00:00Z', or nanoseconds since 1970)`;
 const expectedOf: Readonly<Record<ColumnKind, string>> = {
   keyword: text,
   text,
@@ -118,7 +125,8 @@ const expectedOf: Readonly<Record<ColumnKind, string>> = {
   int: 'a number',
   double: 'a number',
   bool: 'true or false',
-  datetime: `a time ('2026-01-31T12:00:00Z', or nanoseconds since 1970)`,
+  datetime: time,
+  instant: time,
 };
 
 function printedValue({ type, value }: Written): string {
@@ -142,10 +150,11 @@ function words({ alias }: Attribute, asked: string, at: number): Value {
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
 
-function datetime(asked: string, at: number): Value {
+/** Nanoseconds since 1970. */
+function datetime(asked: string, at: number): bigint {
   const nanoseconds = instant(asked);
-  if (nanoseconds === undefined) throw fault('expression', `unable to parse datetime '${asked}'`, at, expectedOf.datetime);
-  return milliseconds(nanoseconds);
+  if (nanoseconds === undefined) throw fault('expression', `unable to parse datetime '${asked}'`, at, time);
+  return nanoseconds;
 }
 
 /** A time of RFC 3339 in milliseconds since 1970, perhaps with a fraction; undefined: the text is none. */

@@ -50,8 +50,11 @@ export function attributeValue(kind: ColumnKind, { encoding, text, dataBytes }: 
       return typeof value === 'number' && Number.isFinite(value) ? withoutMinusZero(value) : undefined;
     case 'bool':
       return typeof value === 'boolean' ? value : undefined;
+    case 'instant':
+      return typeof value === 'string' ? instant(value) : undefined;
     case 'datetime':
-      return typeof value === 'string' ? datetimeMs(value) : undefined;
+      // No attribute is one.
+      return undefined;
     default:
       return unreachable(kind);
   }
@@ -91,8 +94,8 @@ const cycle = { years: 400, ms: 146_097 * 86_400_000 };
 const datetimeMsMin = -62_167_219_200_000;
 const datetimeMsMax = OPEN_SORT_MS;
 
-/** Milliseconds since 1970, rounded down, of a date of the years 0 to 9999. */
-function datetimeMs(text: string): number | undefined {
+/** Nanoseconds since 1970, of a date of the years 0 to 9999; what is finer is cut. */
+function instant(text: string): bigint | undefined {
   const match = rfc3339.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, zoneHour, zoneMinute] = [...match.slice(0, 7), match[9] ?? '0', match[10] ?? '0'].map(
@@ -103,8 +106,8 @@ function datetimeMs(text: string): number | undefined {
   if (hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59) return undefined;
   const midnight = new Date(Date.UTC(year + cycle.years, month - 1, day));
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
-  const thousandths = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
-  const local = midnight.getTime() - cycle.ms + ((hour * 60 + minute) * 60 + second) * 1_000 + thousandths;
+  const local = midnight.getTime() - cycle.ms + ((hour * 60 + minute) * 60 + second) * 1_000;
   const ms = local - (match[8] === '-' ? -1 : 1) * (zoneHour * 60 + zoneMinute) * 60_000;
-  return ms >= datetimeMsMin && ms <= datetimeMsMax ? ms : undefined;
+  if (ms < datetimeMsMin || ms > datetimeMsMax) return undefined;
+  return BigInt(ms) * 1_000_000n + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0'));
 }

@@ -14,7 +14,7 @@ export const columnKinds: ReadonlyMap<number, ColumnKind> = new Map([
   [3, 'int'],
   [4, 'double'],
   [5, 'bool'],
-  [6, 'datetime'],
+  [6, 'instant'],
   [7, 'keywordList'],
 ]);
 
@@ -49,7 +49,7 @@ export const predefinedColumns: ReadonlyMap<string, Column> = new Map([
   column('BuildIds', 'keywordList'),
   column('BatcherNamespace', 'keyword'),
   column('BatcherUser', 'keyword'),
-  column('TemporalScheduledStartTime', 'datetime'),
+  column('TemporalScheduledStartTime', 'instant'),
   column('TemporalScheduledById', 'keyword'),
   column('TemporalSchedulePaused', 'bool'),
   column('TemporalNamespaceDivision', 'keyword'),

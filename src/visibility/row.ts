@@ -35,7 +35,7 @@ export type VisibilityRow = {
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
   /**
-   * Predefined and custom attributes by column or slot; datetimes in ms, no empty lists. What fits no column is changed (NUL, halves of
+   * Predefined and custom attributes by column or slot; instants in ns (bigint), no empty lists. What fits no column is changed (NUL, halves of
    * surrogate pairs: `storable`) or left out (NaN, beyond int64, another type than the slot's, more bytes than an index takes): the rest of
    * the row stays. A row that does not fit at all (a run id that is no UUID, a start time that is no whole number) is left out alone.
    */

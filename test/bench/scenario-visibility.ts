@@ -148,7 +148,7 @@ function rowAt(serial: number): VisibilityRow {
     ['Keyword02', serial % 2 === 0 ? 'gold' : 'silver'],
     ['Keyword03', `customer-${(serial * 7_919) % 5_000}`],
     ['Int01', (serial * 7_919) % 1_000_003],
-    ['Datetime01', startTimeMs + 86_400_000],
+    ['Datetime01', BigInt(startTimeMs + 86_400_000) * 1_000_000n],
     ['KeywordList01', serial % 3 === 0 ? ['urgent', `tag-${serial % 1_000}`] : [`tag-${serial % 1_000}`]],
     ['Text01', `shipped to street${serial % 5_000} in town${serial % 50}`],
   ]);

@@ -13,7 +13,7 @@ import { migrations } from '../../src/database/sqlite/migrations.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { sqliteFailure } from '../../src/sqlite/sqlite-failure.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
-import { emptyDelta, positionAt, runRow } from '../contract/database/samples.ts';
+import { emptyDelta, positionAt, runRow, uuid, visibilityRow } from '../contract/database/samples.ts';
 import { until } from '../support/event-loop.ts';
 import { deltaAt, generationsIn, journalUnderTest } from './generations.ts';
 import type { Database, JournalId } from '../../src/actors/database.ts';
@@ -178,6 +178,46 @@ describe('the file of the state', () => {
     }
     reached.close();
   });
+
+  test.each([
+    ['Datetime06', 1_767_225_600_000_900_000n, 'asked'],
+    ['TemporalScheduledStartTime', -1n, 'asked'],
+    ['Int01', 7, undefined],
+  ] as const)(
+    'rows of a version whose dates were milliseconds, with %s: List is built again where there are dates',
+    async (slot, value, reason) => {
+      const filename = fresh();
+      const db = new DatabaseSync(filename);
+      db.exec(migrations.slice(0, 6).join(';'));
+      db.exec(`INSERT INTO perdure VALUES ('migration', '6'), ('cluster', 'c')`);
+      const row = visibilityRow({ namespaceId: uuid(), slots: new Map([[slot, value]]) });
+      const { namespaceId, runId } = row;
+      for (const [kind, partition] of [['history', 3] as const, ['matching', 4] as const]) {
+        db.prepare(`INSERT INTO journals VALUES (?, ?, 1, 1, 1, 1, 0, 0, 1, NULL, x'')`).run(kind, partition);
+      }
+      db.prepare(
+        `INSERT INTO visibility (namespace_id, run_id, sort_ms, start_ms, version, shard, status, workflow_id, workflow_type, task_queue,
+        execution_ms, ${slot}) VALUES (?, ?, 253402300799999, 1, 1, 4, 1, 'w', 't', 'q', 1, ?)`,
+      ).run(namespaceId, runId, typeof value === 'bigint' ? (value < 0n ? -1n : value / 1_000_000n) : value);
+      db.close();
+      const database = open(filename);
+      const journal = { kind: 'history', partition: 3 } as const;
+      const { fence } = await database.restore(journal);
+      expect((await database.rebuildDue(journal)).rows).toBe(reason);
+      await database.restore({ kind: 'history', partition: 5 });
+      expect((await database.rebuildDue({ kind: 'history', partition: 5 })).rows).toBeUndefined();
+      if (typeof value !== 'bigint') return;
+      const of = (operand: bigint) => {
+        const condition = { kind: 'compare', column: { name: slot, kind: 'instant' }, operator: '=', operand } as const;
+        return { namespaceId, condition, after: undefined, max: 10 };
+      };
+      const milliseconds = value < 0n ? -1_000_000n : value - 900_000n;
+      expect((await database.list(of(milliseconds))).rows).toHaveLength(1);
+      expect(await database.flush(journal, fence, [row], [])).toBe('flushed');
+      expect((await database.list(of(milliseconds))).rows).toEqual([]);
+      expect((await database.list(of(value))).rows.map((found) => found.runId)).toEqual([runId]);
+    },
+  );
 
   test('trim points of a version that did not count bytes', async () => {
     const filename = fresh();

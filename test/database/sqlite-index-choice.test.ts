@@ -21,6 +21,8 @@ const status: Column = { name: 'ExecutionStatus', kind: 'int' };
 const runId: Column = { name: 'RunId', kind: 'keyword' };
 const rootWorkflowId: Column = { name: 'RootWorkflowId', kind: 'keyword' };
 const rootRunId: Column = { name: 'RootRunId', kind: 'keyword' };
+/** Each has another, and all of them are in one millisecond. */
+const instant: Column = { name: 'Datetime01', kind: 'instant' };
 const workflowId: Column = { name: 'WorkflowId', kind: 'keyword' };
 /** SQLite's name for the index of the primary key. */
 const byKey = 'sqlite_autoindex_visibility_1';
@@ -37,8 +39,8 @@ const connection = new Connection({ filename: undefined }, { mustSync: false });
 beforeAll(() => {
   const row = connection.prepare(
     `INSERT INTO visibility (namespace_id, run_id, sort_ms, start_ms, version, shard, status, workflow_id, workflow_type, task_queue,
-       execution_ms, root_workflow_id, root_run_id, Keyword01, Int01, KeywordList01)
-       VALUES (?, ?, ?, ?, 1, 1, 1, 'w', 'T', 'q', 0, ?, ?, ?, ?, 1)`,
+       execution_ms, root_workflow_id, root_run_id, Keyword01, Int01, KeywordList01, Datetime01, Datetime01_ns)
+       VALUES (?, ?, ?, ?, 1, 1, 1, 'w', 'T', 'q', 0, ?, ?, ?, ?, 1, 1, ?)`,
   );
   const word = connection.prepare(`INSERT INTO visibility_words VALUES (?, 'KeywordList01', ?, ?)`);
   connection.begin();
@@ -46,7 +48,7 @@ beforeAll(() => {
     const runId = runIdOf(number);
     // The last seven are below the first; the others are their own roots.
     const [rootId, rootRun] = number >= rows - 7 ? ['root', runIdOf(0)] : ['w', runId];
-    row.run(namespaceId, runId, OPEN_SORT_MS, number, rootId, rootRun, `k${number % 2}`, number);
+    row.run(namespaceId, runId, OPEN_SORT_MS, number, rootId, rootRun, `k${number % 2}`, number, number);
     word.run(namespaceId, `half${number % 2}`, runId);
     word.run(namespaceId, `ten${Math.floor(number / 10)}`, runId);
   }
@@ -99,6 +101,8 @@ describe('a List goes by', () => {
     ['a run id, or a workflow id', { kind: 'or', conditions: [compare(runId, '=', runIdOf(9)), compare(workflowId, '=', 'v')] }, byKey],
     ['what few have', { kind: 'isNull', column: { name: 'Keyword02', kind: 'keyword' }, not: true }, 'visibility_Keyword02'],
     ['the parent', compare({ name: 'ParentWorkflowId', kind: 'keyword' }, '=', 'p'), 'visibility_parent_workflow_id'],
+    ['a date before the millisecond in which all are', compare(instant, '<', 999_999n), 'visibility_Datetime01'],
+    ['a date in the millisecond in which all are', compare(instant, '=', 1_000_007n), 'visibility_Datetime01'],
     ['the root, below which few are', compare(rootWorkflowId, '=', 'root'), byKey],
     ['a root’s run', compare(rootRunId, '=', runIdOf(0)), byKey],
     ['the order, if most have that root', compare(rootWorkflowId, '=', 'w'), 'visibility_sort'],
@@ -123,6 +127,7 @@ describe('a Count of many reads no row, and those of a division by their index:'
     ['of a status by status', both(compare({ name: 'ExecutionStatus', kind: 'int' }, '=', 1), division), true],
     ['of a keyword', both(compare(keyword, '=', 'k1'), division), false],
     ['of a range', both(compare(int, '>=', 10), division), false],
+    ['of dates from a millisecond', both(compare(instant, '>=', 1_000_000n), division), false],
     ['of a type', both(division, compare(type, '=', 'T')), false],
   ])('%s', (_, condition, byStatus) => {
     const [all, others, ...more] = countedBy(condition, byStatus);
@@ -256,6 +261,22 @@ function planOf({ text, parameters }: Sql): string {
   return JSON.stringify(connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[])));
 }
 
+test('a date among many in its millisecond is found; what it costs is told by milliseconds, from the index alone', () => {
+  const found = (condition: Condition): readonly string[] =>
+    listRows({ namespaceId, condition, after: undefined, max: 3 }).rows.map((row) => row.runId);
+  expect(found(compare(instant, '=', 1_000_007n))).toEqual([runIdOf(7)]);
+  expect(found(compare(instant, '<', 1_000_007n))).toEqual([6, 5, 4].map(runIdOf));
+  expect(found({ kind: 'or', conditions: [compare(instant, '=', 1_000_007n), compare(int, '<', 2)] })).toEqual([7, 1, 0].map(runIdOf));
+  expect(countRows({ namespaceId, condition: compare(instant, '>=', 1_000_007n), byStatus: false })).toEqual([
+    { status: undefined, count: rows - 7 },
+  ]);
+  const [probe] = indexProbes(namespaceId, compare(instant, '=', 1_000_007n));
+  expect(planOf(probe?.count(10) ?? { text: '', parameters: [] })).toContain(
+    'USING COVERING INDEX visibility_Datetime01 (namespace_id=? AND Datetime01=?)',
+  );
+  expect(countedBy(compare(instant, '=', 1_000_007n), false)).toEqual([expect.stringContaining('INDEX visibility_Datetime01')]);
+});
+
 test('each column that a probe names an index of has it; a namespace that is none is asked nothing', () => {
   const sample: Readonly<Record<string, Operand>> = {
     text: 'a',
@@ -264,6 +285,7 @@ test('each column that a probe names an index of has it; a namespace that is non
     int: 1,
     double: 1,
     datetime: 1,
+    instant: 1n,
     bool: true,
   };
   const system = ['WorkflowId', 'WorkflowType', 'RootWorkflowId', 'RootRunId'].map((name): Column => ({ name, kind: 'keyword' }));

@@ -2,7 +2,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnSql, conditionSql, SqlBuilder, successor } from '../../src/database/condition-sql.ts';
-import { countSql, listSql } from '../../src/database/visibility-sql.ts';
+import { partColumn, splitInstant } from '../../src/database/instant-sql.ts';
+import { countSql, largeCountSql, listSql } from '../../src/database/visibility-sql.ts';
 import { systemColumns } from '../../src/visibility/columns.ts';
 import type { Column, Condition } from '../../src/filter/condition.ts';
 import { OPEN_SORT_MS, type VisibilityRow } from '../../src/visibility/row.ts';
@@ -45,7 +46,18 @@ describe('on SQLite', () => {
     for (let level = 0; level < 199; level++) deep = { kind: 'not', condition: { kind: 'or', conditions: [deep] } };
     const wide: Condition = { kind: 'or', conditions: Array.from({ length: 200 }, () => term) };
     const list: Condition = { kind: 'in', column: term.column, not: false, operands: Array.from({ length: 4_000 }, String) };
-    for (const condition of [deep, wide, list]) {
+    const instants = Array.from({ length: 4_000 }, (_, n) => BigInt(n));
+    const dates: Condition = { kind: 'in', column: { name: 'Datetime01', kind: 'instant' }, not: false, operands: instants };
+    const { text: counting, parameters: ofCounting } = largeCountSql('sqlite', 'visibility', 'visibility', {
+      namespaceId,
+      condition: {
+        kind: 'and',
+        conditions: [dates, { kind: 'isNull', column: { name: 'TemporalNamespaceDivision', kind: 'keyword' }, not: false }],
+      },
+      byStatus: false,
+    });
+    expect(database.prepare(counting).all(...(ofCounting as SQLInputValue[]))).toEqual([{ count: 0 }]);
+    for (const condition of [deep, wide, list, dates]) {
       const { text, parameters } = listSql('sqlite', 'run_id', 'visibility', { namespaceId, condition, after: undefined, max: 10 });
       expect(database.prepare(text).all(...(parameters as SQLInputValue[]))).toEqual([]);
     }
@@ -137,6 +149,7 @@ function databaseOf(rows: readonly VisibilityRow[]): DatabaseSync {
     ...attributes,
     ...predefined,
     'Keyword20',
+    ...['Datetime01', 'TemporalScheduledStartTime'].map(partColumn),
   ]);
   database.exec(`CREATE TABLE visibility (${[...columns].join(', ')});
     CREATE TABLE visibility_words (namespace_id, slot, word, run_id)`);
@@ -175,7 +188,16 @@ function cellsOf(row: VisibilityRow): readonly Cell[] {
     ['parent_run_id', text(row.parentRunId)],
     ['root_workflow_id', text(row.rootWorkflowId)],
     ['root_run_id', text(row.rootRunId)],
-    ...[...row.slots].map(([slot, value]): Cell => [slot, cellOf(slot, value)]),
+    ...[...row.slots].flatMap(([slot, value]) => cellsOfSlot(slot, value)),
+  ];
+}
+
+function cellsOfSlot(slot: string, value: NonNullable<ReturnType<VisibilityRow['slots']['get']>>): readonly Cell[] {
+  if (typeof value !== 'bigint' || !/^Datetime|StartTime$/.test(slot)) return [[slot, cellOf(slot, value)]];
+  const { ms, part } = splitInstant(value);
+  return [
+    [slot, ms],
+    [partColumn(slot), part || null],
   ];
 }
 

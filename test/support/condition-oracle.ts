@@ -217,7 +217,9 @@ export function storedRow(row: VisibilityRow, isUuid: (text: string) => boolean)
   if (!fits) return undefined;
   const slots = new Map<string, SlotValue>();
   for (const [name, value] of row.slots) {
-    const stored = storedSlot(/^(KeywordList|Keyword|Text|Int|Double|Bool|Datetime)\d\d$/.exec(name)?.[1] ?? '', value);
+    const kind =
+      name === 'TemporalScheduledStartTime' ? 'Datetime' : /^(KeywordList|Keyword|Text|Int|Double|Bool|Datetime)\d\d$/.exec(name)?.[1];
+    const stored = storedSlot(kind ?? '', value);
     if (stored !== undefined) slots.set(name, stored);
   }
   return {
@@ -233,17 +235,17 @@ export function storedRow(row: VisibilityRow, isUuid: (text: string) => boolean)
   };
 }
 
-const typesOfKinds: Readonly<Record<Capitalize<ColumnKind>, readonly string[]>> = {
+const typesOfKinds: Readonly<Record<Capitalize<Exclude<ColumnKind, 'datetime' | 'instant'>>, readonly string[]>> = {
   Keyword: ['string'],
   Text: ['string'],
   Int: ['int'],
   Double: ['int', 'double'],
   Bool: ['boolean'],
-  Datetime: ['int'],
   KeywordList: ['list'],
 };
 
 function storedSlot(kind: string, value: SlotValue): SlotValue | undefined {
+  if (kind === 'Datetime') return typeof value === 'bigint' && typeOf(value / 1_000_000n) === 'int' ? value : undefined;
   const type = typeOf(value);
   const expected = Object.entries(typesOfKinds).find(([name]) => name === kind)?.[1];
   if (type === undefined || expected?.includes(type) === false) return undefined;

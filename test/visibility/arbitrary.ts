@@ -15,12 +15,12 @@ const slotColumns: readonly Column[] = [
   { name: 'Int06', kind: 'int' },
   { name: 'Double01', kind: 'double' },
   { name: 'Bool01', kind: 'bool' },
-  { name: 'Datetime01', kind: 'datetime' },
+  { name: 'Datetime01', kind: 'instant' },
   { name: 'KeywordList01', kind: 'keywordList' },
   { name: 'KeywordList06', kind: 'keywordList' },
   { name: 'TemporalChangeVersion', kind: 'keywordList' },
   { name: 'TemporalScheduledById', kind: 'keyword' },
-  { name: 'TemporalScheduledStartTime', kind: 'datetime' },
+  { name: 'TemporalScheduledStartTime', kind: 'instant' },
   { name: 'TemporalSchedulePaused', kind: 'bool' },
   { name: 'TemporalNamespaceDivision', kind: 'keyword' },
 ];
@@ -55,6 +55,7 @@ export type Vocabulary = {
   readonly ints: readonly (number | bigint)[];
   readonly askedInts: readonly (number | bigint)[];
   readonly times: readonly number[];
+  readonly instants: readonly bigint[];
 };
 
 /** Orders by UTF-8, UTF-16 and locale differ among these; some mean something to LIKE, JSON or SQL. */
@@ -94,6 +95,13 @@ const beyondNumbers = [2n ** 53n + 1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const doubles = [0, 0.5, -1.5, 1, 2, 1e300, -1e300, 5e-324, 0.1];
 const times = [0, -1, 1, 1_700_000_000_000, 1_700_000_000_001, 1_700_000_100_000, 253_402_300_799_999, -62_135_596_800_000];
 
+/** Neighbours below a millisecond, before 1970 too, and the ends of the years that a date may have. */
+const instants = [
+  ...[0n, 1n, -1n, 100_000n, 999_999n, 1_000_000n, 1_000_001n, -999_999n, -1_000_000n, -1_000_001n],
+  ...[1_700_000_000_000_000_000n, 1_700_000_000_000_000_001n, 1_700_000_000_000_999_999n, 1_700_000_000_001_000_000n],
+  ...[253_402_300_799_999_999_999n, 253_402_300_799_999_000_000n, -62_167_219_200_000_000_000n, -62_167_219_199_999_999_999n],
+];
+
 const all: Vocabulary = {
   columns: [...systemColumns, ...slotColumns],
   keywords,
@@ -102,6 +110,7 @@ const all: Vocabulary = {
   ints: [...numbers, ...beyondNumbers],
   askedInts: [...numbers, ...beyondNumbers, 0.5, -0.5, 1000.25],
   times,
+  instants,
 };
 
 /**
@@ -123,6 +132,7 @@ export const asked: Vocabulary = {
   askedInts: numbers,
   ints: numbers,
   times: [-1, 1, 1_700_000_000_001, 1_700_000_000_999, 4_000_000_000_001],
+  instants: [-1_000_000n, 1_000_000n, 1_700_000_000_001_000_000n, 1_700_000_000_999_000_000n, 4_000_000_000_001_000_000n],
 };
 
 /** In the order of their text, which is the order of their bytes. */
@@ -137,6 +147,7 @@ function slotValues(words: Vocabulary): Readonly<Record<Column['kind'], fc.Arbit
     double: fc.constantFrom(...doubles),
     bool: fc.boolean(),
     datetime: fc.constantFrom(...words.times),
+    instant: fc.constantFrom(...words.instants),
     keywordList: fc.uniqueArray(keyword, { minLength: 1, maxLength: 4 }),
   };
 }
@@ -251,6 +262,8 @@ function operandFor(column: Column, rows: readonly VisibilityRow[], words: Vocab
       return fc.boolean();
     case 'datetime':
       return fc.constantFrom(...words.times);
+    case 'instant':
+      return fc.constantFrom(...words.instants);
   }
 }
 
@@ -292,6 +305,7 @@ export function arbitraryTerm(column: Column, operand: fc.Arbitrary<Operand>): f
     case 'int':
     case 'double':
     case 'datetime':
+    case 'instant':
       return fc.oneof(compare(comparisons), isIn, between, isNull);
   }
 }

@@ -14,7 +14,7 @@
  * written and deleted once. Updated tables are vacuumed at 2 % of dead rows: at the default 20 % an index of a million rows is mostly dead.
  */
 import { quoted } from './schema-name.ts';
-import { countIndex, parentIndex, rootIndexes, visibilityTable } from './visibility-table.ts';
+import { countIndex, instantParts, parentIndex, rootIndexes, visibilityTable } from './visibility-table.ts';
 
 export type Migration = { readonly number: number; readonly statements: (schema: string) => readonly string[] };
 
@@ -27,6 +27,7 @@ export const migrations: readonly Migration[] = [
   { number: 6, statements: deadLetters },
   // NULL of letters that were made before.
   { number: 7, statements: (schema) => [`ALTER TABLE ${quoted(schema)}.dead_letters ADD COLUMN disposition bytea`] },
+  { number: 8, statements: (schema) => instantParts(quoted(schema)) },
 ];
 
 export const newestMigration = migrations.at(-1)?.number ?? 0;

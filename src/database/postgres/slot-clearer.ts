@@ -7,10 +7,11 @@
  */
 import { isUuid } from '../../kernel/uuid.ts';
 import { heldShards } from '../held-shards.ts';
+import { partColumn } from '../instant-sql.ts';
 import { inTransaction, type Connections, type Session } from './connections.ts';
 import { arrayOf, uuidOf, wholeNumber } from './pack.ts';
 import { quoted } from './schema-name.ts';
-import { attributeKinds } from './visibility-table.ts';
+import { attributeKinds, partDefinitions } from './visibility-table.ts';
 import { isLocked } from './postgres-failure.ts';
 import type { HeldJournal, SlotClearing, SlotsCleared } from '../../actors/database.ts';
 
@@ -19,6 +20,8 @@ import type { HeldJournal, SlotClearing, SlotsCleared } from '../../actors/datab
  * shards before it waiting too.
  */
 const LOCK_WAIT_MS = 250;
+
+const partNames: ReadonlySet<string> = new Set(partDefinitions.map(({ name }) => name));
 
 export class SlotClearer {
   readonly #connections: Connections;
@@ -70,7 +73,8 @@ WHERE $1::uuid IS NULL OR run_id > $1::uuid ORDER BY run_id LIMIT $2::integer`;
     const { rows } = await session.query<{ readonly run_id: string }>({ text: rowsBehind }, [after, wholeNumber(max)]);
     const last = rows.at(-1)?.run_id;
     if (last === undefined) return undefined;
-    const clear = `UPDATE ${this.#at}.visibility SET ${columns.map((column) => `${column} = NULL`).join(', ')}
+    const cleared = columns.flatMap((column) => (partNames.has(partColumn(column)) ? [column, partColumn(column)] : [column]));
+    const clear = `UPDATE ${this.#at}.visibility SET ${cleared.map((column) => `${column} = NULL`).join(', ')}
 WHERE ($1::uuid IS NULL OR run_id > $1::uuid) AND run_id <= $2::uuid AND namespace_id = $3::uuid AND shard = ANY($4::integer[])
   AND (${columns.map((column) => `${column} IS NOT NULL`).join(' OR ')})`;
     await session.query({ text: clear }, [after, last, uuidOf(namespaceId), arrayOf(shards)]);

@@ -4,6 +4,7 @@
  * Attributes and slots are columns of their type; lists, and texts cut into words, are arrays. Each has an index of the rows that have it, in
  * the order of List: one that nobody uses costs nothing. Their names are as in `visibility/columns.ts`, without quotes.
  */
+import { partColumn } from '../instant-sql.ts';
 import type { ColumnKind } from '../../filter/condition.ts';
 
 const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -13,6 +14,8 @@ const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   double: 'double precision',
   bool: 'boolean',
   datetime: 'bigint',
+  /** Its whole milliseconds (instant-sql.ts). */
+  instant: 'bigint',
   keywordList: 'text[]',
 };
 
@@ -26,7 +29,7 @@ export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, C
   ['BuildIds', 'keywordList'],
   ['BatcherNamespace', 'keyword'],
   ['BatcherUser', 'keyword'],
-  ['TemporalScheduledStartTime', 'datetime'],
+  ['TemporalScheduledStartTime', 'instant'],
   ['TemporalScheduledById', 'keyword'],
   ['TemporalSchedulePaused', 'bool'],
   ['TemporalNamespaceDivision', 'keyword'],
@@ -43,7 +46,7 @@ export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, C
   ...slots('Int', 'int', 6),
   ...slots('Double', 'double', 6),
   ...slots('Bool', 'bool', 6),
-  ...slots('Datetime', 'datetime', 6),
+  ...slots('Datetime', 'instant', 6),
   ...slots('KeywordList', 'keywordList', 6),
 ]);
 
@@ -54,6 +57,25 @@ export const attributeDefinitions: readonly { readonly name: string; readonly ty
     type: sqlTypes[kind],
   }),
 );
+
+/** The instants, and the columns of their parts of a millisecond. */
+const instants = [...attributeKinds].filter(([, kind]) => kind === 'instant').map(([name]) => name.toLowerCase());
+export const partDefinitions: readonly { readonly name: string; readonly type: string }[] = instants.map((name) => ({
+  name: partColumn(name),
+  type: 'integer',
+}));
+
+/**
+ * Rows that were written before have whole milliseconds. Only the runs know more: if there is such a row, List is built again from them.
+ */
+export function instantParts(at: string): readonly string[] {
+  const isSet = instants.map((name) => `EXISTS (SELECT 1 FROM ${at}.visibility WHERE ${name} IS NOT NULL)`);
+  return [
+    `ALTER TABLE ${at}.visibility ${partDefinitions.map(({ name, type }) => `ADD COLUMN ${name} ${type}`).join(', ')}`,
+    `INSERT INTO ${at}.perdure (name, value) SELECT 'list rebuild ' || partition, 'asked' FROM ${at}.journals
+WHERE kind = 'history' AND (${isSet.join(' OR ')}) ON CONFLICT (name) DO NOTHING`,
+  ];
+}
 
 const order = 'sort_ms DESC, start_ms DESC, run_id DESC';
 

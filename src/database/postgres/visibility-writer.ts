@@ -11,9 +11,10 @@ import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibili
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { isAboutData } from './postgres-failure.ts';
 import { arrayOf, uuidOf } from './pack.ts';
+import { partColumn, splitInstant } from '../instant-sql.ts';
 import { quoted } from './schema-name.ts';
 import { Upsert, type ColumnOf, type StatementParts, type Step } from './upsert.ts';
-import { attributeDefinitions, attributeKinds } from './visibility-table.ts';
+import { attributeDefinitions, attributeKinds, partDefinitions } from './visibility-table.ts';
 import type { Session, Statement } from './connections.ts';
 import type { ColumnKind } from '../../filter/condition.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -170,7 +171,8 @@ function newestOfEach(rows: readonly VisibilityRow[]): readonly VisibilityRow[] 
   return newest.size === rows.length ? rows : [...newest.values()];
 }
 
-const attributeNames = attributeDefinitions.map(({ name }) => name);
+const slotDefinitions = [...attributeDefinitions, ...partDefinitions];
+const slotNames = slotDefinitions.map(({ name }) => name);
 
 function plainText(parts: StatementParts): string {
   return upsertText(parts, parts.columns, parts.values, parts.rows);
@@ -178,17 +180,17 @@ function plainText(parts: StatementParts): string {
 
 function withSlotsText(parts: StatementParts): string {
   const { columns, values, rows } = parts;
-  const definitions = attributeDefinitions.map(({ name, type }) => `${name} ${type}`).join(', ');
+  const definitions = slotDefinitions.map(({ name, type }) => `${name} ${type}`).join(', ');
   const slots = `LEFT JOIN LATERAL jsonb_to_record(${values.at(-1)}) AS s(${definitions}) ON true`;
-  const attributes = attributeNames.map((name) => `s.${name}`);
-  return upsertText(parts, [...columns.slice(0, -1), ...attributeNames], [...values.slice(0, -1), ...attributes], `${rows} ${slots}`);
+  const attributes = slotNames.map((name) => `s.${name}`);
+  return upsertText(parts, [...columns.slice(0, -1), ...slotNames], [...values.slice(0, -1), ...attributes], `${rows} ${slots}`);
 }
 
 /** A row that has lost its attributes has none: columns that are not given become NULL. */
 function upsertText(parts: StatementParts, columns: readonly string[], values: readonly string[], rows: string): string {
   const given = new Set(columns);
   const changed = columns.filter((name) => !parts.key.includes(name)).map((name) => `${name} = excluded.${name}`);
-  const emptied = attributeNames.filter((name) => !given.has(name)).map((name) => `${name} = NULL`);
+  const emptied = slotNames.filter((name) => !given.has(name)).map((name) => `${name} = NULL`);
   return `INSERT INTO ${parts.schema}.visibility AS v (sort_ms, ${columns.join(', ')})
 SELECT coalesce(r.close_ms, $1::bigint), ${values.join(', ')}
 FROM ${rows}
@@ -207,7 +209,11 @@ function slotsJson(slots: VisibilityRow['slots']): string {
   for (const [name, value] of slots) {
     const kind = attributeKinds.get(name);
     const json = kind === undefined ? undefined : slotJson(kind, value);
-    if (json !== undefined) members.push(`${JSON.stringify(name.toLowerCase())}:${json}`);
+    if (json === undefined) continue;
+    members.push(`${JSON.stringify(name.toLowerCase())}:${json}`);
+    if (kind !== 'instant' || typeof value !== 'bigint') continue;
+    const { part } = splitInstant(value);
+    if (part !== 0n) members.push(`${JSON.stringify(partColumn(name.toLowerCase()))}:${part}`);
   }
   return `{${members.join(',')}}`;
 }
@@ -230,6 +236,8 @@ function slotJson(kind: ColumnKind, value: SlotValue): string | undefined {
           .filter(isIndexable),
       );
     }
+    case 'instant':
+      return typeof value === 'bigint' ? slotJson('int', splitInstant(value).ms) : undefined;
     case 'int':
     case 'datetime':
       if (typeof value === 'bigint') return value <= int64Max && value >= -int64Max - 1n ? String(value) : undefined;

@@ -18,6 +18,7 @@ import {
   type ColumnCondition,
   type Sql,
 } from '../condition-sql.ts';
+import { indexedPart } from '../instant-sql.ts';
 import { inTimeSql } from './connection.ts';
 
 /** So many rows are read and sorted in a few milliseconds. */
@@ -86,7 +87,8 @@ export function indexProbes(namespaceId: string, condition: Condition | undefine
   return terms.flatMap((term) => probeOf(namespaceId, term) ?? []).slice(0, probesMax);
 }
 
-function probeOf(namespaceId: string, term: Condition): IndexProbe | undefined {
+function probeOf(namespaceId: string, asked: Condition): IndexProbe | undefined {
+  const term = isFindable(asked) ? indexedPart(asked) : asked;
   const isElsewhere = 'column' in term && (isOfWords(term.column) || ownColumn(term.column) !== undefined);
   const found = foundSql(namespaceId, term);
   if (found === undefined) return undefined;
@@ -125,8 +127,10 @@ function foundByColumn(namespaceId: string, term: ColumnCondition): Found | unde
   if (own !== undefined) return foundByRoot(namespaceId, term, own);
   const from = fromOf(term);
   if (from === undefined) return undefined;
+  // Of many in one millisecond it may find none.
+  const watch = term.column.kind === 'instant' ? ` AND ${inTimeSql}` : '';
   return (builder, columns) =>
-    `SELECT ${columns} FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}`;
+    `SELECT ${columns} FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}${watch}`;
 }
 
 /** Those below a root, and those that are one. */

@@ -167,5 +167,19 @@ const fifth = `
 /** NULL of those that were made before. */
 const sixth = 'ALTER TABLE dead_letters ADD COLUMN disposition BLOB';
 
+const instants = ['TemporalScheduledStartTime', ...Array.from({ length: 6 }, (_, index) => `Datetime0${index + 1}`)];
+
+/**
+ * What instants have beyond their milliseconds. Rows that were written before have whole milliseconds. Only the runs know more: if there is such a
+ * row, List is built again from them.
+ */
+const seventh = `
+  ${instants.map((name) => `ALTER TABLE visibility ADD COLUMN ${name}_ns INTEGER;`).join('\n  ')}
+  INSERT OR IGNORE INTO perdure (name, value) SELECT 'list rebuild ' || partition, 'asked' FROM journals
+    WHERE kind = 'history' AND (${instants
+      .map((name) => `EXISTS (SELECT 1 FROM visibility INDEXED BY visibility_${name} WHERE ${name} IS NOT NULL)`)
+      .join(' OR ')});
+`;
+
 /** The first has number 1. */
-export const migrations: readonly string[] = [first, second, third, fourth, fifth, sixth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth, sixth, seventh];

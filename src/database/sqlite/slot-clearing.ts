@@ -1,10 +1,12 @@
 /** What removed search attributes have left in rows of List, and in the words of their lists and texts. */
 import { attributeColumns } from '../attribute-columns.ts';
+import { partColumn } from '../instant-sql.ts';
 import { textOf } from './values.ts';
 import type { SlotClearing } from '../../actors/database.ts';
+import type { ColumnKind } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';
 
-const slotNames: ReadonlySet<string> = new Set(attributeColumns.map(({ name }) => name));
+const slotKinds: ReadonlyMap<string, ColumnKind> = new Map(attributeColumns.map(({ name, kind }) => [name, kind]));
 
 const rowsBehind = 'SELECT run_id FROM visibility WHERE namespace_id = ? AND run_id > ? ORDER BY run_id LIMIT ?';
 /** One slot's index would have these rows too, in another order: each stretch would walk what is left of it. */
@@ -23,10 +25,12 @@ export function clearVisibilitySlots(
   const lastRunId = textOf(last, 'run_id');
   const ofShards = `shard IN (${shards.map(() => '?').join(', ')})`;
   for (const slot of slots) {
-    if (!slotNames.has(slot)) continue;
+    const kind = slotKinds.get(slot);
+    if (kind === undefined) continue;
+    const cleared = kind === 'instant' ? `${slot} = NULL, ${partColumn(slot)} = NULL` : `${slot} = NULL`;
     const stretch = `namespace_id = ? AND run_id > ? AND run_id <= ? AND ${slot} IS NOT NULL`;
     // Not kept: it is another one for each slot.
-    const clear = connection.prepare(`UPDATE ${byKey} SET ${slot} = NULL WHERE ${stretch} AND ${ofShards} RETURNING run_id`);
+    const clear = connection.prepare(`UPDATE ${byKey} SET ${cleared} WHERE ${stretch} AND ${ofShards} RETURNING run_id`);
     for (const row of clear.all(namespaceId, afterRunId, lastRunId, ...shards)) {
       connection.statement(dropWords).run(textOf(row, 'run_id'), namespaceId, slot);
     }

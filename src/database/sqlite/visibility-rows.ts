@@ -5,6 +5,7 @@
 import { OPEN_SORT_MS, type ListedRow, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { attributeColumns } from '../attribute-columns.ts';
+import { partColumn, splitInstant } from '../instant-sql.ts';
 import { optionalBytesOf, optionalWholeOf, textOf, uuidBytes, wholeOf, type SqlRow } from './values.ts';
 import type { ColumnKind } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';
@@ -14,11 +15,15 @@ const systemColumns = [
   ...['execution_ms', 'close_ms', 'execution_duration_ms', 'history_length', 'history_size_bytes', 'state_transition_count'],
   ...['parent_workflow_id', 'parent_run_id', 'root_workflow_id', 'root_run_id', 'memo', 'search_attributes'],
 ];
-const columns = [...systemColumns, ...attributeColumns.map(({ name }) => name)];
+const instants = attributeColumns.filter(({ kind }) => kind === 'instant').map(({ name }) => name);
+const columns = [...systemColumns, ...attributeColumns.map(({ name }) => name), ...instants.map(partColumn)];
 const places: ReadonlyMap<string, { readonly index: number; readonly kind: ColumnKind }> = new Map(
   attributeColumns.map(({ name, kind }, index) => [name, { index: systemColumns.length + index, kind }]),
 );
-const noAttributes: readonly null[] = attributeColumns.map(() => null);
+const partPlaces: ReadonlyMap<string, number> = new Map(
+  instants.map((name, index) => [name, systemColumns.length + attributeColumns.length + index]),
+);
+const noAttributes: readonly null[] = [...attributeColumns, ...instants].map(() => null);
 
 /** An older version of a row never replaces a newer one. */
 const putRow = `
@@ -41,6 +46,8 @@ export function writeVisibility(connection: Connection, row: VisibilityRow): voi
     const found = wordsIn(place.kind, value);
     if (found !== undefined) words.push([name, found]);
     values[place.index] = found === undefined ? stored(place.kind, value) : 1;
+    const partPlace = partPlaces.get(name);
+    if (partPlace !== undefined && values[place.index] !== null) values[partPlace] = storedPart(value);
   }
   const { changes } = connection.statement(putRow).run(...values);
   if (changes === 0) return;
@@ -117,6 +124,8 @@ function stored(kind: ColumnKind, value: SlotValue): string | number | bigint | 
     case 'int':
     case 'datetime':
       return isInteger(value) ? value : null;
+    case 'instant':
+      return typeof value === 'bigint' ? stored('int', splitInstant(value).ms) : null;
     case 'double':
       if (typeof value === 'number') return Number.isFinite(value) ? value : null;
       return isInteger(value) ? Number(value) : null;
@@ -126,6 +135,11 @@ function stored(kind: ColumnKind, value: SlotValue): string | number | bigint | 
     case 'keywordList':
       return null;
   }
+}
+
+/** null: nothing beyond its milliseconds, or no instant. */
+function storedPart(value: SlotValue): bigint | null {
+  return (typeof value === 'bigint' && splitInstant(value).part) || null;
 }
 
 function isInteger(value: SlotValue): value is number | bigint {

@@ -7,6 +7,7 @@ import { DatabaseUnderTest } from './database-under-test.ts';
 import { describeAtomicity } from './atomicity.ts';
 import { describeBindAndClose } from './bind-and-close.ts';
 import { describeContention } from './contention.ts';
+import { describeExactDates } from './exact-dates.ts';
 import { describeFence } from './fence.ts';
 import { describeHistoryRanges } from './history-ranges.ts';
 import { describeHostileValues } from './hostile-values.ts';
@@ -54,6 +55,7 @@ export function describeDatabase(name: string, subject: { readonly open: () => P
     describeVisibilityRows(use);
     describeSlotClearing(use);
     describeListAndCount(use);
+    describeExactDates(use);
     describeListPages(use);
     describeListRebuild(use);
     describeLetters(use);

@@ -232,6 +232,7 @@ export function describeHostileValues(use: () => DatabaseUnderTest): void {
 
 const keyword: Column = { name: 'Keyword01', kind: 'keyword' };
 const list: Column = { name: 'KeywordList01', kind: 'keywordList' };
+const instant: Column = { name: 'Datetime01', kind: 'instant' };
 const systemKeyword = (name: string): Column => ({ name, kind: 'keyword' });
 const is = (column: Column, operand: Operand): Condition => ({ kind: 'compare', column, operator: '=', operand });
 
@@ -266,15 +267,16 @@ const oddSlots: readonly OddSlot[] = [
   { name: 'minus zero', slot: { name: 'Double01', kind: 'double' }, value: -0, asked: 0, finds: true },
   { name: 'a double that is a list', slot: { name: 'Double01', kind: 'double' }, value: ['1'], finds: false },
   { name: 'a bool that is a number', slot: { name: 'Bool01', kind: 'bool' }, value: 1, finds: false },
-  { name: 'a date before all dates', slot: { name: 'Datetime01', kind: 'datetime' }, value: -8.64e15, asked: -8.64e15, finds: true },
+  { name: 'a date before all dates', slot: instant, value: -864n * 10n ** 19n - 1n, asked: -864n * 10n ** 19n - 1n, finds: true },
   {
     name: 'the year 9999',
-    slot: { name: 'Datetime01', kind: 'datetime' },
-    value: 253_402_300_799_999,
-    asked: 253_402_300_799_999,
+    slot: instant,
+    value: 253_402_300_799_999_999_999n,
+    asked: 253_402_300_799_999_999_999n,
     finds: true,
   },
-  { name: 'a date that is NaN', slot: { name: 'Datetime01', kind: 'datetime' }, value: Number.NaN, finds: false },
+  { name: 'a date that is NaN', slot: instant, value: Number.NaN, finds: false },
+  { name: 'a date after all dates', slot: instant, value: 10n ** 30n + 1n, asked: 10n ** 30n + 1n, finds: false },
   { name: 'a keyword that is a number', slot: keyword, value: 5, finds: false },
   { name: 'an empty keyword', slot: keyword, value: '', asked: '', finds: true },
   { name: 'a keyword of 2 KB', slot: keyword, value: '注'.repeat(680), asked: '注'.repeat(680), finds: true },

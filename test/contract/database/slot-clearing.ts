@@ -13,7 +13,7 @@ const values: ReadonlyMap<string, SlotValue> = new Map<string, SlotValue>([
   ['Int01', 7],
   ['Double01', 1.5],
   ['Bool01', true],
-  ['Datetime01', 1_770_000_000_000],
+  ['Datetime01', 1_770_000_000_000_000_001n],
   ['KeywordList01', ['red', 'green']],
 ]);
 
@@ -24,7 +24,7 @@ const columns: readonly Column[] = [
   { name: 'Int01', kind: 'int' },
   { name: 'Double01', kind: 'double' },
   { name: 'Bool01', kind: 'bool' },
-  { name: 'Datetime01', kind: 'datetime' },
+  { name: 'Datetime01', kind: 'instant' },
   { name: 'KeywordList01', kind: 'keywordList' },
 ];
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
 import { openedPostgres } from './support.ts';
 import { driver } from '../../../src/database/postgres/driver.ts';
+import { partDefinitions } from '../../../src/database/postgres/visibility-table.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
 describe.skipIf('missing' in inject('postgres'))('tables that are large', () => {
@@ -24,6 +25,7 @@ describe.skipIf('missing' in inject('postgres'))('tables that are large', () => 
     await client.query(
       `DROP INDEX "${schema}".visibility_counted; DROP INDEX "${schema}".visibility_root_workflow_id; DROP INDEX "${schema}".visibility_root_run_id;
        ALTER TABLE "${schema}".transfer_tasks DROP COLUMN at_matching; DROP TABLE "${schema}".dead_letters;
+       ALTER TABLE "${schema}".visibility ${partDefinitions.map(({ name }) => `DROP COLUMN ${name}`).join(', ')};
        UPDATE "${schema}".perdure SET value = '2' WHERE name = 'migration'`,
     );
     await client.query(`CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.5); END $$`);

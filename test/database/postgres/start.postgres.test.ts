@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
-import { failureOf, historyCheckpoint, openedPostgres } from './support.ts';
+import { failureOf, historyCheckpoint, namespaceId, openedPostgres, visibilityRow } from './support.ts';
 import { probePostgres } from '../../../src/database/postgres/probe.ts';
 import { newestMigration } from '../../../src/database/postgres/migrations.ts';
+import { partDefinitions } from '../../../src/database/postgres/visibility-table.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
@@ -51,6 +52,40 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     await server.run(statements);
     await opens(options);
   });
+
+  test.each([
+    ['Datetime01', 1_767_225_600_000_900_000n, 'asked'],
+    ['TemporalScheduledStartTime', -1n, 'asked'],
+    ['Int01', 7, undefined],
+  ] as const)(
+    'rows of a version whose dates were milliseconds, with %s: List is built again where there are dates',
+    async (slot, value, reason) => {
+      const options = postgresOptions(server);
+      const journal = { kind: 'history', partition: 3 } as const;
+      const before = await openedPostgres(options);
+      const row = visibilityRow({ slots: new Map([[slot, value]]) });
+      expect(await before.flush(journal, (await before.restore(journal)).fence, [row], [])).toBe('flushed');
+      await before.restore({ kind: 'matching', partition: 4 });
+      await before.close();
+      const at = `"${options.topicPrefix}"`;
+      const dropped = partDefinitions.map(({ name }) => `DROP COLUMN ${name}`).join(', ');
+      await server.run(`ALTER TABLE ${at}.visibility ${dropped}; UPDATE ${at}.perdure SET value = '7' WHERE name = 'migration'`);
+      const database = await openedPostgres(options);
+      const { fence } = await database.restore(journal);
+      const reached = `SELECT name FROM ${at}.perdure WHERE name LIKE 'list rebuild %'`;
+      expect(await server.run(reached)).toEqual(reason === undefined ? [] : [{ name: 'list rebuild 3' }]);
+      expect((await database.rebuildDue(journal)).rows).toBe(reason);
+      if (typeof value === 'bigint') {
+        const column = { name: slot, kind: 'instant' } as const;
+        const condition = { kind: 'compare', column, operator: '=', operand: value } as const;
+        const list = { namespaceId, condition, after: undefined, max: 10 };
+        expect((await database.list(list)).rows).toEqual([]);
+        expect(await database.flush(journal, fence, [row], [])).toBe('flushed');
+        expect((await database.list(list)).rows.map(({ runId }) => runId)).toEqual([row.runId]);
+      }
+      await database.close();
+    },
+  );
 
   test('tables of a newer version are refused, naming both numbers', async () => {
     const options = postgresOptions(server);

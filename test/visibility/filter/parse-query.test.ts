@@ -188,6 +188,7 @@ describe('printed and parsed again', () => {
     fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).map((value) => (isSafe(value) ? Number(value) : value)),
   );
   const date = fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 });
+  const instant = fc.bigInt({ min: -62_135_596_800_000_000_000n, max: 253_402_300_799_999_999_999n });
   const isSafe = (value: bigint): boolean => Number.isSafeInteger(Number(value));
   const operandOf = (of: Column): fc.Arbitrary<string | number | bigint | boolean> => {
     switch (of.kind) {
@@ -205,6 +206,8 @@ describe('printed and parsed again', () => {
         return fc.boolean();
       case 'datetime':
         return date;
+      case 'instant':
+        return instant;
     }
   };
   const columns = [...systemColumns.values(), ...[...askedTypes.keys()].map(column)];

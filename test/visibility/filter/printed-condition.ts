@@ -43,6 +43,12 @@ function name(column: Column): string {
 function value(column: Column, operand: Operand): string {
   if (typeof operand === 'string') return `'${operand.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
   if (column.kind === 'datetime') return `'${new Date(Number(operand)).toISOString()}'`;
+  if (column.kind === 'instant') return `'${printedInstant(BigInt(operand))}'`;
   if (column.name === 'ExecutionDuration') return String(BigInt(operand) * 1_000_000n);
   return Object.is(operand, -0) ? '0' : String(operand);
+}
+
+function printedInstant(nanoseconds: bigint): string {
+  const part = ((nanoseconds % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  return new Date(Number((nanoseconds - part) / 1_000_000n)).toISOString().replace('Z', `${String(part).padStart(6, '0')}Z`);
 }
