@@ -19,6 +19,12 @@ export type PurgeUnderWay = {
   readonly executing: number[];
 };
 
+/** As its tombstone tells of it. */
+export function resolvedByMerge(outcome: Extract<FinishMerge['outcome'], { kind: 'merged' }>) {
+  const { how, generation } = outcome;
+  return outcome.how === 'merged' ? { how, generation } : { how, generation, detail: outcome.detail };
+}
+
 /** A merge that failed has had no effect: there is nothing to withdraw. Undefined: it may be executed. */
 export function resolvedByPurge(
   messageId: number,
@@ -33,7 +39,7 @@ export function resolvedByPurge(
     case 'failed':
       return { ...common, how: 'purged', generation: outcome.letter.generation - 1 };
     case 'merged':
-      return { ...common, how: outcome.how, generation: outcome.generation };
+      return { ...common, ...resolvedByMerge(outcome) };
     case 'unsettled':
     case 'notBegun':
     case 'skipped':

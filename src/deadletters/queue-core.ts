@@ -41,7 +41,7 @@ import type { DeadLetterEffect } from './effects.ts';
 import { countIds, idRangesProblem } from './id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
-import { type PurgeUnderWay, resolvedByPurge } from './purge-under-way.ts';
+import { type PurgeUnderWay, resolvedByMerge, resolvedByPurge } from './purge-under-way.ts';
 import { authorshipProblem, forgotten, isId, timeoutProblem } from './queue-checks.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
 import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './records.ts';
@@ -334,8 +334,7 @@ export class QueueCore {
     if (!this.mayBeSettled(messageId) || !this.#state.ids.isLetter(messageId)) return { kind: 'wait', barrier: false, effects: [] };
     const authorship = this.#outstanding.get(messageId) ?? settledLater;
     if (outcome.kind === 'merged') {
-      const { how, generation } = outcome;
-      return this.#commit([{ kind: 'resolved', timeMs, messageId, how, generation, ...authorship }], timeMs, undefined);
+      return this.#commit([{ kind: 'resolved', timeMs, messageId, ...resolvedByMerge(outcome), ...authorship }], timeMs, undefined);
     }
     this.#staged = () => {
       this.#outstanding.delete(messageId);
@@ -410,10 +409,10 @@ export class QueueCore {
     const { askId, authorship } = merging;
     switch (outcome.kind) {
       case 'merged': {
-        const { how, generation } = outcome;
+        const { how } = outcome;
         const ended: MergeEnded =
           how === 'merged' ? { kind: 'mergeEnded', outcome: how } : { kind: 'mergeEnded', outcome: how, detail: outcome.detail };
-        const record: ResolvedRecord = { kind: 'resolved', timeMs, messageId, how, generation, ...authorship };
+        const record: ResolvedRecord = { kind: 'resolved', timeMs, messageId, ...resolvedByMerge(outcome), ...authorship };
         return this.#commit([record], timeMs, undefined, replyTo(askId, ended));
       }
       case 'failed': {

@@ -32,6 +32,8 @@ export type ResolvedRecord = {
   readonly why: string;
   readonly jobId: string;
   readonly generation: number;
+  /** Of one that is merged: why nothing was left to do. Absent: something was, or an older version has written it. */
+  readonly detail?: string;
 };
 
 export type HeadRecord = {

@@ -40,6 +40,12 @@ test('letters of a hand-over are one entry; so is what one job purges, and what 
   ]);
 });
 
+test('a merge that had nothing left to do says why', () => {
+  const detail = 'its task was removed by anonymous (10.0.0.7:50122) with RemoveTask';
+  const removed = { kind: 'resolved', timeMs: 2_000, messageId: 3, how: 'merged-noop', generation: 0, detail, ...by } as const;
+  expect(told(removed, head(9))).toMatchObject([{ action: 'merge-outcome', outcome: `merged-noop: ${detail}`, subject: 'anna' }]);
+});
+
 test('a merge that fails, a quarantine and a letter that comes back are told with who asked; one that is carried is not told', () => {
   const entries = told(
     ...[letter(4, { generation: 1 }), head(9, { kind: 'mergeFailed', ...by })],

@@ -355,6 +355,7 @@ describe('a dead letter queue', () => {
       outcome: 'merged-noop',
       detail: 'the workflow is gone',
     });
+    expect(queue.journal).toContainEqual(expect.objectContaining({ how: 'merged-noop', detail: 'the workflow is gone' }));
     const failed = { kind: 'failed', isSameCause: true, letter: letterOf(1, 2, { generation: 1 }) } as const;
     expect(queue.merge('job', 1, failed)).toMatchObject({ outcome: 'failed', isQuarantined: false, error: { errorType: 'Unavailable' } });
     const guarded = { kind: 'failed', isSameCause: true, letter: letterOf(1, 2, { generation: 2, state: 'quarantined' }) } as const;

@@ -54,7 +54,7 @@ test('a closed run whose archival an operator takes away is not archived, and go
   const shard = new ArchivedShard();
   const { taskId } = shard.timer;
   shard.nowMs += 60_000;
-  shard.do({ kind: 'removeTask', taskId, taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION' });
+  shard.do({ kind: 'removeTask', taskId, taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION', by: 'anna' });
   expect(shard.timer).toMatchObject({ kind: 'retention', inMs: retentionMs - 60_000 });
 });
 

@@ -369,7 +369,7 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   listLetterMarks: { request: () => ({ kind: 'listLetterMarks', queue: 1 }), second: 'same' },
   listTasks: { request: () => ({ kind: 'listTasks', category: 'timer', from: noPlace, to: noPlace, max: 1 }), second: 'same' },
   removeTask: {
-    request: (shard) => ({ kind: 'removeTask', taskId: [...shard.core.pendingTransferTasks()][0]?.taskId ?? 0, taskType: '' }),
+    request: (shard) => ({ kind: 'removeTask', taskId: [...shard.core.pendingTransferTasks()][0]?.taskId ?? 0, taskType: '', by: 'anna' }),
     second: refused('task-not-found'),
   },
   // What a run that is gone would have had to do is nothing.

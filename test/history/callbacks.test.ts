@@ -81,7 +81,7 @@ describe('a run with a callback', () => {
     if (what !== 'its attempt') shard.tell(failed);
     const { taskId, kind } = what === 'its attempt' ? shard.task : shard.backoff;
     const taskType = kind === 'invokeCallback' ? 'TASK_TYPE_STATE_MACHINE_OUTBOUND' : 'TASK_TYPE_STATE_MACHINE_TIMER';
-    shard.expectDone({ kind: 'removeTask', taskId, taskType });
+    shard.expectDone({ kind: 'removeTask', taskId, taskType, by: 'anna' });
     shard.wait(retentionMs - 1);
     expect(shard.isKept).toBe(true);
     shard.wait(1);
@@ -227,7 +227,7 @@ describe('a task that an operator adds', () => {
     shard.advance(hour);
     shard.expectDone({ kind: 'fireTimer', taskId: first.taskId, jitter: 0 });
     shard.tell({ kind: 'delivered' });
-    shard.expectDone({ kind: 'removeTask', taskId: second?.taskId ?? 0, taskType: 'TASK_TYPE_STATE_MACHINE_TIMER' });
+    shard.expectDone({ kind: 'removeTask', taskId: second?.taskId ?? 0, taskType: 'TASK_TYPE_STATE_MACHINE_TIMER', by: 'anna' });
     expect(shard.callbackStates).toEqual([callbackState.succeeded]);
     expect(shard.tasks).toEqual(['retention']);
   });

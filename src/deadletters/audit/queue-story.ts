@@ -70,9 +70,17 @@ export class QueueStory implements AuditStory<DeadLetterRecord> {
   }
 
   #resolved(record: ResolvedRecord, offset: number): AuditEntry {
-    const { how, who, why, jobId, generation } = record;
+    const { how, who, why, jobId, generation, detail = '' } = record;
     const action = how === 'purged' ? 'purge' : 'merge-outcome';
-    return { ...this.#about(record, offset), action, subject: who, reason: why, jobId, generation, outcome: how };
+    return {
+      ...this.#about(record, offset),
+      action,
+      subject: who,
+      reason: why,
+      jobId,
+      generation,
+      outcome: detail === '' ? how : `${how}: ${detail}`,
+    };
   }
 
   #about({ timeMs, messageId }: Written['record'] | ResolvedRecord, offset: number) {

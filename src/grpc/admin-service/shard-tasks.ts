@@ -4,6 +4,7 @@ import type { ListedTask, TaskPlace } from '../../history/shard-tasks/shard-task
 import { Undecodable } from '../../kernel/undecodable.ts';
 import { int64, type ServiceMessages, timestamp, timestampMs } from '../../wire/services.ts';
 import { categoryOfId } from '../deadletter-service/queues.ts';
+import { whoCalls } from '../deadletter-service/callers.ts';
 import { notFound } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
@@ -161,6 +162,13 @@ function whole(value: number): number {
 
 // ── Remove ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** As the letter whose task it was tells of it. */
+function whoRemoves(call: Call): string {
+  const { actor, caller } = whoCalls(call);
+  const details = [caller.peer, caller.client].filter((part) => part !== '').join(', ');
+  return `${actor}${details === '' ? '' : ` (${details})`} with RemoveTask`;
+}
+
 async function removed(context: HandlerContext, call: Call, { shardId, category: categoryId, taskId: id, visibilityTime }: RemoveRequest) {
   existingShard(shardId, context.ports.server.historyShards);
   const category = categoryOf(categoryId);
@@ -172,7 +180,7 @@ async function removed(context: HandlerContext, call: Call, { shardId, category:
   const fireTimeMs = whole(timestampMs(visibilityTime));
   const task = isByTime(categoryId) && !isTimed ? await byIdAlone() : await at(isTimed ? fireTimeMs : 0);
   if (task === undefined) throw unknown;
-  await context.historyShard(call, shardId, { kind: 'removeTask', taskId, taskType: task.taskType });
+  await context.historyShard(call, shardId, { kind: 'removeTask', taskId, taskType: task.taskType, by: whoRemoves(call) });
 
   async function at(timeMs: number): Promise<ListedTask | undefined> {
     const from = { fireTimeMs: timeMs, taskId };

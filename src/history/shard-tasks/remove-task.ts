@@ -24,7 +24,7 @@ export function removeTask(draft: Draft, command: RemoveTask): HistoryReply {
   if (!isListed(task)) return notFound(command);
   const key = keyToSettle(shard, taskId);
   if (key !== undefined && shard.isBehind(key.runId)) return workflowBehind;
-  draft.finishTask(taskId);
+  end(draft, command);
   settleTaken(draft, task, removed);
   return done;
 }
@@ -43,8 +43,15 @@ function removeUnseen(draft: Draft, command: RemoveTask): HistoryReply {
     const message = `task ${taskId} is not in memory: it can be removed in the last minutes before it is due`;
     return reject({ reason: 'failed-precondition', message });
   }
-  draft.finishTask(taskId);
+  end(draft, command);
   return done;
+}
+
+/** The letter whose task it was has nothing left to do, and says who saw to that. */
+function end(draft: Draft, { taskId, by }: RemoveTask): void {
+  const mark = draft.shard.letterMarks?.pendingOf(taskId);
+  draft.finishTask(taskId);
+  if (mark !== undefined) draft.endLetter({ letter: mark.letter, outcome: { kind: 'noop', detail: `its task was removed by ${by}` } });
 }
 
 /** What has to be in memory to settle it. */

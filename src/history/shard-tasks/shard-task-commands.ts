@@ -31,6 +31,8 @@ export type RemoveTask = {
   readonly taskId: number;
   /** As it was listed: one that is not in memory is known by that. */
   readonly taskType: string;
+  /** Who wants that, for people. */
+  readonly by: string;
 };
 
 /** Tasks of one run, all or none: each waits under an id that is new, and is executed as any other. Reply: Done. */

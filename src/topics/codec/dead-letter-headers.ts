@@ -84,6 +84,7 @@ const h = {
   why: 'perdure.why',
   how: 'perdure.how',
   when: 'perdure.when',
+  detail: 'perdure.detail',
 } as const;
 
 const noReason = 'none given';
@@ -160,6 +161,7 @@ export function tombstoneHeaders(resolved: ResolvedRecord): readonly RecordHeade
     [h.how, resolved.how],
     [h.when, timeText(resolved.timeMs)],
     [h.generation, resolved.generation],
+    [h.detail, resolved.detail],
   ]);
 }
 
@@ -328,6 +330,7 @@ export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<Resolv
     jobId: of.get(h.job) ?? '',
     // What it was must not hang on a number that nothing depends on.
     generation: naturalIn(of, h.generation) ?? 0,
+    ...(of.has(h.detail) ? { detail: of.get(h.detail) ?? '' } : {}),
   };
 }
 

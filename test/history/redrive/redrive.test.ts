@@ -15,6 +15,17 @@ const failed = { kind: 'failed', failure: taskFailure };
 const busy = { kind: 'rejected', rejection: { reason: 'busy-workflow' } };
 const next: LetterName = { ...letter, generation: 1 };
 
+test('whose task somebody removes meanwhile has nothing left to do, and says who', () => {
+  const shard = new RedrivenShard();
+  const task = shard.childThatFailed();
+  expect(shard.execute(task)).toBeUndefined();
+  shard.expectDone({ kind: 'removeTask', taskId: shard.begun.taskId, taskType: '', by: 'anna with RemoveTask' });
+  const removed = { kind: 'noop', detail: 'its task was removed by anna with RemoveTask' };
+  expect(shard.outcomes()).toEqual([removed]);
+  shard.takeOver();
+  expect(shard.execute(task)).toEqual({ kind: 'letterExecuted', outcome: removed });
+});
+
 describe('what is withdrawn', () => {
   const withdrawn = { kind: 'letterWithdrawn' };
 

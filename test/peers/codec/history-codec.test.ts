@@ -477,7 +477,7 @@ const requests: ByKind<HistoryRequest> = {
   }),
   startAndUpdate: record({ kind: fc.constant('startAndUpdate' as const), key: runKey, start: startWorkflow, update: updateAttributes }),
   listTasks: record({ kind: fc.constant('listTasks' as const), category: text, from: taskPlace, to: taskPlace, max: count }),
-  removeTask: record({ kind: fc.constant('removeTask' as const), taskId: count, taskType: text }),
+  removeTask: record({ kind: fc.constant('removeTask' as const), taskId: count, taskType: text, by: text }),
   addTasks: record({ kind: fc.constant('addTasks' as const), key: runKey, tasks: list(bytes) }),
 };
 

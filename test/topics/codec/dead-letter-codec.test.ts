@@ -377,6 +377,7 @@ describe('other records', () => {
 
   test.each<DeadLetterRecord>([
     resolved,
+    { ...resolved, detail: 'the workflow is closed' },
     { ...resolved, why: 'duplicates', how: 'purged' },
     { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12 },
     { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12, uncutPurges: 3 },
