@@ -6,7 +6,7 @@
  *                          └▶ waits for a place; 1,000 wait already ─▶ RESOURCE_EXHAUSTED
  */
 import type { LoopTurns } from '../actors/loop-turns.ts';
-import { Fifo } from '../kernel/fifo.ts';
+import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 import type { Call } from './transport/call.ts';
 
@@ -21,8 +21,9 @@ export interface Turns {
   next(): Promise<void>;
 }
 
-type Places = { taken: number; waiting: number; readonly line: Fifo<Waiter> };
-type Waiter = { readonly begin: () => void; hasLeft: boolean };
+/** `line`: those that wait. Whoever gives up leaves it at once. */
+type Places = { taken: number; readonly line: LinkedList<Waiter> };
+type Waiter = Linked<Waiter> & { readonly begin: () => void };
 
 export class ComputingCalls {
   readonly #turns: Pick<LoopTurns, 'sliceOfCall' | 'over'>;
@@ -49,9 +50,9 @@ export class ComputingCalls {
 
   /** Takes a place, for a call that knows only on its way that it needs one. What comes back gives it up: once. */
   async enter(call: Call, namespaceId: string): Promise<() => void> {
-    const places = this.#places.get(namespaceId) ?? { taken: 0, waiting: 0, line: new Fifo<Waiter>() };
+    const places = this.#places.get(namespaceId) ?? { taken: 0, line: new LinkedList<Waiter>() };
     this.#places.set(namespaceId, places);
-    if (places.taken === computingCallsMax) await this.#waits(call, places);
+    if (places.taken === computingCallsMax) await this.#waits(call, places.line);
     else places.taken += 1;
     return () => this.#leave(namespaceId, places);
   }
@@ -62,32 +63,26 @@ export class ComputingCalls {
   }
 
   /** Until it has a place. */
-  async #waits(call: Call, places: Places): Promise<void> {
-    if (places.waiting === waitingCallsMax) {
+  async #waits(call: Call, line: LinkedList<Waiter>): Promise<void> {
+    if (line.size === waitingCallsMax) {
       const message = `${waitingCallsMax} calls of this namespace wait to be worked on`;
       throw resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
-    places.waiting += 1;
-    try {
-      await new Promise<void>((begin, fail) => {
-        const waiter: Waiter = { begin, hasLeft: false };
-        places.line.push(waiter);
-        call.onCancel(() => {
-          waiter.hasLeft = true;
-          fail(canceled());
-        });
+    await new Promise<void>((begin, fail) => {
+      const waiter: Waiter = { begin, prev: undefined, next: undefined, linked: false };
+      line.push(waiter);
+      call.onCancel(() => {
+        if (!waiter.linked) return;
+        line.remove(waiter);
+        fail(canceled());
       });
-    } finally {
-      places.waiting -= 1;
-    }
+    });
   }
 
   /** The place passes on to whoever waits next. */
   #leave(namespaceId: string, places: Places): void {
-    while (places.line.length > 0) {
-      const next = places.line.shift();
-      if (!next.hasLeft) return next.begin();
-    }
+    const next = places.line.shift();
+    if (next !== undefined) return next.begin();
     places.taken -= 1;
     if (places.taken === 0) this.#places.delete(namespaceId);
   }

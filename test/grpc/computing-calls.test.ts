@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { LoopTurns } from '../../src/actors/loop-turns.ts';
 import { ComputingCalls, computingCallsMax, waitingCallsMax } from '../../src/grpc/computing-calls.ts';
@@ -104,4 +106,24 @@ test('whoever goes away gives up his place, or his wait for it', async () => {
   for (const open of working) open.cancel();
   await until(() => bench.outcomes.length === computingCallsMax + waitingCallsMax + 1);
   expect(bench.outcomes.filter((outcome) => outcome === 'many done')).toHaveLength(1);
+});
+
+test('of those who went away nothing is kept while others are worked on', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const computing = new ComputingCalls(new LoopTurns(new WorkingClock()));
+  const held = await Promise.all(Array.from({ length: computingCallsMax }, () => computing.enter(new OpenCall().call, 'many')));
+  const gone: WeakRef<OpenCall>[] = [];
+  for (let nth = 0; nth < 100; nth++) {
+    const open = new OpenCall();
+    gone.push(new WeakRef(open));
+    const entered = computing.enter(open.call, 'many').catch(() => {});
+    open.cancel();
+    await entered;
+  }
+  await turns(3);
+  collect();
+  // The engine may keep the last of them for a moment.
+  expect(gone.filter((open) => open.deref() !== undefined).length).toBeLessThan(10);
+  for (const leave of held) leave();
 });
