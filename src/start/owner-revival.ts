@@ -6,7 +6,7 @@
  *          ▲                                      │
  *          └──────────── a longer pause ──────────┘
  *
- * Two servers that both want it take it from each other ever more rarely. (What no server can do without ends the process of whoever loses it.)
+ * Two servers that both want it take it from each other ever more rarely. (Of what no server can do without taken-back.ts decides whose it is.)
  */
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Clock, Timer } from '../actors/ports.ts';
