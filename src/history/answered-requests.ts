@@ -1,19 +1,20 @@
 /**
  * Operators' requests that a run, or an activity of it, has answered: a client whose answer was lost asks once more, perhaps after somebody else
- * has taken back what it asked for.
+ * has taken back what it asked for. And signals that an earlier run of the chain has had.
  *
  *     pause A ─▶ unpause B ─▶ pause A, late ─▶ answered as it was, and nothing happens
+ *     signal S ─▶ continued as new ─▶ signal S, late ─▶ likewise
  */
 
 /** Of what was asked. One request id may pause, and unpause again. */
-export const operation = { pause: 1, unpause: 2, reset: 3, updateOptions: 4 } as const;
+export const operation = { pause: 1, unpause: 2, reset: 3, updateOptions: 4, signal: 5 } as const;
 
 export type AnsweredRequest = { readonly operation: number; readonly requestId: string };
 
 /** The newest, oldest first. undefined in their place: none. */
 export type AnsweredRequests = { readonly requests: readonly AnsweredRequest[] };
 
-/** Of an activity, and of a workflow itself. */
+/** Of an activity, and of a workflow itself; of signals, as many again. */
 export const answeredRequestsMax = 20;
 
 /** Without an id no request is another one's repetition. */
@@ -23,7 +24,14 @@ export function hasAnswered(answered: AnsweredRequests | undefined, asked: numbe
 }
 
 export function withAnswered(answered: AnsweredRequests | undefined, request: AnsweredRequest): AnsweredRequests {
-  return { requests: [...(answered?.requests ?? []), request].slice(-answeredRequestsMax) };
+  const requests = [...(answered?.requests ?? []), request];
+  // Signals are many: they put out no request of an operator.
+  const alike = requests.filter((one) => isSignal(one) === isSignal(request));
+  return { requests: alike.length > answeredRequestsMax ? requests.filter((one) => one !== alike[0]) : requests };
+}
+
+function isSignal(request: AnsweredRequest): boolean {
+  return request.operation === operation.signal;
 }
 
 export function answeredBytes(answered: AnsweredRequests | undefined): number {

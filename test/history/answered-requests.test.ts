@@ -1,8 +1,9 @@
-/** Operators' requests whose answers were lost: they come once more, perhaps after somebody else has taken back what they asked for. */
+/** Operators' requests whose answers were lost: they come once more, perhaps after somebody else has taken back what they asked for. Signals: chains.test.ts. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { answeredRequestsMax } from '../../src/history/answered-requests.ts';
+import { answeredRequestsMax, operation } from '../../src/history/answered-requests.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
+import type { Fact, HistoryRecord } from '../../src/history/record.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
@@ -267,8 +268,9 @@ describe('types of errors among the options', () => {
 });
 
 const journal = 'golden/history-journal-v8-requests.hex';
+const signalsJournal = 'golden/history-journal-v8-signals.hex';
 
-function requests(): ShardUnderTest {
+function requests(): readonly HistoryRecord[] {
   const shard = running();
   pauseActivity(shard, 'A');
   unpauseActivity(shard, 'B');
@@ -280,20 +282,42 @@ function requests(): ShardUnderTest {
   unpause(shard, 'H');
   shard.signal();
   shard.complete(shard.pollWorkflowTask(), [continueAsNew({})]);
-  return shard;
+  // Runs were not told of the signals of those before them when these were written.
+  return shard.records.map((record) => ({
+    ...record,
+    runs: record.runs.map((run) => ({ ...run, facts: run.facts.filter(({ fact }) => !isSignalAnswered(fact)) })),
+  }));
 }
 
-test('schema 8 is still read, and means what it meant: answers to requests of operators', async () => {
-  const { records, core } = requests();
+function isSignalAnswered(fact: Fact): boolean {
+  return fact.kind === 'requestAnswered' && fact.operation === operation.signal;
+}
+
+function signals(): readonly HistoryRecord[] {
+  const shard = new ShardUnderTest();
+  shard.start();
+  for (const requestId of ['', 'one', 'another']) shard.signal({ requestId });
+  shard.complete(shard.pollWorkflowTask(), [continueAsNew({})]);
+  expect(shard.records.at(-1)?.runs.flatMap(({ facts }) => facts.filter(({ fact }) => isSignalAnswered(fact)))).toHaveLength(2);
+  return shard.records;
+}
+
+test.each([
+  [journal, requests, 8],
+  [signalsJournal, signals, 1],
+] as const)('schema 8 is still read, and means what it meant: %s', async (file, program, ofSchema8) => {
+  const records = program();
+  const core = new HistoryCore({ wire: historyWire });
+  for (const record of records) core.evolve(record);
   const text = records.map((record) => `${record.schema} ${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
-  await expect(text).toMatchFileSnapshot(journal);
+  await expect(text).toMatchFileSnapshot(file);
   const read = new HistoryCore({ wire: historyWire });
-  for (const line of readFileSync(new URL(journal, import.meta.url), 'utf8')
+  for (const line of readFileSync(new URL(file, import.meta.url), 'utf8')
     .trimEnd()
     .split('\n')) {
     const [schema = '', value = ''] = line.split(' ');
     read.evolve(historyCodec.decode(Uint8Array.from(Buffer.from(value, 'hex')), Number(schema)));
   }
   expect(read.canonicalState()).toBe(core.canonicalState());
-  expect(records.filter(({ schema }) => schema === 8).map(({ type }) => type)).toHaveLength(8);
+  expect(records.filter(({ schema }) => schema === 8)).toHaveLength(ofSchema8);
 });

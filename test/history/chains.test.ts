@@ -1,7 +1,9 @@
 /** Chains of runs: by a retry policy, by a cron schedule, and by both; what passes on from run to run, and what ends them. */
 import { expect, test } from 'vitest';
-import type { StartAttributes } from '../../src/history/commands.ts';
+import { answeredRequestsMax } from '../../src/history/answered-requests.ts';
+import type { SignalWithStartWorkflow, StartAttributes } from '../../src/history/commands.ts';
 import type { FailureFacts } from '../../src/history/failure.ts';
+import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
@@ -262,9 +264,13 @@ test('out of time, a run of a schedule has a next one; the end of the execution 
 });
 
 function signalWithStart(shard: ShardUnderTest): void {
+  shard.ask(signalWithStartCommand(shard));
+}
+
+function signalWithStartCommand(shard: ShardUnderTest): SignalWithStartWorkflow {
   const { start, newRunId, requestId, namespace } = shard.startCommand();
   const policies = { reusePolicy: 1, conflictPolicy: 2 } as const;
-  shard.ask({ kind: 'signalWithStartWorkflow', key, namespace, newRunId, requestId, start, policies, signal: signalAttributes() });
+  return { kind: 'signalWithStartWorkflow', key, namespace, newRunId, requestId, start, policies, signal: signalAttributes() };
 }
 
 test.each<[string, Partial<StartAttributes>, WorkflowCommand | undefined]>([
@@ -295,6 +301,55 @@ test.each<[string, Partial<StartAttributes>, Parameters<typeof continueAsNew>[0]
     ...['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled'],
   ]);
 });
+
+test.each<[string, Partial<StartAttributes>, WorkflowCommand]>([
+  ['continued as new', {}, continueAsNew()],
+  ['is tried again', { retryPolicy: policy }, failWorkflow()],
+  ['goes on by its schedule', { cronSchedule: '@hourly' }, completeWorkflow()],
+])('a signal that is sent once more after its workflow %s, because its answer was lost, arrives once', (_, start, command) => {
+  const shard = new ShardUnderTest();
+  shard.start({ start });
+  // Not the first run of the chain, which a signal-with-start would find in any case.
+  for (const requestId of ['early', 'once']) {
+    shard.signal({ requestId });
+    shard.complete(pollOnceItBegins(shard), [command]);
+  }
+  const before = shard.runIds().map((runId) => shard.history(runId));
+  for (const requestId of ['early', 'once']) {
+    expect(shard.signal({ requestId })).toEqual({ kind: 'signaled', runId: shard.describe().key.runId });
+    const again = { ...signalWithStartCommand(shard), signal: signalAttributes({ requestId }) };
+    expect(shard.ask(again)).toMatchObject({ kind: 'started', started: false });
+  }
+  expect(shard.runIds().map((runId) => shard.history(runId))).toEqual(before);
+  // By its run id somebody means this one.
+  shard.ask({ kind: 'signalWorkflow', key: shard.describe().key, signal: signalAttributes({ requestId: 'once' }), childOf: undefined });
+  expect(shard.history().at(-1)).toBe('workflowExecutionSignaled');
+});
+
+test(`the newest ${answeredRequestsMax} signals of the runs before are known, and put out no request of an operator`, () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  const pause = { kind: 'pauseWorkflow', key, identity: 'i', reason: 'why', requestId: 'pause' } as const;
+  shard.expectDone(pause);
+  shard.expectDone({ ...pause, kind: 'unpauseWorkflow', requestId: 'unpause' });
+  const signal = (n: number) => shard.signal({ requestId: `signal-${n}` });
+  for (const first of [0, answeredRequestsMax - 5]) {
+    for (let n = first; n < first + answeredRequestsMax; n++) signal(n);
+    shard.complete(pollOnceItBegins(shard), [continueAsNew()]);
+  }
+  const { length } = shard.records;
+  shard.expectDone(pause);
+  for (let n = answeredRequestsMax - 5; n < 2 * answeredRequestsMax - 5; n++) signal(n);
+  expect(shard.records).toHaveLength(length);
+  signal(0);
+  expect(shard.history().at(-1)).toBe('workflowExecutionSignaled');
+});
+
+/** Behind the pause that keeps two runs apart, or until its schedule says. */
+function pollOnceItBegins(shard: ShardUnderTest): StartedWorkflowTask {
+  while (!shard.pendingTasks().includes('workflowTask')) shard.fireNextTimer();
+  return shard.pollWorkflowTask();
+}
 
 test('a memo key and a search attribute of a continue-as-new command that are null are not set', () => {
   const memo = fields({ kept: '1', gone: 'null' });

@@ -164,7 +164,7 @@ test('neither the golden files nor their programs leave anything out', () => {
   };
   for (const records of [
     goldenRecords().map((value) => historyCodec.decode(value, 1)),
-    [everything(), asideAndBack(), everyOtherEvent(), deletions(), problems()].flatMap((program) => program.records),
+    [everything(), asideAndBack(), everyOtherEvent(), deletions(), problems()].flatMap((program) => program.records).map(withoutAnswers),
   ]) {
     const seenFacts = new Set(records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind))));
     const seenTasks = new Set(records.flatMap((record) => record.tasks.map(({ kind }) => kind)));
@@ -179,6 +179,14 @@ test('neither the golden files nor their programs leave anything out', () => {
     );
   }
 });
+
+/** Runs were not told of the signals of those before them when these were written (answered-requests.test.ts). */
+function withoutAnswers(record: HistoryRecord): HistoryRecord {
+  return {
+    ...record,
+    runs: record.runs.map((run) => ({ ...run, facts: run.facts.filter(({ fact }) => fact.kind !== 'requestAnswered') })),
+  };
+}
 
 /** Of schema 6. */
 const updateEvents = [

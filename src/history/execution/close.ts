@@ -13,7 +13,7 @@ import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
 import { afterFailure, type AfterFailure, nextOnSchedule, type Successor, workflowTimeout } from './next-run.ts';
 import type { OpaqueFailure } from '../failure.ts';
-import { handOnAnswers } from '../pause/note-answers.ts';
+import { handOnAnswers, handOnSignals } from '../pause/note-answers.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
@@ -155,6 +155,7 @@ function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attribut
   assert(next.key.runId !== '', 'the next run has an id');
   const begun = beginRun(draft, next);
   handOnAnswers(begun, run.run);
+  handOnSignals(begun, run.run);
   beginFirstWorkflowTask(begun);
 }
 

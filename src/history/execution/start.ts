@@ -23,7 +23,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
-import { signalProblem, writeSignal } from '../signal/signal.ts';
+import { hadBefore, signalProblem, writeSignal } from '../signal/signal.ts';
 import { describeStarted } from '../workflow-task/workflow-task.ts';
 import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../state.ts';
 import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
@@ -71,6 +71,7 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
     // Asked once more, it finds the run that it has signalled, which may have closed or continued as new before its caller heard of it.
     const signalled = currentAndFirst(draft, current).find((run) => run.signalRequestIds.has(requestId));
     if (signalled !== undefined) return started(signalled, false);
+    if (hadBefore(current, command.signal)) return started(current, false);
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);

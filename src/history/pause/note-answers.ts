@@ -1,5 +1,5 @@
-/** Writes that an operator's request was answered (answered-requests.ts). */
-import type { AnsweredRequest } from '../answered-requests.ts';
+/** Writes that a request was answered (answered-requests.ts). */
+import { type AnsweredRequest, answeredRequestsMax, operation } from '../answered-requests.ts';
 import type { RunDraft } from '../draft.ts';
 import type { RunView } from '../state.ts';
 
@@ -11,6 +11,13 @@ export function noteAnswer(run: RunDraft, scheduledEventIds: readonly number[], 
 /** For a run in the place of another, which a late repetition must not reach. */
 export function handOnAnswers(run: RunDraft, before: RunView): void {
   for (const answered of before.answered?.requests ?? []) noteAnswer(run, [], answered);
+}
+
+/** For the next run of a chain, to which a signal goes that is sent once more. */
+export function handOnSignals(run: RunDraft, before: RunView): void {
+  for (const { requestId } of [...before.signalRequestIds.values()].slice(-answeredRequestsMax)) {
+    noteAnswer(run, [], { operation: operation.signal, requestId });
+  }
 }
 
 /** For a run that goes on from an event of that one: the activities that are pending in both. */

@@ -1,4 +1,5 @@
 /** Signals, from clients and from other workflows. */
+import { hasAnswered, operation } from '../answered-requests.ts';
 import type { ParentLink, SignalAttributes, SignalWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
@@ -12,11 +13,17 @@ export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryRe
   if (command.childOf !== undefined && !isChildOf(run, command.childOf)) return workflowNotFound(command.key);
   // A repeat is answered even when the run has closed meanwhile.
   if (run.signalRequestIds.has(command.signal.requestId)) return signaled(run);
+  if (command.key.runId === '' && hadBefore(run, command.signal)) return signaled(run);
   if (!isRunning(run)) return workflowClosed;
   const problem = signalProblem(draft, run);
   if (problem !== undefined) return problem;
   writeSignal(draft.open(run), command.signal, {});
   return signaled(run);
+}
+
+/** A run before it in its chain has had this signal. */
+export function hadBefore({ answered }: RunView, { requestId }: SignalAttributes): boolean {
+  return hasAnswered(answered, operation.signal, requestId);
 }
 
 function signaled(run: RunView): SignaledReply {
