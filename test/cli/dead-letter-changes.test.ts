@@ -63,6 +63,37 @@ describe('merge', () => {
     expect(await perdure(`${queue} merge --category transfer`)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });
   });
 
+  test('of what stands in more stretches than a plan may have goes in parts, of one group', async () => {
+    letters(12);
+    const tooMany = 'what is selected lies in more than 10000 stretches of message ids: plan parts of it, by range or filter';
+    fake.refuse = (method, nth) =>
+      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, tooMany) : undefined;
+    const merged = await perdure(`${queue} merge --category transfer --namespace orders --min-message-id 2`);
+    expect(merged).toEqual({ code: 0, out: 'merged 10, failed 0, skipped 0\n', err: '' });
+    const parts = plans().map(({ selection }) => [selection?.minMessageId, selection?.maxMessageId]);
+    expect(parts).toEqual([
+      [2, undefined],
+      [2, 6],
+      [7, 11],
+      [7, 9],
+      [10, 11],
+    ]);
+    expect(
+      new Set(
+        plans()
+          .slice(1)
+          .map(({ groupId }) => groupId),
+      ).size,
+    ).toBe(1);
+  });
+
+  test('that is refused because calls come too fast is not asked for in parts', async () => {
+    letters(12);
+    fake.refuse = (method) => (method === 'PlanDeadLetters' ? refusal(status.RESOURCE_EXHAUSTED, 'rate limit exceeded') : undefined);
+    expect(await perdure(`${queue} merge --category transfer`)).toMatchObject({ code: 1, err: expect.stringContaining('rate limit') });
+    expect(plans()).toHaveLength(1);
+  });
+
   test('of what fails again ends with 3, names it, and says that it remains', async () => {
     letters(12);
     fake.outcome = ({ messageId }) => (messageId === 4 ? 'failed' : messageId === 9 ? 'skipped: loop-guard' : '');

@@ -19,9 +19,10 @@ import { carriedOut } from './job-wait.ts';
 import { namedInQueues, whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
 import { printPlans } from './plan-forms.ts';
+import { plannedInParts } from './plans-in-parts.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
-import { applyPlan, countDeadLetters, planDeadLetters } from './service.ts';
+import { applyPlan, countDeadLetters } from './service.ts';
 import { printTotals } from './totals.ts';
 
 type Change = 'merge' | 'purge';
@@ -75,7 +76,7 @@ async function ofQueues({ queues, selection }: Selected, client: GrpcClient): Pr
   return named.flatMap(({ queue, messageIds }) => (messageIds.length === 0 ? [] : [{ queue, selection: { ...selection, messageIds } }]));
 }
 
-/** One for each queue that has such letters; two have their jobs in one group. */
+/** One for each queue that has such letters, or several where one may not have them all; two have their jobs in one group. */
 async function plansOf(
   kind: DlqKind,
   operation: Change,
@@ -97,8 +98,7 @@ async function plansOf(
   const plans: Plan[] = [];
   for (const { queue, selection } of withLetters) {
     const request = { operation: operationNumbers[operation], queue, selection, options, reason, groupId };
-    const { plan } = await client.call(planDeadLetters, request, { isChange: true });
-    if (plan !== undefined && plan.selected > 0) plans.push(plan);
+    plans.push(...(await plannedInParts(client, request)));
   }
   return plans;
 }
