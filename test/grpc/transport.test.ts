@@ -806,6 +806,17 @@ test('stop cuts what does not end in time', async () => {
   await expect(answer).rejects.toMatchObject({ code: expect.any(Number) as number });
 });
 
+test('stop cuts whoever neither reads nor closes', async () => {
+  const { data, firstHeaders, messageHead, preface } = await import('../floods/raw-http2.ts');
+  const started = Promise.withResolvers<void>();
+  const server = await serve(() => (started.resolve(), new Promise(() => {})));
+  const socket = await rawSocket(server);
+  socket.pause();
+  socket.write(Buffer.concat([preface, firstHeaders(1, '/test.Service/Echo'), data(1, messageHead(0), true)]));
+  await started.promise;
+  await server.stop(20);
+});
+
 async function rawSocket(server: GrpcServer): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1');
   cleanups.push(() => void socket.destroy());

@@ -68,11 +68,12 @@ export class Http2Front {
 
   /** Takes no new calls, lets open ones finish for `graceMs`, then cuts what is left. */
   async stop(graceMs: number): Promise<void> {
-    const sessions = [...this.#sessions.keys()];
+    const open = [...this.#sessions];
+    const sessions = open.map(([session]) => session);
     const closed = sessions.map((session) => new Promise<void>((resolve) => void session.once('close', resolve)));
     for (const session of sessions) session.close();
     const timer = setTimeout(() => {
-      for (const session of sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+      for (const [session, { socket }] of open) cut(session, socket);
     }, graceMs);
     await Promise.all(closed);
     clearTimeout(timer);
@@ -128,7 +129,7 @@ export class Http2Front {
       if (state.openCalls === 0 && performance.now() - state.idleSinceMs >= idleTimeoutMs) {
         session.close();
         // A peer that answers nothing would keep a closed session for ever.
-        unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
+        unanswered = setTimeout(() => cut(session, state.socket), pingTimeoutMs);
         return;
       }
       const sent = session.ping(() => {
@@ -208,6 +209,12 @@ type SessionState = {
 const needlessPieces = { burst: 1_000, perSecond: 100 };
 
 const unlimited = 2 ** 31 - 1;
+
+/** A session that was closed waits for its peer to close the connection, also when it is destroyed; who does not even read never does. */
+function cut(session: ServerHttp2Session, socket: Socket | undefined): void {
+  session.destroy(undefined, constants.NGHTTP2_CANCEL);
+  setImmediate(() => socket?.destroy());
+}
 
 function ignore(): void {}
 
