@@ -2,12 +2,13 @@
  * How the work of a process shares the event loop. A turn of the loop has one budget of time, whoever asks, so that I/O, health, signals and timers
  * never wait for longer, however many ask at once:
  *
- *     turn of the event loop   │ I/O │ what serves: A B A C …  ≤ 8 ms │ a slice of long work: D │ I/O │ what serves │ a slice: E │ I/O │ …
+ *     turn of the event loop   │ I/O │ what serves: A B A C …  ≤ 4 ms │ a slice of long work: D │ I/O │ what serves │ a slice: E │ I/O │ …
  *     reads under way          │ D E          F E          D …          a few at a time: an answer is decoded in the turn in which it comes
  *
  * - What serves: commands that are decided, and the answers, effects and commits that leave actors. Partitions take turns, in order.
  * - Long work: folds, rows that are brought in, calls that compute. One slice in a turn; namespaces take turns, and so do calls and what the server
- *   does by itself.
+ *   does by itself. While other namespaces are served, calls rest behind each slice for longer than it took: whoever is served waits for
+ *   its clients most of the time, and what would take each moment of that would stand before each request that comes.
  *
  * How long something takes is known only once what follows from it is done: an answer that leaves costs little here, and whoever awaits it may
  * write megabytes. So a few are let out, what follows from them is done (`Clock.settled`), and then the clock is looked at.
@@ -20,7 +21,7 @@ import { Fifo } from '../kernel/fifo.ts';
 import type { Clock } from './ports.ts';
 
 /** Of what serves, in a turn. It may be exceeded by one command, or by what follows from `STEPS_AT_ONCE` answers. */
-const SERVING_MS = 8;
+const SERVING_MS = 4;
 /** Answers, effects and commits that leave in a turn, however fast they are. */
 const STEPS_PER_TURN_MAX = 512;
 /** Of them before the clock is looked at. */
@@ -31,10 +32,15 @@ const FOLD_SLICE_MS = 8;
 const STEPS_SLICE_MS = 2;
 /** Of calls that compute. */
 const CALLS_SLICE_MS = 2;
+/** Behind a slice of calls, by what it took: others have four fifths of the time. */
+const CALLS_REST = 4;
+/** Who was served so long ago is not waiting for its next turn. */
+const SERVED_LATELY_MS = 10;
 const READS_MAX = 2;
 const READ_PATIENCE_MS = 500;
 
-type SliceWaiter = { readonly ms: number; readonly begin: () => void };
+/** `namespaceId`: undefined = the server's own. */
+type SliceWaiter = { readonly namespaceId: string | undefined; readonly ms: number; readonly begin: () => void };
 
 export class LoopTurns {
   readonly #clock: Pick<Clock, 'monoMs' | 'after' | 'settled'>;
@@ -50,13 +56,21 @@ export class LoopTurns {
   #sinceMs = 0;
   #isAtWork = false;
   #stepsAtOnce = 0;
+  /** Namespaces whose commands were decided last: since the last one is, and until when the one before it was. */
+  #served = '';
+  #servedBefore = '';
+  #servedBeforeMs = -Infinity;
 
   /** Of the server itself. */
   readonly #ownSlices = new Fifo<SliceWaiter>();
   readonly #callSlices = new FairLines<SliceWaiter>();
   #wasOwnSlice = false;
   #mayBeginSlice = false;
+  #sliceBeganMs = -Infinity;
   #sliceEndMs = -Infinity;
+  /** Calls rest until then. */
+  #restEndMs = -Infinity;
+  #isResting = false;
 
   #reads = 0;
   readonly #readWaiters: (() => void)[] = [];
@@ -73,6 +87,20 @@ export class LoopTurns {
   mayDecide(): boolean {
     if (this.#isAtWork) return this.#clock.monoMs() - this.#sinceMs < this.#msLeft;
     return this.#msLeft > 0 && this.#measure();
+  }
+
+  /** A command of this namespace is decided. Called for each: cheap. */
+  decides(namespaceId: string): void {
+    if (namespaceId === this.#served || namespaceId === '') return;
+    this.#servedBefore = this.#served;
+    this.#servedBeforeMs = this.#sinceMs;
+    this.#served = namespaceId;
+  }
+
+  #servesOthers(namespaceId: string): boolean {
+    const other = this.#served === namespaceId ? this.#servedBefore : this.#served;
+    const sinceMs = this.#served === namespaceId ? this.#servedBeforeMs : this.#sinceMs;
+    return other !== '' && sinceMs > this.#sliceBeganMs - SERVED_LATELY_MS;
   }
 
   /** One may leave. Called for each that leaves: cheap. False: `wait`. */
@@ -108,7 +136,7 @@ export class LoopTurns {
   /** Resolves at the start of a slice; it lasts until `over`, or until the caller waits for something. */
   slice(ms = FOLD_SLICE_MS): Promise<void> {
     return new Promise((begin) => {
-      this.#ownSlices.push({ ms, begin });
+      this.#ownSlices.push({ namespaceId: undefined, ms, begin });
       this.#schedule();
     });
   }
@@ -116,7 +144,7 @@ export class LoopTurns {
   /** The same, for a call of a namespace. */
   sliceOfCall(namespaceId: string): Promise<void> {
     return new Promise((begin) => {
-      this.#callSlices.push(namespaceId, { ms: CALLS_SLICE_MS, begin });
+      this.#callSlices.push(namespaceId, { namespaceId, ms: CALLS_SLICE_MS, begin });
       this.#schedule();
     });
   }
@@ -141,25 +169,34 @@ export class LoopTurns {
     }
   }
 
-  #nextSlice(): SliceWaiter | undefined {
-    const isOwn = this.#callSlices.length === 0 || (this.#ownSlices.length > 0 && !this.#wasOwnSlice);
+  #nextSlice(nowMs: number): SliceWaiter | undefined {
+    const isOwn = this.#callSlices.length === 0 || nowMs < this.#restEndMs || (this.#ownSlices.length > 0 && !this.#wasOwnSlice);
     this.#wasOwnSlice = isOwn;
     if (!isOwn) return this.#callSlices.shift();
     return this.#ownSlices.length === 0 ? undefined : this.#ownSlices.shift();
   }
 
   /** Whoever needs little leaves the rest of the slice to the next. */
-  readonly #beginSlice = (): void => {
+  #beginSlice(): void {
     const nowMs = this.#clock.monoMs();
     if (!this.#mayBeginSlice && nowMs >= this.#sliceEndMs) return;
-    const next = this.#nextSlice();
+    const next = this.#nextSlice(nowMs);
     if (next === undefined) return;
     const endMs = nowMs + next.ms;
+    if (this.#mayBeginSlice) this.#sliceBeganMs = nowMs;
     this.#sliceEndMs = this.#mayBeginSlice ? endMs : Math.min(this.#sliceEndMs, endMs);
     this.#mayBeginSlice = false;
     next.begin();
-    if (this.#ownSlices.length + this.#callSlices.length > 0) this.#clock.settled(this.#beginSlice);
-  };
+    const { namespaceId } = next;
+    this.#clock.settled(() => this.#afterSlice(namespaceId));
+  }
+
+  #afterSlice(namespaceId: string | undefined): void {
+    if (this.#ownSlices.length + this.#callSlices.length > 0) this.#beginSlice();
+    if (namespaceId === undefined || !this.#servesOthers(namespaceId)) return;
+    const nowMs = this.#clock.monoMs();
+    this.#restEndMs = nowMs + CALLS_REST * (nowMs - this.#sliceBeganMs);
+  }
 
   // ── Turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -188,9 +225,21 @@ export class LoopTurns {
       if (this.#mayBeginSlice) this.#beginSlice();
     } finally {
       // Whatever one of them throws, the others have their turn.
-      if ((this.#serving.length > 0 && !this.#isAtWork) || this.#ownSlices.length + this.#callSlices.length > 0) this.#schedule();
+      if ((this.#serving.length > 0 && !this.#isAtWork) || this.#ownSlices.length > 0) this.#schedule();
+      else if (this.#callSlices.length > 0) this.#scheduleCalls();
       else if (!this.#isAtWork) this.#mayBeginSlice = false;
     }
+  }
+
+  #scheduleCalls(): void {
+    const restMs = this.#restEndMs - this.#clock.monoMs();
+    if (restMs <= 0) return this.#schedule();
+    if (this.#isResting) return;
+    this.#isResting = true;
+    this.#clock.after(restMs, () => {
+      this.#isResting = false;
+      this.#schedule();
+    });
   }
 
   // ── Reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -127,3 +127,44 @@ test('commands that are dear to decide leave room for I/O after each of them', a
     await turns();
   }
 });
+
+/** A call that would compute for ever, two milliseconds at a time. */
+class Computing {
+  readonly clock = new HandClock();
+  readonly turns = new LoopTurns(this.clock);
+  computedMs = 0;
+
+  constructor() {
+    void this.#compute();
+  }
+
+  /** Nothing but the call, for a tenth of a second, or `served` once in each millisecond that it leaves. By what of the time is computed. */
+  async shareBeside(served?: string): Promise<number> {
+    const [fromMs, before] = [this.clock.nowMs, this.computedMs];
+    while (this.clock.nowMs < fromMs + 100) {
+      if (served !== undefined && this.turns.mayDecide()) this.turns.decides(served);
+      await turns();
+      this.clock.advance(1);
+    }
+    return (this.computedMs - before) / (this.clock.nowMs - fromMs);
+  }
+
+  async #compute(): Promise<void> {
+    for (;;) {
+      await this.turns.sliceOfCall('orders');
+      this.clock.nowMs += 2;
+      this.computedMs += 2;
+    }
+  }
+}
+
+test('what computes leaves more than half of the time to another namespace that is served', async () => {
+  const computing = new Computing();
+  const alone = await computing.shareBeside();
+  expect(alone).toBeGreaterThan(0.6);
+  expect(await computing.shareBeside('orders'), 'nobody else is there').toBeGreaterThan(0.6);
+  expect(await computing.shareBeside('billing')).toBeLessThan(0.4);
+  // What has been served for the last time is soon forgotten.
+  await computing.shareBeside();
+  expect(await computing.shareBeside()).toBe(alone);
+});

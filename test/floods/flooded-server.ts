@@ -3,14 +3,17 @@
  *
  *     test process       victim: workflows of one activity, one after the other on each of a few lanes    ──┐
  *                        GET /health/live, each tenth of a second                                          ──┼──▶ server process
- *     flood process      a program of ./programs, with what the others leave of the processors            ──┘
+ *     flood process      a program of ./programs, at a lower priority                                     ──┘
  *
  * The victim's pace under the flood is judged by its own pace without it, in windows that take turns in one run: how fast the machine is, and what
- * else it does, is in both.
+ * else it does, is in both. A server under a flood is never idle, so on a busy machine it waits for a processor more than without; that is not the
+ * flood's doing, and those times do not count. For the same reason the flood has a lower priority: a client somewhere else would take nothing from
+ * server and victim.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -79,7 +82,7 @@ export class FloodedServer {
   async under(program: string, ...args: readonly string[]): Promise<FloodReport> {
     const { address } = this.process;
     const driver = await RawDriver.open({ name: 'victim', address, namespace: victimNamespace, pids: [] }, lanes);
-    const victim = new Victim(driver);
+    const victim = new Victim(driver, () => waitedMs(this.process.pid));
     const live = new LiveProbe(address);
     const figures = { calm: 0, flooded: 0, liveMs: 0, calmLiveMs: 0, turnMs: 0, told: '' };
     try {
@@ -131,19 +134,22 @@ export class FloodedServer {
 
 class Victim {
   readonly #driver: RawDriver;
+  /** For a processor, by the server. */
+  readonly #waitedMs: () => number;
   #finished = 0;
   #isRunning = true;
 
-  constructor(driver: RawDriver) {
+  constructor(driver: RawDriver, waitedMs: () => number) {
     this.#driver = driver;
+    this.#waitedMs = waitedMs;
     for (let lane = 0; lane < lanes; lane++) void this.#lane();
   }
 
-  /** Workflows a second. */
+  /** Workflows a second, of the time in which the server did not wait for a processor. */
   async paceFor(ms: number): Promise<number> {
-    const [before, begunMs] = [this.#finished, performance.now()];
+    const [before, begunMs, waitedMs] = [this.#finished, performance.now(), this.#waitedMs()];
     await delay(ms);
-    return ((this.#finished - before) * 1_000) / (performance.now() - begunMs);
+    return ((this.#finished - before) * 1_000) / (performance.now() - begunMs - (this.#waitedMs() - waitedMs));
   }
 
   async stop(): Promise<void> {
@@ -208,8 +214,8 @@ class Flood {
 
   constructor(program: string, args: readonly string[]) {
     const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url));
-    // Whatever it takes of the processors, the server and its victim do not miss.
     this.#child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    if (this.#child.pid !== undefined) setPriority(this.#child.pid, Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
     this.#closed = once(this.#child, 'close');
     this.#begun = new Promise((resolve, reject) => {
       this.#child.stdout?.on('data', (chunk: Buffer) => {
@@ -229,5 +235,14 @@ class Flood {
     this.#child.kill('SIGKILL');
     await this.#closed;
     return this.#output.trim().split('\n').at(-1) ?? '';
+  }
+}
+
+/** That the first thread of a process, the one of its event loop, has waited for a processor; 0 where nobody can tell. */
+function waitedMs(pid = 0): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
   }
 }

@@ -24,6 +24,7 @@ import {
   type DescribeTaskQueueRequest,
   type SignalWorkflowExecutionRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { computingCallsMax } from '../../src/grpc/computing-calls.ts';
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key, payloadsOf } from './started-tasks.ts';
@@ -377,6 +378,34 @@ test('describe, read by the public API', async () => {
       requestIdInfos: { r: { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED', eventId: '1' } },
     },
   });
+});
+
+test('descriptions that are dear have places, before their shard is asked; others are described at once', async () => {
+  const own = await openBench();
+  const describing = (workflowId: string) =>
+    own.client.start(
+      'DescribeWorkflowExecution',
+      encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution: { workflowId, runId } }),
+    );
+  const found = async (workflowId: string, activities: number): Promise<void> => {
+    const pendingActivities = Array.from({ length: activities }, () => description.pendingActivities).flat();
+    own.stub.answers.history = () => ({ ...description, pendingActivities });
+    await describing(workflowId).answer;
+  };
+  await found('dear', 201);
+  await found('cheap', 1);
+  await found('cheap by now', 201);
+  await found('cheap by now', 1);
+  own.stub.historyCommands.length = 0;
+  own.stub.answers.history = () => 'never';
+  const calls = ['dear', 'cheap', 'cheap by now'].flatMap((workflowId) => Array.from({ length: 20 }, () => describing(workflowId)));
+  await until(() => own.stub.historyCommands.length === computingCallsMax + 40);
+  const asked = own.stub.historyCommands.filter((command) => 'key' in command && command.key.workflowId === 'dear');
+  expect(asked).toHaveLength(computingCallsMax);
+  const ends = Promise.allSettled(calls.map(({ answer }) => answer));
+  for (const call of calls) call.cancel();
+  await ends;
+  await own.close();
 });
 
 test('a description that would be too large for its caller says what is left out', async () => {

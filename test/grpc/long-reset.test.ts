@@ -1,7 +1,9 @@
 /**
  * A workflow with 20,000 events and more than 12 MiB of them is reset like any other; where its server is killed in the middle of that, nothing has
- * happened, and it is reset when that is asked again.
+ * happened, and it is reset when that is asked again. What is refused has written nothing, and a workflow that hears a lot is reset all the same.
  */
+import { randomUUID } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -15,6 +17,7 @@ import {
   pollNormal,
   readRunId,
   resetRequest,
+  signalRequest,
   startRequest,
   type WorkflowTask,
 } from '../bench/messages.ts';
@@ -70,6 +73,10 @@ class Caller {
 
   async complete({ token }: WorkflowTask, ...commands: readonly Uint8Array[]): Promise<void> {
     await this.#client.call('RespondWorkflowTaskCompleted', completeTask(token, completionWithoutSticky(queues, ...commands)));
+  }
+
+  async signal(): Promise<void> {
+    await this.#client.call('SignalWorkflowExecution', signalRequest(queues, workflowId, randomUUID()));
   }
 
   /** Answers the run that goes on. */
@@ -150,6 +157,67 @@ test('on a file, with kill -9 in the middle', { timeout: 120_000 }, async () => 
       expect(isMiddle, 'one of the kills was in the middle').toBe(true);
       await caller.finish();
       expect(await caller.seen()).toMatchObject({ runId, status: 'COMPLETED', events: finishEventId + 4, rows });
+    } finally {
+      await caller.close();
+      await server.stop();
+    }
+  });
+});
+
+/** Of the journal in this folder. */
+async function journalBytes(folder: string): Promise<number> {
+  const names = (await readdir(folder)).filter((name) => !name.includes('-state'));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+test('to an event that ends no task: it is refused before anything of its history is written', async () => {
+  await withFolder(async (folder) => {
+    const server = await embeddedServer(join(folder, 'x.db'));
+    await server.start();
+    const caller = await Caller.connect(server.address);
+    try {
+      const history = { tasks: 4, markerBytes: 3_300 };
+      const runId = await caller.longWorkflow(history);
+      const before = await journalBytes(folder);
+      for (let nth = 0; nth < 5; nth++) {
+        const refused = caller.reset({ runId, finishEventId: finishOf(history) - 100, requestId: `refused-${nth}` });
+        await expect(refused).rejects.toThrow('Can only reset workflow to event ID in range');
+      }
+      // One part of a reset is a mebibyte.
+      expect((await journalBytes(folder)) - before).toBeLessThan(1024 * 1024);
+      expect(await caller.seen()).toMatchObject({ runId, status: 'RUNNING', rows: 1 });
+    } finally {
+      await caller.close();
+      await server.stop();
+    }
+  });
+});
+
+test('beside signals that come in all the time', async () => {
+  await withFolder(async (folder) => {
+    const server = await embeddedServer(join(folder, 'x.db'));
+    await server.start();
+    const caller = await Caller.connect(server.address);
+    try {
+      let runId = await caller.longWorkflow({ tasks: 0, markerBytes: 0 });
+      for (let sent = 0; sent < 1_000; sent += 50) await Promise.all(Array.from({ length: 50 }, () => caller.signal()));
+      let resets = 0;
+      let signals = 1_000;
+      const lane = async (): Promise<void> => {
+        for (; resets < 5; signals++) {
+          await caller.signal();
+          await delay(150);
+        }
+      };
+      const lanes = Promise.all(Array.from({ length: 30 }, lane));
+      const finishEventId = finishOf({ tasks: 0, markerBytes: 0 });
+      for (; resets < 5; resets++) runId = await caller.reset({ runId, finishEventId, requestId: `beside-${resets}` });
+      await lanes;
+      const seen = await caller.seen();
+      expect(seen).toMatchObject({ runId, status: 'RUNNING', rows: 6 });
+      // Started, the task that had failed, and the next one that is scheduled.
+      expect(seen.events - signals, 'none is lost').toBe(5);
     } finally {
       await caller.close();
       await server.stop();

@@ -216,6 +216,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       else this.#weighOut(parked);
     } else if (!this.#park(mail)) {
       this.#weighOut(mail);
+      this.#turns.decides(mail.namespaceId);
       this.#decide(mail);
     }
   }

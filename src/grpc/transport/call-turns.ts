@@ -1,5 +1,5 @@
 /** That calls are begun in one turn of the event loop before the others have theirs. */
-const sliceMs = 10;
+const sliceMs = 4;
 
 type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
 

@@ -1,5 +1,6 @@
 import type { ActivityPause } from '../../history/activity/activity-operations.ts';
 import type { CallbackDescription, Description, PendingActivityDescription } from '../../history/replies.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
 import { type CallbackInfo, encodeCallbackInfo } from '../../wire/generated/lean/callback.ts';
 import { CallbackState, PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import {
@@ -14,9 +15,7 @@ import {
 import {
   decodeDescribeWorkflowExecutionRequest,
   emptyDescribeWorkflowExecutionResponse,
-  encodeDescribeWorkflowExecutionResponse,
   type DescribeWorkflowExecutionRequest,
-  type DescribeWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -27,23 +26,65 @@ import { withinAnswer } from './description-size.ts';
 import { withPutAside } from './memo-note.ts';
 
 export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
+  const dear = new DearDescriptions();
   return [
-    unary('DescribeWorkflowExecution', decodeDescribeWorkflowExecutionRequest, encodeDescribeWorkflowExecutionResponse, (request, call) =>
-      describe(context, request, call),
+    unary(
+      'DescribeWorkflowExecution',
+      decodeDescribeWorkflowExecutionRequest,
+      (encoded: Uint8Array) => encoded,
+      (request, call) => describe(context, dear, request, call),
     ),
   ];
+}
+
+/** Activities, children and the like: so many are described in less time than a turn of the event loop has for calls. */
+const dearParts = 200;
+/** Of workflows; those that were found first are forgotten. */
+const dearKnownMax = 10_000;
+
+/** Workflows with so much under way that to describe them is work: they wait for a place before their shard is asked. */
+class DearDescriptions {
+  readonly #known = new Set<string>();
+
+  isKnown({ namespaceId, workflowId }: RunKey): boolean {
+    return this.#known.has(`${namespaceId}/${workflowId}`);
+  }
+
+  /** Whether it is. */
+  found({ namespaceId, workflowId }: RunKey, { pendingActivities, pendingChildren, callbacks, requestIds }: Description): boolean {
+    const name = `${namespaceId}/${workflowId}`;
+    this.#known.delete(name);
+    if (pendingActivities.length + pendingChildren.length + callbacks.length + requestIds.size <= dearParts) return false;
+    this.#known.add(name);
+    if (this.#known.size > dearKnownMax) this.#known.delete(this.#known.values().next().value ?? '');
+    return true;
+  }
 }
 
 const nothing = new Uint8Array(0);
 
 async function describe(
   context: HandlerContext,
+  dear: DearDescriptions,
   request: DescribeWorkflowExecutionRequest,
   call: Call,
-): Promise<DescribeWorkflowExecutionResponse> {
+): Promise<Uint8Array> {
   const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
-  const found = await context.history(call, key, { kind: 'describeWorkflow', key });
+  const ask = (): Promise<Description> => context.history(call, key, { kind: 'describeWorkflow', key });
+  if (!dear.isKnown(key)) {
+    const found = await ask();
+    if (!dear.found(key, found)) return encodeDescription(context, namespace.id, found);
+  }
+  // What was found is not kept until there is a place: many that wait would take the memory of the server.
+  return context.computing.run(call, namespace.id, async (turns) => {
+    const found = await ask();
+    if (dear.found(key, found)) await turns.next();
+    return encodeDescription(context, namespace.id, found);
+  });
+}
+
+function encodeDescription(context: HandlerContext, namespaceId: string, found: Description): Uint8Array {
   return withinAnswer({
     ...emptyDescribeWorkflowExecutionResponse(),
     executionConfig: {
@@ -72,7 +113,7 @@ async function describe(
             startedTimeMs: found.pendingWorkflowTask.startedTimeMs,
             attempt: found.pendingWorkflowTask.attempt,
           },
-    callbacks: found.callbacks.map((callback) => encodeCallbackInfo(callbackInfo(context, namespace.id, callback))),
+    callbacks: found.callbacks.map((callback) => encodeCallbackInfo(callbackInfo(context, namespaceId, callback))),
     workflowExtendedInfo: extendedInfo(found),
   });
 }

@@ -26,8 +26,13 @@ const FRAME_BYTES_MAX = 16;
 /** A request id's event, with its tags. */
 const REQUEST_ID_INFO_BYTES_MAX = 32;
 
-export function withinAnswer(response: DescribeWorkflowExecutionResponse): DescribeWorkflowExecutionResponse {
-  if (encodeDescribeWorkflowExecutionResponse(response).length <= DESCRIPTION_BYTES_MAX) return response;
+/** Encoded here, once: a description may take the processor for milliseconds. */
+export function withinAnswer(response: DescribeWorkflowExecutionResponse): Uint8Array {
+  const encoded = encodeDescribeWorkflowExecutionResponse(response);
+  return encoded.length <= DESCRIPTION_BYTES_MAX ? encoded : encodeDescribeWorkflowExecutionResponse(withRoom(response));
+}
+
+function withRoom(response: DescribeWorkflowExecutionResponse): DescribeWorkflowExecutionResponse {
   const extended = response.workflowExtendedInfo;
   const frame = { ...response, pendingActivities: [], pendingChildren: [], workflowExtendedInfo: withRequestIds(extended, []) };
   const room = new Room(DESCRIPTION_BYTES_MAX - NOTE_BYTES_MAX - encodeDescribeWorkflowExecutionResponse(frame).length);
