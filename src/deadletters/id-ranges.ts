@@ -1,5 +1,6 @@
 /** Sets of message ids as ranges that rise and do not touch each other: a million ids in a row are one of them. */
 import type { IdRange } from './commands.ts';
+import { isId } from './queue-checks.ts';
 
 export function countIds(ranges: readonly IdRange[]): number {
   return ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
@@ -9,15 +10,11 @@ export function countIds(ranges: readonly IdRange[]): number {
 export function idRangesProblem(ranges: readonly IdRange[]): string | undefined {
   let last = -2;
   for (const { from, to } of ranges) {
-    if (!isMessageId(from) || !isMessageId(to) || from > to) return `no range of message ids: ${from} to ${to}`;
+    if (!isId(from) || !isId(to) || from > to) return `no range of message ids: ${from} to ${to}`;
     if (from <= last + 1) return 'ranges of message ids rise and do not touch each other';
     last = to;
   }
   return undefined;
-}
-
-function isMessageId(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 export function hasId(ranges: readonly IdRange[], id: number): boolean {

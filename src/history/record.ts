@@ -22,8 +22,8 @@ import type { Task } from './tasks.ts';
  * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver`,
  * `lettersAccepted` or the letters that are executed again. v5: with tasks of later kinds (`isOfLaterKind`), or about a run
  * with completion callbacks. v6: about a run that has what came later (`isLaterRun`), or with facts of later kinds (`isLaterFact`). v7: about a
- * run in preparation, or the end of one (`isPreparationChange`). v8: with answers to operators' requests, or what came with them
- * (`isOperatorsFact`). What has none of these is written as v1.
+ * run in preparation, or the end of one (`isPreparationChange`). v8: with answers to operators' requests, signals that earlier runs of a chain have
+ * had, or other types of errors of an activity (`isOperatorsFact`). What has none of these is written as v1.
  */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;

@@ -5,7 +5,7 @@
 import type { RecordHeader } from '../../actors/log.ts';
 import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../deadletters/letter.ts';
 import type { DamagedLetterRecord, LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
-import { utf8Bytes } from '../../kernel/utf8.ts';
+import { cutToUtf8Bytes, utf8Bytes } from '../../kernel/utf8.ts';
 import { redriveTopic } from '../catalogue.ts';
 import { dispositionOf } from './hand-over-codec.ts';
 
@@ -199,15 +199,7 @@ const ellipsis = '…';
 export function cut(text: string, bytesMax: number): string {
   if (utf8Bytes(text) <= bytesMax) return text;
   const room = bytesMax - utf8Bytes(ellipsis);
-  if (room < 0) return '';
-  let kept = '';
-  let bytes = 0;
-  for (const char of text) {
-    bytes += utf8Bytes(char);
-    if (bytes > room) break;
-    kept += char;
-  }
-  return kept + ellipsis;
+  return room < 0 ? '' : cutToUtf8Bytes(text, room) + ellipsis;
 }
 
 /** The outermost ones. */
