@@ -34,10 +34,12 @@ type Connection = {
   heldBy: NodeJS.Timeout | undefined;
 };
 
+type NewConnection = { readonly socket: Socket; readonly begin: () => void };
+
 type Address = {
   readonly cancelled: Allowance;
   /** New connections, the first first. */
-  readonly waiting: (() => void)[];
+  readonly waiting: NewConnection[];
   timer: NodeJS.Timeout | undefined;
 };
 
@@ -75,8 +77,16 @@ export class FairReading {
     };
     if (address.waiting.length === 0 && address.cancelled.waitMs(performance.now()) === 0) begin();
     else {
-      address.waiting.push(begin);
+      address.waiting.push({ socket, begin });
       this.#admitLater(address);
+    }
+  }
+
+  /** New connections that wait are ended. */
+  stop(): void {
+    for (const { waiting, timer } of this.#addresses.values()) {
+      clearTimeout(timer);
+      for (const { socket } of waiting.splice(0)) socket.destroy();
     }
   }
 
@@ -182,7 +192,7 @@ export class FairReading {
     address.timer = setTimeout(
       () => {
         address.timer = undefined;
-        if (address.cancelled.waitMs(performance.now()) === 0) address.waiting.shift()?.();
+        if (address.cancelled.waitMs(performance.now()) === 0) address.waiting.shift()?.begin();
         if (address.waiting.length > 0) this.#admitLater(address);
       },
       Math.max(waitMs, admissionMs),

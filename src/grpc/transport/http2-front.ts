@@ -72,6 +72,7 @@ export class Http2Front {
     const sessions = open.map(([session]) => session);
     const closed = sessions.map((session) => new Promise<void>((resolve) => void session.once('close', resolve)));
     for (const session of sessions) session.close();
+    this.#reading.stop();
     const timer = setTimeout(() => {
       for (const [session, { socket }] of open) cut(session, socket);
     }, graceMs);
@@ -119,6 +120,8 @@ export class Http2Front {
    */
   #openSession(session: ServerHttp2Session): void {
     const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
+    // Ended for calls that came before it was told.
+    if (session.destroyed) return;
     const state = this.#stateOf(session);
     session.on('error', () => {});
     const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
@@ -142,7 +145,6 @@ export class Http2Front {
       clearTimeout(noSettings);
       clearInterval(watch);
       clearTimeout(unanswered);
-      this.#sessions.delete(session);
     });
   }
 
@@ -157,6 +159,7 @@ export class Http2Front {
       idleSinceMs: performance.now(),
     };
     this.#sessions.set(session, state);
+    session.once('close', () => this.#sessions.delete(session));
     return state;
   }
 
