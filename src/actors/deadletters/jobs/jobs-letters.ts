@@ -81,14 +81,9 @@ export function askPage(
     withContent: isDoubtful || job.operation === 'restore',
   } as const;
   asker.askDeadLetters(number, request, deadlineMs, (answer) => {
-    if (answer.kind === 'letters')
-      onPage(
-        pageOf(
-          answer.letters.map((letter) => listed(letter, isDoubtful)),
-          answer.isLast,
-        ),
-      );
-    else onPage(failureOf(answer));
+    if (answer.kind !== 'letters') return onPage(failureOf(answer));
+    const letters = answer.letters.map((letter) => listed(letter, isDoubtful));
+    onPage(pageOf(letters, answer.isLast));
   });
 }
 

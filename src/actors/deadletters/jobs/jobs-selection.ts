@@ -145,9 +145,8 @@ async function findPurged(walk: Walk, incarnation: number, isAmongOthers: boolea
 async function findLetters(walk: Walk, incarnation: number, ask: AskQueue): Promise<void> {
   const { condition } = walk.selection;
   for (let from = walk.next(0); from !== undefined && !walk.isTooMuch;) {
-    const answer = await ask({
-      ...{ kind: 'findLetters', condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax, incarnation },
-    });
+    const page = { condition, afterMessageId: from - 1, max: deadLetterLimits.foundMax, incarnation };
+    const answer = await ask({ kind: 'findLetters', ...page });
     if (answer.kind !== 'letterIds') throw notSelected(answer);
     walk.add(answer.ids.map(({ messageId }) => messageId));
     const last = answer.ids.at(-1)?.messageId;

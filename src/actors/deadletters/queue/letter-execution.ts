@@ -6,8 +6,11 @@
  *                                                                                 └────────┘ until the task's timeout: then it is not known
  *
  * The shard has a mark of it (src/history/redrive), so whoever asks again, here or after a takeover, is told what has come of it, and nothing is
- * executed twice. The mark goes when the queue's own record is committed, never before. Whoever was taken over asks nobody any more, for its process
- * has lost its shards as well; when several processes serve, asks will have to carry the owner's epoch, or a late one could come behind that.
+ * executed twice. The mark goes when the queue's own record is committed, never before. A letter that is to be purged while its shard may have a mark of
+ * it is withdrawn there first (`withdrawLetter`), and that answer comes back as `finishMerge` too.
+ *
+ * Whoever was taken over asks nobody any more, for its process has lost its shards as well; when several processes serve, asks will have to carry the
+ * owner's epoch, or a late one could come behind that.
  */
 import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletters/failed-merge.ts';
 import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
