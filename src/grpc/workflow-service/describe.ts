@@ -26,24 +26,24 @@ import { withinAnswer } from './description-size.ts';
 import { withPutAside } from './memo-note.ts';
 
 export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
-  const dear = new DearDescriptions();
+  const large = new LargeDescriptions();
   return [
     unary(
       'DescribeWorkflowExecution',
       decodeDescribeWorkflowExecutionRequest,
       (encoded: Uint8Array) => encoded,
-      (request, call) => describe(context, dear, request, call),
+      (request, call) => describe(context, large, request, call),
     ),
   ];
 }
 
 /** Activities, children and the like: so many are described in less time than a turn of the event loop has for calls. */
-const dearParts = 200;
+const partsMax = 200;
 /** Of workflows; those that were found first are forgotten. */
-const dearKnownMax = 10_000;
+const largeKnownMax = 10_000;
 
 /** Workflows with so much under way that to describe them is work: they wait for a place before their shard is asked. */
-class DearDescriptions {
+class LargeDescriptions {
   readonly #known = new Set<string>();
 
   isKnown({ namespaceId, workflowId }: RunKey): boolean {
@@ -54,9 +54,9 @@ class DearDescriptions {
   found({ namespaceId, workflowId }: RunKey, { pendingActivities, pendingChildren, callbacks, requestIds }: Description): boolean {
     const name = `${namespaceId}/${workflowId}`;
     this.#known.delete(name);
-    if (pendingActivities.length + pendingChildren.length + callbacks.length + requestIds.size <= dearParts) return false;
+    if (pendingActivities.length + pendingChildren.length + callbacks.length + requestIds.size <= partsMax) return false;
     this.#known.add(name);
-    if (this.#known.size > dearKnownMax) this.#known.delete(this.#known.values().next().value ?? '');
+    if (this.#known.size > largeKnownMax) this.#known.delete(this.#known.values().next().value ?? '');
     return true;
   }
 }
@@ -65,21 +65,21 @@ const nothing = new Uint8Array(0);
 
 async function describe(
   context: HandlerContext,
-  dear: DearDescriptions,
+  large: LargeDescriptions,
   request: DescribeWorkflowExecutionRequest,
   call: Call,
 ): Promise<Uint8Array> {
   const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
   const ask = (): Promise<Description> => context.history(call, key, { kind: 'describeWorkflow', key });
-  if (!dear.isKnown(key)) {
+  if (!large.isKnown(key)) {
     const found = await ask();
-    if (!dear.found(key, found)) return encodeDescription(context, namespace.id, found);
+    if (!large.found(key, found)) return encodeDescription(context, namespace.id, found);
   }
   // What was found is not kept until there is a place: many that wait would take the memory of the server.
   return context.computing.run(call, namespace.id, async (turns) => {
     const found = await ask();
-    if (dear.found(key, found)) await turns.next();
+    if (large.found(key, found)) await turns.next();
     return encodeDescription(context, namespace.id, found);
   });
 }
