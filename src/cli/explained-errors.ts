@@ -75,7 +75,7 @@ const explained: readonly Explained[] = [
     [
       'OutcomeUnknown',
       'A merged task was not confirmed in time. It may have had its effect.',
-      'Merge it again: the shard remembers what became of it.',
+      'Wait: the queue asks the shard by itself, and then resolves the message or keeps it with its error. Nothing is executed twice.',
     ],
     ['UnknownCategory', 'This server cannot execute tasks of that category.', 'Merge it with a server that can, or purge it.'],
     [

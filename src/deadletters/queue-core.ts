@@ -76,7 +76,7 @@ export class QueueCore {
     this.#newIncarnation = newIncarnation;
   }
 
-  /** Whose ids these are: they begin at 0 again once the topic was deleted. */
+  /** Whose ids these are: they are given again once the topic was deleted. */
   get incarnation(): number {
     return this.#isUnborn ? this.#newIncarnation : this.#state.incarnation;
   }

@@ -1,6 +1,6 @@
 /**
- * One number for a queue of dead letters in one incarnation: from the first record of its topic until that is deleted. Message ids begin at 0 again in the
- * next one, so whatever remembers a letter by its id remembers the incarnation as well.
+ * One number for a queue of dead letters in one incarnation: from the first record of its topic until that is deleted. In the next one message ids are
+ * given again, so whatever remembers a letter by its id remembers the incarnation as well.
  *
  *     incarnation · 1024 + number of the queue          0: its letters are older than incarnations are
  */

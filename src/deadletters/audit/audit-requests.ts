@@ -14,7 +14,7 @@ export type TellAudit = {
   readonly kind: 'tellAudit';
   /** The topic that is told of. */
   readonly source: string;
-  /** It was lost, and begins at 0 again: what was told of the earlier one counts no more. */
+  /** It was lost, and begins anew: what was told of the earlier one counts no more. */
   readonly isAnew: boolean;
   /** In the order of their offsets. */
   readonly entries: readonly AuditEntry[];

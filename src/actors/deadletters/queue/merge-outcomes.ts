@@ -45,7 +45,7 @@ export const refusedForGood: LetterReason = { cause: 'permanent-error', disposit
 export const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;
 
 export function outcomeUnknown({ letter, taskTimeoutMs }: { readonly letter: Letter; readonly taskTimeoutMs: number }): MergeOutcome {
-  const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the next merge asks it first, and executes nothing twice`;
+  const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the queue goes on asking, and nothing is executed twice`;
   return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter, isUnknown: true };
 }
 
