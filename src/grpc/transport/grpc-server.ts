@@ -3,7 +3,7 @@ import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { DeclaredMethods, Interceptor, Service } from './call.ts';
-import { Admission } from './admission.ts';
+import { ConnectionAdmission } from './connection-admission.ts';
 import { Http2Front } from './http2-front.ts';
 import { LimitHits } from './limit-hits.ts';
 import { listen } from './listener.ts';
@@ -48,7 +48,7 @@ export type GrpcServer = {
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { limits, logger } = options;
   const hits = new LimitHits(logger, options.metrics);
-  const admission = new Admission(limits, hits);
+  const admission = new ConnectionAdmission(limits, hits);
   const grpc = new Http2Front({
     services: options.services,
     declared: options.declared,

@@ -1,4 +1,4 @@
-/** The letters that a command line names, where none fits. */
+/** The letters that a command line names one by one: which queue has them, and what became of those that none has. */
 import { emptySelection, type QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, failure } from '../../cli-error.ts';
 import type { FlagValues } from '../../command.ts';

@@ -3,7 +3,7 @@ import type { LimitHits } from './limit-hits.ts';
 import type { TransportLimits } from './limits.ts';
 
 /** Counts the connections of clients, of each address and in all. What asks for the health of the server never comes here. */
-export class Admission {
+export class ConnectionAdmission {
   readonly #limits: Pick<TransportLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
   readonly #hits: LimitHits;
   #open = 0;
