@@ -148,9 +148,21 @@ export class Campaign {
         this.#world.noteJob((rpc.requestType.decode(body) as { readonly jobId?: string }).jobId ?? '');
       this.#count(rpc.method, codes.OK);
     } catch (error) {
-      this.#count(rpc.method, (error as ServiceError).code);
+      const { code } = error as ServiceError;
+      this.#count(rpc.method, code);
+      if (rpc.method === 'UpdateWorkflowExecution' && code === codes.DEADLINE_EXCEEDED) this.#noteUndecided(rpc, body);
       this.#judge(`request ${number}, ${rpc.method}`, rpc.method, error, request);
     }
+  }
+
+  /** An update whose caller had no time to hear of it is there all the same, and may be asked for by its id. */
+  #noteUndecided({ requestType }: Rpc, body: Uint8Array): void {
+    const { workflowExecution, request } = requestType.toObject(requestType.decode(body)) as {
+      readonly workflowExecution?: Execution;
+      readonly request?: { readonly meta?: { readonly updateId?: string } };
+    };
+    const updateId = request?.meta?.updateId ?? '';
+    if (workflowExecution !== undefined && updateId !== '') this.#world.noteUpdate(workflowExecution, updateId);
   }
 
   /** Ids and tokens that later requests may name. */

@@ -205,7 +205,7 @@ const ofSchedules = ['TemporalNamespaceDivision', 'TemporalSchedulePaused', 'Tem
 function shownOf(name: string, text: string | undefined): SlotValue | undefined {
   if (text === undefined) return undefined;
   const value = JSON.parse(text) as SlotValue;
-  return name === 'TemporalScheduledStartTime' ? Date.parse(String(value)) : value;
+  return name === 'TemporalScheduledStartTime' ? BigInt(Date.parse(String(value))) * 1_000_000n : value;
 }
 
 type ScheduleChanged = Extract<HistoryRecord['runs'][number]['facts'][number]['fact'], { readonly kind: 'scheduleChanged' }>;
