@@ -201,7 +201,7 @@ describe('a start is refused', () => {
       checkpoints.exec(`UPDATE journals SET schema = 99 WHERE kind = 'history' AND next_offset > 0`);
       checkpoints.close();
       await expect(serverOn(file)).rejects.toThrow(
-        /history\/\d.* its checkpoint has state schema 99, written by a newer version; this one reads up to 6: start that version/,
+        /history\/\d.* its checkpoint has state schema 99, written by a newer version; this one reads up to 7: start that version/,
       );
       await rm(state);
       await mkdir(state);

@@ -224,6 +224,8 @@ describe('dead letter queues', () => {
       purged: 1,
       uncutPurges: 1,
       incarnation: expect.toSatisfy((incarnation) => incarnation >= 1),
+      // Nothing came back in this life of its owner.
+      comebacks: expect.stringMatching(/^\d+\/0$/),
     });
     expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [0, 1, 2] });
     expect(await second.ask(1, purge)).toMatchObject({ kind: 'rejected', rejection: { reason: 'not-claimed' } });
