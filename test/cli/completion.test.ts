@@ -70,7 +70,7 @@ describe('completion', () => {
 
   test('with what each is', async () => {
     const { out } = await run(['__complete', 'cluster', '']);
-    expect(out).toBe('health\tPrint SERVING and end with 0, or NOT_SERVING and end with 4.\n:4\n');
+    expect(out).toBe('health\tPrint SERVING and exit with 0, or NOT_SERVING and exit with 4.\n:4\n');
   });
 
   test('asks the server which queues there are, and offers nothing where none answers', async () => {
