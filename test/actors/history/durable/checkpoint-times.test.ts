@@ -62,15 +62,15 @@ test('a fold writes them as it goes on, and what it has written need not stay in
   for (let count = 0; count < workflows; count++) await world.startWorkflow(`wf-${count}`);
   expect(world.position, 'all of it is in the journal alone').toBeUndefined();
   const read = world.log.read.bind(world.log);
-  world.log.read = async (partition, from) => (await read(partition, from)).slice(0, 15);
+  const offsets = new Set<number>();
+  world.log.read = async (partition, from) => {
+    if (world.position !== undefined) offsets.add(world.position.lastOffset);
+    return (await read(partition, from)).slice(0, 15);
+  };
   world.fault = undefined;
   world.anotherProcess();
   world.host.actor.start();
-  const offsets = new Set<number>();
-  while (world.host.actor.status().state !== 'active') {
-    await turns();
-    if (world.position !== undefined) offsets.add(world.position.lastOffset);
-  }
+  while (world.host.actor.status().state !== 'active') await turns();
   expect(offsets.size, 'some while it folds').toBeGreaterThan(3);
   expect(Math.max(...offsets)).toBeGreaterThan(workflows / 2);
   expect(world.memory.core.runsInMemory).toBeLessThan(workflows / 2);
