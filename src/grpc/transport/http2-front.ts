@@ -32,7 +32,7 @@ export class Http2Front {
   readonly #reading: FairReading;
   readonly #hits: LimitHits;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
-  /** Whose first bytes are being read: its calls may come before its session is told. */
+  /** Its session is told before this is cleared. */
   #accepted: Socket | undefined;
 
   constructor(options: {
@@ -51,7 +51,6 @@ export class Http2Front {
     this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax), traffic, turns: new CallTurns() };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
-    this.#server.on('stream', (stream, headers) => this.#accept(stream, headers));
     // A session's error ends that session; it must not end the process.
     this.#server.on('sessionError', () => {});
     this.#server.setTimeout(0);
@@ -81,18 +80,19 @@ export class Http2Front {
   }
 
   /** Nothing that one stream does may end the process. */
-  #accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #accept(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     // A broken stream also closes, which is where it is dealt with.
     stream.on('error', ignore);
     try {
-      this.#openCall(stream, headers);
+      this.#countCall(session, state, stream);
+      // Who cancels with the same breath has lost its session already, and nobody to answer.
+      if (!stream.destroyed) this.#openCall(stream, headers);
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
   }
 
   #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    this.#countCall(stream);
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
       stream.respond({ ':status': 405, allow: 'POST' }, { endStream: true });
@@ -120,10 +120,15 @@ export class Http2Front {
    */
   #openSession(session: ServerHttp2Session): void {
     const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
-    // Ended for calls that came before it was told.
-    if (session.destroyed) return;
-    const state = this.#stateOf(session);
-    session.on('error', () => {});
+    const state: SessionState = {
+      socket: this.#accepted,
+      needlessPieces: new Allowance(needlessPieces.burst, needlessPieces.perSecond),
+      openCalls: 0,
+      idleSinceMs: performance.now(),
+    };
+    this.#sessions.set(session, state);
+    session.on('stream', (stream, headers) => this.#accept(session, state, stream, headers));
+    session.on('error', ignore);
     const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
     session.once('remoteSettings', () => clearTimeout(noSettings));
     let unanswered: NodeJS.Timeout | undefined;
@@ -145,28 +150,11 @@ export class Http2Front {
       clearTimeout(noSettings);
       clearInterval(watch);
       clearTimeout(unanswered);
+      this.#sessions.delete(session);
     });
   }
 
-  #stateOf(session: ServerHttp2Session): SessionState {
-    const known = this.#sessions.get(session);
-    if (known !== undefined) return known;
-    const { burst, perSecond } = needlessPieces;
-    const state: SessionState = {
-      socket: this.#accepted,
-      needlessPieces: new Allowance(burst, perSecond),
-      openCalls: 0,
-      idleSinceMs: performance.now(),
-    };
-    this.#sessions.set(session, state);
-    session.once('close', () => this.#sessions.delete(session));
-    return state;
-  }
-
-  #countCall(stream: ServerHttp2Stream): void {
-    const session = stream.session as ServerHttp2Session | undefined;
-    if (session === undefined || session.destroyed) return;
-    const state = this.#stateOf(session);
+  #countCall(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream): void {
     const { socket } = state;
     const { concurrentStreamsMax } = this.#context.limits;
     if (++state.openCalls === concurrentStreamsMax) {
