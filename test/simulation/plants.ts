@@ -18,7 +18,7 @@ export const seedsMax = {
   seeds: 4_000,
   'seeds with a database': 4_000,
   'seeds of history shards': 400,
-  'seeds in which List is set back': 250,
+  'seeds in which List is set back': 600,
   'seeds of matching hosts': 400,
   'seeds of dead letters': 60,
   'seeds of schedules': 60,
