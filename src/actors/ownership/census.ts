@@ -14,8 +14,7 @@
  *     active                        once its log has owed it an answer for `TOLD_AFTER_MS`
  */
 import type { Logger } from '../../observability/logger.ts';
-import { partitionName } from '../log.ts';
-import type { PartitionId } from '../log.ts';
+import { partitionName, type PartitionId } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionStatus } from './partition-owner.ts';
 import type { PartitionState } from './partition-life.ts';

@@ -1,3 +1,4 @@
+import { transportSettings } from '../../config/transport-settings.ts';
 import type { ReadingLimits } from './fair-reading.ts';
 
 /** What one listener takes from the network. Everything a client can make grow has a limit. */
@@ -41,14 +42,14 @@ export type TransportLimits = {
 
 export const defaultTransportLimits: TransportLimits = {
   messageBytesMax: 4 * 1024 * 1024,
-  connectionsMax: 8_000,
-  connectionsPerAddressMax: 4_000,
+  connectionsMax: transportSettings.connectionsMax.default,
+  connectionsPerAddressMax: transportSettings.connectionsPerAddressMax.default,
   firstBytesTimeoutMs: 10_000,
   undecidedConnectionsMax: 1_000,
   plainConnectionsMax: 100,
   plainRequestTimeoutMs: 10_000,
   requestTimeoutMs: 10_000,
-  concurrentStreamsMax: 10_000,
+  concurrentStreamsMax: transportSettings.concurrentStreamsMax.default,
   headerListBytesMax: 16 * 1024,
   headerPairsMax: 128,
   sessionMemoryMiBMax: 64,
@@ -73,13 +74,13 @@ export const defaultTransportLimits: TransportLimits = {
 
 /** Those that operators set, by what the metric calls them. */
 export const limitKeys = {
-  connections: { key: 'perdure.transport.connectionsMax', what: 'a connection is refused: there are as many as there may be' },
+  connections: { key: transportSettings.connectionsMax.key, what: 'a connection is refused: there are as many as there may be' },
   connections_of_address: {
-    key: 'perdure.transport.connectionsPerAddressMax',
+    key: transportSettings.connectionsPerAddressMax.key,
     what: 'a connection is refused: its address has as many as one may have',
   },
   calls_of_connection: {
-    key: 'perdure.transport.callsPerConnectionMax',
+    key: transportSettings.concurrentStreamsMax.key,
     what: 'a connection has as many calls as it may: its client waits with further ones',
   },
 } as const;
