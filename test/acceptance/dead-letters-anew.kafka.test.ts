@@ -3,6 +3,7 @@
  * cluster. No letter is taken for another, and whatever names letters of before does nothing to those of now.
  */
 import { Connection } from '@temporalio/client';
+import Long from 'long';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
 import { perdureAt } from '../cli/perdure-process.ts';
@@ -10,7 +11,8 @@ import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import { kafkaServer, withFolder } from '../support/servers.ts';
 import type { ServerProcess } from '../support/server-process.ts';
-import { deleteTopic, kafkaClient, withAdmin } from './kafka-admin.ts';
+import { idsOfShard } from './ids-of-shard.ts';
+import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
 
 const queue = 'admin queue dlq';
 const patience = { timeout: 60_000, interval: 200 };
@@ -62,27 +64,55 @@ describe.skipIf(!(await canStartLocalKafka('topics of dead letters that are made
     }),
   );
 
-  test('of dead letters alone: a plan of before is refused, and touches no letter that has its ids now', () =>
+  test('of dead letters alone, while a merge cannot write its outcomes: nothing of before touches a letter that has its id now', () =>
     withServers('anew', async ({ faulty, mended }) => {
+      const count = 10;
+      const topic = 'dlq.anew.transfer.active';
       await faulty.start();
-      await makeLetters(faulty, 'test', 10, 10);
-      const dryRun = await perdureAt(faulty.address, `${queue} plan purge --category transfer -o json`);
-      const [planId] = (JSON.parse(dryRun.out) as { readonly planIds: readonly string[] }).planIds;
+      await register(faulty);
+      // In one shard, where each letter meets what the shard knows of the one that had its id before.
+      const test = await idsOfShard(faulty, namespace, 'test', count);
+      const precious = await idsOfShard(faulty, namespace, 'precious', count);
+      await startAll(faulty, test);
+      await expect.poll(() => countAt(faulty), patience).toBe(count);
+      const { planIds } = (await json(faulty, 'plan purge --category transfer')) as { readonly planIds: readonly string[] };
+      await faulty.stop();
+      await mended.start();
+      await expect.poll(() => countAt(mended), patience).toBe(count);
+      await withAdmin(kafkaClient(broker.brokers), (admin) => setTopic(admin, topic, new Map([['max.message.bytes', '60']])));
+      const merge = `merge --category transfer --rps 0 --concurrency ${count} --reason try --no-wait`;
+      const { jobIds } = (await json(mended, merge)) as { readonly jobIds: readonly string[] };
+      expect((await tasksAt(mended, count)).size).toBe(count);
+      expect(await json(mended, `job describe ${jobIds[0]}`)).toMatchObject({ state: 'running', counts: { merged: 0 } });
+      await mended.kill9();
+      // They wait in their shard, and are the first that the topic gets.
+      await faulty.start();
+      await startAll(faulty, precious);
       await faulty.kill9();
-      await deleteTopics(broker, (topic) => topic === 'dlq.anew.transfer.active');
+      await deleteTopics(broker, (name) => name === topic);
+
       await faulty.start();
-      await makeLetters(faulty, 'precious', 10, 10);
-      const applied = await perdureAt(faulty.address, `${queue} apply ${planId}`);
-      expect(applied.code).not.toBe(0);
-      expect(applied.err).toContain('began anew');
-      expect(await countAt(faulty)).toBe(10);
+      await expect.poll(() => countAt(faulty), patience).toBe(count);
+      const job = (): Promise<unknown> => json(faulty, `job describe ${jobIds[0]}`);
+      await expect.poll(job, patience).toMatchObject({ state: 'failed', counts: { merged: 0 } });
+      expect((await perdureAt(faulty.address, `${queue} apply ${planIds[0]}`)).err).toContain('began anew');
+      const untouched = precious.map((workflowId) => ({ workflowId, generation: 0 }));
+      const letters = (await json(faulty, 'read --category transfer')) as readonly { readonly workflowId: string }[];
+      expect(letters.toSorted((one, other) => precious.indexOf(one.workflowId) - precious.indexOf(other.workflowId))).toMatchObject(
+        untouched,
+      );
       await faulty.stop();
       await mended.start();
       const merged = await perdureAt(mended.address, `${queue} merge --category transfer --rps 0 --reason mended`);
-      expect(merged.out).toContain('merged 10');
-      expect(await tasksAt(mended, 10)).toEqual(new Set(Array.from({ length: 10 }, (_, nth) => `precious-${nth}`)));
+      expect([merged.code, merged.out]).toEqual([0, `merged ${count}, failed 0, skipped 0\n`]);
+      expect(await tasksAt(mended, count)).toEqual(new Set(precious));
     }));
 });
+
+async function json({ address }: ServerProcess, words: string): Promise<unknown> {
+  const { code, out } = await perdureAt(address, `${queue} ${words} -o json`);
+  return code === 0 ? (JSON.parse(out) as unknown) : undefined;
+}
 
 async function deleteTopics({ brokers }: LocalBroker, are: (topic: string) => boolean): Promise<void> {
   await withAdmin(kafkaClient(brokers), async (admin) => {
@@ -95,26 +125,33 @@ async function countAt({ address }: ServerProcess): Promise<number> {
   return out === '' ? Number.NaN : Number(out);
 }
 
-/** Until the queue has that many. */
-async function makeLetters(server: ServerProcess, name: string, count: number, expected: number): Promise<void> {
+async function register({ address }: ServerProcess): Promise<void> {
   const isThere = async (): Promise<boolean> => {
-    const { code, err } = await perdureAt(server.address, `namespace register ${namespace}`);
+    const { code, err } = await perdureAt(address, `namespace register ${namespace}`);
     return code === 0 || err.includes('already');
   };
   await expect.poll(isThere, patience).toBe(true);
-  const connection = await Connection.connect({ address: server.address });
+}
+
+/** Until the queue has that many. */
+async function makeLetters(server: ServerProcess, name: string, count: number, expected: number): Promise<void> {
+  await register(server);
+  const workflowIds = Array.from({ length: count }, (_, nth) => `${name}-${nth}`);
+  for (let first = 0; first < count; first += 100) await startAll(server, workflowIds.slice(first, first + 100));
+  await expect.poll(() => countAt(server), patience).toBe(expected);
+}
+
+async function startAll({ address }: ServerProcess, workflowIds: readonly string[]): Promise<void> {
+  const connection = await Connection.connect({ address });
   try {
-    const common = { namespace, workflowType: { name: 'Order' }, taskQueue };
-    for (let first = 0; first < count; first += 100) {
-      const ids = Array.from({ length: Math.min(100, count - first) }, (_, nth) => `${name}-${first + nth}`);
-      await Promise.all(
-        ids.map((workflowId) => connection.workflowService.startWorkflowExecution({ ...common, workflowId, requestId: workflowId })),
-      );
-    }
+    const { workflowService: service } = connection;
+    // Nobody completes these tasks: one that is timed out would be another letter.
+    const taskTimeout = { seconds: Long.fromNumber(120) };
+    const common = { namespace, workflowType: { name: 'Order' }, taskQueue, workflowTaskTimeout: taskTimeout };
+    await Promise.all(workflowIds.map((workflowId) => service.startWorkflowExecution({ ...common, workflowId, requestId: workflowId })));
   } finally {
     await connection.close();
   }
-  await expect.poll(() => countAt(server), patience).toBe(expected);
 }
 
 /** Of which workflows so many polls get a workflow task. */

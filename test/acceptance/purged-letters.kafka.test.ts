@@ -7,17 +7,16 @@ import { Connection } from '@temporalio/client';
 import { expect, inject, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
 import { perdureAt } from '../cli/perdure-process.ts';
-import { historyShardOf } from '../../src/kernel/shard.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { kafkaServer, withFolder } from '../support/servers.ts';
+import { idsOfShard } from './ids-of-shard.ts';
 import { kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
 
 const patience = { timeout: 90_000, interval: 200 };
 const { namespace } = workflowTasksFail;
 const other = 'beside';
 const taskQueue = { name: 'nobody' };
-const shards = 4;
 const inUse = 8_388_608;
 const tooSmall = 60;
 
@@ -148,22 +147,6 @@ async function start({ address }: ServerProcess, name: string, ids: readonly str
         some.map((workflowId) => connection.workflowService.startWorkflowExecution({ ...common, workflowId, requestId: workflowId })),
       );
     }
-  } finally {
-    await connection.close();
-  }
-}
-
-/** Of so many workflows, all in the first shard. */
-async function idsOfShard({ address }: ServerProcess, name: string, prefix: string, count: number): Promise<readonly string[]> {
-  const connection = await Connection.connect({ address });
-  try {
-    const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: name });
-    const namespaceId = namespaceInfo?.id ?? '';
-    const ids: string[] = [];
-    for (let nth = 0; ids.length < count; nth++) {
-      if (historyShardOf(namespaceId, `${prefix}-${nth}`, shards) === 1) ids.push(`${prefix}-${nth}`);
-    }
-    return ids;
   } finally {
     await connection.close();
   }
