@@ -43,7 +43,7 @@ persistence:
 | command | |
 |---|---|
 | \`perdure config validate FILE\` | every problem with its line; exit code 0 or 2 |
-| \`perdure config validate FILE --connect\` | the same, then tries every broker and the login, and PostgreSQL; exit code 1 when one fails |
+| \`perdure config validate FILE --connect\` | the same, then tries every broker and the login, and PostgreSQL, and says whose cluster and whose state is there; exit code 1 where a start would be refused |
 | \`perdure config print FILE\` | what the file adds up to, secrets masked |
 | \`perdure config schema\` | the JSON Schema of this page, for editors |
 

@@ -57,7 +57,7 @@ import { checkFirstStart } from './start/whole-journals.ts';
 import { dynamicConfigOf, watchDynamicConfig } from './start/dynamic-config.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
-import { whyRefused } from './start/try-kafka.ts';
+import { tryStart } from './start/try-start.ts';
 import { callbacksOf } from './start/callbacks.ts';
 import { workersOf } from './start/workers.ts';
 import { TakenBack } from './start/taken-back.ts';
@@ -77,7 +77,7 @@ import { stateCodecBesideHistory } from './topics/codec/state-codec.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
 import { matchingStateCodec } from './topics/codec/matching-state-codec.ts';
 
-export { checkSetUp, whyRefused };
+export { checkSetUp, tryStart };
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';

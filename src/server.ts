@@ -4,10 +4,8 @@
  * A log takes a thread or a network to open, and the other parts take as long to load: here both go on at the same time, so this file imports
  * nothing that is not needed to open the log. The parts are put together in composition.ts.
  */
-import type { KafkaOptions } from './config/kafka-options.ts';
-import type { PostgresOptions } from './config/postgres-options.ts';
-import type { BrokerProbe, PostgresProbe, RunningServer, ServerOptions } from './config/server-options.ts';
-import { logOpener } from './start/open-log.ts';
+import type { LogOptions, RunningServer, ServerOptions, Tried } from './config/server-options.ts';
+import { logOpener, type Layout } from './start/open-log.ts';
 import { checkNobodys, isStateAlone, type OpenState, openState } from './start/open-state.ts';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -37,25 +35,10 @@ function asksForMore({ searchAttributes, namespaces }: ServerOptions): boolean {
   return searchAttributes.size > 0 || namespaces.some((name) => name !== 'default');
 }
 
-/** Whether the brokers let us in; changes nothing there. */
-export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerProbe[]> {
-  const { probeBrokers } = await import('./topics/kafka/probe.ts');
-  return await probeBrokers(kafka);
-}
-
-/** Why a start on these brokers would be refused; undefined: nothing that can be seen without one. Changes nothing there. */
-export async function whyKafkaIsRefused(
-  kafka: KafkaOptions,
-  options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>,
-): Promise<string | undefined> {
-  const { whyRefused } = await import('./composition.ts');
-  return await whyRefused(kafka, options);
-}
-
-/** Whether PostgreSQL lets us in, and has our tables; changes nothing there. */
-export async function tryPostgres(postgres: PostgresOptions): Promise<PostgresProbe> {
-  const { probePostgres } = await import('./database/postgres/probe.ts');
-  return await probePostgres(postgres);
+/** What a start would find on the brokers and in the database, and what it would refuse; changes nothing there. */
+export async function tryStart(log: LogOptions & { readonly kind: 'kafka' }, layout: Layout): Promise<readonly Tried[]> {
+  const composition = await import('./composition.ts');
+  return await composition.tryStart(log, layout);
 }
 
 function onceFatal(options: ServerOptions): (error: Error) => void {

@@ -1,6 +1,4 @@
-import type { KafkaOptions } from '../config/kafka-options.ts';
-import type { PostgresOptions } from '../config/postgres-options.ts';
-import type { BrokerProbe, PostgresProbe, RunningServer, ServerOptions } from '../config/server-options.ts';
+import type { LogOptions, RunningServer, ServerOptions, Tried } from '../config/server-options.ts';
 
 /** What a command may touch of its process; tests hand in their own. */
 export type Io = {
@@ -28,10 +26,8 @@ export type Terminal = {
 /** What the command line knows of the server. */
 export type ServerModule = {
   readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
-  readonly tryBrokers: (kafka: KafkaOptions) => Promise<readonly BrokerProbe[]>;
-  readonly whyKafkaIsRefused: (
-    kafka: KafkaOptions,
-    options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>,
-  ) => Promise<string | undefined>;
-  readonly tryPostgres: (postgres: PostgresOptions) => Promise<PostgresProbe>;
+  readonly tryStart: (
+    log: LogOptions & { readonly kind: 'kafka' },
+    layout: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>,
+  ) => Promise<readonly Tried[]>;
 };

@@ -118,9 +118,19 @@ export type StartSummary = {
   readonly bytes: number;
 };
 
+/** One thing that a start needs and that was tried: a broker, the topics, a database. `subject`: '' where the message names it. */
+export type Tried = { readonly subject: string; readonly ok: boolean; readonly message: string };
+
 /** What the PostgreSQL of the server file said when it was tried. */
 export type PostgresProbe =
-  | { readonly database: string; readonly answer: 'ok' }
+  | {
+      readonly database: string;
+      readonly answer: 'ok';
+      /** Of this program's, those that are there. */
+      readonly tables: 'none' | 'older' | 'all';
+      /** Id of the cluster whose state it holds; undefined: of none yet. */
+      readonly owner: string | undefined;
+    }
   | { readonly database: string; readonly answer: 'failed'; readonly reason: string };
 
 /** What a broker of the server file said when it was tried. */

@@ -40,13 +40,11 @@ export async function inspectBeforeClaiming({ log: opened, state, claims, option
   for (const { topic, found, served } of ignoredPartitions({ prefix, identity: known.identity, configured: options, topics })) {
     options.logger.warn('partitions that somebody added are ignored: the cluster was made with fewer, for ever', { topic, found, served });
   }
-  const histories = partitionsOf(historyTopic(prefix), options.historyShards);
-  const backlogs = partitionsOf(matchingTopic(prefix), options.matchingPartitions);
-  const partitions = [...histories, ...backlogs];
+  const journals = checkpointedJournals(prefix, options);
+  const partitions = journals.map(({ partition }) => partition);
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: clusterTopic(prefix) });
   // Where nobody else can append, nobody else can serve.
   if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
-  const journals = [...histories.map(historyJournal), ...backlogs.map(matchingJournal)];
   return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, journals, options) };
 }
 
@@ -80,14 +78,21 @@ async function inspectState(
   return state;
 }
 
-function historyJournal(partition: PartitionId): CheckpointedJournal {
-  return { journal: { kind: 'history', partition: partition.partition }, partition, newer: newerState };
+/** Of workflows and task queues. */
+export function checkpointedJournals(
+  prefix: string,
+  { historyShards, matchingPartitions }: Pick<ServerOptions, 'historyShards' | 'matchingPartitions'>,
+): readonly CheckpointedJournal[] {
+  return [
+    ...Array.from({ length: historyShards }, (_, partition) =>
+      journalOf('history', { topic: historyTopic(prefix), partition }, newerState),
+    ),
+    ...Array.from({ length: matchingPartitions }, (_, partition) =>
+      journalOf('matching', { topic: matchingTopic(prefix), partition }, newerBacklog),
+    ),
+  ];
 }
 
-function matchingJournal(partition: PartitionId): CheckpointedJournal {
-  return { journal: { kind: 'matching', partition: partition.partition }, partition, newer: newerBacklog };
-}
-
-function partitionsOf(topic: string, count: number): readonly PartitionId[] {
-  return Array.from({ length: count }, (_, partition) => ({ topic, partition }));
+function journalOf(kind: 'history' | 'matching', partition: PartitionId, newer: CheckpointedJournal['newer']): CheckpointedJournal {
+  return { journal: { kind, partition: partition.partition }, partition, newer };
 }

@@ -52,7 +52,7 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   const { logger, topicWatchIntervalMs: intervalMs } = options;
   const prefix = kafka.topicPrefix;
   const topics = catalogueOf(prefix, options);
-  const name = `kafka ${kafka.brokers.join(',')}`;
+  const name = kafkaName(kafka);
   const beforeMaking = async (existing: readonly TopicSpec[]): Promise<void> => {
     checkFirstLayout(prefix, options, topics, existing);
     await options.beforeMakingTopics(name).catch((error: unknown) => {
@@ -72,6 +72,10 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
       ...(intervalMs === undefined ? {} : { intervalMs }),
     });
   return { log, name, prefix, topics: log.topics, watch };
+}
+
+export function kafkaName({ brokers }: KafkaOptions): string {
+  return `kafka ${brokers.join(',')}`;
 }
 
 /** Of a cluster that is made now: topics that are there already have the partitions that it is to have. */

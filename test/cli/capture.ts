@@ -20,9 +20,7 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
         started.push(options);
         throw new Error('the test wants no server');
       },
-      tryBrokers: async () => [],
-      whyKafkaIsRefused: async () => undefined,
-      tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
+      tryStart: async () => [],
     }),
   });
   return { code, out, err, started };

@@ -74,9 +74,7 @@ const code = await runCli(process.argv.slice(2), {
   terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
   loadServer: async () => ({
     startServer,
-    tryBrokers: async () => [],
-    whyKafkaIsRefused: async () => undefined,
-    tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
+    tryStart: async () => [],
   }),
 });
 if (!waitsForThreads) leaveAtOnce(code);

@@ -1,8 +1,6 @@
-import type { KafkaOptions } from '../../config/kafka-options.ts';
 import { readDynamicConfig } from '../../config/dynamic-config-yaml.ts';
-import type { PostgresOptions } from '../../config/postgres-options.ts';
 import { problemJson, renderProblems, type Problem } from '../../config/problem.ts';
-import type { BrokerProbe } from '../../config/server-options.ts';
+import type { Tried } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -10,9 +8,6 @@ import type { Io } from '../io.ts';
 import { listFormat, type ListFormat } from '../output.ts';
 import { printOne } from '../printed-list.ts';
 import { readServerFile, readText } from '../server-file.ts';
-
-/** One thing that was tried: a broker, a database. */
-type Tried = { readonly subject: string; readonly ok: boolean; readonly message: string };
 
 type Validated = {
   readonly file: string;
@@ -60,32 +55,6 @@ function lineOf({ subject, message }: Tried): string {
 async function connections(server: ServerSettings, io: Io): Promise<readonly Tried[]> {
   const { log } = server;
   if (log.kind !== 'kafka') return [{ subject: '', ok: true, message: 'no brokers to connect to: the journals live in the embedded log' }];
-  return [...(await connect(log.kafka, server, io)), ...(log.state === undefined ? [] : [await connectPostgres(log.state.postgres, io)])];
-}
-
-async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<Tried> {
-  const { tryPostgres } = await io.loadServer();
-  const probe = await tryPostgres(postgres);
-  if (probe.answer === 'ok') return { subject: probe.database, ok: true, message: 'ok' };
-  // It begins with the name of the database.
-  return { subject: '', ok: false, message: probe.reason };
-}
-
-/** The brokers, and once they let us in whether a start would be refused there. */
-async function connect(kafka: KafkaOptions, server: ServerSettings, io: Io): Promise<readonly Tried[]> {
-  const { tryBrokers, whyKafkaIsRefused } = await io.loadServer();
-  const brokers = (await tryBrokers(kafka)).map(described);
-  const reason = brokers.every(({ ok }) => ok) ? await whyKafkaIsRefused(kafka, server) : undefined;
-  return reason === undefined ? brokers : [...brokers, { subject: `topics ${kafka.topicPrefix}.*`, ok: false, message: reason }];
-}
-
-function described(probe: BrokerProbe): Tried {
-  const { broker } = probe;
-  if (probe.answer === 'failed') return { subject: broker, ok: false, message: probe.reason };
-  const { length } = probe.advertised;
-  return {
-    subject: broker,
-    ok: true,
-    message: `ok, a cluster of ${length} broker${length === 1 ? '' : 's'}: ${probe.advertised.join(', ')}`,
-  };
+  const { tryStart } = await io.loadServer();
+  return await tryStart(log, server);
 }

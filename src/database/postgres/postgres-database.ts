@@ -5,8 +5,9 @@
  * planner. Theirs looks up by keys alone, for before the first ANALYZE it takes every table for small and reads it whole; the others may choose.
  */
 import { DatabaseError } from '../../actors/database.ts';
+import { boundCluster } from './bound-cluster.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
-import { Connections, type Session } from './connections.ts';
+import { Connections } from './connections.ts';
 import { LetterReads } from './letter-reads.ts';
 import { migrate } from './migrate.ts';
 import { nameOf } from './postgres-name.ts';
@@ -121,23 +122,17 @@ export class PostgresDatabase implements Database {
   }
 
   cluster(): Promise<string | undefined> {
-    return this.#state.use((session) => this.#boundTo(session));
+    return this.#state.use((session) => boundCluster(session, this.#schema));
   }
 
   async bind(clusterId: string): Promise<string> {
     return await this.#state.use(async (session) => {
       const text = `INSERT INTO ${quoted(this.#schema)}.perdure (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO NOTHING`;
       await session.query({ text }, [clusterId]);
-      const owner = await this.#boundTo(session);
+      const owner = await boundCluster(session, this.#schema);
       if (owner === undefined) throw new DatabaseError('corrupt', `${this.name} has lost whose it is while it was asked`);
       return owner;
     });
-  }
-
-  async #boundTo(session: Session): Promise<string | undefined> {
-    const text = `SELECT value FROM ${quoted(this.#schema)}.perdure WHERE name = 'cluster'`;
-    const { rows } = await session.query<{ readonly value: string }>({ text }, []);
-    return rows[0]?.value;
   }
 
   restore(journal: JournalId): Promise<Restored> {

@@ -1,4 +1,5 @@
-/** For `config validate --connect`: whether the PostgreSQL that the server file names lets us in, and holds what we could start on. */
+/** For `config validate --connect`: whether the PostgreSQL that the server file names lets us in, holds what we could start on, and whose it is. */
+import { boundCluster } from './bound-cluster.ts';
 import { Connections, type Session } from './connections.ts';
 import { reachedMigration } from './migrate.ts';
 import { newestMigration } from './migrations.ts';
@@ -15,12 +16,14 @@ export async function probePostgres(options: PostgresOptions): Promise<PostgresP
   const connections = new Connections(options, 1, []);
   try {
     const tables = { name: database, schema: schemaName(options.topicPrefix), migrate: options.migrate };
-    await connections.use(async (session) => {
+    return await connections.use(async (session) => {
       const reached = await reachedMigration(session, tables);
       const missing = await missingRight(session, tables.schema, reached < newestMigration);
       if (missing !== undefined) throw tooFewRights(options, missing);
+      if (reached === 0) return { database, answer: 'ok', tables: 'none', owner: undefined };
+      const owner = await boundCluster(session, tables.schema);
+      return { database, answer: 'ok', tables: reached < newestMigration ? 'older' : 'all', owner };
     });
-    return { database, answer: 'ok' };
   } catch (error) {
     return { database, answer: 'failed', reason: errorMessage(error) };
   } finally {

@@ -70,7 +70,9 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
       const at = `"${options.topicPrefix}"`;
       const dropped = partDefinitions.map(({ name }) => `DROP COLUMN ${name}`).join(', ');
       await server.run(`ALTER TABLE ${at}.visibility ${dropped}; UPDATE ${at}.perdure SET value = '7' WHERE name = 'migration'`);
+      expect(await probePostgres(options)).toMatchObject({ answer: 'ok', tables: 'older', owner: undefined });
       const database = await openedPostgres(options);
+      expect(await probePostgres(options)).toMatchObject({ answer: 'ok', tables: 'all' });
       const { fence } = await database.restore(journal);
       const reached = `SELECT name FROM ${at}.perdure WHERE name LIKE 'list rebuild %'`;
       expect(await server.run(reached)).toEqual(reason === undefined ? [] : [{ name: 'list rebuild 3' }]);
@@ -129,7 +131,7 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     await server.run(`CREATE SCHEMA "${topicPrefix}"; GRANT USAGE ON SCHEMA "${topicPrefix}" TO poor`);
     expect(await probePostgres(options)).toMatchObject(tooFew);
     await server.run(`ALTER SCHEMA "${topicPrefix}" OWNER TO poor`);
-    expect(await probePostgres(options)).toMatchObject({ answer: 'ok' });
+    expect(await probePostgres(options)).toMatchObject({ answer: 'ok', tables: 'none', owner: undefined });
     await opens(options);
     expect(await probePostgres(options)).toMatchObject({ answer: 'ok' });
     await server.run(
