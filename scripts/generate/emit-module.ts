@@ -169,7 +169,7 @@ function writePacked(value: FieldValue): string {
 }
 
 function method(value: FieldValue): string {
-  if (value.kind === 'duration') return 'durationMs';
+  if (value.kind === 'duration') return value.exact ? 'exactDurationMs' : 'durationMs';
   if (value.kind === 'timestamp') return 'timestampMs';
   if (value.kind === 'scalar') return value.scalar;
   throw new Error('a message has no method of its own');

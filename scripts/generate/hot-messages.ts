@@ -569,6 +569,9 @@ export const timesWithPresence: readonly string[] = [
   'temporal.api.workflowservice.v1.PollActivityTaskQueueResponse.start_to_close_timeout',
 ];
 
+/** Messages whose durations are shown as they were sent, to the nanosecond; elsewhere a part of a millisecond counts as a whole one. */
+export const withExactDurations: readonly string[] = ['temporal.api.common.v1.RetryPolicy'];
+
 /**
  * What the edge checks before it passes it on, by the name that errors give it. Kinds with several messages need one shape for all of
  * them; the generator refuses them otherwise.

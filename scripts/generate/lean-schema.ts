@@ -8,10 +8,11 @@
  *   map<int32, TaskQueueStats> stats_by_…          repeated bytes: its entries
  */
 import protobuf from 'protobufjs';
-import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence } from './hot-messages.ts';
+import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence, withExactDurations } from './hot-messages.ts';
 import {
   cardinalityOf,
   type Declared,
+  type FieldValue,
   flatName,
   scalarOf,
   schemaEnum,
@@ -114,8 +115,9 @@ function leanField(type: protobuf.Type, field: protobuf.Field, declared: Readonl
   // A list of times is a list of messages: few have one.
   if (!field.repeated && (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration')) {
     const presence = timesWithPresence.includes(`${nameOf(type)}.${field.name}`);
-    const kind = name === 'google.protobuf.Timestamp' ? 'timestamp' : 'duration';
-    return schemaField(type, field, { kind }, presence ? 'optional' : undefined);
+    const exact = withExactDurations.includes(nameOf(type));
+    const value: FieldValue = name === 'google.protobuf.Timestamp' ? { kind: 'timestamp' } : { kind: 'duration', exact };
+    return schemaField(type, field, value, presence ? 'optional' : undefined);
   }
   const target = declared.get(name);
   if (target !== undefined && isLookedInto(resolvedType, declared)) {

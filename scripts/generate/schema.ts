@@ -31,7 +31,8 @@ export type SchemaField = {
 
 export type FieldValue =
   | { readonly kind: 'scalar'; readonly scalar: Scalar }
-  | { readonly kind: 'duration' }
+  /** `exact`: milliseconds with their fraction; any other counts a part of a millisecond as a whole one. */
+  | { readonly kind: 'duration'; readonly exact: boolean }
   | { readonly kind: 'timestamp' }
   | { readonly kind: 'message'; readonly name: string; readonly modulePath: string };
 
@@ -157,7 +158,7 @@ export function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaF
 function fieldValue(type: protobuf.Type, field: protobuf.Field, declared: ReadonlyMap<string, Declared>): FieldValue {
   const scalar = scalarOf(field);
   if (scalar) return { kind: 'scalar', scalar };
-  if (field.type === 'google.protobuf.Duration') return { kind: 'duration' };
+  if (field.type === 'google.protobuf.Duration') return { kind: 'duration', exact: false };
   if (field.type === 'google.protobuf.Timestamp') return { kind: 'timestamp' };
   const target = lookup(type, field.type, declared);
   if (!target) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);

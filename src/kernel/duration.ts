@@ -1,2 +1,8 @@
 /** Temporal counts a longer duration as this one: 100 years. A few of them added to any date stay a safe whole number. */
 export const durationMsMax = 100 * 365 * 24 * 60 * 60 * 1000;
+
+/** As codecs write it and read it again: a product of fractions is no whole nanosecond by itself. */
+export function wholeNanoseconds(ms: number): number {
+  const rest = ms % 1000;
+  return ms - rest + Math.round(rest * 1e6) / 1e6;
+}

@@ -1,7 +1,8 @@
 /** Retry policies, of activities and of workflows: starts and commands check and complete them alike. The texts are Temporal's. */
-import { durationMsMax } from './duration.ts';
+import { durationMsMax, wholeNanoseconds } from './duration.ts';
 
 export type RetryPolicyFields = {
+  /** Both intervals as they were given, with fractions of a millisecond. */
   readonly initialIntervalMs: number;
   readonly backoffCoefficient: number;
   readonly maximumIntervalMs: number;
@@ -22,10 +23,14 @@ export function withRetryDefaults(policy: RetryPolicyFields | undefined): RetryP
   return {
     initialIntervalMs,
     backoffCoefficient: given(policy?.backoffCoefficient) ?? backoffCoefficientDefault,
-    maximumIntervalMs: given(policy?.maximumIntervalMs) ?? Math.min(initialIntervalMs * maximumIntervalFactorDefault, durationMsMax),
+    maximumIntervalMs: given(policy?.maximumIntervalMs) ?? longestByDefault(initialIntervalMs),
     maximumAttempts,
     nonRetryableErrorTypes,
   };
+}
+
+function longestByDefault(initialIntervalMs: number): number {
+  return Math.min(wholeNanoseconds(initialIntervalMs * maximumIntervalFactorDefault), durationMsMax);
 }
 
 /** 0 is what a message says that says nothing. */
@@ -63,7 +68,7 @@ export function retryIntervalMs(policy: RetryPolicyFields, attempt: number): num
   return intervalMs >= 0 && intervalMs < longestMs ? Math.ceil(intervalMs) : longestMs;
 }
 
-/** Whatever asks for more waits so long. */
+/** Whatever asks for more waits so long; whole milliseconds. */
 export function longestIntervalMs({ maximumIntervalMs }: RetryPolicyFields): number {
-  return maximumIntervalMs > 0 ? Math.min(maximumIntervalMs, durationMsMax) : durationMsMax;
+  return maximumIntervalMs > 0 ? Math.min(Math.ceil(maximumIntervalMs), durationMsMax) : durationMsMax;
 }

@@ -208,12 +208,18 @@ export class Reader {
    * what is longer than the limit reads as the limit, because nobody can tell them apart.
    */
   durationMs(field: string): number {
+    const ms = this.exactDurationMs(field);
+    return ms > 0 ? Math.ceil(ms) : Math.floor(ms);
+  }
+
+  /** Likewise, with its fraction of a millisecond. A number holds all nanoseconds of 50 days. */
+  exactDurationMs(field: string): number {
     const seconds = this.#secondsAndNanos();
     const nanos = this.#low;
     if ((seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) {
       throw new WireError(`${field}: duration has seconds and nanos with different signs`);
     }
-    const ms = seconds * 1000 + (nanos > 0 ? Math.ceil(nanos / 1e6) : Math.floor(nanos / 1e6));
+    const ms = seconds * 1000 + nanos / 1e6;
     const { durationMsMax } = this.#limits;
     return ms > durationMsMax ? durationMsMax : ms < -durationMsMax ? -durationMsMax : ms;
   }

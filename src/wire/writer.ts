@@ -326,6 +326,17 @@ export class Writer {
     this.#secondsAndNanos(tag, Math.trunc(ms / 1000), (ms % 1000) * 1e6);
   }
 
+  /** With its fraction of a millisecond, to the nanosecond. */
+  exactDurationMs(tag: number, ms: number): void {
+    if (ms !== 0) this.exactDurationMsAlways(tag, ms);
+  }
+
+  exactDurationMsAlways(tag: number, ms: number): void {
+    const whole = Math.trunc(ms);
+    assertSafe(whole);
+    this.#secondsAndNanos(tag, Math.trunc(whole / 1000), Math.round((ms % 1000) * 1e6));
+  }
+
   timestampMs(tag: number, ms: number): void {
     if (ms !== 0) this.timestampMsAlways(tag, ms);
   }

@@ -41,15 +41,6 @@ const ofDurations: readonly Known[] = [
   },
   { row: 'Duration of mixed signs', request: /"seconds":1,"nanos":-5/, ours: /seconds and nanos with different signs/, ends: true },
   { row: 'Durations under a millisecond', path: /\.nanos$/, before: /\{"nanos":1\}/, ours: /^1000000$/, theirs: /^1$/, ends: false },
-  {
-    // Of a policy with one attempt, whose intervals nobody checks. The longest one is a hundred times the first.
-    row: 'Durations under a millisecond',
-    path: /\.retryPolicy\.(initial|maximum)Interval\.nanos$/,
-    before: /"nanos":-5\b/,
-    ours: /^-1000000(00)?$/,
-    theirs: /^-5(00)?$/,
-    ends: false,
-  },
   { row: 'Sticky timeouts, retry delays', path: /catchupWindow\.seconds$/, theirs: /^315576000001$/, ends: false },
 ];
 

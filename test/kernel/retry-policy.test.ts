@@ -38,6 +38,8 @@ test.each([
   ['the first', {}, 1, 1_000],
   ['the third', {}, 3, 4_000],
   ['whole milliseconds', { initialIntervalMs: 1, backoffCoefficient: 1.5 }, 2, 2],
+  ['a part of a millisecond', { initialIntervalMs: 1e-6, maximumIntervalMs: 1e-4 }, 1, 1],
+  ['a part of a millisecond at the longest', { initialIntervalMs: 1e-6, maximumIntervalMs: 1e-4 }, 9, 1],
   ['capped', {}, 9, 100_000],
   ['the 2^31st', {}, 2 ** 31, 100_000],
   ['an infinite coefficient', { backoffCoefficient: Infinity }, 2, 100_000],

@@ -8,6 +8,7 @@ import Long from 'long';
 import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
 import { CommandType, EventType, RetryState, TaskQueueKind, TimeoutType } from '../../src/wire/generated/lean/enums.ts';
+import { decodeRetryPolicy, encodeRetryPolicy } from '../../src/wire/generated/lean/common.ts';
 import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import { emptyActivityTaskTimedOutEventAttributes, emptyHistoryEvent, encodeHistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import {
@@ -176,6 +177,19 @@ test('a failure tells "no delay" from "a delay of nothing"', () => {
     applicationFailureInfo: { type: '', nonRetryable: false, details: undefined, nextRetryDelayMs: 0, category: 0 },
   });
   expect(api.failure.v1.Failure.decode(written).applicationFailureInfo?.nextRetryDelay).not.toBeNull();
+});
+
+test('intervals of a retry policy keep their nanoseconds, of fifty days', () => {
+  const upstream = upstreamByFlatName().get('RetryPolicy') as protobuf.Type;
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_320_000 }), fc.integer({ min: 0, max: 999_999_999 }), fc.boolean(), (seconds, nanos, less) => {
+      const sign = less ? -1 : 1;
+      const theirs = upstream.encode({ initial_interval: { seconds: sign * seconds, nanos: sign * nanos } }).finish();
+      const read = upstream.decode(encodeRetryPolicy(decodeRetryPolicy(theirs))) as { initial_interval?: { seconds: Long; nanos: number } };
+      const { initial_interval: interval } = read;
+      expect([Number(interval?.seconds ?? 0), interval?.nanos ?? 0].map(Math.abs)).toEqual([seconds, nanos]);
+    }),
+  );
 });
 
 /** Types of the public API by the name that generated code gives them: Outer.Inner -> OuterInner. */
