@@ -342,6 +342,77 @@ describe('plans', () => {
   });
 });
 
+describe('a selection that needs several plans', () => {
+  const tooMany = 'what is selected lies in more than 10000 stretches of message ids: plan parts of it, by range or filter';
+  const line = `${queue} merge --category transfer --query "Cause = 'retries-exhausted'"`;
+  const states = (): readonly string[] => fake.jobs.map(({ state }) => state);
+
+  /** Twelve letters in three parts: 0–5, 6–8 and 9–11. */
+  beforeEach(() => {
+    letters(12);
+    fake.runsUntil = 1;
+    fake.refuse = (method, nth) =>
+      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, tooMany) : undefined;
+  });
+  const refuseAlso = (refuse: FakeDeadLetters['refuse']): void => {
+    const before = fake.refuse;
+    fake.refuse = (method, nth) => before(method, nth) ?? refuse(method, nth);
+  };
+
+  test('has one job at a time, and Ctrl-C says what is done, what goes on and what is left', async () => {
+    const child = waiting(line);
+    await expect.poll(states, patience).toEqual(['running']);
+    fake.finish('job-1');
+    await expect.poll(states, patience).toEqual(['completed', 'running']);
+    await expect.poll(() => fake.requestsOf('DescribeJob').length, patience).toBe(2);
+    child.process.kill('SIGINT');
+    expect(await child.exit).toEqual({ code: 130, signal: null });
+    expect(child.err).toBe(
+      'perdure: program interrupted\n' +
+        'So far: merged 7, failed 0, skipped 0\n' +
+        'The job goes on:\nperdure admin queue dlq job watch job-2\n' +
+        'Not begun: 3 dead letters of transfer/active. To go on with them, repeat the command with these flags added: ' +
+        '--min-message-id 9 --max-message-id 11\n',
+    );
+    fake.runsUntil = undefined;
+    expect((await perdure(`${line} --min-message-id 9 --max-message-id 11`)).out).toBe('merged 3, failed 0, skipped 0\n');
+  });
+
+  test('goes on with the others when parts have failures, and no further than a part that is cancelled', async () => {
+    fake.outcome = ({ messageId }) => (messageId === 0 ? 'failed' : '');
+    const child = waiting(line);
+    await expect.poll(states, patience).toEqual(['running']);
+    fake.finish('job-1');
+    await expect.poll(states, patience).toEqual(['completed-with-failures', 'running']);
+    await perdure(`${queue} job cancel job-2`);
+    expect(await child.exit).toEqual({ code: 3, signal: null });
+    expect(child.out).toMatch(/^merged 6, failed 1, skipped 0\nnot tried 3\nremaining 6\n/);
+    expect(child.err).toMatch(
+      /^perdure: job job-2 was cancelled\nperdure: Not begun: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/,
+    );
+    expect(states()).toHaveLength(2);
+  });
+
+  test('plans a part again, of the same ids, when the server keeps its plan no longer', async () => {
+    fake.runsUntil = undefined;
+    refuseAlso((method, nth) =>
+      method === 'ApplyPlan' && nth === 2 ? refusal(status.FAILED_PRECONDITION, 'plan plan-2 has expired: make it again') : undefined,
+    );
+    expect(await perdure(line)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });
+    expect(plans().at(-1)?.selection).toMatchObject({ minMessageId: 6, maxMessageId: 8, query: "Cause = 'retries-exhausted'" });
+  });
+
+  test('with --no-wait begins as many jobs as the queue takes, and says how the rest is begun', async () => {
+    refuseAlso((method, nth) =>
+      method === 'ApplyPlan' && nth === 3 ? refusal(status.RESOURCE_EXHAUSTED, '16 jobs work on this queue, its limit') : undefined,
+    );
+    const { code, out, err } = await perdure(`${line} --no-wait -o json`);
+    expect(code).toBe(3);
+    expect(JSON.parse(out)).toMatchObject({ jobIds: ['job-1', 'job-2'], selected: 12, remaining: 10, notTried: 3 });
+    expect(err).toMatch(/^perdure: Not begun: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/);
+  });
+});
+
 describe('while a job works', () => {
   beforeEach(() => {
     letters(1_000);
@@ -352,7 +423,7 @@ describe('while a job works', () => {
   test('--no-wait prints its id and ends', async () => {
     const { code, out } = await perdure(`${queue} merge --category transfer --no-wait`);
     expect(code).toBe(0);
-    expect(out).toBe('job job-1: merge of 1000 letters of transfer/active\nWatch it: perdure admin queue dlq job watch job-1\n');
+    expect(out).toBe('job job-1: merge of 1000 dead letters of transfer/active\nWatch it: perdure admin queue dlq job watch job-1\n');
     const json = await perdure(`${queue} merge --category transfer --no-wait -o json`);
     expect(JSON.parse(json.out)).toMatchObject({ jobIds: ['job-2'], selected: 1_000, merged: 370, remaining: 630 });
     expect(describes()).toBe(0);

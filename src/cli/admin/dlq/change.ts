@@ -2,9 +2,9 @@
  * `… dlq merge`, `purge`, `plan` and `apply`.
  *
  *     selection ── count ──▶ plans, one for each queue that has letters ── question ──▶ jobs ── wait ──▶ totals
- *                    │ none                        │ --dry-run, plan                     │ --no-wait
- *                    ▼                             ▼                                     ▼
- *                  done                          printed                               their ids
+ *                    │ none    or several, of its parts    │ --dry-run, plan             │ --no-wait
+ *                    ▼                                     ▼                             ▼
+ *                  done                                  printed                       their ids
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
@@ -19,11 +19,11 @@ import { carriedOut } from './job-wait.ts';
 import { namedInQueues, whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
 import { printPlans } from './plan-forms.ts';
-import { plannedInParts } from './plans-in-parts.ts';
+import { beginsPart, plannedInParts, type Part } from './plans-in-parts.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
-import { applyPlan, countDeadLetters } from './service.ts';
-import { printTotals } from './totals.ts';
+import { applyPlan, countDeadLetters, jobThere } from './service.ts';
+import { noWork, printTotals } from './totals.ts';
 
 type Change = 'merge' | 'purge';
 
@@ -34,11 +34,13 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
   if (!isDryRun) checkMayRun(operation, invocation, format);
   return withServer(invocation, async (client) => {
     const wanted = await selected(kind, flags, client);
-    const plans = await plansOf(kind, operation, invocation, wanted, client);
+    const lines = await partsOf(kind, operation, invocation, wanted, client);
+    const plans = plansOf(lines);
     if (isDryRun) return printPlans(kind, operation, plans, { io, flags, format });
-    if (plans.length === 0) return printTotals(kind, operation, [], { io, format });
+    if (plans.length === 0) return printTotals(kind, operation, noWork, { io, format });
     if (!(await confirmed(operation, wanted.selection, plans, invocation, format))) return exitCodes.failed;
-    return carriedOut(kind, invocation, client, operation, plans.map(applied(client)));
+    const begins = lines.map((parts) => parts.map((part) => beginsPart(client, part)));
+    return carriedOut(kind, invocation, client, operation, begins);
   });
 }
 
@@ -46,25 +48,24 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
 export async function runPlan(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
   const format = listFormat(flags.one('output'), 'text');
-  const plans = await withServer(invocation, async (client) =>
-    plansOf(kind, operation, invocation, await selected(kind, flags, client), client),
+  const lines = await withServer(invocation, async (client) =>
+    partsOf(kind, operation, invocation, await selected(kind, flags, client), client),
   );
-  return printPlans(kind, operation, plans, { io, flags, format });
+  return printPlans(kind, operation, plansOf(lines), { io, flags, format });
 }
 
 export async function runApply(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const [planId = ''] = invocation.args;
   const hash = invocation.flags.one('hash') ?? '';
   listFormat(invocation.flags.one('output'), 'text');
-  return withServer(invocation, (client) =>
-    carriedOut(kind, invocation, client, undefined, [async () => (await client.call(applyPlan, { planId, hash }, { isChange: true })).job]),
-  );
+  return withServer(invocation, (client) => {
+    const begin = async () => jobThere((await client.call(applyPlan, { planId, hash }, { isChange: true })).job);
+    return carriedOut(kind, invocation, client, undefined, [[{ begin }]]);
+  });
 }
 
-function applied(client: GrpcClient) {
-  return ({ planId, hash }: Plan) =>
-    async () =>
-      (await client.call(applyPlan, { planId, hash }, { isChange: true })).job;
+function plansOf(lines: readonly (readonly Part[])[]): readonly Plan[] {
+  return lines.flat().map(({ plan }) => plan);
 }
 
 type Of = { readonly queue: QueueName; readonly selection: Selection };
@@ -76,14 +77,14 @@ async function ofQueues({ queues, selection }: Selected, client: GrpcClient): Pr
   return named.flatMap(({ queue, messageIds }) => (messageIds.length === 0 ? [] : [{ queue, selection: { ...selection, messageIds } }]));
 }
 
-/** One for each queue that has such letters, or several where one may not have them all; two have their jobs in one group. */
-async function plansOf(
+/** Of each queue that has such letters one part, or several where one plan may not have them all; several have their jobs in one group. */
+async function partsOf(
   kind: DlqKind,
   operation: Change,
   invocation: Invocation,
   wanted: Selected,
   client: GrpcClient,
-): Promise<readonly Plan[]> {
+): Promise<readonly (readonly Part[])[]> {
   const { flags } = invocation;
   const options = jobOptionsOf(flags);
   const reason = reasonOf(flags);
@@ -95,10 +96,10 @@ async function plansOf(
   if (missing !== undefined) throw missing;
   if (withLetters.length === 0) await tellOfOwnLetters(kind, invocation, client);
   const groupId = withLetters.length > 1 ? randomUUID() : '';
-  const plans: Plan[] = [];
+  const lines: (readonly Part[])[] = [];
   for (const { queue, selection } of withLetters) {
     const request = { operation: operationNumbers[operation], queue, selection, options, reason, groupId };
-    plans.push(...(await plannedInParts(client, request)));
+    lines.push(await plannedInParts(client, request));
   }
-  return plans;
+  return lines;
 }

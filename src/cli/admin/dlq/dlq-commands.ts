@@ -130,12 +130,16 @@ function groups(kind: DlqKind): Command {
 const exitCodesOfChange =
   'Exit code 0: no selected message is left; 3: the job ended, and selected messages remain (failed, skipped, cancelled or not tried); 1: a named message does not exist, or the job failed.';
 
+const manyJobs =
+  'A filter that selects many scattered messages needs several jobs. They run one after the other; where the command ends early it says how to go on.';
+
 function merge(kind: DlqKind): Command {
   return {
     name: 'merge',
     summary: 'Process dead letters again. A message that fails again stays in its queue.',
     details: [
       'Messages are selected when the command starts: later ones are not touched. Flags that select messages are combined with AND; without any, all messages are selected.',
+      manyJobs,
       exitCodesOfChange,
     ],
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...mergeFlags, ...outputFlags.slice(0, 1), ...callFlags],
@@ -156,6 +160,7 @@ function purge(kind: DlqKind): Command {
     summary: 'Delete dead letters without processing them.',
     details: [
       `Read them first: perdure ${kind} read, with the same flags. On a terminal the command asks for confirmation. Elsewhere it does not, unless PERDURE_CONFIRM is always: then it needs --yes.`,
+      manyJobs,
       exitCodesOfChange,
     ],
     flags: [...queueFlags(kind), ...selectorFlags(kind), ...changeFlags, ...outputFlags.slice(0, 1), ...callFlags],

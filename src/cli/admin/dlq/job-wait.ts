@@ -1,6 +1,6 @@
 /** From plans to the end of their jobs. Whatever ends the wait, the jobs go on, and their ids are said. */
 import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
-import { CliError, failure } from '../../cli-error.ts';
+import { CliError } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
@@ -11,77 +11,120 @@ import type { DlqKind } from './dlq-kind.ts';
 import { JobProgress } from './job-progress.ts';
 import { operationName, type OperationName } from './operation.ts';
 import { queueText } from './queue-names.ts';
-import { describeJob } from './service.ts';
-import { countsOf, printTotals, totalsJson } from './totals.ts';
-
-type Begin = () => Promise<Job | undefined>;
+import { howToGoOn, lettersLeft, type Begin } from './parts-left.ts';
+import { describeJob, jobThere } from './service.ts';
+import { countsOf, doneText, printTotals, totalsJson, type Work } from './totals.ts';
 
 /** More failures than were allowed: it goes on when somebody has looked. */
 const failureBudget = 'failure-budget';
 
-/** Begins the jobs, waits for them unless it is told not to, and prints what became of them. `operation`: where the jobs do not tell. */
+/** `line`: what comes after it. */
+type Begun = { job: Job; readonly line: Begin[] };
+/** `lines`: of each queue what is not begun yet. */
+type Order = { readonly kind: DlqKind; readonly invocation: Invocation; readonly client: GrpcClient; readonly lines: Begin[][] };
+
+/**
+ * Begins the jobs, waits for them unless it is told not to, and prints what became of them. `operation`: where the jobs do not tell.
+ *
+ * Parts of one queue go one after the other, so that the pace and the allowed failures hold for them together, and so that a queue that takes a
+ * few jobs at a time takes them all. Whoever does not wait begins as many as the queue takes.
+ */
 export async function carriedOut(
   kind: DlqKind,
   invocation: Invocation,
   client: GrpcClient,
   operation: OperationName | undefined,
-  begins: readonly Begin[],
+  lines: readonly (readonly Begin[])[],
 ): Promise<ExitCode> {
   const { flags, io } = invocation;
   const format = listFormat(flags.one('output'), 'text');
-  const jobs: Job[] = [];
+  const order: Order = { kind, invocation, client, lines: lines.map((line) => [...line]) };
+  const isInParts = lines.some((line) => line.length > 1);
+  const begun: Begun[] = [];
+  const does = (): OperationName => operation ?? operationName(begun[0]?.job.operation ?? 0);
+  const work = (): Work => workOf(order, begun);
+  const tellHowToGoOn = (): void => howToGoOn(kind, order.lines).forEach((text) => io.err(`perdure: ${text}\n`));
   try {
-    for (const begin of begins) {
-      const job = await begin();
-      if (job === undefined) throw failure('the server answers without a job');
-      jobs.push(job);
-    }
-    const does = operation ?? operationName(jobs[0]?.operation ?? 0);
+    for (const line of order.lines) await beginNext(line, begun);
     if (flags.switched('wait') === false) {
-      const counts = countsOf(jobs);
+      for (const line of order.lines) await beginAll(line, begun);
+      const { jobs, left } = work();
+      const counts = countsOf({ jobs, left });
       printOne(
         io,
         format,
-        () => totalsJson(does, jobs, counts),
+        () => totalsJson(does(), jobs, counts),
         () => jobs.map((job) => begunText(kind, job)).join(''),
       );
-      return exitCodes.done;
+      tellHowToGoOn();
+      return left > 0 ? exitCodes.partlyDone : exitCodes.done;
     }
-    await waitForEnd(kind, invocation, client, jobs);
-    return printTotals(kind, does, jobs, { io, format });
+    await waitForEnd(order, begun);
+    const code = printTotals(kind, does(), work(), { io, format });
+    tellHowToGoOn();
+    return code;
   } catch (error) {
-    const active = jobs.filter((job) => !hasEnded(job));
-    if (!(error instanceof CliError) || active.length === 0) throw error;
-    const which = active.map(({ jobId }) => `perdure ${kind} job watch ${jobId}`).join('\n');
-    const next = `${active.length === 1 ? 'The job goes' : 'The jobs go'} on:\n${which}`;
-    throw new CliError(error.exitCode, error.message, { why: error.why, next });
+    const active = work().jobs.filter((job) => !hasEnded(job));
+    const rest = begun.length === 0 ? [] : howToGoOn(kind, order.lines);
+    if (!(error instanceof CliError) || active.length + rest.length === 0) throw error;
+    const which = active.map(({ jobId }) => `perdure ${kind} job watch ${jobId}`);
+    const goOn = active.length === 0 ? [] : [active.length === 1 ? 'The job goes on:' : 'The jobs go on:', ...which];
+    const done = isInParts ? [`So far: ${doneText(does(), countsOf(work()))}`] : [];
+    const why = [error.why ?? [], done].flat().join('\n');
+    throw new CliError(error.exitCode, error.message, { why: why === '' ? undefined : why, next: [...goOn, ...rest].join('\n') });
+  }
+}
+
+function workOf({ lines }: Order, begun: readonly Begun[]): Work {
+  return { jobs: begun.map(({ job }) => job), left: lettersLeft(lines) };
+}
+
+/** The next of the line for which there is something left to do. */
+async function beginNext(line: Begin[], begun: Begun[]): Promise<void> {
+  for (let job: Job | undefined; job === undefined && line[0] !== undefined; line.shift()) {
+    job = await line[0].begin();
+    if (job !== undefined) begun.push({ job, line });
+  }
+}
+
+async function beginAll(line: Begin[], begun: Begun[]): Promise<void> {
+  try {
+    while (line.length > 0) await beginNext(line, begun);
+  } catch (error) {
+    if (!(error instanceof CliError) || !/^RESOURCE_EXHAUSTED: \d+ jobs work on this queue/.test(error.message)) throw error;
   }
 }
 
 function begunText(kind: DlqKind, { jobId, operation, queue, counts }: Job): string {
   const number = counts?.selected ?? 0;
-  return `job ${jobId}: ${operationName(operation)} of ${number} ${number === 1 ? 'letter' : 'letters'} of ${queueText(queue)}\nWatch it: perdure ${kind} job watch ${jobId}\n`;
+  return `job ${jobId}: ${operationName(operation)} of ${number} ${number === 1 ? 'dead letter' : 'dead letters'} of ${queueText(queue)}\nWatch it: perdure ${kind} job watch ${jobId}\n`;
 }
 
-/** Puts each job in its place as it is in the end. */
-async function waitForEnd(kind: DlqKind, { flags, io }: Invocation, client: GrpcClient, jobs: Job[]): Promise<void> {
+/** Puts each job in its place as it is in the end, and behind them those that are begun meanwhile. */
+async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
+  const {
+    kind,
+    invocation: { flags, io },
+    client,
+  } = order;
   const progress = new JobProgress(io, flags);
   const told = new Set<string>();
   try {
-    for (let index = 0; index < jobs.length; index++) {
-      for (let job = jobs[index]; job !== undefined && !isOver(job); jobs[index] = job) {
-        progress.show(countsOf(jobs), operationName(job.operation));
-        if (job.state === 'paused' && !told.has(job.jobId)) {
-          told.add(job.jobId);
+    for (const each of begun) {
+      while (!isOver(each.job)) {
+        const { jobId, state, stateReason, operation } = each.job;
+        progress.show(countsOf(workOf(order, begun)), operationName(operation));
+        if (state === 'paused' && !told.has(jobId)) {
+          told.add(jobId);
           progress.clear();
-          const why = job.stateReason === '' ? '' : ` (${plainText(job.stateReason)})`;
-          io.err(`perdure: job ${job.jobId} is paused${why}; it goes on with: perdure ${kind} job resume ${job.jobId}\n`);
+          const why = stateReason === '' ? '' : ` (${plainText(stateReason)})`;
+          io.err(`perdure: job ${jobId} is paused${why}; it goes on with: perdure ${kind} job resume ${jobId}\n`);
         }
-        const question = { jobId: job.jobId, unlessState: job.state, waitMs: progress.intervalMs };
-        const { job: now } = await client.call(describeJob, question, { waitMs: progress.intervalMs });
-        if (now === undefined) throw failure('the server answers without a job');
-        job = now;
+        const question = { jobId, unlessState: state, waitMs: progress.intervalMs };
+        each.job = jobThere((await client.call(describeJob, question, { waitMs: progress.intervalMs })).job);
       }
+      // Where it came to no end, somebody has to look before more is done.
+      if (each.job.state.startsWith('completed')) await beginNext(each.line, begun);
     }
   } finally {
     progress.clear();

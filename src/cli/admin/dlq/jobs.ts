@@ -1,6 +1,6 @@
 /** `… dlq job …`: what works on letters, or has. */
 import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
-import { failure, usageError } from '../../cli-error.ts';
+import { usageError } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
@@ -15,7 +15,7 @@ import { operationName } from './operation.ts';
 import { queueText } from './queue-names.ts';
 import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
 import { count } from './read.ts';
-import { cancelJob, describeJob, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
+import { cancelJob, describeJob, jobThere, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
 
 const pageJobs = 100;
 const limitDefault = 100;
@@ -70,7 +70,7 @@ export async function runDescribeJob(invocation: Invocation): Promise<ExitCode> 
 export async function runWatchJob(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   listFormat(invocation.flags.one('output'), 'text');
   return withServer(invocation, (client) =>
-    carriedOut(kind, invocation, client, undefined, [() => described(client, jobIdOf(invocation))]),
+    carriedOut(kind, invocation, client, undefined, [[{ begin: async () => jobThere(await described(client, jobIdOf(invocation))) }]]),
   );
 }
 
@@ -114,12 +114,12 @@ async function described(client: GrpcClient, jobId: string): Promise<Job | undef
 }
 
 function printJob({ flags, io }: Invocation, job: Job | undefined, more: object = {}): ExitCode {
-  if (job === undefined) throw failure('the server answers without a job');
+  const shown = jobThere(job);
   printOne(
     io,
     listFormat(flags.one('output'), 'text'),
-    () => ({ ...jobJson(job), ...more }),
-    () => jobText(job),
+    () => ({ ...jobJson(shown), ...more }),
+    () => jobText(shown),
   );
   return exitCodes.done;
 }

@@ -1,16 +1,22 @@
-/** A filter may select letters in more stretches of ids than a plan may have: then each half of the ids has a plan of its own, in one group. */
+/**
+ * A filter may select letters in more stretches of ids than a plan may have: then each half of the ids has a plan of its own, in one group, in the
+ * order of ids. A server keeps plans for an hour; one that is begun later is made again, of the same ids.
+ */
 import { randomUUID } from 'node:crypto';
-import type { Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import type { Job, Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError } from '../../cli-error.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
 import { allQueues } from './queues.ts';
-import { planDeadLetters } from './service.ts';
+import { boundsOf, type Begin } from './parts-left.ts';
+import { applyPlan, jobThere, planDeadLetters } from './service.ts';
+
+export type Part = { readonly plan: Plan; readonly request: PlanDeadLettersRequest };
 
 /** None of them is over nothing. Letters that come while they are made are in none. */
-export async function plannedInParts(client: GrpcClient, request: PlanDeadLettersRequest): Promise<readonly Plan[]> {
+export async function plannedInParts(client: GrpcClient, request: PlanDeadLettersRequest): Promise<readonly Part[]> {
   try {
     const { plan } = await client.call(planDeadLetters, request, { isChange: true });
-    return plan === undefined || plan.selected === 0 ? [] : [plan];
+    return plan === undefined || plan.selected === 0 ? [] : [{ plan, request }];
   } catch (error) {
     const { selection, queue } = request;
     if (!isOfTooManyStretches(error) || selection === undefined || queue === undefined) throw error;
@@ -19,15 +25,40 @@ export async function plannedInParts(client: GrpcClient, request: PlanDeadLetter
     if (from >= to) throw error;
     const middle = from + Math.floor((to - from) / 2);
     const groupId = request.groupId === '' ? randomUUID() : request.groupId;
-    const plans: Plan[] = [];
+    const parts: Part[] = [];
     for (const [minMessageId, maxMessageId] of [
       [from, middle],
       [middle + 1, to],
     ]) {
-      plans.push(...(await plannedInParts(client, { ...request, groupId, selection: { ...selection, minMessageId, maxMessageId } })));
+      parts.push(...(await plannedInParts(client, { ...request, groupId, selection: { ...selection, minMessageId, maxMessageId } })));
     }
-    return plans;
+    return parts;
   }
+}
+
+export function beginsPart(client: GrpcClient, { plan, request }: Part): Begin {
+  return {
+    plan,
+    begin: async () => {
+      try {
+        return await applied(client, plan);
+      } catch (error) {
+        if (!isOfPlanNotKept(error) || request.selection === undefined) throw error;
+        const { from: minMessageId, to: maxMessageId } = boundsOf([plan]);
+        const selection = { ...request.selection, minMessageId, maxMessageId };
+        const { plan: again } = await client.call(planDeadLetters, { ...request, selection }, { isChange: true });
+        return again === undefined || again.selected === 0 ? undefined : await applied(client, again);
+      }
+    },
+  };
+}
+
+async function applied(client: GrpcClient, { planId, hash }: Plan): Promise<Job> {
+  return jobThere((await client.call(applyPlan, { planId, hash }, { isChange: true })).job);
+}
+
+function isOfPlanNotKept(error: unknown): boolean {
+  return error instanceof CliError && /^(NOT_FOUND: there is no plan |FAILED_PRECONDITION: plan \S+ has expired)/.test(error.message);
 }
 
 /** As the server says it: calls are refused with the same code where they come too fast. */

@@ -11,7 +11,7 @@ import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { queueText } from './queue-names.ts';
 import { namedMessages, queuesOf } from './selected.ts';
-import { describeJob, restoreDeadLetters } from './service.ts';
+import { describeJob, jobThere, restoreDeadLetters } from './service.ts';
 
 export async function runRestore(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags } = invocation;
@@ -23,8 +23,8 @@ export async function runRestore(kind: DlqKind, invocation: Invocation): Promise
   return withServer(invocation, async (client) => {
     const queue = jobId === '' ? await onlyQueue(kind, flags, client) : await queueOfJob(kind, jobId, flags, client);
     const request = { queue, messageIds, jobId, reason };
-    const begin = async () => (await client.call(restoreDeadLetters, request, { isChange: true })).job;
-    return carriedOut(kind, invocation, client, 'restore', [begin]);
+    const begin = async () => jobThere((await client.call(restoreDeadLetters, request, { isChange: true })).job);
+    return carriedOut(kind, invocation, client, 'restore', [[{ begin }]]);
   });
 }
 

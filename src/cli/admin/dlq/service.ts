@@ -1,6 +1,12 @@
 /** The calls of DeadLetterService. */
 import * as wire from '../../../wire/generated/api/deadletter/service.ts';
+import { failure } from '../../cli-error.ts';
 import type { GrpcMethod } from '../../grpc-client.ts';
+
+export function jobThere(job: wire.Job | undefined): wire.Job {
+  if (job === undefined) throw failure('the server answers without a job');
+  return job;
+}
 
 const path = (method: string): string => `/perdure.api.deadletter.v1.DeadLetterService/${method}`;
 

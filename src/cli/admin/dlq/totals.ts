@@ -1,4 +1,5 @@
 /** What became of a selection, and the exit code that says so. */
+import { unreachable } from '../../../kernel/assert.ts';
 import type { Counts, Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import type { Io } from '../../io.ts';
@@ -25,17 +26,22 @@ export const noLetters: Counts = {
   restored: 0,
 };
 
-export function countsOf(jobs: readonly Job[]): Counts {
+/** `left`: letters of parts that have no job. */
+export type Work = { readonly jobs: readonly Job[]; readonly left: number };
+
+export const noWork: Work = { jobs: [], left: 0 };
+
+export function countsOf({ jobs, left }: Work): Counts {
   const sum = (key: keyof Counts): number => jobs.reduce((total, { counts }) => total + (counts?.[key] ?? 0), 0);
   return {
-    selected: sum('selected'),
+    selected: sum('selected') + left,
     merged: sum('merged'),
     purged: sum('purged'),
     failed: sum('failed'),
     skipped: sum('skipped'),
     gone: sum('gone'),
-    notTried: sum('notTried'),
-    remaining: sum('remaining'),
+    notTried: sum('notTried') + left,
+    remaining: sum('remaining') + left,
     mergedNoop: sum('mergedNoop'),
     restored: sum('restored'),
   };
@@ -43,8 +49,9 @@ export function countsOf(jobs: readonly Job[]): Counts {
 
 export type To = { readonly io: Io; readonly format: ListFormat };
 
-export function printTotals(kind: DlqKind, operation: OperationName, jobs: readonly Job[], { io, format }: To): ExitCode {
-  const counts = countsOf(jobs);
+export function printTotals(kind: DlqKind, operation: OperationName, work: Work, { io, format }: To): ExitCode {
+  const counts = countsOf(work);
+  const { jobs } = work;
   printOne(
     io,
     format,
@@ -94,7 +101,7 @@ export function totalsJson(operation: OperationName, jobs: readonly Job[], count
 
 /** Lines that say how much was done, then what stands in the way of the rest. */
 function totalsText(operation: OperationName, jobs: readonly Job[], counts: Counts): string {
-  const { merged, mergedNoop, purged, restored, failed, skipped, gone, notTried, remaining } = counts;
+  const { merged, mergedNoop, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
     mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
     operation !== 'purge' || merged === 0 ? '' : `merged ${merged}: an earlier merge had executed them already`,
@@ -102,17 +109,25 @@ function totalsText(operation: OperationName, jobs: readonly Job[], counts: Coun
     notTried === 0 ? '' : `not tried ${notTried}`,
     remaining === 0 ? '' : `remaining ${remaining}`,
   ];
-  const unfinished = failed + skipped === 0 || operation === 'merge' ? '' : `, failed ${failed}, skipped ${skipped}`;
-  const first = {
-    merge: `merged ${merged}, failed ${failed}, skipped ${skipped}`,
-    purge: `purged ${purged}${unfinished}`,
-    restore: `restored ${restored}${unfinished}`,
-  }[operation];
   const details = jobs.flatMap(detailLines);
   const shown = details.slice(0, failuresShownMax);
   const hidden = failed + skipped + mergedNoop - shown.length;
   const rest = details.length > 0 && hidden > 0 ? [`  … and ${hidden} more`] : [];
-  return `${[first, ...more.filter((line) => line !== ''), ...shown, ...rest].join('\n')}\n`;
+  return `${[doneText(operation, counts), ...more.filter((line) => line !== ''), ...shown, ...rest].join('\n')}\n`;
+}
+
+export function doneText(operation: OperationName, { merged, purged, restored, failed, skipped }: Counts): string {
+  const unfinished = failed + skipped === 0 ? '' : `, failed ${failed}, skipped ${skipped}`;
+  switch (operation) {
+    case 'merge':
+      return `merged ${merged}, failed ${failed}, skipped ${skipped}`;
+    case 'purge':
+      return `purged ${purged}${unfinished}`;
+    case 'restore':
+      return `restored ${restored}${unfinished}`;
+    default:
+      return unreachable(operation);
+  }
 }
 
 function detailLines({ queue, failures, skips, noops }: Job): readonly string[] {
