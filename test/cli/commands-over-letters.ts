@@ -164,7 +164,7 @@ export class CommandsOverLetters {
     const jobId = (plan as { readonly planIds: readonly string[] }).planIds[0] ?? '';
     expect(await this.perdure(`apply ${jobId} --hash 00`)).toMatchObject({ code: 1, err: expect.stringContaining('hash') });
     const begun = await this.perdure(`apply ${jobId} --no-wait`);
-    expect(begun).toMatchObject({ code: 0, out: expect.stringContaining(`job ${jobId}: merge of 4 letters`) });
+    expect(begun).toMatchObject({ code: 0, out: expect.stringContaining(`job ${jobId}: merge of 4 dead letters`) });
     const described = () => this.json(`job describe ${jobId} -o json`);
     await expect.poll(described, patience).toMatchObject({ state: 'paused', stateReason: 'failure-budget', counts: { failed: 1 } });
     // Whoever wants one of its letters is told who has it.
