@@ -1,4 +1,4 @@
-/** A server whose starts of children fail for good, and one at its address and on its journals that is well. */
+/** A server whose tasks of one kind fail for good, and one at its address and on its journals that is well. */
 import { randomUUID } from 'node:crypto';
 import type { DevFault } from '../../src/config/dev-faults.ts';
 import { embeddedServer, kafkaServer, type KafkaServerSettings } from '../support/servers.ts';
@@ -13,20 +13,26 @@ export type Site = {
   readonly postgresPort?: number | undefined;
 };
 
-const fault = { taskType: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION', errorMessage: 'planted', kind: 'permanent', share: 1 } as const;
-const devFault: DevFault = { ...fault, namespace: undefined };
+export type Pair = {
+  readonly faulty: ServerProcess;
+  readonly mended: ServerProcess;
+  /** Of their topics; '': they have none. */
+  readonly topicPrefix: string;
+};
 
-export async function faultyAndMended(site: Site): Promise<{ readonly faulty: ServerProcess; readonly mended: ServerProcess }> {
+export async function faultyAndMended(site: Site, taskType = 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION'): Promise<Pair> {
   const { folder, database, brokers, postgresPort } = site;
+  const devFault: DevFault = { taskType, namespace: undefined, errorMessage: 'planted', kind: 'permanent', share: 1 };
   if (brokers === undefined) {
     const mended = await embeddedServer(database);
     const port = Number(mended.address.split(':')[1]);
-    return { faulty: await embeddedServer(database, [], { devFaults: [devFault] }, port), mended };
+    return { faulty: await embeddedServer(database, [], { devFaults: [devFault] }, port), mended, topicPrefix: '' };
   }
   const url = `postgres://perdure@127.0.0.1:${postgresPort}/postgres`;
   const perdure = postgresPort === undefined ? [] : [`postgres: { url: "${url}" }`];
-  const settings: KafkaServerSettings = { brokers, topicPrefix: `merge-${randomUUID()}`, perdure };
+  const topicPrefix = `merge-${randomUUID()}`;
+  const settings: KafkaServerSettings = { brokers, topicPrefix, perdure };
   const mended = await kafkaServer(folder, settings);
   const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [devFault] } }, Number(mended.address.split(':')[1]));
-  return { faulty, mended };
+  return { faulty, mended, topicPrefix };
 }
