@@ -365,10 +365,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     deadLetters.open();
     const endWatch = watch(
       (concerns) => census.concerned(concerns),
-      // The cluster's journal is never trimmed.
       ({ topic, partition }) => {
         if (topic === historyTopic(prefix)) return shards[partition]?.journalStartMax ?? 0;
         if (topic === matchingTopic(prefix)) return hosts[partition]?.journalStartMax ?? 0;
+        if (topic === clusterTopic(prefix)) return cluster.journalStartMax;
         return deadLetters?.journalStartMax(topic) ?? 0;
       },
     );

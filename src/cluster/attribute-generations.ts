@@ -29,6 +29,11 @@ export class AttributeGenerations {
     return next;
   }
 
+  /** Of all names that were ever added in this namespace, or in every one (''). */
+  all(namespaceId: string): ReadonlyMap<string, number> {
+    return this.#last.get(namespaceId) ?? none;
+  }
+
   /** The namespace is gone, with all its values. */
   forget(namespaceId: string): void {
     this.#last.delete(namespaceId);

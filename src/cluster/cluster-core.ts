@@ -2,13 +2,14 @@
  * The pure core of the cluster actor: namespaces, search attributes, and what the cluster is called and signs with. Rare commands; the
  * answer of each waits for its commit, so that whoever is told "registered" can use the namespace at once.
  */
-import { unreachable } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
 import { type ArchivalChange, type ArchivalState, nextArchivalState, notArchived, otherUri } from './archival-state.ts';
 import { ClusterState, type ClusterSnapshot, type Namespace } from './cluster-state.ts';
 import type {
   AddDeadLetterQueue,
   AddSearchAttributes,
+  CarryCluster,
   ClusterCommand,
   DeleteNamespace,
   EndNamespace,
@@ -18,7 +19,9 @@ import type {
   RemoveSearchAttributes,
   UpdateNamespace,
 } from './commands.ts';
-import type { ClusterRecord, NamespaceArchivalSet } from './records.ts';
+import type { ClusterEffect } from './effects.ts';
+import { recordWeight } from './record-weight.ts';
+import type { CarriedPart, ClusterRecord, NamespaceArchivalSet } from './records.ts';
 import type { ClusterRejection, ClusterReply } from './replies.ts';
 import { systemNamespace } from '../kernel/system-namespace.ts';
 import { utf8Bytes } from '../kernel/utf8.ts';
@@ -39,18 +42,28 @@ export const clusterLimits = {
   tokenKeyBytesMin: 32,
   /** Each has a topic, and an actor. */
   deadLetterQueuesMax: 1_000,
+  /** What is written again at once, and what that weighs; one record always is. */
+  carriedMax: 100,
+  carriedWeightMax: 1024 * 1024,
 } as const;
 
 /** Of the id, in the name of a deleted namespace; more when that name is taken. */
 const deletedSuffixChars = 5;
 
-type Result = Handled<ClusterRecord, ClusterReply, never>;
+type Result = Handled<ClusterRecord, ClusterReply, ClusterEffect>;
 const done: ClusterReply = { kind: 'done' };
 
 export class ClusterCore {
-  readonly #state = new ClusterState();
+  readonly #state: ClusterState;
+  /** What is not written again yet; undefined: nobody wants it. What is taken from it and not written comes again with all the rest. */
+  #carrying: Iterator<CarriedPart, void> | undefined;
 
-  handle(command: ClusterCommand, nowMs: number, _askId: number): Result {
+  /** Of a journal that begins at that offset. */
+  constructor(journalStart = 0) {
+    this.#state = new ClusterState(journalStart);
+  }
+
+  handle(command: ClusterCommand | CarryCluster, nowMs: number, _askId: number): Result {
     switch (command.kind) {
       case 'registerNamespace':
         return this.#register(command, nowMs);
@@ -72,6 +85,8 @@ export class ClusterCore {
         return this.#initialize(command, nowMs);
       case 'syncCluster':
         return unchanged;
+      case 'carryCluster':
+        return this.#carry(command, nowMs);
       default:
         return unreachable(command);
     }
@@ -82,7 +97,7 @@ export class ClusterCore {
     return undefined;
   }
 
-  idsOf(command: ClusterCommand): { readonly command: string } {
+  idsOf(command: ClusterCommand | CarryCluster): { readonly command: string } {
     return { command: command.kind };
   }
 
@@ -104,6 +119,22 @@ export class ClusterCore {
   /** Includes what is not committed yet, so it stands at no position: for decisions and tests. */
   get state(): Omit<ClusterSnapshot, 'position'> {
     return this.#state;
+  }
+
+  /** As in ClusterState, as is `lacking`. */
+  get cut(): number {
+    return this.#state.cut;
+  }
+
+  get lacking(): string | undefined {
+    return this.#state.lacking;
+  }
+
+  /** What a journal weighs that holds nothing but what counts. Walks over all of it. */
+  weigh(): number {
+    let weight = 0;
+    for (const part of this.#state.parts()) weight += recordWeight(part);
+    return weight;
   }
 
   canonicalState(): string {
@@ -254,6 +285,25 @@ export class ClusterCore {
     if (tokenKey.length < clusterLimits.tokenKeyBytesMin)
       return invalid(`token key has ${tokenKey.length} bytes, fewer than ${clusterLimits.tokenKeyBytesMin}`);
     return commit({ kind: 'clusterInitialized', timeMs, clusterId, clusterName, tokenKey, historyShards });
+  }
+
+  #carry({ cut, isFirst }: CarryCluster, timeMs: number): Result {
+    const records: ClusterRecord[] = isFirst ? [{ kind: 'carryingBegun', timeMs, cut }] : [];
+    const parts = isFirst ? this.#state.parts() : this.#carrying;
+    assert(parts !== undefined, 'what is carried on was begun');
+    this.#carrying = parts;
+    let weight = 0;
+    let isAll = false;
+    while (!isAll && records.length < clusterLimits.carriedMax && weight < clusterLimits.carriedWeightMax) {
+      const next = parts.next();
+      if (next.done === true) isAll = true;
+      else records.push({ ...next.value, timeMs });
+      if (next.value !== undefined) weight += recordWeight(next.value);
+    }
+    if (isAll) records.push({ kind: 'carryingFinished', timeMs, cut });
+    const record = records.pop();
+    assert(record !== undefined, 'something is carried, or all of it was');
+    return { kind: 'commit', before: records, record, reply: undefined, effects: [{ kind: 'carried', cut, isAll }] };
   }
 
   #isKnown(namespaceId: string): boolean {

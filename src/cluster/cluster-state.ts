@@ -1,9 +1,24 @@
 /**
  * The fold of the cluster's journal. The cluster actor decides on one; every process keeps another, of committed records only, and
  * looks namespaces up in it.
+ *
+ * Where the journal begins later than 0, what stood before was written again, in parts, and changes came between them:
+ *
+ *     start ─ claim ─ carryingBegun ── part ── change ── part ── change ── part ── carryingFinished ── change ─ …
+ *                                       A       of B      B       of A      C            whole
+ *
+ * A change of what has not come yet is passed over: its part, which comes, was made behind it. Whoever begins at 0 knows all that the parts say.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { ClusterInitialized, ClusterRecord, DeadLetterQueueAdded } from './records.ts';
+import type {
+  AttributesCarried,
+  CarriedPart,
+  ClusterCarried,
+  ClusterInitialized,
+  ClusterRecord,
+  DeadLetterQueueAdded,
+  NamespaceCarried,
+} from './records.ts';
 import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
 import { type NamespaceDeletion, NamespaceDeletions } from './deletions.ts';
@@ -71,8 +86,17 @@ export type KnownDeadLetterQueue = Omit<DeadLetterQueueAdded, 'kind' | 'timeMs' 
 
 export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
 
+/** Of one record. */
+const CARRIED_GENERATIONS = 1_000;
+const CARRIED_NAMES = 500;
+
+/** `unknown`: something that the journal no longer holds; `carried`: what was carried to that cut is not all there yet. */
+type Beginning = 'whole' | 'unknown' | { readonly carried: number };
+
 export class ClusterState implements ClusterSnapshot {
   position = 0;
+  /** All that counts and stood before it stands behind it as well. */
+  cut = 0;
   readonly systemSearchAttributes = systemSearchAttributes;
   identity: ClusterIdentity | undefined = undefined;
   deadLetterQueues: readonly KnownDeadLetterQueue[] = [];
@@ -88,6 +112,23 @@ export class ClusterState implements ClusterSnapshot {
   #sorted: readonly Namespace[] | undefined = undefined;
   /** Until the cluster's own change. */
   #attributesOfMost: Attributes | undefined = undefined;
+  readonly #journalStart: number;
+  #beginning: Beginning;
+
+  /** Of a journal that begins at that offset. */
+  constructor(journalStart = 0) {
+    this.#journalStart = journalStart;
+    this.#beginning = journalStart === 0 ? 'whole' : 'unknown';
+  }
+
+  /** For people: what stood before the beginning of the journal was not all found behind it, as far as it is folded. undefined: it was. */
+  get lacking(): string | undefined {
+    if (this.#beginning === 'whole') return undefined;
+    return (
+      `the journal starts at ${this.#journalStart}, not at 0, and what stood before was not written again behind it: were segments deleted ` +
+      '(retention.ms, retention.bytes), or records (DeleteRecords)?'
+    );
+  }
 
   namespaceByName(name: string): Namespace | undefined {
     return this.#byName.get(name);
@@ -151,6 +192,23 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   evolve(record: ClusterRecord): void {
+    if (!this.#isPassedOver(record)) this.#apply(record);
+  }
+
+  /** All that counts, as it is when each part is taken: changes may come between them. */
+  *parts(): Generator<CarriedPart, void> {
+    const namesCluster = ({ number }: KnownDeadLetterQueue): boolean => !this.unnamingQueues.has(number);
+    const deadLetterQueues = this.deadLetterQueues.map((queue) => ({ ...queue, namesCluster: namesCluster(queue) }));
+    yield { kind: 'clusterCarried', identity: this.identity, deadLetterQueues };
+    yield* this.#attributeParts('');
+    for (const { id } of this.#byId.values()) {
+      yield this.#namespacePart(this.#known(id));
+      yield* this.#attributeParts(id);
+    }
+    for (const names of inParts(this.#deletions.removedNames, CARRIED_NAMES)) yield { kind: 'removedNamesCarried', names };
+  }
+
+  #apply(record: ClusterRecord): void {
     switch (record.kind) {
       case 'clusterInitialized': {
         assert(this.identity === undefined, 'a cluster is initialized once');
@@ -188,7 +246,7 @@ export class ClusterState implements ClusterSnapshot {
         const namespace = this.#known(record.id);
         this.#byName.delete(namespace.name);
         const { id, purgeAtMs, deleteDelayMs } = record;
-        this.#deletions.deleted({ id, purgeAtMs, deleteDelayMs });
+        this.#deletions.deleted({ id, purgeAtMs, deleteDelayMs, purgedAtMs: undefined });
         return this.#put({ ...namespace, name: record.name, state: 'deleted' });
       }
       case 'namespacePurged':
@@ -216,9 +274,114 @@ export class ClusterState implements ClusterSnapshot {
         if (!namesCluster) this.unnamingQueues.add(number);
         return;
       }
+      case 'carryingBegun':
+        this.#beginning = { carried: record.cut };
+        return;
+      case 'clusterCarried':
+        return this.#carryCluster(record);
+      case 'namespaceCarried':
+        return this.#carryNamespace(record);
+      case 'attributesCarried':
+        return this.#carryAttributes(record);
+      case 'removedNamesCarried':
+        for (const [id, name] of record.names) this.#deletions.removed(id, name);
+        return;
+      case 'carryingFinished':
+        this.#beginning = 'whole';
+        this.cut = record.cut;
+        return;
       default:
         return unreachable(record);
     }
+  }
+
+  #isPassedOver(record: ClusterRecord): boolean {
+    const beginning = this.#beginning;
+    switch (record.kind) {
+      case 'carryingBegun':
+        return beginning === 'whole';
+      case 'carryingFinished':
+        return beginning !== 'whole' && (beginning === 'unknown' || beginning.carried !== record.cut);
+      case 'clusterCarried':
+      case 'namespaceCarried':
+      case 'removedNamesCarried':
+        return typeof beginning === 'string';
+      case 'attributesCarried':
+        return typeof beginning === 'string' || !this.#isThere(record.namespaceId);
+      case 'searchAttributesAdded':
+      case 'searchAttributesRemoved':
+      case 'searchAttributesPurged':
+        return beginning !== 'whole' && (beginning === 'unknown' || !this.#isThere(record.namespaceId));
+      case 'namespaceUpdated':
+      case 'namespaceArchivalSet':
+      case 'namespaceDeprecated':
+      case 'namespaceDeleted':
+      case 'namespacePurged':
+      case 'namespaceRemoved':
+        return beginning !== 'whole' && (beginning === 'unknown' || !this.#byId.has(record.id));
+      case 'deadLetterQueueAdded':
+        return beginning !== 'whole' && (beginning === 'unknown' || record.number !== this.deadLetterQueues.length + 1);
+      case 'clusterInitialized':
+      case 'namespaceRegistered':
+        return beginning === 'unknown';
+      default:
+        return unreachable(record);
+    }
+  }
+
+  #isThere(namespaceId: string): boolean {
+    return namespaceId === '' || this.#byId.has(namespaceId);
+  }
+
+  // ── What is carried ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #namespacePart(namespace: Namespace): CarriedPart {
+    const { id, name, registeredName, description, ownerEmail, data, retentionMs, createdTimeMs, archival } = namespace;
+    return {
+      kind: 'namespaceCarried',
+      ...{ id, name, registeredName, description, ownerEmail, data, retentionMs, createdTimeMs },
+      isDeprecated: namespace.state === 'deprecated',
+      isArchived: archival.isEnabled,
+      archivalUri: archival.uri,
+      deletion: this.#deletions.underWay.get(id),
+    };
+  }
+
+  *#attributeParts(namespaceId: string): Generator<CarriedPart, void> {
+    const part = (generations: ReadonlyMap<string, number>): CarriedPart => ({
+      kind: 'attributesCarried',
+      namespaceId,
+      attributes: this.ownAttributes(namespaceId),
+      columns: this.#slots.columnsOf(namespaceId),
+      generations,
+    });
+    for (const generations of inParts(this.#generations.all(namespaceId), CARRIED_GENERATIONS)) yield part(generations);
+  }
+
+  #carryCluster({ identity, deadLetterQueues }: ClusterCarried): void {
+    this.identity = identity;
+    this.deadLetterQueues = deadLetterQueues.map(({ number, category, sourceCluster }) => ({ number, category, sourceCluster }));
+    this.unnamingQueues.clear();
+    for (const { number, namesCluster } of deadLetterQueues) if (!namesCluster) this.unnamingQueues.add(number);
+  }
+
+  #carryNamespace(record: NamespaceCarried): void {
+    const { id, name, registeredName, description, ownerEmail, data, retentionMs, createdTimeMs, deletion } = record;
+    if (deletion !== undefined) this.#deletions.deleted({ id, ...deletion });
+    this.#put({
+      ...{ id, name, registeredName },
+      state: deletion !== undefined ? 'deleted' : record.isDeprecated ? 'deprecated' : 'registered',
+      ...{ description, ownerEmail, data, retentionMs },
+      archival: { isEnabled: record.isArchived, uri: record.archivalUri },
+      createdTimeMs,
+      ...this.#attributesOf(id),
+    });
+  }
+
+  #carryAttributes({ namespaceId, attributes, columns, generations }: AttributesCarried): void {
+    this.#generations.add(namespaceId, generations.keys(), generations);
+    this.#slots.setColumns(namespaceId, columns);
+    this.#setAttributes(namespaceId, attributes);
   }
 
   /** Equal for equal states, whatever way led there. */
@@ -297,3 +460,15 @@ export class ClusterState implements ClusterSnapshot {
 }
 
 const noAttributes: ReadonlyMap<string, number> = new Map();
+
+/** Each as it is when it is taken. */
+function* inParts<Value>(entries: Iterable<readonly [string, Value]>, max: number): Generator<ReadonlyMap<string, Value>, void> {
+  let part = new Map<string, Value>();
+  for (const [name, value] of entries) {
+    part.set(name, value);
+    if (part.size < max) continue;
+    yield part;
+    part = new Map();
+  }
+  if (part.size > 0) yield part;
+}

@@ -110,3 +110,9 @@ export type ClusterCommand =
   | AddDeadLetterQueue
   | InitializeCluster
   | SyncCluster;
+
+/**
+ * The actor's own: some more of what counts is written again, or the rest of it. `isFirst`: nothing is, and the journal may begin at `cut`, a claim of
+ * ours behind which this stands, once all of it is.
+ */
+export type CarryCluster = { readonly kind: 'carryCluster'; readonly cut: number; readonly isFirst: boolean };

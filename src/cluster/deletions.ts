@@ -20,13 +20,13 @@ export type NamespaceDeletion = {
 const removedNamesMax = 100_000;
 
 export class NamespaceDeletions {
-  /** By id, in the order of their deletion. */
+  /** By id. */
   readonly underWay = new Map<string, NamespaceDeletion>();
   /** By id, the oldest first: what they were registered as. */
   readonly #removed = new Map<string, string>();
 
-  deleted(deletion: Omit<NamespaceDeletion, 'purgedAtMs'>): void {
-    this.underWay.set(deletion.id, { ...deletion, purgedAtMs: undefined });
+  deleted(deletion: NamespaceDeletion): void {
+    this.underWay.set(deletion.id, deletion);
   }
 
   purged(id: string, purgedAtMs: number): void {
@@ -36,11 +36,18 @@ export class NamespaceDeletions {
 
   removed(id: string, registeredName: string): void {
     this.underWay.delete(id);
+    // One that is known is told again, with all that follow it.
+    this.#removed.delete(id);
     this.#removed.set(id, registeredName);
     for (const [oldest] of this.#removed) {
       if (this.#removed.size <= removedNamesMax) return;
       this.#removed.delete(oldest);
     }
+  }
+
+  /** The oldest first. Those that come while somebody goes through them are among them. */
+  get removedNames(): Iterable<readonly [id: string, registeredName: string]> {
+    return this.#removed;
   }
 
   nameOfRemoved(id: string): string | undefined {

@@ -100,6 +100,64 @@ export type DeadLetterQueueAdded = {
   readonly namesCluster: boolean;
 };
 
+/** The journal is to begin later: all that counts is written again behind this, in parts, while changes come and go. `cut`: where it may begin then. */
+export type CarryingBegun = { readonly kind: 'carryingBegun'; readonly timeMs: number; readonly cut: number };
+
+export type ClusterCarried = {
+  readonly kind: 'clusterCarried';
+  readonly timeMs: number;
+  readonly identity: Omit<ClusterInitialized, 'kind' | 'timeMs'> | undefined;
+  /** All of them, in the order of their numbers. */
+  readonly deadLetterQueues: readonly Omit<DeadLetterQueueAdded, 'kind' | 'timeMs'>[];
+};
+
+/** Without its search attributes. */
+export type NamespaceCarried = {
+  readonly kind: 'namespaceCarried';
+  readonly timeMs: number;
+  readonly id: string;
+  readonly name: string;
+  readonly registeredName: string;
+  readonly description: string;
+  readonly ownerEmail: string;
+  readonly data: ReadonlyMap<string, string>;
+  readonly retentionMs: number;
+  readonly createdTimeMs: number;
+  readonly isDeprecated: boolean;
+  readonly isArchived: boolean;
+  readonly archivalUri: string;
+  /** undefined: it is not deleted. */
+  readonly deletion: { readonly purgeAtMs: number; readonly deleteDelayMs: number; readonly purgedAtMs: number | undefined } | undefined;
+};
+
+/** `namespaceId` '' = every namespace. Attributes and columns are all of it, generations may be some. */
+export type AttributesCarried = {
+  readonly kind: 'attributesCarried';
+  readonly timeMs: number;
+  readonly namespaceId: string;
+  readonly attributes: ReadonlyMap<string, number>;
+  readonly columns: readonly AttributeColumn[];
+  /** Of every name that there ever was. */
+  readonly generations: ReadonlyMap<string, number>;
+};
+
+/** What it holds is of the attribute of that name, which may be removed. */
+export type AttributeColumn = { readonly slot: string; readonly name: string; readonly isRemoved: boolean };
+
+/** Id → what a namespace was registered as whose entry is gone; some of them, the oldest first. */
+export type RemovedNamesCarried = {
+  readonly kind: 'removedNamesCarried';
+  readonly timeMs: number;
+  readonly names: ReadonlyMap<string, string>;
+};
+
+/** All of it was written again: what stands before `cut` is needed no longer. */
+export type CarryingFinished = { readonly kind: 'carryingFinished'; readonly timeMs: number; readonly cut: number };
+
+type WithoutTime<Record> = Record extends unknown ? Omit<Record, 'timeMs'> : never;
+
+export type CarriedPart = WithoutTime<ClusterCarried | NamespaceCarried | AttributesCarried | RemovedNamesCarried>;
+
 export type ClusterRecord =
   | ClusterInitialized
   | NamespaceRegistered
@@ -112,4 +170,10 @@ export type ClusterRecord =
   | SearchAttributesAdded
   | SearchAttributesRemoved
   | SearchAttributesPurged
-  | DeadLetterQueueAdded;
+  | DeadLetterQueueAdded
+  | CarryingBegun
+  | ClusterCarried
+  | NamespaceCarried
+  | AttributesCarried
+  | RemovedNamesCarried
+  | CarryingFinished;

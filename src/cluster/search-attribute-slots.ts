@@ -14,6 +14,7 @@
  * gives may therefore never change.
  */
 import { searchAttributeSlots } from '../kernel/search-attribute-slots.ts';
+import type { AttributeColumn } from './records.ts';
 
 type Holder = { readonly name: string; readonly removed: boolean };
 type Holders = Map<string, Holder>;
@@ -78,6 +79,16 @@ export class SlotAssignment {
   purge(namespaceId: string, slots: readonly string[]): void {
     const holders = this.#holders.get(namespaceId);
     for (const slot of slots) if (holders?.get(slot)?.removed === true) holders.delete(slot);
+  }
+
+  /** Of a namespace, or of every one (''): who has what. */
+  columnsOf(namespaceId: string): readonly AttributeColumn[] {
+    return [...this.#holdersOf(namespaceId)].map(([slot, { name, removed }]) => ({ slot, name, isRemoved: removed }));
+  }
+
+  /** These, and no others. */
+  setColumns(namespaceId: string, columns: readonly AttributeColumn[]): void {
+    this.#holders.set(namespaceId, new Map(columns.map(({ slot, name, isRemoved }) => [slot, { name, removed: isRemoved }])));
   }
 
   /** The namespace is gone, with all its rows. */

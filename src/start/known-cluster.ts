@@ -7,7 +7,7 @@ import { clusterTopic } from '../topics/catalogue.ts';
 import { clusterCodec } from '../topics/codec/cluster-codec.ts';
 import { decodeClaim, type Claim } from '../wire/generated/journal/claim.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
-import type { Log } from '../actors/log.ts';
+import type { Log, PartitionId } from '../actors/log.ts';
 
 export type KnownCluster = {
   /** Undefined until a first start has gone through: it is written when every partition has been claimed once. */
@@ -16,23 +16,37 @@ export type KnownCluster = {
   readonly owner: Claim | undefined;
 };
 
+/** Whoever serves meanwhile may cut the journal while it is read. */
+const READINGS_MAX = 5;
+
 export async function readKnownCluster(log: Log, prefix: string, claims: ClaimCodec): Promise<KnownCluster> {
-  const state = new ClusterState();
-  let owner: Claim | undefined;
   const partition = { topic: clusterTopic(prefix), partition: 0 };
-  try {
-    await readJournal({
-      log,
-      claims,
-      partition,
-      onCounted: (record, verdict) => {
-        if (verdict === 'claim') owner = decodeClaim(record.value);
-        else state.evolve(clusterCodec.decode(record.value, record.schema));
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof Error) || (error instanceof LogError && error.recoverable)) throw error;
-    throw withoutCluster(partitionName(partition), error);
+  for (let reading = 1; ; reading++) {
+    try {
+      return await readOnce(log, partition, claims);
+    } catch (error) {
+      if (error instanceof LogError && error.code === 'out-of-range' && reading < READINGS_MAX) continue;
+      if (!(error instanceof Error) || (error instanceof LogError && error.recoverable)) throw error;
+      throw withoutCluster(partitionName(partition), error);
+    }
   }
+}
+
+async function readOnce(log: Log, partition: PartitionId, claims: ClaimCodec): Promise<KnownCluster> {
+  let state = new ClusterState();
+  let owner: Claim | undefined;
+  await readJournal({
+    log,
+    claims,
+    partition,
+    onCut: (start) => {
+      state = new ClusterState(start);
+    },
+    onCounted: (record, verdict) => {
+      if (verdict === 'claim') owner = decodeClaim(record.value);
+      else state.evolve(clusterCodec.decode(record.value, record.schema));
+    },
+  });
+  if (state.lacking !== undefined) throw new LogError('corrupt', `${partitionName(partition)}: ${state.lacking}`);
   return { identity: state.identity, owner };
 }

@@ -13,18 +13,24 @@ export type JournalReading = {
   readonly log: Log;
   readonly partition: PartitionId;
   readonly claims: ClaimCodec;
+  /** First: it begins behind 0. Absent, or where it throws, such a journal is not read. */
+  readonly onCut?: (start: number) => void;
   /** Every claim and record that counts, in order. */
   readonly onCounted: (record: StoredRecord, verdict: Verdict & ('claim' | 'record')) => void;
 };
 
 const SHORT_READ_PAUSE_MS = 50;
 
-/** From 0, up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone: no checkpoint stands for it here. */
-export async function readJournal({ log, partition, claims, onCounted }: JournalReading): Promise<void> {
+/** From its start, up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone: no checkpoint stands for it here. */
+export async function readJournal({ log, partition, claims, onCut, onCounted }: JournalReading): Promise<void> {
   const bounds = await log.bounds(partition);
   const missing = missingBeginning(bounds, undefined, false);
-  if (missing !== undefined) throw new LogError('corrupt', `${partitionName(partition)}: ${missing}`);
+  if (missing !== undefined && onCut === undefined) throw new LogError('corrupt', `${partitionName(partition)}: ${missing}`);
   const position = new OwnerPosition();
+  if (missing !== undefined) {
+    onCut?.(bounds.start);
+    position.goOnAt(bounds.start);
+  }
   const reader: Reader = {
     get cursor() {
       return position.cursor;

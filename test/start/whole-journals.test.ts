@@ -45,12 +45,45 @@ describe('journals before the first claim', () => {
     );
   });
 
-  test('the cluster journal is read from 0 or not at all', async () => {
-    const journals = { 'cluster/0': [claim(1), initialized], 'history/0': [claim(1)], 'history/1': [claim(1)] };
-    await expect(check(journals, 'p.cluster/0')).rejects.toMatchObject({
-      message: expect.stringContaining('nothing can be served without p.cluster/0'),
-      cause: expect.objectContaining({ message: expect.stringContaining('the journal starts at 1, not at 0') }),
-    });
+  test('the cluster journal is read from 0, or from where all that counts was written again, or not at all', async () => {
+    const others = { 'history/0': [claim(1)], 'history/1': [claim(1)] };
+    const whole = [
+      initialized,
+      claim(2),
+      ...(
+        [
+          { kind: 'carryingBegun', timeMs: 1, cut: 1 },
+          { kind: 'clusterCarried', timeMs: 1, identity, deadLetterQueues: [] },
+          { kind: 'carryingFinished', timeMs: 1, cut: 1 },
+        ] as const
+      ).map((record, index) => ({ ...claim(2), ...clusterCodec.encode(record), sequence: index + 1 })),
+    ];
+    await check({ 'cluster/0': whole, ...others }, 'p.cluster/0');
+    for (const part of [[claim(1), initialized], whole.slice(0, -1)]) {
+      await expect(check({ 'cluster/0': part, ...others }, 'p.cluster/0')).rejects.toMatchObject({
+        message: expect.stringContaining('nothing can be served without p.cluster/0'),
+        cause: expect.objectContaining({ message: expect.stringContaining('the journal starts at 1, not at 0, and what stood before') }),
+      });
+    }
+  });
+
+  test('the cluster journal is read again where its owner cuts it meanwhile', async () => {
+    const log = new MemoryLog({ exclusive: false });
+    log.recordsPerRead = 1;
+    const records = [claim(1), initialized, claim(2), initialized].map((record, offset) => ({ ...record, offset }));
+    const again = clusterCodec.encode({ kind: 'clusterCarried', timeMs: 1, identity, deadLetterQueues: [] });
+    const begun = clusterCodec.encode({ kind: 'carryingBegun', timeMs: 1, cut: 2 });
+    const finished = clusterCodec.encode({ kind: 'carryingFinished', timeMs: 1, cut: 2 });
+    const behind = [begun, again, finished].map((encoded, index) => ({ ...claim(2), ...encoded, sequence: index + 1, offset: 3 + index }));
+    log.partitions.set('p.cluster/0', [...records.slice(0, 3), ...behind]);
+    const read = log.read.bind(log);
+    let reads = 0;
+    log.read = async (partition, offset) => {
+      reads += 1;
+      if (reads === 2) await log.truncate(partition, 2);
+      return await read(partition, offset);
+    };
+    expect(await readKnownCluster(log, 'p', claims)).toMatchObject({ identity, owner: { ownerNonce: 'nonce-2' } });
   });
 
   test.each([

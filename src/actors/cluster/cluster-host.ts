@@ -3,23 +3,34 @@
  *
  * Two folds of one journal: the core's, which decides and may be ahead of the log, and `view`, which the rest of the process reads and
  * which holds committed records only. An answer leaves after both have them, so whoever registered a namespace can use it at once.
+ *
+ * Changes of a namespace write again all that is said of it. So what counts is written again now and then, and the journal begins there
+ * (partition/journal-compaction.ts): a start reads what there is, not all that there was.
  */
 import { ClusterCore } from '../../cluster/cluster-core.ts';
 import { ClusterState, type ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { ClusterCommand } from '../../cluster/commands.ts';
+import type { CarryCluster, ClusterCommand } from '../../cluster/commands.ts';
+import type { ClusterEffect } from '../../cluster/effects.ts';
 import type { ClusterRecord } from '../../cluster/records.ts';
+import { recordWeight } from '../../cluster/record-weight.ts';
 import type { ClusterReply } from '../../cluster/replies.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { LogError } from '../log.ts';
+import { JournalCompaction } from '../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { PartitionMemory } from '../partition/partition-core.ts';
-import type { ReplySink } from '../asks/switchboard.ts';
+import type { Tenure } from '../partition/tenure.ts';
 
-type Memory = PartitionMemory<ClusterCommand, ClusterReply, ClusterRecord, never>;
+type Command = ClusterCommand | CarryCluster;
+type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffect> & { readonly core: ClusterCore };
 
 /** Rare, and small. */
 const COMMAND_BYTES = 4096;
+/** Of records that no longer count, roughly. Less is worth no work of its own. */
+const DEAD_BYTES_MIN = 4 * 1024 * 1024;
 
 export class ClusterHost {
-  readonly actor: PartitionActor<ClusterCommand, ClusterReply, ClusterRecord, never, Memory>;
+  readonly actor: PartitionActor<Command, ClusterReply, ClusterRecord, ClusterEffect, Memory>;
   #view = new ClusterState();
   #isFolded = false;
   readonly #onRemoved: () => void;
@@ -30,7 +41,8 @@ export class ClusterHost {
     this.actor = new PartitionActor(options, {
       partition: 0,
       logFields: {},
-      create: () => this.#create(options.sink),
+      create: (tenure, journalStart) => this.#create(options, tenure, journalStart),
+      mayLack: 'beginning',
       scale: { bytesOf: () => COMMAND_BYTES, namespaceOf: () => '', finishesWork: () => false },
     });
   }
@@ -45,26 +57,50 @@ export class ClusterHost {
     return this.#isFolded;
   }
 
-  #create(sink: ReplySink<ClusterReply>): Memory {
-    const filling = new ClusterState();
+  /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
+  get journalStartMax(): number {
+    return this.actor.status().state === 'active' ? (this.actor.memory?.core.cut ?? Infinity) : Infinity;
+  }
+
+  #create(options: ActorOptions<ClusterReply, ClusterRecord>, tenure: Tenure<Command>, journalStart: number): Memory {
+    const filling = new ClusterState(journalStart);
+    const core = new ClusterCore(journalStart);
+    const compaction: JournalCompaction<Command, ClusterRecord> = new JournalCompaction({
+      ...options,
+      partition: { topic: options.topic, partition: 0 },
+      tenure,
+      journal: 'the cluster',
+      cut: () => core.cut,
+      weigh: recordWeight,
+      kept: () => core.weigh(),
+      deadMin: DEAD_BYTES_MIN,
+      carry: (cut, isFirst) => ({ kind: 'carryCluster', cut, isFirst }),
+    });
     return {
-      core: new ClusterCore(),
+      core,
+      recordsLost: () => {
+        const { lacking } = core;
+        if (lacking !== undefined) throw new LogError('corrupt', lacking);
+      },
       shell: {
         // Until the journal is folded whole, the earlier view is the better one.
         activated: () => {
           this.#view = filling;
           this.#isFolded = true;
           this.#onRemoved();
+          compaction.activated();
         },
         deactivated: () => {},
         accepted: () => {},
-        // It has no commands of its own.
-        undecided: () => {},
-        answer: (askId, reply) => sink.answer(askId, reply),
-        act: (effect: never) => effect,
+        undecided: (_askId, command, error) => {
+          if (command.kind === 'carryCluster') compaction.failed(errorText(error));
+        },
+        answer: (askId, reply) => options.sink.answer(askId, reply),
+        act: ({ cut, isAll }) => compaction.carried(cut, isAll),
       },
       subscribers: [
         filling,
+        compaction,
         {
           committed: ({ kind }, _position, replayed) => {
             if (!replayed && (kind === 'searchAttributesRemoved' || kind === 'namespaceDeleted')) this.#onRemoved();

@@ -31,6 +31,12 @@ export type FoldTrouble =
   /** Somebody must look at it. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
 
+/**
+ * What of a journal may be gone, beside what a checkpoint has. `beginning`: what counted there was written again behind it. `anything`: each record is
+ * whole by itself.
+ */
+export type MayLack = 'beginning' | 'anything';
+
 export type JournalFoldOptions = {
   readonly partition: PartitionId;
   readonly log: Log;
@@ -49,8 +55,10 @@ export type JournalFoldOptions = {
   readonly ahead: () => Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
-  /** As in OwnedMemory; undefined: a journal that has lost records is refused. */
-  readonly recordsLost?: ((lost: readonly OffsetRange[]) => void) | undefined;
+  /** undefined: a journal that has lost records is refused. */
+  readonly mayLack?: MayLack | undefined;
+  /** As in OwnedMemory. */
+  readonly recordsLost: (lost: readonly OffsetRange[]) => void;
 };
 
 /** Taken apart into records in one go, in the turn in which it comes. */
@@ -68,15 +76,15 @@ export class JournalFold {
   }
 
   /**
-   * To where the fold begins: the checkpoint, or 0. The end that the log has now; undefined when the term is over. `isLast`: no later checkpoint tells
+   * To where the fold begins: the checkpoint, or 0, or what is left of the beginning. That, and the end that the log has now; undefined when the term is over. `isLast`: no later checkpoint tells
    * of what the log has lost.
    */
   async open(
     checkpoint: CheckpointPosition | undefined,
     elsewhere: LogPosition | undefined,
     isLast: boolean,
-  ): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
-    const { partition, log, position, retries, hasDatabase, recordsLost } = this.#options;
+  ): Promise<FoldTrouble | { readonly kind: 'open'; readonly start: number; readonly end: number } | undefined> {
+    const { partition, log, position, retries, hasDatabase, mayLack } = this.#options;
     this.#lost = [];
     position.restart(checkpoint, elsewhere);
     const bounds = await retries.persist(() => log.bounds(partition));
@@ -84,9 +92,9 @@ export class JournalFold {
     const missing = missingEnd(bounds, checkpoint) ?? position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
     const found = missingBeginning(bounds, checkpoint, hasDatabase);
-    if (found !== undefined && (recordsLost === undefined || !isLast)) return { kind: 'trimmed', found };
+    if (found !== undefined && (mayLack === undefined || !isLast)) return { kind: 'trimmed', found };
     if (found !== undefined) this.#goOnAt(bounds.start);
-    return { kind: 'open', end: bounds.end };
+    return { kind: 'open', start: position.cursor.offset, end: bounds.end };
   }
 
   /**
@@ -116,7 +124,7 @@ export class JournalFold {
   /** Everything that is known elsewhere was met, and all that stood before the beginning. */
   complete(): FoldTrouble | undefined {
     const { position, recordsLost } = this.#options;
-    if (this.#lost.length > 0) recordsLost?.(this.#lost.splice(0));
+    if (this.#lost.length > 0) recordsLost(this.#lost.splice(0));
     const contradiction = position.contradiction(position.cursor.offset);
     return contradiction === undefined ? undefined : vanished(contradiction);
   }
@@ -166,7 +174,7 @@ export class JournalFold {
         if (!position.passLast(record, claims)) return vanished(replaced(position, record));
         continue;
       }
-      if (record.offset > position.cursor.offset && this.#options.recordsLost !== undefined) this.#goOnAt(record.offset);
+      if (record.offset > position.cursor.offset && this.#options.mayLack === 'anything') this.#goOnAt(record.offset);
       const contradiction = position.contradiction(record.offset);
       if (contradiction !== undefined) return vanished(contradiction);
       const trouble = this.#applyOne(record);

@@ -5,7 +5,7 @@
  *       ├───────●──────────────────┤
  *          last_offset                              with one: start <= last_offset, which is the witness, and it ends in the log
  *
- * The one place that says so, and says what to do: for owners, and for whoever reads a journal that is never trimmed.
+ * The one place that says so, and says what to do: for owners, and for whoever reads a journal without owning it.
  */
 import type { CheckpointPosition } from '../database.ts';
 import type { LogBounds } from '../log.ts';

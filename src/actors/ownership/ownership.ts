@@ -71,8 +71,8 @@ export interface OwnerFindings {
 
 /** What stands on the journal: state, and what is decided and not committed. Called for one partition, never while it is calling. */
 export interface OwnedMemory {
-  /** New and empty; then comes every record that counts, in order. */
-  create(): void;
+  /** New and empty, of a journal that begins at that offset, or behind the checkpoint; then comes every record that counts, in order. */
+  create(journalStart: number): void;
   /** Before the first of them: the rows of a checkpoint, and the fence under which they are its own. Rejects when they cannot be read. */
   install(restored: Restored): Promise<void>;
   /** These come next, those that count. With a pause after each. */
@@ -84,7 +84,10 @@ export interface OwnedMemory {
   ahead(): Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
-  /** All of a journal is folded but for these, which are gone from the log: all that counts of them was written again behind them, or it is lost. */
+  /**
+   * All of a journal is folded but for these, which are gone from the log: all that counts of them was written again behind them, or it is lost. Throws
+   * where nothing can be served without it.
+   */
   recordsLost(lost: readonly OffsetRange[]): void;
   /** Complete, and ours: it may act. */
   activated(epoch: number): void;

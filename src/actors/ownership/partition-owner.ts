@@ -13,7 +13,7 @@
 import { errorText } from '../../kernel/error-text.ts';
 import { AppendTrouble } from './append-trouble.ts';
 import { Appends } from './appends.ts';
-import { JournalFold } from './journal-fold.ts';
+import { JournalFold, type MayLack } from './journal-fold.ts';
 import { JournalNotices } from './journal-notices.ts';
 import { JournalTail } from './journal-tail.ts';
 import { LogSilence } from './log-silence.ts';
@@ -62,8 +62,8 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly turns?: LoopTurns;
   /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
-  /** Each record is whole by itself: memory is told of those that are gone, and goes on. Absent: such a journal is refused. */
-  readonly mayLoseRecords?: boolean;
+  /** Memory is told of it, and goes on. Absent: such a journal is refused. */
+  readonly mayLack?: MayLack;
 };
 
 export type PartitionStatus = {
@@ -140,8 +140,9 @@ export class PartitionOwner implements BatchSource {
       const loading = memory.ahead();
       return loading === undefined ? undefined : restoration.reading(loading);
     };
-    const recordsLost = options.mayLoseRecords === true ? (lost: readonly OffsetRange[]) => memory.recordsLost(lost) : undefined;
-    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, recordsLost };
+    const recordsLost = (lost: readonly OffsetRange[]): void => memory.recordsLost(lost);
+    const { mayLack } = options;
+    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, mayLack, recordsLost };
     const journal = new JournalFold({ partition, log, claims, hasDatabase, ...folds });
     this.#restoration = restoration;
     this.silence = new LogSilence({

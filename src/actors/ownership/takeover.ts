@@ -18,7 +18,7 @@ import { unnamedOwner } from './log-stretch.ts';
 import { claimingWith } from './partition-life.ts';
 import type { Restored } from '../database.ts';
 import type { Appends } from './appends.ts';
-import type { FoldTrouble, JournalFold } from './journal-fold.ts';
+import type { FoldTrouble, JournalFold, MayLack } from './journal-fold.ts';
 import { LogError } from '../log.ts';
 import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
 import type { ClaimantOptions, Ownership } from './ownership.ts';
@@ -29,11 +29,14 @@ export type TakeoverOptions = ClaimantOptions & {
   readonly journal: JournalFold;
   readonly appends: Appends;
   readonly restoration: Restoration;
+  readonly mayLack?: MayLack;
   /** It serves from now on. */
   readonly onActive: () => void;
   /** There is a claim to append. */
   readonly append: () => void;
 };
+
+type Found = { readonly restored: Restored | undefined; readonly start: number; readonly end: number };
 
 export class Takeover {
   readonly #ownership: Ownership;
@@ -99,8 +102,8 @@ export class Takeover {
     for (let attempt = 1; term === retries.term; attempt++) {
       const found = await this.#findStart();
       if (term !== retries.term || found === undefined) return undefined;
-      const { restored, end } = found;
-      memory.create();
+      const { restored, start, end } = found;
+      memory.create(start);
       this.#whenClaimed = [];
       if (restored === undefined) return end;
       const beganMs = clock.monoMs();
@@ -124,7 +127,7 @@ export class Takeover {
    * Where the fold begins, and the journal opened there. A journal that starts behind a checkpoint was trimmed behind a later one, if another
    * has restored in between: so the database is asked again, until it tells the same.
    */
-  async #findStart(): Promise<{ readonly restored: Restored | undefined; readonly end: number } | undefined> {
+  async #findStart(): Promise<Found | undefined> {
     const { retries } = this.#ownership;
     const { journal, witness, restoration } = this.#options;
     const { term } = retries;
@@ -135,7 +138,7 @@ export class Takeover {
       const isSame = before !== undefined && before.position?.nextOffset === restored?.position?.nextOffset;
       const opened = await journal.open(restored?.position, witness?.(), isSame || restored?.position === undefined);
       if (term !== retries.term || opened === undefined) return undefined;
-      if (opened.kind === 'open') return { restored, end: opened.end };
+      if (opened.kind === 'open') return { restored, ...opened };
       if (opened.kind !== 'trimmed' || restored === undefined || isSame) return this.#notFolded(opened);
       before = restored;
     }
@@ -157,9 +160,10 @@ export class Takeover {
     await this.#replay(landed);
   }
 
-  /** Whoever restored behind us has what is to be loaded, or wrote a checkpoint and trimmed behind it: it is begun anew. */
+  /** Whoever restored behind us has what is to be loaded; or wrote a checkpoint, or what counts again, and trimmed behind it: it is begun anew. */
   #isOvertaken(trouble: FoldTrouble): trouble is Extract<FoldTrouble, { readonly kind: 'trimmed' | 'fenced' }> {
-    return trouble.kind === 'fenced' || (trouble.kind === 'trimmed' && this.#options.restoration.usesCheckpoints);
+    const { restoration, mayLack } = this.#options;
+    return trouble.kind === 'fenced' || (trouble.kind === 'trimmed' && (restoration.usesCheckpoints || mayLack !== undefined));
   }
 
   #notFolded(trouble: FoldTrouble): undefined {

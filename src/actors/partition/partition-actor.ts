@@ -14,6 +14,7 @@ import type { ClaimCodec } from '../ownership/claim.ts';
 import type { CommandBudget } from './command-budget.ts';
 import type { Log } from '../log.ts';
 import type { CommandScale, PartitionMemory, RecordCodec } from './partition-core.ts';
+import type { MayLack } from '../ownership/journal-fold.ts';
 import type { PartitionStatus } from '../ownership/partition-owner.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { CheckpointSource } from '../ownership/restoration.ts';
@@ -45,12 +46,13 @@ export type ActorKind<Command, Memory> = {
   readonly partition: number;
   /** Name it on each line of its log. */
   readonly logFields: LogFields;
-  readonly create: (tenure: Tenure<Command>) => Memory;
+  /** `journalStart`: where its journal begins, unless a checkpoint stands for what was in front of it. */
+  readonly create: (tenure: Tenure<Command>, journalStart: number) => Memory;
   readonly scale: CommandScale<Command>;
   /** Where takeovers begin; absent: at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
-  /** Records of its journal may be gone: memories are told which, and go on (`recordsLost`). */
-  readonly mayLoseRecords?: boolean;
+  /** Memories are told of it, and go on (`recordsLost`). */
+  readonly mayLack?: MayLack;
   /** Memory has drained: it is complete, and takes nothing more. What is still to be written of it; never rejects. */
   readonly drained?: (memory: Memory) => Promise<void>;
   /** Its own, and the last that is decided: what memory alone knows is journaled before it is dropped. */
@@ -75,12 +77,12 @@ export class PartitionActor<
     this.#loop = new PartitionLoop({
       ...options,
       partition: { topic: options.topic, partition: kind.partition },
-      create: (tenure) => (this.#memory = kind.create(tenure)),
+      create: (tenure, journalStart) => (this.#memory = kind.create(tenure, journalStart)),
       asks: options.sink,
       logger: options.logger.with(kind.logFields),
       scale: kind.scale,
       ...(kind.checkpoints === undefined ? {} : { checkpoints: kind.checkpoints }),
-      ...(kind.mayLoseRecords === undefined ? {} : { mayLoseRecords: kind.mayLoseRecords }),
+      ...(kind.mayLack === undefined ? {} : { mayLack: kind.mayLack }),
     });
   }
 

@@ -43,7 +43,7 @@ import type { PartitionOwnerOptions, PartitionStatus } from '../ownership/partit
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<PartitionOwnerOptions, 'limits'> & {
   readonly codec: RecordCodec<Record>;
-  readonly create: (tenure: Tenure<Command>) => PartitionMemory<Command, Reply, Record, Effect>;
+  readonly create: (tenure: Tenure<Command>, journalStart: number) => PartitionMemory<Command, Reply, Record, Effect>;
   readonly asks: AskSink;
   readonly limits?: Partial<PartitionLimits>;
   /** Shared by all actors of the process; absent: one of its own. */
@@ -394,7 +394,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #owned(): OwnedMemory {
     return {
-      create: () => this.#create(),
+      create: (journalStart) => this.#create(journalStart),
       install: (restored) => this.#install(restored),
       decodeAhead: (records) => this.#decodeAhead(records),
       ahead: () => this.#whole.readAhead?.load(this.#decoded.values()),
@@ -416,9 +416,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     };
   }
 
-  #create(): void {
+  #create(journalStart: number): void {
     this.#tenure = new Tenure(this, this.#options.clock);
-    this.#memory = this.#options.create(this.#tenure);
+    this.#memory = this.#options.create(this.#tenure, journalStart);
     this.#parking = this.#newParking(this.#memory);
   }
 

@@ -1,4 +1,4 @@
-/** Records of `<prefix>.cluster` as bytes. Schema 1: `perdure.journal.v1.ClusterRecord`. */
+/** Records of `<prefix>.cluster` as bytes: `perdure.journal.v1.ClusterRecord`. Schema 2: what counts is written again, and the journal begins later. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { ClusterRecord } from '../../cluster/records.ts';
@@ -12,7 +12,8 @@ import {
 } from '../../wire/generated/journal/cluster.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 
-const schema = 1;
+const plain = 1;
+const carrying = 2;
 
 export const clusterCodec = {
   encode(record: ClusterRecord): EncodedRecord {
@@ -21,7 +22,7 @@ export const clusterCodec = {
     const name = nameOf(record);
     return {
       key: name,
-      schema,
+      schema: schemaOf(record),
       // What people see in the topic: `NamespaceRegistered` and the like.
       type: pascalCase(record.kind),
       namespace: name === clusterKey ? '' : name,
@@ -33,7 +34,9 @@ export const clusterCodec = {
   },
 
   decode(value: Uint8Array, recordSchema: number): ClusterRecord {
-    if (recordSchema !== schema) throw new LogError('corrupt', `cluster records have schema ${schema}, found ${recordSchema}`);
+    if (recordSchema !== plain && recordSchema !== carrying) {
+      throw new LogError('corrupt', `cluster records have schema ${plain} or ${carrying}, found ${recordSchema}`);
+    }
     const wire = decodeClusterRecord(value, ownLimits);
     const { timeMs } = wire;
     if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
@@ -48,6 +51,12 @@ export const clusterCodec = {
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
     if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
     if (wire.deadLetterQueueAdded !== undefined) return { kind: 'deadLetterQueueAdded', timeMs, ...wire.deadLetterQueueAdded };
+    if (wire.carryingBegun !== undefined) return { kind: 'carryingBegun', timeMs, ...wire.carryingBegun };
+    if (wire.clusterCarried !== undefined) return { kind: 'clusterCarried', timeMs, ...wire.clusterCarried };
+    if (wire.namespaceCarried !== undefined) return { kind: 'namespaceCarried', timeMs, ...wire.namespaceCarried };
+    if (wire.attributesCarried !== undefined) return { kind: 'attributesCarried', timeMs, ...wire.attributesCarried };
+    if (wire.removedNamesCarried !== undefined) return { kind: 'removedNamesCarried', timeMs, ...wire.removedNamesCarried };
+    if (wire.carryingFinished !== undefined) return { kind: 'carryingFinished', timeMs, ...wire.carryingFinished };
     throw new LogError('corrupt', 'a cluster record holds no change that this version knows');
   },
 } satisfies RecordCodec<ClusterRecord>;
@@ -78,8 +87,34 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { searchAttributesPurged: record };
     case 'deadLetterQueueAdded':
       return { deadLetterQueueAdded: record };
+    case 'carryingBegun':
+      return { carryingBegun: record };
+    case 'clusterCarried':
+      return { clusterCarried: record };
+    case 'namespaceCarried':
+      return { namespaceCarried: record };
+    case 'attributesCarried':
+      return { attributesCarried: record };
+    case 'removedNamesCarried':
+      return { removedNamesCarried: record };
+    case 'carryingFinished':
+      return { carryingFinished: record };
     default:
       return unreachable(record);
+  }
+}
+
+function schemaOf({ kind }: ClusterRecord): number {
+  switch (kind) {
+    case 'carryingBegun':
+    case 'clusterCarried':
+    case 'namespaceCarried':
+    case 'attributesCarried':
+    case 'removedNamesCarried':
+    case 'carryingFinished':
+      return carrying;
+    default:
+      return plain;
   }
 }
 
@@ -90,8 +125,13 @@ function nameOf(record: ClusterRecord): string {
   switch (record.kind) {
     case 'clusterInitialized':
     case 'deadLetterQueueAdded':
+    case 'carryingBegun':
+    case 'clusterCarried':
+    case 'removedNamesCarried':
+    case 'carryingFinished':
       return clusterKey;
     case 'namespaceRegistered':
+    case 'namespaceCarried':
       return record.name;
     case 'namespaceUpdated':
     case 'namespaceArchivalSet':
@@ -103,6 +143,7 @@ function nameOf(record: ClusterRecord): string {
     case 'searchAttributesAdded':
     case 'searchAttributesRemoved':
     case 'searchAttributesPurged':
+    case 'attributesCarried':
       return record.namespaceId === '' ? clusterKey : record.namespaceId;
     default:
       return unreachable(record);

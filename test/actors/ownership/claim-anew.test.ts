@@ -59,7 +59,7 @@ class Owner {
       random: systemRandom,
       logger: silentLogger,
       limits: { retryDelayMs: 1, retryDelayMsMax: 2 },
-      ...(lost === undefined ? {} : { mayLoseRecords: true }),
+      ...(lost === undefined ? {} : { mayLack: 'anything' as const }),
     });
     owners.push(this);
   }

@@ -58,6 +58,49 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     sourceCluster: text,
     namesCluster: fc.boolean(),
   }),
+  fc.record({ kind: fc.constant('carryingBegun' as const), timeMs, cut: timeMs }),
+  fc.record({
+    kind: fc.constant('clusterCarried' as const),
+    timeMs,
+    identity: fc.option(
+      fc.record({ clusterId: text, clusterName: text, tokenKey: fc.uint8Array({ maxLength: 40 }), historyShards: timeMs }),
+      {
+        nil: undefined,
+      },
+    ),
+    deadLetterQueues: fc.array(
+      fc.record({ number: fc.integer({ min: 1, max: 1000 }), category: text, sourceCluster: text, namesCluster: fc.boolean() }),
+      { maxLength: 3 },
+    ),
+  }),
+  fc.record({
+    kind: fc.constant('namespaceCarried' as const),
+    timeMs,
+    id: text,
+    name: text,
+    registeredName: text,
+    description: text,
+    ownerEmail: text,
+    data,
+    retentionMs: timeMs,
+    createdTimeMs: timeMs,
+    isDeprecated: fc.boolean(),
+    isArchived: fc.boolean(),
+    archivalUri: text,
+    deletion: fc.option(fc.record({ purgeAtMs: timeMs, deleteDelayMs: timeMs, purgedAtMs: fc.option(timeMs, { nil: undefined }) }), {
+      nil: undefined,
+    }),
+  }),
+  fc.record({
+    kind: fc.constant('attributesCarried' as const),
+    timeMs,
+    namespaceId: text,
+    attributes: types,
+    columns: fc.array(fc.record({ slot: text, name: text, isRemoved: fc.boolean() }), { maxLength: 3 }),
+    generations: types,
+  }),
+  fc.record({ kind: fc.constant('removedNamesCarried' as const), timeMs, names: data }),
+  fc.record({ kind: fc.constant('carryingFinished' as const), timeMs, cut: timeMs }),
 );
 
 test('a record comes back as it was', () => {
@@ -166,9 +209,72 @@ test.each(golden)('golden: %s', (type, key, record, hex) => {
   expect(clusterCodec.decode(Buffer.from(hex, 'hex'), 1)).toEqual(record);
 });
 
+const carried: readonly (readonly [type: string, key: string, record: ClusterRecord, hex: string])[] = [
+  ['CarryingBegun', '@cluster', { kind: 'carryingBegun', timeMs: 5, cut: 300 }, '0805720308ac02'],
+  [
+    'ClusterCarried',
+    '@cluster',
+    {
+      kind: 'clusterCarried',
+      timeMs: 5,
+      identity: { clusterId: 'c', clusterName: 'n', tokenKey: new Uint8Array([1, 2]), historyShards: 4 },
+      deadLetterQueues: [{ number: 1, category: 'transfer', sourceCluster: 'active', namesCluster: true }],
+    },
+    '08057a260a0c0a016312016e1a02010220041216080112087472616e736665721a066163746976652001',
+  ],
+  [
+    'NamespaceCarried',
+    'orders-deleted-id-1',
+    {
+      kind: 'namespaceCarried',
+      timeMs: 5,
+      id: 'id-1',
+      name: 'orders-deleted-id-1',
+      registeredName: 'orders',
+      description: 'd',
+      ownerEmail: 'o',
+      data: new Map([['k', 'v']]),
+      retentionMs: 86_400_000,
+      createdTimeMs: 4,
+      isDeprecated: true,
+      isArchived: true,
+      archivalUri: 'file:///a',
+      deletion: { purgeAtMs: 6, deleteDelayMs: 7, purgedAtMs: 8 },
+    },
+    '080582014f0a0469642d3112136f72646572732d64656c657465642d69642d311a066f72646572732201642a016f32060a016b1201763880b899294004480150015a0966696c653a2f2f2f616206080610071808',
+  ],
+  [
+    'AttributesCarried',
+    'id-1',
+    {
+      kind: 'attributesCarried',
+      timeMs: 5,
+      namespaceId: 'id-1',
+      attributes: new Map([['Color', 2]]),
+      columns: [{ slot: 'Keyword01', name: 'Color', isRemoved: true }],
+      generations: new Map([['Color', 1]]),
+    },
+    '08058a01320a0469642d3112090a05436f6c6f7210021a140a094b6579776f726430311205436f6c6f72180122090a05436f6c6f721001',
+  ],
+  [
+    'RemovedNamesCarried',
+    '@cluster',
+    { kind: 'removedNamesCarried', timeMs: 5, names: new Map([['id-2', 'gone']]) },
+    '080592010e0a0c0a0469642d321204676f6e65',
+  ],
+  ['CarryingFinished', '@cluster', { kind: 'carryingFinished', timeMs: 5, cut: 300 }, '08059a010308ac02'],
+];
+
+test.each(carried)('golden of schema 2: %s', (type, key, record, hex) => {
+  const encoded = clusterCodec.encode(record);
+  expect(encoded).toMatchObject({ type, key, schema: 2 });
+  expect(Buffer.from(encoded.value).toString('hex')).toBe(hex);
+  expect(clusterCodec.decode(Buffer.from(hex, 'hex'), 2)).toEqual(record);
+});
+
 test('what it cannot read stops the partition', () => {
   const { value } = clusterCodec.encode(golden[0]![2]);
-  expect(() => clusterCodec.decode(value, 2)).toThrow('schema 1, found 2');
+  expect(() => clusterCodec.decode(value, 3)).toThrow('schema 1 or 2, found 3');
   expect(() => clusterCodec.decode(value.subarray(0, value.length - 5), 1)).toThrow();
   expect(() => clusterCodec.decode(new Uint8Array([0x08, 0x05]), 1)).toThrow('no change');
 });

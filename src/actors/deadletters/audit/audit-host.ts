@@ -39,7 +39,7 @@ export class AuditHost {
       partition: 0,
       logFields: {},
       create: () => this.#memory(),
-      mayLoseRecords: true,
+      mayLack: 'anything',
       scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'tellAudit' },
     });
   }

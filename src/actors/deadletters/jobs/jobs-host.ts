@@ -22,11 +22,11 @@ import { type AskFailure, internalError, isAskFailure, NOBODY } from '../../asks
 import type { Asker, AuditAsker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Endpoint } from '../../asks/switchboard.ts';
 import type { OffsetRange } from '../../log.ts';
+import { JournalCompaction } from '../../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
-import type { CommitSubscriber, PartitionMemory, PartitionShell } from '../../partition/partition-core.ts';
+import type { PartitionMemory, PartitionShell } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
-import { JobsCompaction } from './jobs-compaction.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { type AskQueue, SelectionFailure, SelectionRefused, selectLetters } from './jobs-selection.ts';
 
@@ -44,8 +44,12 @@ type Teller = Pick<AuditTeller<JobsRecord>, 'activated' | 'toldAll' | 'trouble'>
 
 type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect> & { readonly core: JobsCore };
 
+type Compaction = JournalCompaction<JobsCommand, JobsRecord>;
+
 const COMMAND_BYTES = 4_096;
 const RANGE_BYTES = 16;
+/** Fewer are worth no work of their own. */
+const DEAD_RECORDS_MIN = 1_000;
 
 export class JobsHost implements Endpoint<JobsRequest> {
   readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, Memory>;
@@ -69,16 +73,27 @@ export class JobsHost implements Endpoint<JobsRequest> {
         this.#teller = teller;
         const partition = { topic: options.topic, partition: 0 };
         const audited = teller === undefined ? {} : { audited: (offset: number) => teller.toldUpTo(offset) };
-        const compaction = new JobsCompaction({ ...options, core, partition, tenure, ...audited });
-        const committed: CommitSubscriber<JobsRecord>['committed'] = (record, { offset }) => compaction.committed(record, offset);
+        // Each step of a job writes all of it again, and the last record of each is what counts.
+        const compaction: Compaction = new JournalCompaction({
+          ...options,
+          ...audited,
+          partition,
+          tenure,
+          journal: 'jobs over dead letters',
+          cut: () => core.state.cut,
+          weigh: () => 1,
+          kept: () => core.state.size,
+          deadMin: DEAD_RECORDS_MIN,
+          carry: (cut, isFirst) => ({ kind: 'carryJobs', cut, isFirst }),
+        });
         return {
           core,
           shell: new JobsShell(options, core, tenure, teller, compaction),
-          subscribers: [...(teller === undefined ? [] : [teller]), { committed }],
+          subscribers: [...(teller === undefined ? [] : [teller]), compaction],
           recordsLost: (lost) => this.#recordsLost(options, core.state.cut, lost),
         };
       },
-      mayLoseRecords: true,
+      mayLack: 'anything',
       scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
   }
@@ -176,20 +191,14 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   readonly #core: JobsCore;
   readonly #tenure: Tenure<JobsCommand>;
   readonly #teller: Teller | undefined;
-  readonly #compaction: JobsCompaction;
+  readonly #compaction: Compaction;
   readonly #runners = new Map<string, JobRunner>();
   /** That begin once the audit knows of them, as they are by now. */
   readonly #untold = new Map<string, JobEntry>();
   /** By their asks. */
   readonly #selections = new Set<number>();
 
-  constructor(
-    options: JobsHostOptions,
-    core: JobsCore,
-    tenure: Tenure<JobsCommand>,
-    teller: Teller | undefined,
-    compaction: JobsCompaction,
-  ) {
+  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>, teller: Teller | undefined, compaction: Compaction) {
     this.#compaction = compaction;
     this.#options = options;
     this.#core = core;

@@ -75,7 +75,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
       scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'finishMerge' },
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
-      mayLoseRecords: true,
+      mayLack: 'anything',
     });
   }
 

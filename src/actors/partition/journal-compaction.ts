@@ -1,0 +1,143 @@
+/**
+ * Lets a journal begin later of which most no longer counts. Its memory holds all that does, and writes it again:
+ *
+ *     much that is dead ─▶ a claim of our own: the cut ─▶ what counts, a page at a time ─▶ a record that says so: the cut ─▶ the log forgets
+ *
+ * The cut lies at a claim, so the journal can be folded from there. Commands come and go meanwhile: what a page says is so when it is written, and
+ * records behind it change it. Whatever does not work is tried again later: the journal keeps all until then.
+ */
+import { backOffMs } from '../../kernel/back-off.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Log, PartitionId } from '../log.ts';
+import type { CommitSubscriber } from './partition-core.ts';
+import type { Tenure } from './tenure.ts';
+
+export type JournalCompactionOptions<Command, Record> = {
+  readonly log: Pick<Log, 'bounds' | 'truncate'>;
+  readonly partition: PartitionId;
+  readonly tenure: Pick<Tenure<Command>, 'active' | 'after' | 'submit' | 'claimAnew'>;
+  readonly logger: Logger;
+  /** For people: whose journal it is. */
+  readonly journal: string;
+  /** All that counts and stood before that offset stands behind it as well, as records say that were folded or decided. */
+  readonly cut: () => number;
+  readonly weigh: (record: Record) => number;
+  /** What a journal would weigh that holds nothing but what counts. Asked when there may be much else. */
+  readonly kept: () => number;
+  /** Less is worth no work of its own. */
+  readonly deadMin: number;
+  /** Some more of what counts is written again. `isFirst`: nothing is. */
+  readonly carry: (cut: number, isFirst: boolean) => Command;
+  /** Once the audit has been told of all that stands before that offset. Absent: nobody audits. */
+  readonly audited?: (offset: number) => Promise<void>;
+};
+
+/** Of what is kept. */
+const DEAD_FOLD = 4;
+const RETRY_MS = 60_000;
+const RETRY_MS_MAX = 30 * 60_000;
+
+export class JournalCompaction<Command, Record> implements CommitSubscriber<Record> {
+  readonly #options: JournalCompactionOptions<Command, Record>;
+  #step: 'opening' | 'idle' | 'claiming' | 'carrying' | 'cutting' | 'resting' = 'opening';
+  #start = 0;
+  /** Of all records of the journal, and of those before the claim. */
+  #weight = 0;
+  #weightBefore = 0;
+  /** There may be enough that is dead. */
+  #weightDue: number;
+  #failures = 0;
+
+  constructor(options: JournalCompactionOptions<Command, Record>) {
+    this.#options = options;
+    this.#weightDue = options.deadMin;
+  }
+
+  activated(): void {
+    void this.#quietly(async () => {
+      this.#start = (await this.#options.log.bounds(this.#options.partition)).start;
+      this.#rest();
+    });
+  }
+
+  committed(record: Record): void {
+    this.#weight += this.#options.weigh(record);
+    this.#consider();
+  }
+
+  /** The effect of its commands. `isAll`: nothing that counts stands before the cut alone any more. */
+  carried(cut: number, isAll: boolean): void {
+    if (this.#step !== 'carrying') return;
+    if (!isAll) return this.#carry(cut, false);
+    this.#step = 'cutting';
+    void this.#quietly(() => this.#cut(cut));
+  }
+
+  /** One of its commands could not be decided, or its record not be written. It has been logged. */
+  failed(reason: string): void {
+    this.#giveUp(reason);
+  }
+
+  #rest(): void {
+    this.#step = 'idle';
+    this.#consider();
+  }
+
+  #consider(): void {
+    const { tenure, deadMin, kept } = this.#options;
+    if (!tenure.active || this.#step !== 'idle') return;
+    const cut = this.#options.cut();
+    if (cut > this.#start) {
+      // Carried, and the log refused, or the owner before us was gone.
+      this.#weightBefore = Math.max(0, this.#weight - kept());
+      this.#step = 'cutting';
+      return void this.#quietly(() => this.#cut(cut));
+    }
+    if (this.#weight < this.#weightDue) return;
+    const keptWeight = kept();
+    this.#weightDue = keptWeight + Math.max(deadMin, DEAD_FOLD * keptWeight);
+    if (this.#weight < this.#weightDue) return;
+    this.#step = 'claiming';
+    tenure.claimAnew((offset) => {
+      this.#weightBefore = this.#weight;
+      this.#step = 'carrying';
+      this.#carry(offset, true);
+    });
+  }
+
+  #carry(cut: number, isFirst: boolean): void {
+    const failure = this.#options.tenure.submit(this.#options.carry(cut, isFirst));
+    if (failure !== undefined) this.#giveUp(failure.message);
+  }
+
+  async #cut(cut: number): Promise<void> {
+    const { log, partition, logger, audited, journal } = this.#options;
+    await audited?.(cut);
+    await log.truncate(partition, cut);
+    logger.info(`the journal of ${journal} begins later`, { offset: cut, records: cut - this.#start });
+    this.#start = cut;
+    this.#weight -= this.#weightBefore;
+    this.#weightBefore = 0;
+    this.#failures = 0;
+    this.#rest();
+  }
+
+  async #quietly(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#giveUp(errorText(error));
+    }
+  }
+
+  #giveUp(reason: string): void {
+    const { tenure, logger, journal } = this.#options;
+    if (!tenure.active) return;
+    const wasOpening = this.#step === 'opening';
+    this.#step = 'resting';
+    this.#failures += 1;
+    logger.warn(`the journal of ${journal} cannot be cut: it grows until it can`, { reason });
+    tenure.after(backOffMs(this.#failures, RETRY_MS, RETRY_MS_MAX), () => (wasOpening ? this.activated() : this.#rest()));
+  }
+}

@@ -1,0 +1,29 @@
+/** What a record costs whoever reads the journal, in bytes, roughly: most of them are small, and cost what a record costs. */
+import type { CarriedPart, ClusterRecord } from './records.ts';
+
+const RECORD_BYTES = 1_024;
+/** Of a name in a list, with what is told of it. */
+const ENTRY_BYTES = 64;
+
+export function recordWeight(record: ClusterRecord | CarriedPart): number {
+  switch (record.kind) {
+    case 'namespaceRegistered':
+    case 'namespaceUpdated':
+    case 'namespaceCarried':
+      return RECORD_BYTES + record.description.length + record.ownerEmail.length + textLength(record.data);
+    case 'removedNamesCarried':
+      return RECORD_BYTES + textLength(record.names);
+    case 'attributesCarried':
+      return RECORD_BYTES + ENTRY_BYTES * (record.attributes.size + record.columns.length + record.generations.size);
+    case 'clusterCarried':
+      return RECORD_BYTES + ENTRY_BYTES * record.deadLetterQueues.length;
+    default:
+      return RECORD_BYTES;
+  }
+}
+
+function textLength(texts: ReadonlyMap<string, string>): number {
+  let length = 0;
+  for (const [key, text] of texts) length += ENTRY_BYTES + key.length + text.length;
+  return length;
+}
