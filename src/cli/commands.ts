@@ -164,6 +164,13 @@ const cluster: Command = {
   ],
 };
 
+const namespaceArgument = { name: 'NAMESPACE', help: 'Its name' };
+const namespaceFlags: readonly Flag[] = [
+  { name: 'description', value: 'TEXT', help: 'What it is for' },
+  { name: 'owner-email', value: 'ADDRESS', help: 'Email address of its owner' },
+  { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Additional data about it' },
+];
+
 const namespace: Command = {
   name: 'namespace',
   summary: 'Namespaces of a cluster.',
@@ -172,7 +179,7 @@ const namespace: Command = {
     {
       name: 'register',
       summary: 'Register a namespace.',
-      args: [{ name: 'NAMESPACE', help: 'Its name' }],
+      args: [namespaceArgument],
       flags: [
         {
           name: 'clusters',
@@ -184,9 +191,7 @@ const namespace: Command = {
         },
         { name: 'active-cluster', value: 'NAME', help: 'Cluster that runs its workflows', defaultText: 'this one' },
         { name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept', defaultText: '72h' },
-        { name: 'description', value: 'TEXT', help: 'What it is for' },
-        { name: 'owner-email', value: 'ADDRESS', help: 'Email address of its owner' },
-        { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Additional data about it' },
+        ...namespaceFlags,
         outputFlag,
         ...connectionFlags,
       ],
@@ -202,6 +207,39 @@ const namespace: Command = {
       flags: [outputFlag, ...connectionFlags],
       examples: [{ what: 'For a script', line: 'perdure namespace list -o json' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runListNamespaces(invocation),
+    },
+    {
+      name: 'describe',
+      summary: 'Show a namespace.',
+      args: [namespaceArgument],
+      flags: [outputFlag, ...connectionFlags],
+      examples: [{ what: 'For a script', line: 'perdure namespace describe orders -o json' }],
+      run: async (invocation) => (await import('./namespace/namespaces.ts')).runDescribeNamespace(invocation),
+    },
+    {
+      name: 'update',
+      summary: 'Change a namespace, and show it as it is then.',
+      details: ['What is not given stays as it is. A workflow keeps the retention that its namespace had when it was started.'],
+      args: [namespaceArgument],
+      flags: [
+        { name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept' },
+        ...namespaceFlags,
+        outputFlag,
+        ...connectionFlags,
+      ],
+      examples: [{ what: 'Keep closed workflows for a month', line: 'perdure namespace update orders --retention 30d' }],
+      run: async (invocation) => (await import('./namespace/namespaces.ts')).runUpdateNamespace(invocation),
+    },
+    {
+      name: 'delete',
+      summary: 'Delete a namespace and all its workflows. This cannot be undone.',
+      details: [
+        'Its name is free at once; what it held is removed in the background. On a terminal the command asks for the name of the namespace. Elsewhere it needs --yes.',
+      ],
+      args: [namespaceArgument],
+      flags: [{ name: 'yes', short: 'y', help: 'Ask no questions' }, outputFlag, ...connectionFlags],
+      examples: [{ what: 'Without a question', line: 'perdure namespace delete orders --yes' }],
+      run: async (invocation) => (await import('./namespace/namespaces.ts')).runDeleteNamespace(invocation),
     },
   ],
 };

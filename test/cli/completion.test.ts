@@ -126,7 +126,7 @@ describe('as Temporal’s command line runs them', () => {
   test('help and completion are asked with the word in front', async () => {
     const help = await run(['admin', 'dlq', '--help']);
     expect(await extension('temporal-admin', ['help', 'dlq'])).toEqual({ code: 0, out: help.out, err: '' });
-    expect((await extension('temporal-namespace', ['__completeNoDesc', ''])).out).toBe('register\nlist\n:4\n');
+    expect((await extension('temporal-namespace', ['__completeNoDesc', ''])).out).toBe('register\nlist\ndescribe\nupdate\ndelete\n:4\n');
     expect((await extension('temporal-admin', ['__completeNoDesc', 'help', 'queue', ''])).out).toBe('dlq\n:4\n');
   });
 });

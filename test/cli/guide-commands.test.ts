@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningServer } from '../../src/config/server-options.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { freePort } from '../support/server-process.ts';
-import { perdureAt, type Ran } from './perdure-process.ts';
+import { perdureAt, perdureOnTerminal, type Ran } from './perdure-process.ts';
 
 let server: RunningServer & { readonly address: string };
 beforeAll(async () => {
@@ -100,7 +100,57 @@ describe('namespace', () => {
     });
   });
 
+  test('describe shows one, update changes what is given, and both have the same fields', async () => {
+    await perdure('namespace register billing --retention 3d --description bills --data team=x');
+    const { code, out } = await perdure('namespace describe billing');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^name +billing\nid +[0-9a-f-]{36}\nstate +NAMESPACE_STATE_REGISTERED\ndescription +bills\n/);
+    expect(out).toMatch(/^retention +72h$/m);
+    const json = async (line: string): Promise<object> => JSON.parse((await perdure(`${line} -o json`)).out) as object;
+    const before = await json('namespace describe billing');
+    expect(before).toMatchObject({
+      name: 'billing',
+      data: { team: 'x' },
+      retention: '72h',
+      clusters: ['active'],
+      historyArchival: 'disabled',
+    });
+    const after = { ...before, retention: '720h', ownerEmail: 'a@b.c' };
+    expect(await json('namespace update billing --retention 30d --owner-email a@b.c')).toEqual(after);
+    expect(await json('namespace describe billing')).toEqual(after);
+    expect(await perdure('namespace describe nobody')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('NOT_FOUND: ') });
+    expect(await perdure('namespace update nobody --retention 3d')).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('delete needs to be confirmed, frees the name, and says where what it held is', async () => {
+    await perdure('namespace register shipping');
+    expect(await perdure('namespace delete shipping')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('needs --yes here'),
+    });
+    const wrong = await perdureOnTerminal(server.address, 'namespace delete shipping', 'yes\\n');
+    expect(wrong).toMatchObject({ code: 1, screen: expect.stringContaining('nothing was deleted') });
+    expect(await perdure('namespace describe shipping')).toMatchObject({ code: 0 });
+    const typed = await perdureOnTerminal(server.address, 'namespace delete shipping', 'shipping\\n');
+    expect(typed).toMatchObject({
+      code: 0,
+      screen: expect.stringMatching(/shipping deleted\..* under the name shipping-deleted-[0-9a-f]+\.\n$/),
+    });
+    expect(await perdure('namespace register shipping')).toMatchObject({ code: 0 });
+    expect(JSON.parse((await perdure('namespace delete shipping --yes -o json')).out)).toEqual({
+      namespace: 'shipping',
+      deleted: true,
+      deletedNamespace: expect.stringMatching(/^shipping-deleted-/),
+    });
+    expect(await perdure('namespace delete shipping --yes')).toMatchObject({ code: 1, err: expect.stringContaining('NOT_FOUND: ') });
+  });
+
   test.each([
+    ['namespace describe', 'NAMESPACE is missing'],
+    ['namespace update orders', 'nothing to update is given'],
+    ['namespace update orders --description=', 'an empty text changes nothing'],
+    ['namespace delete --yes', 'NAMESPACE is missing'],
     ['namespace register', 'NAMESPACE is missing'],
     ['namespace register x --retention soon', '--retention: expected a duration such as 72h or 3d, got "soon"'],
     ['namespace register x --data nothing', '--data: expected KEY=VALUE, got "nothing"'],

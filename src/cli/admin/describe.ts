@@ -2,12 +2,10 @@
 import { loadServiceMessages, timestampMs } from '../../wire/services.ts';
 import { failure, usageError } from '../cli-error.ts';
 import type { Invocation } from '../command.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { withServer } from '../grpc-client.ts';
-import { listFormat } from '../output.ts';
-import { printOne } from '../printed-list.ts';
+import { printFields } from '../printed-fields.ts';
 import { rfc3339 } from '../printed-time.ts';
-import { plainText } from '../plain-text.ts';
 import { describeCluster, getShard } from './admin-service.ts';
 
 export async function runDescribeShard(invocation: Invocation): Promise<ExitCode> {
@@ -42,24 +40,4 @@ export async function runDescribeCluster(invocation: Invocation): Promise<ExitCo
     visibilityStore: answer.visibilityStore,
     members: answer.membershipInfo?.reachableMembers ?? [],
   });
-}
-
-type Field = string | number | readonly string[] | { readonly current: object };
-
-/** Fields a line each, or as one object. */
-function printFields({ flags, io }: Invocation, fields: Readonly<Record<string, Field>>): ExitCode {
-  const width = Math.max(...Object.keys(fields).map((name) => name.length));
-  const textOf = (value: Field): string =>
-    typeof value !== 'object' ? String(value) : 'current' in value ? JSON.stringify(value) : value.join(', ');
-  printOne(
-    io,
-    listFormat(flags.one('output'), 'text'),
-    () => fields,
-    () =>
-      Object.entries(fields)
-        .map(([name, value]) => `${name.padEnd(width)}  ${plainText(textOf(value))}`.trimEnd())
-        .map((text) => `${text}\n`)
-        .join(''),
-  );
-  return exitCodes.done;
 }

@@ -1,23 +1,43 @@
-/** `perdure namespace register` and `perdure namespace list`. */
+/** `perdure namespace …`: register, list, describe, update and delete. */
 import { formatDurationMs, parseDurationMs } from '../../config/duration.ts';
+import { ArchivalState } from '../../wire/generated/lean/enums.ts';
 import {
+  decodeDescribeNamespaceResponse,
   decodeListNamespacesResponse,
   decodeRegisterNamespaceResponse,
+  decodeUpdateNamespaceResponse,
+  emptyDescribeNamespaceRequest,
+  emptyNamespaceConfig,
   emptyRegisterNamespaceRequest,
+  emptyUpdateNamespaceInfo,
+  emptyUpdateNamespaceRequest,
+  encodeDescribeNamespaceRequest,
   encodeListNamespacesRequest,
   encodeRegisterNamespaceRequest,
+  encodeUpdateNamespaceRequest,
+  type DescribeNamespaceRequest,
   type DescribeNamespaceResponse,
   type ListNamespacesRequest,
   type ListNamespacesResponse,
   type RegisterNamespaceRequest,
   type RegisterNamespaceResponse,
+  type UpdateNamespaceRequest,
+  type UpdateNamespaceResponse,
 } from '../../wire/generated/lean/namespace_service.ts';
+import {
+  decodeDeleteNamespaceResponse,
+  emptyDeleteNamespaceRequest,
+  encodeDeleteNamespaceRequest,
+  type DeleteNamespaceRequest,
+  type DeleteNamespaceResponse,
+} from '../../wire/generated/lean/operator_service.ts';
 import { usageError } from '../cli-error.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { withServer, type GrpcClient, type GrpcMethod } from '../grpc-client.ts';
 import { listFormat } from '../output.ts';
 import { PrintedList, printOne, printWhole } from '../printed-list.ts';
+import { printFields } from '../printed-fields.ts';
 import { plainText } from '../plain-text.ts';
 
 const path = (method: string): string => `/temporal.api.workflowservice.v1.WorkflowService/${method}`;
@@ -31,6 +51,21 @@ const listNamespaces: GrpcMethod<ListNamespacesRequest, ListNamespacesResponse> 
   path: path('ListNamespaces'),
   encode: encodeListNamespacesRequest,
   decode: decodeListNamespacesResponse,
+};
+const describeNamespace: GrpcMethod<DescribeNamespaceRequest, DescribeNamespaceResponse> = {
+  path: path('DescribeNamespace'),
+  encode: encodeDescribeNamespaceRequest,
+  decode: decodeDescribeNamespaceResponse,
+};
+const updateNamespace: GrpcMethod<UpdateNamespaceRequest, UpdateNamespaceResponse> = {
+  path: path('UpdateNamespace'),
+  encode: encodeUpdateNamespaceRequest,
+  decode: decodeUpdateNamespaceResponse,
+};
+const deleteNamespace: GrpcMethod<DeleteNamespaceRequest, DeleteNamespaceResponse> = {
+  path: '/temporal.api.operatorservice.v1.OperatorService/DeleteNamespace',
+  encode: encodeDeleteNamespaceRequest,
+  decode: decodeDeleteNamespaceResponse,
 };
 
 export async function runRegister(invocation: Invocation): Promise<ExitCode> {
@@ -73,6 +108,70 @@ function pair(given: string): readonly [string, string] {
   return [key, value];
 }
 
+export async function runDescribeNamespace(invocation: Invocation): Promise<ExitCode> {
+  const [namespace = ''] = invocation.args;
+  listFormat(invocation.flags.one('output'), 'text');
+  const request = { ...emptyDescribeNamespaceRequest(), namespace };
+  return printFields(invocation, fieldsOf(await withServer(invocation, (client) => client.call(describeNamespace, request))));
+}
+
+export async function runUpdateNamespace(invocation: Invocation): Promise<ExitCode> {
+  const { flags, args } = invocation;
+  const [namespace = ''] = args;
+  listFormat(flags.one('output'), 'text');
+  const changes = ['retention', 'description', 'owner-email', 'data'];
+  if (changes.every((name) => flags.all(name).length === 0)) {
+    throw usageError('nothing to update is given', { next: `Give one of ${changes.map((name) => `--${name}`).join(', ')}.` });
+  }
+  const [description, ownerEmail] = [flags.one('description'), flags.one('owner-email')];
+  if (description === '' || ownerEmail === '') {
+    throw usageError('an empty text changes nothing', { why: 'To a server, an empty description or address is one that is not given.' });
+  }
+  const retention = flags.one('retention');
+  const request: UpdateNamespaceRequest = {
+    ...emptyUpdateNamespaceRequest(),
+    namespace,
+    updateInfo: {
+      ...emptyUpdateNamespaceInfo(),
+      description: description ?? '',
+      ownerEmail: ownerEmail ?? '',
+      data: new Map(flags.all('data').map(pair)),
+    },
+    config: retention === undefined ? undefined : { ...emptyNamespaceConfig(), workflowExecutionRetentionTtlMs: retentionMs(retention) },
+  };
+  return printFields(
+    invocation,
+    fieldsOf(await withServer(invocation, (client) => client.call(updateNamespace, request, { isChange: true }))),
+  );
+}
+
+export async function runDeleteNamespace(invocation: Invocation): Promise<ExitCode> {
+  const { flags, args, io } = invocation;
+  const [namespace = ''] = args;
+  const format = listFormat(flags.one('output'), 'text');
+  if (flags.switched('yes') !== true && !(await isConfirmed(namespace, invocation))) {
+    io.err('perdure: nothing was deleted\n');
+    return exitCodes.failed;
+  }
+  const request = { ...emptyDeleteNamespaceRequest(), namespace };
+  const { deletedNamespace } = await withServer(invocation, (client) => client.call(deleteNamespace, request, { isChange: true }));
+  printOne(
+    io,
+    format,
+    () => ({ namespace, deleted: true, deletedNamespace }),
+    () =>
+      `Namespace ${plainText(namespace)} deleted. What it held is removed in the background, under the name ${plainText(deletedNamespace)}.\n`,
+  );
+  return exitCodes.done;
+}
+
+/** Its workflows come to nothing, and nobody can undo it: whoever deletes it says its name, or --yes. */
+async function isConfirmed(namespace: string, { io }: Invocation): Promise<boolean> {
+  if (!io.terminal.answers) throw usageError('namespace delete needs --yes here', { why: 'Nobody can be asked for confirmation.' });
+  const question = `Its running workflows end, and its histories are removed: this cannot be undone.\nType the name of the namespace to delete it: `;
+  return (await io.terminal.ask(question))?.trim() === namespace;
+}
+
 const states = ['', 'REGISTERED', 'DEPRECATED', 'DELETED'] as const;
 
 export async function runListNamespaces(invocation: Invocation): Promise<ExitCode> {
@@ -101,15 +200,18 @@ async function* pages(client: GrpcClient): AsyncGenerator<readonly DescribeNames
   } while (nextPageToken.length > 0);
 }
 
-function stateOf({ namespaceInfo }: DescribeNamespaceResponse): string {
+/** As the calls that tell of one namespace answer. */
+type Told = Pick<DescribeNamespaceResponse, 'namespaceInfo' | 'config' | 'replicationConfig' | 'isGlobalNamespace'>;
+
+function stateOf({ namespaceInfo }: Told): string {
   return states[namespaceInfo?.state ?? 0] ?? '';
 }
 
-function retentionOf({ config }: DescribeNamespaceResponse): string {
+function retentionOf({ config }: Told): string {
   return formatDurationMs(config?.workflowExecutionRetentionTtlMs ?? 0);
 }
 
-function clustersOf({ replicationConfig }: DescribeNamespaceResponse): readonly string[] {
+function clustersOf({ replicationConfig }: Told): readonly string[] {
   return (replicationConfig?.clusters ?? []).map(({ clusterName }) => clusterName);
 }
 
@@ -126,7 +228,7 @@ function cells(described: DescribeNamespaceResponse): readonly string[] {
   ].map((cell) => plainText(cell) || '-');
 }
 
-function json(described: DescribeNamespaceResponse): object {
+function json(described: Told) {
   const { namespaceInfo, replicationConfig, isGlobalNamespace } = described;
   return {
     name: namespaceInfo?.name ?? '',
@@ -140,4 +242,10 @@ function json(described: DescribeNamespaceResponse): object {
     clusters: clustersOf(described),
     isGlobalNamespace,
   };
+}
+
+/** Of one: what the list leaves out as well. */
+function fieldsOf(described: Told) {
+  const { historyArchivalState = 0, historyArchivalUri = '' } = described.config ?? {};
+  return { ...json(described), historyArchival: historyArchivalState === ArchivalState.ENABLED ? historyArchivalUri : 'disabled' };
 }
