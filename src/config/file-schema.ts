@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaults } from './defaults.ts';
-import { limitKeys } from './limits.ts';
+import { limitKeys, type LimitKey } from './limits.ts';
 import {
   bytesBetween,
   duration,
@@ -293,7 +293,12 @@ const log = group({
 });
 
 const limits = group(
-  Object.fromEntries(Object.entries(limitKeys).map(([name, { min, max, about }]) => [name, key(whole(min, max), about, { default: max })])),
+  Object.fromEntries(
+    Object.entries<LimitKey>(limitKeys).map(([name, { min, max, about, default: usual = max }]) => [
+      name,
+      key(whole(min, max), about, { default: usual }),
+    ]),
+  ),
 );
 
 export const fileSchema = group({
@@ -340,7 +345,7 @@ export const fileSchema = group({
   perdure: key(
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
-      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. They can be lowered, not raised.'),
+      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. Nearly all can be lowered, not raised.'),
       postgres: key(
         postgres,
         'PostgreSQL for what the journals on Kafka add up to. Without it state lives in memory, and the topics keep everything.',

@@ -2,15 +2,16 @@ import type { ReadValue, Setting } from './dynamic-setting.ts';
 import { shown } from './shown.ts';
 
 /**
- * The limits that an operator can lower, by the names that Temporal's dynamic configuration has for them. None can be raised: records,
- * messages and the work of one decision are made for the defaults.
+ * The limits that an operator can change, by the names that Temporal's dynamic configuration has for them. Nearly all can be lowered alone:
+ * records, messages and the work of one decision are made for the defaults.
  */
-type LimitKey = {
+export type LimitKey = {
   /** As `HistoryLimits` calls it; edge and core work with the same. */
   readonly limit: string;
   readonly min: number;
-  /** The default too. */
   readonly max: number;
+  /** Left out: `max`. */
+  readonly default?: number;
   readonly about: string;
 };
 
@@ -67,24 +68,33 @@ export const limitKeys = {
     about: 'Events that wait while a worker has the workflow task.',
   },
   'history.maximumBufferedEventsSizeInBytes': { limit: 'bufferedBytesMax', min: kib, max: 2 * mib, about: 'The same, in bytes.' },
+  'history.MaxBufferedQueryCount': {
+    limit: 'bufferedQueriesMax',
+    min: 1,
+    max: 100,
+    default: 1,
+    about: 'Queries of a run that wait for a worker while a workflow task is pending; 2 MiB of them, if they are more than one.',
+  },
 } as const satisfies Readonly<Record<string, LimitKey>>;
 
 export type LimitName = (typeof limitKeys)[keyof typeof limitKeys]['limit'];
 
 /** By the names that edge and core have for them. */
 export const limitSettings = Object.fromEntries(
-  Object.entries(limitKeys).map(([key, known]) => [known.limit, limitSetting(key, known)]),
+  Object.entries<LimitKey>(limitKeys).map(([key, known]) => [known.limit, limitSetting(key, known)]),
 ) as Readonly<Record<LimitName, Setting<number>>>;
 
-/** A value over the default counts as the default: whoever raises a limit for Temporal's server can start this one all the same. */
-function limitSetting(key: string, { min, max, about }: LimitKey): Setting<number> {
+/** A value over the most counts as the most: whoever raises a limit for Temporal's server can start this one all the same. */
+function limitSetting(key: string, { min, max, about, default: usual = max }: LimitKey): Setting<number> {
+  const note =
+    usual === max ? 'this limit can be lowered, not raised: the default holds' : `this limit can be raised to ${max}: that holds`;
   const expected = `a whole number from ${min} to ${max}`;
   const read = (value: unknown): ReadValue<number> => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < min)
       return { problem: `expected ${expected}, got ${shown(value)}` };
-    return value > max ? { value: max, note: 'this limit can be lowered, not raised: the default holds' } : { value };
+    return value > max ? { value: max, note } : { value };
   };
-  return { key, scope: 'global', needsRestart: true, default: max, about, expected, defaultText: String(max), read };
+  return { key, scope: 'global', needsRestart: true, default: usual, about, expected, defaultText: String(usual), read };
 }
 
 export function isLimit(key: string): boolean {

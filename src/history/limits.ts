@@ -24,7 +24,10 @@ export type HistoryLimits = {
   readonly timersFiredTogetherMax: number;
   readonly bufferedEventsMax: number;
   readonly bufferedBytesMax: number;
+  /** Of a run, from when they wait for its next workflow task until that is answered. */
   readonly bufferedQueriesMax: number;
+  /** If they are more than one: one task takes all of them along. */
+  readonly bufferedQueryBytesMax: number;
   /** Admitted or accepted, and not completed, of one run. */
   readonly updatesInFlightMax: number;
   readonly updateBytesInFlightMax: number;
@@ -111,6 +114,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   bufferedEventsMax: 100,
   bufferedBytesMax: 2 * mib,
   bufferedQueriesMax: 1,
+  bufferedQueryBytesMax: 2 * mib,
   updatesInFlightMax: 10,
   updateBytesInFlightMax: 20 * mib,
   updatesPerRunMax: 2000,

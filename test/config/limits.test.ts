@@ -26,12 +26,12 @@ afterEach(async () => {
 
 test('every key names a limit of the core, and its default', () => {
   const defaults: Readonly<Record<string, number>> = defaultHistoryLimits;
-  expect(Object.values(limitKeys).map(({ limit, max }) => [limit, max])).toEqual(
+  expect(Object.entries(limitSettings).map(([limit, setting]) => [limit, setting.default])).toEqual(
     Object.values(limitKeys).map(({ limit }) => [limit, defaults[limit]]),
   );
 });
 
-test('values are checked, and none raises a limit', () => {
+test('values are checked, and none raises a limit above its most', () => {
   for (const value of [0, -1, 1.5, Number.NaN, '2048', null]) {
     const { entries, problems } = constantEntries(new Map([['limit.blobSize.error', value]]));
     expect(problems).toEqual([
@@ -43,13 +43,17 @@ test('values are checked, and none raises a limit', () => {
     new Map<string, unknown>([
       ['limit.blobSize.error', 2 ** 30],
       ['History.MaximumSignalsPerExecution', 3],
+      ['history.maxBufferedQueryCount', 1_000],
       ['matching.rps', 7],
       ['constructor', 7],
     ]),
   );
-  expect(problems).toEqual([{ key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default holds' }]);
+  expect(problems).toEqual([
+    { key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default holds' },
+    { key: 'history.maxBufferedQueryCount', message: 'this limit can be raised to 100: that holds' },
+  ]);
   const limits = new DynamicConfig(entries).values(limitSettings);
-  expect(limits).toMatchObject({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3, idBytesMax: 1_000 });
+  expect(limits).toMatchObject({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3, bufferedQueriesMax: 100, idBytesMax: 1_000 });
 });
 
 test('a lowered limit holds everywhere', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { QueryWorkflow } from '../../src/history/commands.ts';
 import type { DirectQuery, QueryDispatchOutcome, QueryResult } from '../../src/history/query/query-commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
+import type { HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
 import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow, updateWorkflow } from './shard-under-test.ts';
 
@@ -24,13 +25,13 @@ function ask(
   return { askId: shard.lastAskId, reply };
 }
 
-function answered(answer: Uint8Array): ReadonlyMap<string, QueryResult> {
-  return new Map([['q1', { answered: true, answer, errorMessage: '', failure: undefined }]]);
+function answered(answer: Uint8Array, queryId = 'q1'): ReadonlyMap<string, QueryResult> {
+  return new Map([[queryId, { answered: true, answer, errorMessage: '', failure: undefined }]]);
 }
 
 /** Between two workflow tasks, known to a sticky worker. */
-function idle(): ShardUnderTest {
-  const shard = new ShardUnderTest();
+function idle(limits: Partial<HistoryLimits> = {}): ShardUnderTest {
+  const shard = new ShardUnderTest(limits);
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 60_000)], { sticky });
   return shard;
@@ -233,6 +234,39 @@ describe('buffered', () => {
         message:
           'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough',
       },
+    });
+  });
+
+  describe('the buffer is as large as it was made', () => {
+    const refused = { kind: 'rejected', rejection: { reason: 'busy-workflow' } };
+    const mib = 1024 * 1024;
+    function signaled(limits: Partial<HistoryLimits>): ShardUnderTest {
+      const shard = idle(limits);
+      shard.signal();
+      return shard;
+    }
+
+    test('one task takes all along, and its answers go to those who asked; a started task holds their places', () => {
+      const shard = signaled({ bufferedQueriesMax: 2 });
+      const first = ask(shard);
+      const second = ask(shard, { queryId: 'q2' });
+      expect(ask(shard, { queryId: 'q3' }).reply).toMatchObject(refused);
+      const task = shard.pollWorkflowTask();
+      expect([...task.queries.keys()]).toEqual(['q1', 'q2']);
+      expect(ask(shard, { queryId: 'q3' }).reply).toMatchObject(refused);
+      shard.complete(task, [], { queryResults: new Map([...answered(bytes('one')), ...answered(bytes('two'), 'q2')]) });
+      expect(shard.effects).toEqual([
+        { kind: 'reply', askId: first.askId, reply: { kind: 'queryAnswered', answer: bytes('one') } },
+        { kind: 'reply', askId: second.askId, reply: { kind: 'queryAnswered', answer: bytes('two') } },
+      ]);
+    });
+
+    test('no more bytes of several than a task has room for', () => {
+      const shard = signaled({ bufferedQueriesMax: 9 });
+      ask(shard, { query: new Uint8Array(1.5 * mib) });
+      expect(ask(shard, { queryId: 'q2', query: new Uint8Array(mib) }).reply).toMatchObject(refused);
+      expect(ask(shard, { queryId: 'q3', query: new Uint8Array(mib / 2) }).reply).toBeUndefined();
+      expect(ask(signaled({}), { query: new Uint8Array(3 * mib) }).reply, 'one by itself').toBeUndefined();
     });
   });
 

@@ -7,6 +7,7 @@
 import type { TimedQuery } from '../commands.ts';
 import type { QueryResult } from './query-commands.ts';
 import type { Draft } from '../draft.ts';
+import type { HistoryLimits } from '../limits.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
@@ -48,13 +49,23 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   const { runId } = run.key;
   const waiting = draft.waitingQueries(runId);
   // One that is asked again joins the first: the answer that comes is for both.
-  if (waiting.length >= draft.limits.bufferedQueriesMax && !waiting.some(({ queryId }) => queryId === query.queryId)) {
+  if (!waiting.some(({ queryId }) => queryId === query.queryId) && !hasRoom(draft.limits, waiting, query)) {
     const message =
       'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough';
     return reject({ reason: 'busy-workflow', message });
   }
   draft.stage({ kind: 'queryBuffered', runId, query });
   return undefined;
+}
+
+/** One task takes all of them along: one by itself is never too large for it. */
+function hasRoom(
+  { bufferedQueriesMax, bufferedQueryBytesMax }: HistoryLimits,
+  waiting: readonly BufferedQuery[],
+  { query }: BufferedQuery,
+): boolean {
+  const bytes = waiting.reduce((sum, { query: other }) => sum + other.length, query.length);
+  return waiting.length < bufferedQueriesMax && (waiting.length === 0 || bytes <= bufferedQueryBytesMax);
 }
 
 const notScheduled = reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
