@@ -106,8 +106,9 @@ function valueType(value: FieldValue): string {
     case 'message':
       return value.name;
     case 'duration':
-    case 'timestamp':
       return 'number';
+    case 'timestamp':
+      return value.exact ? 'bigint' : 'number';
     case 'scalar':
       return scalarTypes[value.scalar] ?? 'number';
   }
@@ -170,7 +171,7 @@ function writePacked(value: FieldValue): string {
 
 function method(value: FieldValue): string {
   if (value.kind === 'duration') return value.exact ? 'exactDurationMs' : 'durationMs';
-  if (value.kind === 'timestamp') return 'timestampMs';
+  if (value.kind === 'timestamp') return value.exact ? 'timestampNs' : 'timestampMs';
   if (value.kind === 'scalar') return value.scalar;
   throw new Error('a message has no method of its own');
 }

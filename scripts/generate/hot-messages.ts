@@ -560,8 +560,6 @@ export const timesWithPresence: readonly string[] = [
   'temporal.api.worker.v1.WorkerHeartbeat.heartbeat_time',
   'temporal.api.worker.v1.WorkerHeartbeat.start_time',
   'temporal.api.worker.v1.WorkerListInfo.start_time',
-  'temporal.api.filter.v1.StartTimeFilter.earliest_time',
-  'temporal.api.filter.v1.StartTimeFilter.latest_time',
   'temporal.api.failure.v1.ApplicationFailureInfo.next_retry_delay',
   'temporal.api.namespace.v1.NamespaceConfig.workflow_execution_retention_ttl',
   'temporal.api.workflowservice.v1.PollActivityTaskQueueResponse.heartbeat_timeout',
@@ -569,8 +567,8 @@ export const timesWithPresence: readonly string[] = [
   'temporal.api.workflowservice.v1.PollActivityTaskQueueResponse.start_to_close_timeout',
 ];
 
-/** Messages whose durations are shown as they were sent, to the nanosecond; elsewhere a part of a millisecond counts as a whole one. */
-export const withExactDurations: readonly string[] = ['temporal.api.common.v1.RetryPolicy'];
+/** Messages whose durations and dates are taken to the nanosecond, dates with their presence; in all others they are whole milliseconds. */
+export const withExactTimes: readonly string[] = ['temporal.api.common.v1.RetryPolicy', 'temporal.api.filter.v1.StartTimeFilter'];
 
 /**
  * What the edge checks before it passes it on, by the name that errors give it. Kinds with several messages need one shape for all of

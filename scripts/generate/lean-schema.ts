@@ -8,11 +8,10 @@
  *   map<int32, TaskQueueStats> stats_by_…          repeated bytes: its entries
  */
 import protobuf from 'protobufjs';
-import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence, withExactDurations } from './hot-messages.ts';
+import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence, withExactTimes } from './hot-messages.ts';
 import {
   cardinalityOf,
   type Declared,
-  type FieldValue,
   flatName,
   scalarOf,
   schemaEnum,
@@ -115,9 +114,9 @@ function leanField(type: protobuf.Type, field: protobuf.Field, declared: Readonl
   // A list of times is a list of messages: few have one.
   if (!field.repeated && (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration')) {
     const presence = timesWithPresence.includes(`${nameOf(type)}.${field.name}`);
-    const exact = withExactDurations.includes(nameOf(type));
-    const value: FieldValue = name === 'google.protobuf.Timestamp' ? { kind: 'timestamp' } : { kind: 'duration', exact };
-    return schemaField(type, field, value, presence ? 'optional' : undefined);
+    const kind = name === 'google.protobuf.Timestamp' ? 'timestamp' : 'duration';
+    const exact = withExactTimes.includes(nameOf(type));
+    return schemaField(type, field, { kind, exact }, presence || (kind === 'timestamp' && exact) ? 'optional' : undefined);
   }
   const target = declared.get(name);
   if (target !== undefined && isLookedInto(resolvedType, declared)) {

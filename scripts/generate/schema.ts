@@ -31,9 +31,10 @@ export type SchemaField = {
 
 export type FieldValue =
   | { readonly kind: 'scalar'; readonly scalar: Scalar }
-  /** `exact`: milliseconds with their fraction; any other counts a part of a millisecond as a whole one. */
+  /** `exact`: with its fraction of a millisecond; any other counts a part of a millisecond as a whole one. */
   | { readonly kind: 'duration'; readonly exact: boolean }
-  | { readonly kind: 'timestamp' }
+  /** `exact`: nanoseconds, as a bigint; any other is the millisecond in which it is. */
+  | { readonly kind: 'timestamp'; readonly exact: boolean }
   | { readonly kind: 'message'; readonly name: string; readonly modulePath: string };
 
 const scalars = [
@@ -128,17 +129,21 @@ export function schemaField(
   value: FieldValue,
   cardinality: SchemaField['cardinality'] = cardinalityOf(field, value),
 ): SchemaField {
-  const inMs = value.kind === 'duration' || value.kind === 'timestamp';
-  if (inMs && (cardinality === 'repeated' || cardinality === 'map')) {
+  const isTime = value.kind === 'duration' || value.kind === 'timestamp';
+  if (isTime && (cardinality === 'repeated' || cardinality === 'map')) {
     throw new Error(`${type.fullName}.${field.name}: lists of durations and timestamps are not supported`);
   }
   return {
     number: field.id,
     path: `${flatName(type)}.${field.name}`,
-    property: lowerCamel(field.name) + (inMs ? 'Ms' : ''),
+    property: lowerCamel(field.name) + (isTime ? unitOf(value) : ''),
     cardinality,
     value,
   };
+}
+
+function unitOf(value: FieldValue): 'Ms' | 'Ns' {
+  return value.kind === 'timestamp' && value.exact ? 'Ns' : 'Ms';
 }
 
 export function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaField['cardinality'] {
@@ -159,7 +164,7 @@ function fieldValue(type: protobuf.Type, field: protobuf.Field, declared: Readon
   const scalar = scalarOf(field);
   if (scalar) return { kind: 'scalar', scalar };
   if (field.type === 'google.protobuf.Duration') return { kind: 'duration', exact: false };
-  if (field.type === 'google.protobuf.Timestamp') return { kind: 'timestamp' };
+  if (field.type === 'google.protobuf.Timestamp') return { kind: 'timestamp', exact: false };
   const target = lookup(type, field.type, declared);
   if (!target) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);
   return target.isEnum ? { kind: 'scalar', scalar: 'int32' } : { kind: 'message', name: target.name, modulePath: target.modulePath };

@@ -5,18 +5,11 @@
  * Each comparison begins with one of milliseconds, which the index serves; the second column is read where that does not decide.
  */
 import { unreachable } from '../kernel/assert.ts';
+import { nsPerMs, splitInstant } from '../kernel/instant.ts';
 import type { Column, Comparison, Condition, Operand } from '../filter/condition.ts';
-
-const nsPerMs = 1_000_000n;
 
 export function partColumn(name: string): string {
   return `${name}_ns`;
-}
-
-/** The whole milliseconds below it, also before 1970, and the nanoseconds from there. */
-export function splitInstant(nanoseconds: bigint): { readonly ms: bigint; readonly part: bigint } {
-  const part = ((nanoseconds % nsPerMs) + nsPerMs) % nsPerMs;
-  return { ms: (nanoseconds - part) / nsPerMs, part };
 }
 
 /** Of an operand for an instant. */

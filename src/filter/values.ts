@@ -4,6 +4,7 @@
  * Where a row has whole numbers (integers, statuses, milliseconds), a query may name others: 1.5, or parts of a millisecond. So such a value is kept
  * as the whole number below it and whether it is that number itself; `conditions.ts` makes comparisons of it that mean the same.
  */
+import { nsPerMs, splitInstant } from '../kernel/instant.ts';
 import { int64Max, int64Min } from '../kernel/int64.ts';
 import { printedFloat } from '../kernel/printed-float.ts';
 import type { Column, ColumnKind } from './condition.ts';
@@ -139,8 +140,8 @@ export function whole(value: bigint): Value {
 }
 
 export function milliseconds(nanoseconds: bigint): Value {
-  const rest = ((nanoseconds % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  return { kind: 'whole', floor: (nanoseconds - rest) / 1_000_000n, exact: rest === 0n };
+  const { ms, part } = splitInstant(nanoseconds);
+  return { kind: 'whole', floor: ms, exact: part === 0n };
 }
 
 function words({ alias }: Attribute, asked: string, at: number): Value {
@@ -175,5 +176,5 @@ function instant(asked: string): bigint | undefined {
   if (!isDay || hour > 23 || minute > 59 || second > 59 || Number(offsetHours) > 24 || Number(offsetMinutes) > 59) return undefined;
   const offsetMs = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -60_000 : 60_000);
   const wholeMs = date.setUTCHours(hour, minute, second) - offsetMs;
-  return BigInt(wholeMs) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+  return BigInt(wholeMs) * nsPerMs + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
 }

@@ -7,6 +7,7 @@
  * One pass over one buffer: `end` is the limit of the message being read, `enter` narrows it, `leave` restores it. A message field that
  * occurs twice replaces the first (other implementations merge them; no encoder writes it so).
  */
+import { nsPerMs } from '../kernel/instant.ts';
 import { copyOf } from './copy-of.ts';
 import { WireError, WireLimitError } from './wire-error.ts';
 import { requestLimits, type WireLimits } from './wire-limits.ts';
@@ -228,6 +229,14 @@ export class Reader {
   timestampMs(field: string): number {
     const seconds = this.#secondsAndNanos();
     return this.#safe(seconds * 1000 + Math.floor(this.#low / 1e6), field);
+  }
+
+  /** google.protobuf.Timestamp in nanoseconds since 1970; refused are the same as of milliseconds. */
+  timestampNs(field: string): bigint {
+    const seconds = this.#secondsAndNanos();
+    const nanos = this.#low;
+    this.#safe(seconds * 1000 + Math.floor(nanos / 1e6), field);
+    return BigInt(seconds) * 1000n * nsPerMs + BigInt(nanos);
   }
 
   /** Guards a repeated field before an element is added. */

@@ -6,6 +6,7 @@
  *      tag | len? | field field field ...          `open` returns where the body starts,
  *            ^1 byte  ^at                          `close(at)` fills the length in
  */
+import { splitInstant } from '../kernel/instant.ts';
 import { briefCopyOf, copyOf } from './copy-of.ts';
 import { WireError } from './wire-error.ts';
 
@@ -345,6 +346,12 @@ export class Writer {
     assertSafe(ms);
     const seconds = Math.floor(ms / 1000);
     this.#secondsAndNanos(tag, seconds, (ms - seconds * 1000) * 1e6);
+  }
+
+  timestampNsAlways(tag: number, ns: bigint): void {
+    const { ms, part } = splitInstant(ns);
+    const seconds = Math.floor(Number(ms) / 1000);
+    this.#secondsAndNanos(tag, seconds, (Number(ms) - seconds * 1000) * 1e6 + Number(part));
   }
 
   #secondsAndNanos(tag: number, seconds: number, nanos: number): void {

@@ -76,6 +76,8 @@ const closed = (status: number, closeTimeMs: number): Partial<VisibilityRow> => 
 });
 
 const seconds = (ms: number): Fields => ({ seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 });
+/** So many nanoseconds after it. */
+const after = (ms: number, ns: number): Fields => ({ seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 + ns });
 
 describe('what is served of a row', () => {
   const fields = encodeFields(
@@ -327,6 +329,9 @@ describe('the open and the closed', () => {
     ['ListOpenWorkflowExecutions', { typeFilter: { name: 'B' } }, ['open too']],
     ['ListOpenWorkflowExecutions', { startTimeFilter: { earliestTime: seconds(4_001) } }, [`it's "open"\\`]],
     ['ListOpenWorkflowExecutions', { startTimeFilter: { earliestTime: seconds(4_000), latestTime: seconds(4_000) } }, ['open too']],
+    ['ListOpenWorkflowExecutions', { startTimeFilter: { earliestTime: after(4_000, 1) } }, [`it's "open"\\`]],
+    ['ListOpenWorkflowExecutions', { startTimeFilter: { earliestTime: after(4_000, 1), latestTime: after(4_000, 2) } }, []],
+    ['ListOpenWorkflowExecutions', { startTimeFilter: { latestTime: after(4_000, 1) } }, ['open too']],
     ['ListOpenWorkflowExecutions', { startTimeFilter: { latestTime: seconds(0) } }, []],
     ['ListOpenWorkflowExecutions', { startTimeFilter: { latestTime: { seconds: -62_135_596_800 } } }, [`it's "open"\\`, 'open too']],
     ['ListClosedWorkflowExecutions', {}, ['done', 'failed']],
@@ -334,6 +339,7 @@ describe('the open and the closed', () => {
     ['ListClosedWorkflowExecutions', { typeFilter: { name: 'A' } }, ['done']],
     ['ListClosedWorkflowExecutions', { executionFilter: { workflowId: 'open too' } }, []],
     ['ListClosedWorkflowExecutions', { startTimeFilter: { earliestTime: seconds(8_001) } }, ['done']],
+    ['ListClosedWorkflowExecutions', { startTimeFilter: { earliestTime: after(8_000, 999_999) } }, ['done']],
     ['ListClosedWorkflowExecutions', { startTimeFilter: { latestTime: seconds(8_500) } }, ['failed']],
   ])('%s %j', async (method, fields, found) => {
     expect(await ids(method, fields)).toEqual(found);

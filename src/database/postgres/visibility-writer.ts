@@ -11,7 +11,8 @@ import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibili
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { isAboutData } from './postgres-failure.ts';
 import { arrayOf, uuidOf } from './pack.ts';
-import { partColumn, splitInstant } from '../instant-sql.ts';
+import { splitInstant } from '../../kernel/instant.ts';
+import { partColumn } from '../instant-sql.ts';
 import { quoted } from './schema-name.ts';
 import { Upsert, type ColumnOf, type StatementParts, type Step } from './upsert.ts';
 import { attributeDefinitions, attributeKinds, partDefinitions } from './visibility-table.ts';

@@ -5,7 +5,8 @@
 import { OPEN_SORT_MS, type ListedRow, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { attributeColumns } from '../attribute-columns.ts';
-import { partColumn, splitInstant } from '../instant-sql.ts';
+import { splitInstant } from '../../kernel/instant.ts';
+import { partColumn } from '../instant-sql.ts';
 import { optionalBytesOf, optionalWholeOf, textOf, uuidBytes, wholeOf, type SqlRow } from './values.ts';
 import type { ColumnKind } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';

@@ -1,5 +1,6 @@
 /** What ListOpen and ListClosed filter by, as a query and conditions beside it: names of strangers are operands, never a query's text. */
 import { assert } from '../../kernel/assert.ts';
+import { nsPerMs, splitInstant } from '../../kernel/instant.ts';
 import { systemColumns } from '../../visibility/columns.ts';
 import type { Comparison, Condition, Operand } from '../../filter/condition.ts';
 import type {
@@ -32,24 +33,30 @@ export function closedQuery(request: ListClosedWorkflowExecutionsRequest): Filte
 }
 
 /** What Go takes for no time at all. */
-const zeroTimeMs = Date.parse('0001-01-01T00:00:00Z');
+const zeroTimeNs = BigInt(Date.parse('0001-01-01T00:00:00Z')) * nsPerMs;
 
+/** The times of runs are whole milliseconds: the first from `earliest` on, the last up to `latest`. */
 function within(column: string, filter: StartTimeFilter | undefined): readonly Condition[] {
-  const earliestMs = moment('StartTimeFilter.earliest_time', filter?.earliestTimeMs);
-  const latestMs = moment('StartTimeFilter.latest_time', filter?.latestTimeMs);
-  if (earliestMs !== undefined && latestMs !== undefined && earliestMs > latestMs) {
+  const earliest = moment('StartTimeFilter.earliest_time', filter?.earliestTimeNs);
+  const latest = moment('StartTimeFilter.latest_time', filter?.latestTimeNs);
+  if (earliest !== undefined && latest !== undefined && earliest > latest) {
     throw invalidArgument('EarliestTime in StartTimeFilter should not be larger than LatestTime.');
   }
   return [
-    ...(earliestMs === undefined ? [] : [compared(column, '>=', earliestMs)]),
-    ...(latestMs === undefined ? [] : [compared(column, '<=', latestMs)]),
+    ...(earliest === undefined ? [] : [compared(column, '>=', firstMsFrom(earliest))]),
+    ...(latest === undefined ? [] : [compared(column, '<=', Number(splitInstant(latest).ms))]),
   ];
 }
 
-function moment(field: Parameters<typeof checkBound>[0], ms: number | undefined): number | undefined {
-  if (ms === undefined) return undefined;
-  checkBound(field, ms);
-  return ms === zeroTimeMs ? undefined : ms;
+function firstMsFrom(instant: bigint): number {
+  const { ms, part } = splitInstant(instant);
+  return Number(part === 0n ? ms : ms + 1n);
+}
+
+function moment(field: Parameters<typeof checkBound>[0], ns: bigint | undefined): bigint | undefined {
+  if (ns === undefined) return undefined;
+  checkBound(field, Number(splitInstant(ns).ms));
+  return ns === zeroTimeNs ? undefined : ns;
 }
 
 function named({
