@@ -40,7 +40,7 @@ const timeoutMs = 60_000;
 /** The least that a poll takes seriously, and a second. */
 const waitingTimeoutMs = 2_500;
 /** Methods that wait for somebody else; any other one that meets its deadline hangs. */
-const waiting: ReadonlySet<string> = new Set([
+export const waiting: ReadonlySet<string> = new Set([
   'PollWorkflowTaskQueue',
   'PollActivityTaskQueue',
   'QueryWorkflow',
