@@ -106,6 +106,7 @@ export type LetterGroup = {
   /** Of the letter with the lowest id, for people. */
   readonly errorType: string;
   readonly errorMessage: string;
+  readonly taskType: string;
 };
 export type LettersGrouped = { readonly kind: 'groups'; readonly groups: readonly LetterGroup[] };
 export type Done = { readonly kind: 'done' };

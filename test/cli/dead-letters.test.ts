@@ -376,6 +376,21 @@ describe('count, list, show and groups', () => {
       expect.objectContaining({ key: '00c0ffee00c0ffee', count: 3, oldestTime: '2024-01-01T01:00:00.000Z' }),
     ]);
   });
+
+  test('groups of one error tell by their type of task what sets them apart', async () => {
+    const same = { errorType: 'Internal', errorMessage: 'no room' };
+    fake.letters.push(
+      letter(1, { ...same, taskType: 'TASK_TYPE_TRANSFER_WORKFLOW_TASK' }),
+      letter(2, { ...same, fingerprint: '1'.repeat(16) }),
+    );
+    const { out } = await perdure('admin queue dlq groups --category transfer --time-format iso');
+    expect(out.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['FINGERPRINT', 'COUNT', 'LOWEST ID', 'OLDEST', 'NEWEST', 'TASK TYPE', 'ERROR'],
+      ['00c0ffee00c0ffee', '1', '1', expect.anything(), expect.anything(), 'TRANSFER_WORKFLOW_TASK', 'Internal: no room'],
+      ['1111111111111111', '1', '2', expect.anything(), expect.anything(), 'TRANSFER_ACTIVITY_TASK', 'Internal: no room'],
+      [''],
+    ]);
+  });
 });
 
 describe('a server that refuses', () => {

@@ -240,6 +240,7 @@ export class FakeDeadLetters {
       newestTimeMs: letters.at(-1)?.deadLetterTimeMs ?? 0,
       errorType: letters[0]?.errorType ?? '',
       errorMessage: letters[0]?.errorMessage ?? '',
+      taskType: letters[0]?.taskType ?? '',
     }));
     return { groups: groups.toSorted((a, b) => b.count - a.count).slice(0, maxGroups || 100) };
   }

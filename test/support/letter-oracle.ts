@@ -31,7 +31,9 @@ export function letterGroups(rows: Iterable<LetterRow>, { condition, by, max }: 
     Map.groupBy(lettersThat(rows, condition), (row) => row[by]),
     ([key, letters]) => {
       const times = letters.map(({ deadLetterTimeMs }) => deadLetterTimeMs);
-      const [{ messageId: lowestId, errorType, errorMessage } = { messageId: -1, errorType: '', errorMessage: '' }] = letters;
+      const [
+        { messageId: lowestId, errorType, errorMessage, taskType } = { messageId: -1, errorType: '', errorMessage: '', taskType: '' },
+      ] = letters;
       return {
         key,
         count: letters.length,
@@ -40,6 +42,7 @@ export function letterGroups(rows: Iterable<LetterRow>, { condition, by, max }: 
         newestMs: Math.max(...times),
         errorType,
         errorMessage,
+        taskType,
       };
     },
   )

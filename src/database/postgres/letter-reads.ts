@@ -91,7 +91,7 @@ export class LetterReads {
         const counted = `SELECT ${groupingColumns[by]} AS key, count(*) AS count, min(message_id) AS lowest_id, min(dead_letter_ms) AS oldest_ms,
       max(dead_letter_ms) AS newest_ms
     FROM ${this.#selected(builder, condition)} GROUP BY 1 ORDER BY 2 DESC, 3 LIMIT ${builder.parameter(max, 'bigint')}`;
-        return `SELECT true AS is_row, g.*, l.error_type, l.error_message FROM (${counted}) g
+        return `SELECT true AS is_row, g.*, l.error_type, l.error_message, l.task_type FROM (${counted}) g
   JOIN ${this.#schema}.dead_letters l ON l.partition = $2 AND l.message_id = g.lowest_id`;
       },
       'ORDER BY r.count DESC, r.lowest_id',
@@ -104,6 +104,7 @@ export class LetterReads {
           newestMs: row.newest_ms,
           errorType: textOf(row.error_type),
           errorMessage: textOf(row.error_message),
+          taskType: textOf(row.task_type),
         }),
     );
     return { ...generation, rows: groups };
@@ -142,6 +143,7 @@ type GroupTuple = {
   readonly newest_ms: number;
   readonly error_type: Uint8Array | null;
   readonly error_message: Uint8Array | null;
+  readonly task_type: Uint8Array | null;
 };
 
 /** PostgreSQL has checked the types when they were written. */

@@ -225,9 +225,9 @@ function selected(
   return connection.prepare(`SELECT ${columns} FROM ${from} WHERE ${where} ${rest}`).iterate(...sqliteParameters(builder.parameters));
 }
 
-type Counted = Omit<LetterGroup, 'errorType' | 'errorMessage'>;
+type Counted = Omit<LetterGroup, 'errorType' | 'errorMessage' | 'taskType'>;
 
-const exampleSql = 'SELECT error_type, error_message FROM dead_letters WHERE partition = ? AND message_id = ?';
+const exampleSql = 'SELECT error_type, error_message, task_type FROM dead_letters WHERE partition = ? AND message_id = ?';
 
 class Groups {
   /** By their keys' bytes. */
@@ -261,8 +261,13 @@ class Groups {
     return ordered.slice(0, max).map((group) => {
       const row = connection.statement(exampleSql).get(partition, group.lowestId);
       // It has gone while others were counted.
-      if (row === undefined) return { ...group, errorType: '', errorMessage: '' };
-      return { ...group, errorType: letterText(row, 'error_type'), errorMessage: letterText(row, 'error_message') };
+      if (row === undefined) return { ...group, errorType: '', errorMessage: '', taskType: '' };
+      return {
+        ...group,
+        errorType: letterText(row, 'error_type'),
+        errorMessage: letterText(row, 'error_message'),
+        taskType: letterText(row, 'task_type'),
+      };
     });
   }
 }

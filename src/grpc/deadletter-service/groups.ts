@@ -73,7 +73,7 @@ async function grouped(context: HandlerContext, call: Call, request: GroupDeadLe
           max,
         );
   return {
-    groups: groups.map(({ key, count, lowestId, oldestMs, newestMs, errorType, errorMessage }) => ({
+    groups: groups.map(({ key, count, lowestId, oldestMs, newestMs, errorType, errorMessage, taskType }) => ({
       key,
       count,
       lowestMessageId: lowestId,
@@ -81,6 +81,7 @@ async function grouped(context: HandlerContext, call: Call, request: GroupDeadLe
       newestTimeMs: newestMs,
       errorType,
       errorMessage,
+      taskType,
     })),
   };
 }

@@ -85,7 +85,12 @@ export function describeLetters(use: () => DatabaseUnderTest): void {
       const owner = await use().freshOwner('deadLetters');
       const of = (fingerprint: string, from: number, count: number): LetterRow[] =>
         Array.from({ length: count }, (_, index) =>
-          letterRow(from + index, { fingerprint, errorType: `Error of ${fingerprint}`, errorMessage: `first of ${from}` }),
+          letterRow(from + index, {
+            fingerprint,
+            errorType: `Error of ${fingerprint}`,
+            errorMessage: `first of ${from}`,
+            taskType: `TYPE_${from}`,
+          }),
         );
       await owner.lettersWritten([...of('small', 0, 1), ...of('large', 1, 5), ...of('other', 6, 3), ...of('', 9, 3)]);
       const { rows } = await owner.database.letterGroups(owner.journal, { condition: undefined, by: 'fingerprint', max: 3 });
@@ -94,9 +99,25 @@ export function describeLetters(use: () => DatabaseUnderTest): void {
         newestMs: letterRow(from + count - 1).deadLetterTimeMs,
       });
       expect(rows).toEqual([
-        { key: 'large', count: 5, lowestId: 1, ...times(1, 5), errorType: 'Error of large', errorMessage: 'first of 1' },
-        { key: 'other', count: 3, lowestId: 6, ...times(6, 3), errorType: 'Error of other', errorMessage: 'first of 6' },
-        { key: '', count: 3, lowestId: 9, ...times(9, 3), errorType: 'Error of ', errorMessage: 'first of 9' },
+        {
+          key: 'large',
+          count: 5,
+          lowestId: 1,
+          ...times(1, 5),
+          errorType: 'Error of large',
+          errorMessage: 'first of 1',
+          taskType: 'TYPE_1',
+        },
+        {
+          key: 'other',
+          count: 3,
+          lowestId: 6,
+          ...times(6, 3),
+          errorType: 'Error of other',
+          errorMessage: 'first of 6',
+          taskType: 'TYPE_6',
+        },
+        { key: '', count: 3, lowestId: 9, ...times(9, 3), errorType: 'Error of ', errorMessage: 'first of 9', taskType: 'TYPE_9' },
       ]);
     });
 

@@ -10,6 +10,7 @@ import { printList } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
 import type { DlqKind } from './dlq-kind.ts';
+import { shortTaskType } from './letter-forms.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { count } from './read.ts';
 import { selected } from './selected.ts';
@@ -40,8 +41,23 @@ export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<
     if (found.length === 0) await tellOfOwnLetters(kind, invocation, client);
     return found;
   });
-  const titles = [by.toUpperCase().replace('-', ' '), 'COUNT', 'LOWEST ID', 'OLDEST', 'NEWEST', 'ERROR'];
-  await printList(io, format, { json: groupJson, titles, cells: (group) => cells(group, time), elastic: titles.length - 1 }, groups);
+  // Those of one fingerprint are of one type.
+  const withType = by === 'fingerprint';
+  const titles = [
+    by.toUpperCase().replace('-', ' '),
+    'COUNT',
+    'LOWEST ID',
+    'OLDEST',
+    'NEWEST',
+    ...(withType ? ['TASK TYPE'] : []),
+    'ERROR',
+  ];
+  await printList(
+    io,
+    format,
+    { json: groupJson, titles, cells: (group) => cells(group, withType, time), elastic: titles.length - 1 },
+    groups,
+  );
   return exitCodes.done;
 }
 
@@ -53,11 +69,14 @@ function grouping(given: string): string {
   });
 }
 
-function cells({ key, count, lowestMessageId, oldestTimeMs, newestTimeMs, errorType, errorMessage }: LetterGroup, time: TimeFormat) {
+function cells(group: LetterGroup, withType: boolean, time: TimeFormat) {
+  const { key, count, lowestMessageId, oldestTimeMs, newestTimeMs, errorType, errorMessage, taskType } = group;
   const error = [errorType, errorMessage].filter((part) => part !== '').join(': ');
-  return [plainText(key) || '-', String(count), String(lowestMessageId), time(oldestTimeMs), time(newestTimeMs), plainText(error) || '-'];
+  const numbers = [String(count), String(lowestMessageId), time(oldestTimeMs), time(newestTimeMs)];
+  return [plainText(key) || '-', ...numbers, ...(withType ? [shortTaskType(taskType)] : []), plainText(error) || '-'];
 }
 
-function groupJson({ key, count, lowestMessageId, oldestTimeMs, newestTimeMs, errorType, errorMessage }: LetterGroup): object {
-  return { key, count, lowestMessageId, oldestTime: rfc3339(oldestTimeMs), newestTime: rfc3339(newestTimeMs), errorType, errorMessage };
+function groupJson({ key, count, lowestMessageId, oldestTimeMs, newestTimeMs, taskType, errorType, errorMessage }: LetterGroup): object {
+  const times = { oldestTime: rfc3339(oldestTimeMs), newestTime: rfc3339(newestTimeMs) };
+  return { key, count, lowestMessageId, ...times, taskType, errorType, errorMessage };
 }

@@ -106,7 +106,7 @@ function cells(letter: DeadLetter): readonly string[] {
 }
 
 /** What all names begin with tells nobody anything. */
-function shortTaskType(taskType: string): string {
+export function shortTaskType(taskType: string): string {
   return plainText(taskType.replace(/^TASK_TYPE_/, '')) || '-';
 }
 
