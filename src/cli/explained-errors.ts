@@ -88,6 +88,26 @@ const explained: readonly Explained[] = [
       'More messages failed than --max-failures allows: the job is paused.',
       'Look at its failures; then job resume, or job cancel.',
     ],
+    [
+      'being-merged',
+      'Another job has asked for a merge of the message, and its outcome is not known yet.',
+      'Purge it again once that is known.',
+    ],
+    [
+      'being-executed',
+      'The message was to be purged, and an earlier merge may still execute its task. It stays in the queue.',
+      'Purge it again later: once its shard says what came of the task, the message is merged or purged.',
+    ],
+    [
+      'undo-window-over',
+      'The message was purged too long ago, or in a topic that was cut since: nothing of it is left to restore.',
+      'Do what its workflow needs by hand. perdure.dlq.undoWindow is how long a purge can be undone.',
+    ],
+    [
+      'its record is gone',
+      'Somebody deleted the record of the message from the topic: its task is lost.',
+      'Do what its workflow needs (reset, terminate or signal it), then purge the message.',
+    ],
     ['undecodable', 'The task in the message cannot be read.', 'perdure admin queue dlq show has its bytes; a purge removes it.'],
     ['not-active', 'The namespace of the message is active in another cluster.', 'Merge it there, or after a failover.'],
   ] as const),

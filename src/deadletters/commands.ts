@@ -106,6 +106,8 @@ export type NoteOutstanding = { readonly kind: 'noteOutstanding'; readonly messa
 export type SettleLetter = {
   readonly kind: 'settleLetter';
   readonly messageId: number;
+  /** As the core said before its shard was asked: whatever was written of it since, that outcome is none of now. */
+  readonly nth: number;
   readonly outcome: Extract<MergeOutcome, { readonly kind: 'merged' | 'failed' }>;
 };
 

@@ -51,14 +51,18 @@ export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetter
 
 type BeingMerged = { readonly askId: number; readonly authorship: Authorship; readonly purge?: PurgeUnderWay };
 
+/** Each time that it becomes so it is another one. */
+type Outstanding = { readonly nth: number; readonly authorship: Authorship };
+
 const done: DeadLetterReply = { kind: 'done' };
 
 export class QueueCore {
   #state: QueueState;
   readonly #claims = new Claims();
   readonly #merging = new Map<number, BeingMerged>();
-  /** Shards may execute them, or have, and what has come of that is not written here. Undefined: nobody knows whose merge it was. */
-  readonly #outstanding = new Map<number, Authorship | undefined>();
+  /** Shards may execute them, or have, and what has come of that is not written here. */
+  readonly #outstanding = new Map<number, Outstanding>();
+  #lastOutstanding = 0;
   readonly #carrying = new Carrying();
   /** Letters that came back under this owner: nobody counts those of owners before. */
   #comebacks = 0;
@@ -227,9 +231,10 @@ export class QueueCore {
     return this.#commit(records, timeMs, reply, told);
   }
 
-  /** Its outcome may be written though nobody waits for it: no job has it. */
-  mayBeSettled(messageId: number): boolean {
-    return this.#outstanding.has(messageId) && !this.#merging.has(messageId) && !this.#claims.isClaimed(messageId);
+  /** Its outcome may be written though nobody waits for it: no job has it. What `settleLetter` names as `nth`; undefined: it may not. */
+  maySettle(messageId: number): number | undefined {
+    const isTaken = this.#merging.has(messageId) || this.#claims.isClaimed(messageId);
+    return isTaken ? undefined : this.#outstanding.get(messageId)?.nth;
   }
 
   // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,30 +278,36 @@ export class QueueCore {
     const purged = new Map<number, ResolvedRecord>();
     const gone = new Set<number>();
     const outstanding = new Set<number>();
+    const withdrawn = new Set<number>();
     for (const { messageId, generation } of letters) {
       if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
       if (!isId(generation)) return invalid(`message ${messageId} has no generation ${generation}`);
       if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
-      if (!this.#state.ids.isLetter(messageId) || this.#merging.has(messageId)) gone.add(messageId);
+      const merging = this.#merging.get(messageId);
+      // This job has asked for it before, and the answer took too long.
+      if (merging?.purge !== undefined && merging.authorship.jobId === jobId) withdrawn.add(messageId);
+      else if (!this.#state.ids.isLetter(messageId) || merging !== undefined) gone.add(messageId);
       else if (asksShards === true || this.#outstanding.has(messageId)) outstanding.add(messageId);
       else purged.set(messageId, { kind: 'resolved', timeMs, messageId, how: 'purged', who, why, jobId, generation });
     }
     const told = { ids: [...purged.keys()], gone: [...gone] };
-    if (outstanding.size > 0) return this.#withdraw(outstanding, [...purged.values()], timeMs, { askId, jobId, who, why, ...told });
+    if (outstanding.size + withdrawn.size > 0) {
+      return this.#withdraw({ outstanding, withdrawn }, [...purged.values()], timeMs, { askId, jobId, who, why, ...told });
+    }
     const reply: DeadLetterReply = { kind: 'purged', ...told, merged: [], executing: [] };
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
   }
 
-  /** Those are purged when their shards have said that they will not be executed, and the others at once. */
+  /** Those are purged when their shards have said that they will not be executed, and the others at once. `withdrawn`: shards are asked already. */
   #withdraw(
-    outstanding: ReadonlySet<number>,
+    { outstanding, withdrawn }: Readonly<Record<'outstanding' | 'withdrawn', ReadonlySet<number>>>,
     records: readonly ResolvedRecord[],
     timeMs: number,
     { askId, jobId, who, why, ids, gone }: Authorship & Pick<PurgeUnderWay, 'askId' | 'ids' | 'gone'>,
   ): QueueHandled {
-    const purge: PurgeUnderWay = { askId, ids, gone, merged: [], executing: [], waiting: new Set(outstanding) };
+    const purge: PurgeUnderWay = { askId, ids, gone, merged: [], executing: [], waiting: new Set([...outstanding, ...withdrawn]) };
     this.#staged = () => {
-      for (const messageId of outstanding) this.#merging.set(messageId, { askId: NOBODY, authorship: { jobId, who, why }, purge });
+      for (const messageId of purge.waiting) this.#merging.set(messageId, { askId: NOBODY, authorship: { jobId, who, why }, purge });
     };
     const effects = [...outstanding].map((messageId): DeadLetterEffect => ({ kind: 'withdrawLetter', messageId, jobId }));
     return records.length === 0 ? { kind: 'wait', barrier: true, effects } : this.#commit(records, timeMs, undefined, effects);
@@ -325,14 +336,18 @@ export class QueueCore {
   #noteOutstanding({ messageIds }: NoteOutstanding): QueueHandled {
     const { ids } = this.#state;
     this.#staged = () => {
-      for (const id of messageIds) if (ids.isLetter(id) && !this.#outstanding.has(id)) this.#outstanding.set(id, undefined);
+      for (const id of messageIds) if (ids.isLetter(id) && !this.#outstanding.has(id)) this.#setOutstanding(id, settledLater);
     };
     return { kind: 'wait', barrier: false, effects: [] };
   }
 
-  #settle({ messageId, outcome }: SettleLetter, timeMs: number): QueueHandled {
-    if (!this.mayBeSettled(messageId) || !this.#state.ids.isLetter(messageId)) return { kind: 'wait', barrier: false, effects: [] };
-    const authorship = this.#outstanding.get(messageId) ?? settledLater;
+  #setOutstanding(messageId: number, authorship: Authorship): void {
+    this.#outstanding.set(messageId, { nth: (this.#lastOutstanding += 1), authorship });
+  }
+
+  #settle({ messageId, nth, outcome }: SettleLetter, timeMs: number): QueueHandled {
+    const { authorship } = this.#outstanding.get(messageId) ?? {};
+    if (authorship === undefined || this.maySettle(messageId) !== nth) return { kind: 'wait', barrier: false, effects: [] };
     if (outcome.kind === 'merged') {
       return this.#commit([{ kind: 'resolved', timeMs, messageId, ...resolvedByMerge(outcome), ...authorship }], timeMs, undefined);
     }
@@ -404,7 +419,7 @@ export class QueueCore {
     const isUnknown = 'isUnknown' in outcome && outcome.isUnknown === true;
     this.#staged = () => {
       this.#merging.delete(messageId);
-      if (isUnknown) this.#outstanding.set(messageId, merging.authorship);
+      if (isUnknown) this.#setOutstanding(messageId, merging.authorship);
     };
     const { askId, authorship } = merging;
     switch (outcome.kind) {

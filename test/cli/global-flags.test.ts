@@ -113,6 +113,13 @@ describe('perdure errors', () => {
     expect(all.map(({ code }) => code)).toEqual(expect.arrayContaining(['130', 'OutcomeUnknown', 'UNAVAILABLE', 'namespace-deleted']));
   });
 
+  test.each(['loop-guard', 'undecodable', 'being-merged', 'being-executed', 'undo-window-over', 'its record is gone'])(
+    'knows %s, why a job has left a message where it was',
+    async (reason) => {
+      expect(await run(['errors', reason])).toMatchObject({ code: 0, out: expect.stringContaining(`${reason}\n`) });
+    },
+  );
+
   test('of a code that nobody knows', async () => {
     expect(await run(['errors', 'NOT_FUND'])).toMatchObject({ code: 1, err: expect.stringContaining('Did you mean NOT_FOUND?') });
   });

@@ -7,16 +7,14 @@
  * In the end nothing is under way, and of each letter one thing has come: it was merged, and its task was given to a worker; it was purged, and that was
  * not; or somebody has deleted its record. Whatever was chosen among the letters of one topic, or by one cluster, has touched no letter of the next.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { Connection, isGrpcServiceError, type WorkflowService } from '@temporalio/client';
+import type { WorkflowService } from '@temporalio/client';
 import type { Admin, Kafka } from 'kafkajs';
-import Long from 'long';
 import { consumeAll, deleteRecordsBefore, deleteTopic, kafkaClient, setTopic, withAdmin } from '../acceptance/kafka-admin.ts';
 import { LetterClient, type Plain } from '../grpc/deadletter-service/letter-client.ts';
-import { enums } from '../sdk/fields.ts';
 import type { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { isGiven, startWorkflow, until, withWorkers } from './completing-workers.ts';
 import { type Fate, LetterChronicle, nameOf } from './letter-chronicle.ts';
 
 export const disasters = ['topic deleted', 'topic deleted under waiting letters', 'records deleted', 'cluster begun anew'] as const;
@@ -53,17 +51,11 @@ type Asked = {
 };
 type Started = { readonly workflowId: string; readonly cluster: number };
 
-const namespace = 'default';
-const taskQueue = { name: 'orders' };
 const queue = { category: 'transfer' };
-const WORKERS = 4;
 const SENTINELS = 8;
-const PATIENCE_MS = 90_000;
 const CALL_MS = 1_500;
 const TOO_SMALL = 60;
 const IN_USE = 8_388_608;
-const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION: complete } = enums.CommandType;
-const { EVENT_TYPE_WORKFLOW_TASK_STARTED: taskStarted } = enums.EventType;
 const changes: readonly Change[] = [
   ...(['merge', 'merge', 'merge', 'purge', 'purge', 'purge', 'plan', 'apply', 'restore'] as const),
   ...(['refuse tasks', 'refuse outcomes', 'accept', 'delete records', 'kill'] as const),
@@ -255,16 +247,21 @@ class Anew {
     }
   }
 
-  /** A merge of which nobody learns what has come. */
+  /** A merge of which nobody learns what has come; often what it may have executed is purged before it can be. */
   async #mergeInVain(): Promise<void> {
     const { mended, prng, topicPrefix } = this.#campaign;
     await withLetters(mended, async (client) => {
       const letters = await openLetters(client);
       await until('jobs', async () => (await activeJobs(client)) >= 0);
       await this.#tolerated(async () => {
-        const planId = await this.#plan(client, 'merge', { minMessageId: 0, maxMessageId: prng.pick(letters).messageId });
-        await this.#refuse(prng.pick([`${topicPrefix}.matching`, this.#topic]));
+        const range = { minMessageId: 0, maxMessageId: prng.pick(letters).messageId };
+        const planId = await this.#plan(client, 'merge', range);
+        const refuses = prng.pick([`${topicPrefix}.matching`, this.#topic]);
+        await this.#refuse(refuses);
         await this.#apply(client, planId);
+        if (refuses === this.#topic || prng.chance(0.3)) return;
+        await until('the end of a merge', async () => (await activeJobs(client)) === 0);
+        await this.#apply(client, await this.#plan(client, 'purge', range));
       });
     });
   }
@@ -445,68 +442,5 @@ async function withLetters<T>({ address }: ServerProcess, use: (client: LetterCl
     return await use(client);
   } finally {
     client.close();
-  }
-}
-
-async function startWorkflow(service: WorkflowService, workflowId: string): Promise<void> {
-  // One that was given to a worker which is killed with its answer would be another letter.
-  const workflowTaskTimeout = { seconds: Long.fromNumber(120) };
-  const request = { namespace, workflowId, workflowType: { name: 'Order' }, taskQueue, requestId: workflowId, workflowTaskTimeout };
-  await until(`the start of ${workflowId}`, async () => {
-    try {
-      await service.startWorkflowExecution(request);
-      return true;
-    } catch (error) {
-      if (!isGrpcServiceError(error) || error.code !== status.UNAVAILABLE) throw error;
-      return false;
-    }
-  });
-}
-
-async function isGiven(service: WorkflowService, workflowId: string): Promise<boolean> {
-  const { history } = await service.getWorkflowExecutionHistory({ namespace, execution: { workflowId } });
-  return (history?.events ?? []).some(({ eventType }) => eventType === taskStarted);
-}
-
-/** They complete whatever they get. */
-async function withWorkers<T>(address: string, use: (service: WorkflowService) => Promise<T>): Promise<T> {
-  const channelArgs = {
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 500,
-  };
-  const connection = Connection.lazy({ address, channelArgs });
-  const isOver = new AbortController();
-  const workers = Array.from({ length: WORKERS }, () => worker(connection, isOver.signal));
-  try {
-    return await use(connection.workflowService);
-  } finally {
-    isOver.abort();
-    await Promise.all(workers);
-    await connection.close();
-  }
-}
-
-async function worker(connection: Connection, signal: AbortSignal): Promise<void> {
-  const { workflowService: service } = connection;
-  while (!signal.aborted) {
-    try {
-      const poll = () => service.pollWorkflowTaskQueue({ namespace, taskQueue, identity: 'worker' });
-      const { taskToken } = await connection.withDeadline(Date.now() + 10_000, () => connection.withAbortSignal(signal, poll));
-      if (taskToken.length === 0) continue;
-      const commands = [{ commandType: complete, completeWorkflowExecutionCommandAttributes: {} }];
-      await connection.withDeadline(Date.now() + 5_000, () => service.respondWorkflowTaskCompleted({ namespace, taskToken, commands }));
-    } catch {
-      // Its server is gone, or its workflow is.
-      await delay(50);
-    }
-  }
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
-    await delay(50);
   }
 }

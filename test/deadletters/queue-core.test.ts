@@ -382,6 +382,44 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([0, 0, 1, 0]);
   });
 
+  test('a purge that is asked again while shards are asked for its letters goes on with them, and asks no shard twice', () => {
+    const queue = new Queue();
+    queue.handOver(1, 3);
+    queue.ask({ kind: 'noteOutstanding', messageIds: [0, 1] });
+    queue.claim('job', all);
+    const letters = [0, 1, 2].map((messageId) => ({ messageId, generation: 0 }));
+    const purge = { kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters } as const;
+    const asked = queue.ask(purge);
+    expect(asked.effects.map(({ kind }) => kind)).toEqual(['withdrawLetter', 'withdrawLetter']);
+    // Whoever asked has waited for long enough.
+    queue.core.accept(queue.core.cancel(1_000));
+    queue.claim('job', all);
+    expect(queue.ask({ ...purge, letters: letters.slice(0, 2) })).toEqual({ reply: undefined, effects: [] });
+    queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'withdrawn', generation: 0 } });
+    const [effect] = queue.ask({ kind: 'finishMerge', messageId: 1, outcome: { kind: 'withdrawn', generation: 0 } }).effects;
+    expect(effect).toMatchObject({ kind: 'reply', reply: { kind: 'purged', ids: [0, 1], gone: [] } });
+    expect(queue.counts).toEqual([0, 0, 0, 3]);
+  });
+
+  test('what has come of an earlier merge is not written where the letter was merged once more since its shard was asked', () => {
+    const queue = new Queue();
+    queue.handOver(1, 1);
+    queue.ask({ kind: 'noteOutstanding', messageIds: [0] });
+    const nth = queue.core.maySettle(0) ?? 0;
+    queue.claim('second', all);
+    queue.merge('second', 0, { kind: 'failed', isSameCause: true, letter: letterOf(1, 1, { generation: 1 }) });
+    const error = { errorType: 'OutcomeUnknown', errorMessage: '' };
+    queue.merge('second', 0, { kind: 'unsettled', letter: letterOf(1, 1, { generation: 1 }), error, isUnknown: true });
+    queue.ask({ kind: 'releaseClaim', jobId: 'second' });
+    const written = queue.journal.length;
+    queue.ask({ kind: 'settleLetter', messageId: 0, nth, outcome: { kind: 'merged', how: 'merged', generation: 0 } });
+    expect(queue.journal).toHaveLength(written);
+    // Its shard may execute it still, so it is asked before a purge.
+    queue.claim('third', all);
+    const purge = { kind: 'purgeLetters', jobId: 'third', who: 'anna', why: '', letters: [{ messageId: 0, generation: 1 }] } as const;
+    expect(queue.ask(purge).effects).toMatchObject([{ kind: 'withdrawLetter', messageId: 0 }]);
+  });
+
   test('a merge whose record could not be written is under way still', () => {
     const queue = new Queue();
     queue.handOver(1, 1);

@@ -237,7 +237,7 @@ describe('whatever befalls', () => {
     world.queue.fault = ({ kind }) => {
       if (kind !== 'purgeLetters' || (asked += 1) > 1) return undefined;
       world.queue.takeOver();
-      world.queue.executedEarlier(3);
+      world.queue.settledEarlier(3);
       return 'away';
     };
     const { counts } = await world.ended(jobId);
@@ -291,6 +291,23 @@ describe('whatever befalls', () => {
       expect(world.queue.merges.map(({ messageId }) => messageId)).toEqual(Array.from({ length: 20 }, (_unused, id) => id));
     },
   );
+
+  test('a failure that the queue writes for nobody, while it is taken over, is one of the job that asked: it tries that letter no more', async () => {
+    const world = await worldOf(8);
+    world.queue.mergeMs = 3_000;
+    const jobId = await world.begin({ options: unpaced });
+    await world.until(() => world.queue.executing.size === 8);
+    world.queue.takeOver();
+    const letter = world.queue.letters.get(3) ?? letterOf(1, 4);
+    const timeMs = world.clock.wallMs();
+    const failed = failedOnceMore(letter, { failure: letter.failure, jobId: '', timeMs, maxGeneration: 5 });
+    world.queue.settledEarlier(3, { kind: 'failed', isSameCause: true, letter: failed });
+    await world.start();
+    const { counts, failures } = await world.ended(jobId);
+    expect(counts).toMatchObject({ merged: 7, failed: 1 });
+    expect(failures.map(({ messageId }) => messageId)).toEqual([3]);
+    expect(world.queue.letters.get(3)?.generation).toBe(1);
+  });
 
   test('a failure that was not heard of is told with whether its cause is the same', async () => {
     const world = await worldOf(4);

@@ -7,7 +7,7 @@ import { isAskFailure } from '../../../src/actors/asks/asks.ts';
 import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
-import type { DeadLetterRequest, IdRange, MergeOutcome } from '../../../src/deadletters/commands.ts';
+import type { DeadLetterRequest, IdRange, MergeOutcome, SettleLetter } from '../../../src/deadletters/commands.ts';
 import type { ReadPurged } from '../../../src/deadletters/effects.ts';
 import { failedAsBefore } from '../../../src/deadletters/failed-merge.ts';
 import { countIds, hasId } from '../../../src/deadletters/id-ranges.ts';
@@ -85,11 +85,12 @@ export class TestQueue {
     this.executing = new Set();
   }
 
-  /** Its shard tells the owner, while no job has claimed it, that an earlier merge of it was executed. */
-  executedEarlier(messageId: number): void {
+  /** Its shard tells the owner, while no job has claimed it, what has come of an earlier merge. */
+  settledEarlier(messageId: number, outcome: SettleLetter['outcome'] = { kind: 'merged', how: 'merged', generation: 0 }): void {
     this.#handle(this.#core.handle({ kind: 'noteOutstanding', messageIds: [messageId] }, this.clock.wallMs(), 0));
-    const outcome = { kind: 'merged', how: 'merged', generation: 0 } as const;
-    this.#handle(this.#core.handle({ kind: 'settleLetter', messageId, outcome }, this.clock.wallMs(), 0));
+    const nth = this.#core.maySettle(messageId);
+    if (nth === undefined) throw new Error(`message ${messageId} is claimed`);
+    this.#handle(this.#core.handle({ kind: 'settleLetter', messageId, nth, outcome }, this.clock.wallMs(), 0));
   }
 
   /** For a process: what it asks after its end does not come. */

@@ -21,6 +21,8 @@ export type SeenLetter = {
   readonly errorMessage: string;
   /** The job that tried it last; '' = none, or nobody looked. */
   readonly jobId: string;
+  /** When a merge of it failed of which nobody knows whose it was: its queue was taken over before that was written. Absent: that is known, or there was none. */
+  readonly failedTimeMs?: number;
   /** By then, it failed for what it had failed before. */
   readonly sameCause: boolean;
   /** It may have been asked for before. */
@@ -129,7 +131,17 @@ function listed({ row, content }: ListedLetter, isDoubtful: boolean): SeenLetter
   const letter = content?.letter;
   const sameCause = letter !== undefined && failedAsBefore(letter);
   const jobId = letter?.jobId ?? '';
-  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId, sameCause, isDoubtful };
+  const failedTimeMs = generation > 0 && jobId === '' ? letter?.failure.lastFailureTimeMs : undefined;
+  const failed = failedTimeMs === undefined ? {} : { failedTimeMs };
+  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId, ...failed, sameCause, isDoubtful };
+}
+
+/**
+ * In a merge that has failed. Of one that its queue has written for nobody, after it was taken over, nobody knows whose it was: it counts as this
+ * job's where it came in its time, for whoever merges a letter of which its shard has an outcome is told that.
+ */
+export function wasTriedBy({ jobId, failedTimeMs }: SeenLetter, job: Pick<Job, 'jobId' | 'createdTimeMs'>): boolean {
+  return jobId === job.jobId || (failedTimeMs !== undefined && failedTimeMs >= job.createdTimeMs);
 }
 
 function textOf(whole: Whole | undefined): string {

@@ -21,7 +21,7 @@ import { isAskFailure, type AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
 import type { Clock, Timer } from '../../ports.ts';
 import { JobClaim } from './jobs-claim.ts';
-import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter } from './jobs-letters.ts';
+import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter, wasTriedBy } from './jobs-letters.ts';
 import { outcomesOf, stepOf } from './jobs-steps.ts';
 import { Pace } from './jobs-pace.ts';
 import { failedOutcome, type MergeAnswer, mergeResult } from './jobs-merge-answers.ts';
@@ -214,7 +214,7 @@ export class JobRunner {
   /** It may have been asked for before. */
   #seenAgain(id: number, letter: SeenLetter | undefined, merged: LetterPage['merged']): void {
     if (letter === undefined) this.#resolved(id, merged.has(id));
-    else if (letter.jobId === this.#jobId) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
+    else if (wasTriedBy(letter, this.#entry.job)) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
     else this.#pending.push(letter);
   }
 

@@ -65,7 +65,7 @@ export type LetterExecutionOptions = LetterExecutionParts & {
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
   /** Purges can be undone as things stand: what was purged may be asked for once more. */
   readonly mayRestore: () => boolean;
-  readonly core: Pick<QueueCore, 'state' | 'mayBeSettled'>;
+  readonly core: Pick<QueueCore, 'state' | 'maySettle'>;
   /** Of one letter, when it is known; `tookMs`: since it was asked for. */
   readonly onOutcome?: (outcome: MergeOutcome, tookMs: number) => void;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
@@ -441,13 +441,15 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       const task = letter === undefined ? undefined : decoded(letter, this.#options.tasks);
       if (letter === undefined || task === undefined) return;
       if (letter.generation > name.generation) return this.#confirm({ shard, name }, 1);
-      if (!this.#options.core.mayBeSettled(messageId)) return;
+      const nth = this.#options.core.maySettle(messageId);
+      if (nth === undefined) return;
       const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
       const turn: Turn = { messageId, jobId: '', taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
       const outcome = await this.#outcomeAt(shard, name, task.key, deadlineMs);
       if (outcome === undefined || outcome === 'withdrawn') return;
       const told = this.#told(turn, outcome);
-      if (told.kind === 'merged' || told.kind === 'failed') this.#options.tenure.submit({ kind: 'settleLetter', messageId, outcome: told });
+      if (told.kind === 'merged' || told.kind === 'failed')
+        this.#options.tenure.submit({ kind: 'settleLetter', messageId, nth, outcome: told });
     } catch {
       // It cannot be read now: it is asked for again.
     }

@@ -288,6 +288,7 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'acceptLetters':
       return command.letters.reduce((bytes, letter) => bytes + letterBytes(letter), COMMAND_BYTES);
     case 'finishMerge':
+    case 'settleLetter':
       return command.outcome.kind === 'failed' ? letterBytes(command.outcome.letter) : COMMAND_BYTES;
     case 'claimLetters':
       return COMMAND_BYTES + 16 * command.ranges.length;
@@ -311,7 +312,6 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'beginCarrying':
     case 'finishCarrying':
     case 'releaseClaim':
-    case 'settleLetter':
     case 'mergeLetter':
     case 'countLetters':
     case 'readLetter':
