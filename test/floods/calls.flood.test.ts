@@ -1,14 +1,15 @@
 /**
- * One namespace asks for all that it can, with calls that are dear; another keeps at least half of its pace, a liveness probe is answered, and the
- * server can be stopped.
+ * One namespace asks for all that it can, with calls that cost much; another keeps at least half of its pace, a liveness probe is answered, and the
+ * server can be stopped meanwhile.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { FloodedServer } from './flooded-server.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { FloodedServer, type FloodPlan } from './flooded-server.ts';
 import { harmsOf } from './harms.ts';
 
+/** On a processor. */
 const turnMsMax = 50;
 
 type Place = 'memory' | 'a file';
@@ -23,26 +24,35 @@ async function serverOn(place: Place): Promise<FloodedServer> {
   return server;
 }
 
-const counts = ['counts of workers that compute', 'count-workers', '50'] as const;
-const searches = ['searches for times that are hard to find', 'matching-times', '300'] as const;
-const descriptions = ['descriptions that are dear to write', 'describe-activities', '900'] as const;
-const signals = ['signals to one workflow', 'signals', '12000'] as const;
+const workers: FloodPlan = { program: 'count-workers', args: ['50'] };
+const searches: FloodPlan = { program: 'matching-times', args: ['300'] };
+const descriptions: FloodPlan = { program: 'describe-activities', args: ['900'] };
+const counts: FloodPlan = { program: 'nasty-counts', args: ['50'], victimCounts: true };
+const signals: FloodPlan = { program: 'signals', args: ['12000'] };
 
-describe('another namespace keeps half of its pace, and the server says that it lives', () => {
-  test.each([
-    [...counts, 'memory'],
-    [...searches, 'memory'],
-    [...descriptions, 'memory'],
-    [...descriptions, 'a file'],
-  ] as const)('%s (%s × %s, on %s)', async (_what, program, underWay, place) => {
-    const { harms, seen } = await harmsOf(await serverOn(place), turnMsMax, program, underWay);
+test.each([
+  ['counts of workers that compute', 'memory', workers],
+  ['searches for times that are hard to find', 'a file', searches],
+  ['descriptions that are large', 'memory', descriptions],
+  ['descriptions that are large', 'a file', descriptions],
+  ['counts of workflows whose conditions cost much', 'memory', counts],
+  ['counts of workflows whose conditions cost much', 'a file', counts],
+] as const)(
+  '%s, on %s: another namespace keeps half of its pace, the server lives, and SIGTERM ends it in time',
+  async (_what, place, plan) => {
+    const server = await serverOn(place);
+    const { harms, seen } = await harmsOf(server, turnMsMax, plan);
     expect(harms, seen).toEqual([]);
-  });
+    await endsInTime(server, plan);
+  },
+);
+
+test('signals to one workflow: SIGTERM ends the server in time', async () => {
+  await endsInTime(await serverOn('a file'), signals);
 });
 
-test.each([counts, searches, descriptions, signals])('SIGTERM ends a server within its grace: %s', async (_what, program, underWay) => {
-  const server = await serverOn('a file');
-  await server.stopUnder(program, underWay);
+async function endsInTime(server: FloodedServer, plan: FloodPlan): Promise<void> {
+  await server.stopUnder(plan);
   // Who stops servers kills what is still there after 10 s, and the code would be none.
   expect(await server.process.exitCode(0)).toBe(0);
-});
+}

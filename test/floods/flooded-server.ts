@@ -17,11 +17,21 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { GrpcConnection } from '../bench/grpc-connection.ts';
+import { text } from '../bench/protobuf.ts';
 import { RawDriver } from '../bench/raw-driver.ts';
 import { freePort, ServerProcess } from '../support/server-process.ts';
 
 export const victimNamespace = 'victim';
 export const floodNamespace = 'flood';
+
+export type FloodPlan = {
+  /** Of ./programs; `args` follow the address of the server. */
+  readonly program: string;
+  readonly args?: readonly string[];
+  /** The victim counts its workflows after each of them. */
+  readonly victimCounts?: boolean;
+};
 
 export type FloodReport = {
   /** Workflows of the victim a second under the flood, by those without it. */
@@ -37,8 +47,9 @@ export type FloodReport = {
 
 const probe = fileURLToPath(new URL('turn-probe.mjs', import.meta.url));
 const lanes = 4;
-const calmMs = 1_500;
-const floodedMs = 2_500;
+const warmUpMs = 1_000;
+const calmMs = 1_000;
+const floodedMs = 2_000;
 const rounds = 2;
 /** Before a window counts: what the one before has left is worked off. */
 const settlingMs = 300;
@@ -78,20 +89,20 @@ export class FloodedServer {
     return new FloodedServer(server, turnsFile);
   }
 
-  /** `program`: of ./programs; `args` follow the address of the server. */
-  async under(program: string, ...args: readonly string[]): Promise<FloodReport> {
+  async under(plan: FloodPlan): Promise<FloodReport> {
     const { address } = this.process;
     const driver = await RawDriver.open({ name: 'victim', address, namespace: victimNamespace, pids: [] }, lanes);
-    const victim = new Victim(driver, () => waitedMs(this.process.pid));
+    const lists = plan.victimCounts === true ? await GrpcConnection.connect(address) : undefined;
+    const victim = new Victim(driver, lists, () => waitedMs(this.process.pid));
     const live = new LiveProbe(address);
     const figures = { calm: 0, flooded: 0, liveMs: 0, calmLiveMs: 0, turnMs: 0, told: '' };
     try {
-      await victim.paceFor(calmMs);
+      await victim.paceFor(warmUpMs);
       for (let round = 0; round < rounds; round++) {
         live.watch();
         figures.calm += await victim.paceFor(calmMs);
         figures.calmLiveMs = Math.max(figures.calmLiveMs, await live.longestMs());
-        const flood = new Flood(program, [address, ...args]);
+        const flood = new Flood(plan, address);
         try {
           await flood.begun();
           const fromMs = Date.now();
@@ -112,8 +123,8 @@ export class FloodedServer {
   }
 
   /** How long SIGTERM takes while a flood goes on. */
-  async stopUnder(program: string, ...args: readonly string[]): Promise<number> {
-    const flood = new Flood(program, [this.process.address, ...args]);
+  async stopUnder(plan: FloodPlan): Promise<number> {
+    const flood = new Flood(plan, this.process.address);
     try {
       await flood.begun();
       await delay(settlingMs);
@@ -134,13 +145,15 @@ export class FloodedServer {
 
 class Victim {
   readonly #driver: RawDriver;
+  readonly #lists: GrpcConnection | undefined;
   /** For a processor, by the server. */
   readonly #waitedMs: () => number;
   #finished = 0;
   #isRunning = true;
 
-  constructor(driver: RawDriver, waitedMs: () => number) {
+  constructor(driver: RawDriver, lists: GrpcConnection | undefined, waitedMs: () => number) {
     this.#driver = driver;
+    this.#lists = lists;
     this.#waitedMs = waitedMs;
     for (let lane = 0; lane < lanes; lane++) void this.#lane();
   }
@@ -156,12 +169,13 @@ class Victim {
     this.#isRunning = false;
     // What is under way never comes to its end.
     await this.#driver.close();
+    await this.#lists?.close();
   }
 
   async #lane(): Promise<void> {
     while (this.#isRunning) {
       // What is refused under a flood is not done: the pace shows it.
-      const isDone = await this.#driver.runOne().then(
+      const isDone = await this.#one().then(
         () => true,
         () => false,
       );
@@ -169,7 +183,15 @@ class Victim {
       else await delay(20);
     }
   }
+
+  async #one(): Promise<void> {
+    await this.#driver.runOne();
+    await this.#lists?.call('CountWorkflowExecutions', countOfVictim);
+  }
 }
+
+/** namespace */
+const countOfVictim = text(1, victimNamespace);
 
 const liveIntervalMs = 100;
 const liveTimeoutMs = 10_000;
@@ -212,9 +234,9 @@ class Flood {
   readonly #begun: Promise<void>;
   #output = '';
 
-  constructor(program: string, args: readonly string[]) {
+  constructor({ program, args = [] }: FloodPlan, address: string) {
     const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url));
-    this.#child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = spawn(process.execPath, [file, address, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     if (this.#child.pid !== undefined) setPriority(this.#child.pid, Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
     this.#closed = once(this.#child, 'close');
     this.#begun = new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 /** What a flood did to others, by what was seen of it. */
-import type { FloodedServer, FloodReport } from './flooded-server.ts';
+import type { FloodedServer, FloodPlan, FloodReport } from './flooded-server.ts';
 
 /** A machine that does much else may starve the victim too: then once more. What a server lets a flood do, it lets it do each time. */
 const attempts = 3;
@@ -7,16 +7,18 @@ const attempts = 3;
 const liveMsMax = 500;
 
 /** Those that there were in each attempt, with what was seen. `turnMsMax`: on a processor. */
-export async function harmsOf(server: FloodedServer, turnMsMax: number, program: string, ...args: readonly string[]): Promise<Harms> {
+export async function harmsOf(server: FloodedServer, turnMsMax: number, plan: FloodPlan): Promise<Harms> {
   const reports: FloodReport[] = [];
   for (;;) {
-    reports.push(await server.under(program, ...args));
+    reports.push(await server.under(plan));
     const harms = lastingHarms(reports, turnMsMax);
-    if (harms.length === 0 || reports.length === attempts) return { harms, seen: JSON.stringify(reports) };
+    if (harms.length === 0 || reports.length === attempts)
+      return { harms, seen: JSON.stringify(reports), told: reports.at(-1)?.told ?? '' };
   }
 }
 
-export type Harms = { readonly harms: readonly string[]; readonly seen: string };
+/** `told`: what the flood said last. */
+export type Harms = { readonly harms: readonly string[]; readonly seen: string; readonly told: string };
 
 function lastingHarms(reports: readonly FloodReport[], turnMsMax: number): readonly string[] {
   const harms = [

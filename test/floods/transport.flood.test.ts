@@ -1,9 +1,10 @@
 /** What one client can send that is made to be work: another namespace goes on, the server says that it lives, and it can be stopped. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FloodedServer } from './flooded-server.ts';
+
+import { FloodedServer, type FloodPlan } from './flooded-server.ts';
 import { harmsOf } from './harms.ts';
 
 /** On a processor. One turn deals with 64 KiB of each of a few sockets to the end. */
@@ -20,23 +21,33 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe.each([
-  ['requests in pieces of one byte, on one connection', 'tiny-data', []],
-  ['calls cancelled with the same breath, on one connection', 'rapid-resets', []],
-  ['whole calls cancelled with the same breath, on eight connections, again and again', 'rapid-resets', ['8', 'whole']],
-] as const)('%s', (_what, program, args) => {
-  test('the victim keeps half of its pace, and the server says that it lives', async () => {
-    const { harms, seen } = await harmsOf(server, turnMsMax, program, ...args);
-    expect(harms, seen).toEqual([]);
-  });
+const wholeResets: FloodPlan = { program: 'rapid-resets', args: ['8', 'whole'] };
+const cancelledPolls: FloodPlan = { program: 'cancelled-polls' };
+
+test.each([
+  ['requests in pieces of one byte, on one connection', { program: 'tiny-data' }],
+  ['calls cancelled with the same breath, on one connection', { program: 'rapid-resets' }],
+  ['whole calls cancelled with the same breath, on eight connections, again and again', wholeResets],
+] as const)('%s: the victim keeps half of its pace, and the server says that it lives', async (_what, plan) => {
+  const { harms, seen } = await harmsOf(server, turnMsMax, plan);
+  expect(harms, seen).toEqual([]);
 });
 
-test('SIGTERM ends a server under a flood within its grace', async () => {
+test('polls cancelled on a connection that carries those of others: these live on, and so does everybody else', async () => {
+  const { harms, seen, told } = await harmsOf(server, turnMsMax, cancelledPolls);
+  expect(harms, seen).toEqual([]);
+  expect(told).toMatch(/^0 of 20 long polls of another namespace ended/);
+});
+
+test.each([
+  ['whole calls cancelled with the same breath', wholeResets],
+  ['cancelled polls', cancelledPolls],
+])('SIGTERM ends a server within its grace: %s', async (_what, plan) => {
   const own = await mkdtemp(join(tmpdir(), 'perdure-flood-'));
   const stopped = await FloodedServer.start(own);
   try {
+    await stopped.stopUnder(plan);
     // Who stops servers kills what is still there after 10 s, and the code would be none.
-    await stopped.stopUnder('rapid-resets', '8', 'whole');
     expect(await stopped.process.exitCode(0)).toBe(0);
   } finally {
     await stopped.process.stop();
