@@ -31,7 +31,7 @@ const asking = [
   fuzz,
 ];
 const notAsking = [
-  'test/acceptance/{broker-gone,dead-letter-topics,dead-letters-anew,deleted-namespace,fresh-sessions,lost-letters,lost-topics,postgres,purged-letters,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
+  'test/acceptance/{broker-gone,cluster-journal,dead-letter-topics,dead-letters-anew,deleted-namespace,fresh-sessions,lost-letters,lost-topics,postgres,purged-letters,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
   'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
   'test/acceptance/state-file.test.ts',
 ];
