@@ -1,12 +1,14 @@
 /**
  * Somebody deletes records of the topics of dead letters and of the audit, beside a server and between two: letters whose records are gone are damaged,
- * all others are read, purged and merged, and the server is healthy.
+ * all others are read, purged and merged, and the server is healthy. Where rows of them are in PostgreSQL they are known after a restart, too.
  */
 import { randomUUID } from 'node:crypto';
 import { Connection } from '@temporalio/client';
-import { expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
 import { perdureAt } from '../cli/perdure-process.ts';
+import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
+import type { LocalPostgres } from '../postgres/local-postgres.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { healthPageOf } from '../support/health-page.ts';
 import { kafkaServer, withFolder } from '../support/servers.ts';
@@ -21,12 +23,23 @@ const { namespace } = workflowTasksFail;
 if ('missing' in kafka) skipAloud('records of dead letters that somebody deletes', kafka.missing);
 else {
   const { brokers } = kafka;
-  test('records of dead letters that somebody deletes', { timeout: 240_000 }, () =>
+  let postgres: LocalPostgres | undefined;
+  afterAll(() => postgres?.stop());
+  const noPostgres = await canStartPostgres();
+  if (noPostgres !== undefined) skipAloud('records of dead letters that somebody deletes, with PostgreSQL', noPostgres);
+
+  test.each([
+    { beside: 'no database', keepsRows: false },
+    ...(noPostgres === undefined ? [{ beside: 'PostgreSQL', keepsRows: true }] : []),
+  ])('records of dead letters that somebody deletes, with $beside', { timeout: 240_000 }, ({ keepsRows }) =>
     withFolder(async (folder) => {
+      if (keepsRows) postgres = await startPostgres();
       const prefix = `lost-${randomUUID()}`;
       const topic = `dlq.${prefix}.transfer.active`;
       const client = kafkaClient(brokers);
-      const settings = { brokers, topicPrefix: prefix, logLevel: 'error' } as const;
+      const url = `postgres://perdure@127.0.0.1:${postgres?.port}/postgres`;
+      const perdure = keepsRows ? [`postgres: { url: "${url}" }`] : [];
+      const settings = { brokers, topicPrefix: prefix, logLevel: 'error', perdure } as const;
       const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [workflowTasksFail] } });
       const mended = await kafkaServer(folder, settings, Number(faulty.address.split(':')[1]));
       const queue = (words: string) => perdureAt(faulty.address, `admin queue dlq ${words}`);
@@ -66,17 +79,21 @@ else {
 
         await withAdmin(client, (admin) => deleteRecordsBefore(admin, `${prefix}.audit`, [0], '-1'));
         await withAdmin(client, (admin) => deleteRecordsBefore(admin, `${prefix}.dlq-jobs`, [0], '-1'));
+        const gone = keepsRows ? ['2 its record is gone'] : [];
+        const left = letters - 3 + gone.length;
         await mended.start();
-        await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${letters - 3}\n`);
+        await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${left}\n`);
         await isHealthy();
         expect(mended.output).toMatch(/records of a dead letter queue are gone from its topic/);
         expect(mended.output).toMatch(/entries of the audit of dead letters are gone/);
-        expect(await damages()).toEqual(whole(3));
+        expect(await damages()).toEqual([...gone, ...whole(3)]);
+        if (keepsRows) expect(await queue(`${purge} --message-id 2`)).toMatchObject({ code: 0, out: 'purged 1\n' });
         expect(await queue('merge --category transfer --reason mended')).toMatchObject({
           code: 0,
           out: `merged ${letters - 3}, failed 0, skipped 0\n`,
         });
         expect((await queue('audit --limit 100 -o jsonl')).out).toContain('merge-outcome');
+        expect((await queue('count --category transfer')).out).toBe('0\n');
         await isHealthy();
       } finally {
         for (const server of [faulty, mended]) await server.stop();
