@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Connection } from '../../src/database/sqlite/connection.ts';
 import { Moments } from '../../src/database/sqlite/moment.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
@@ -241,6 +242,25 @@ test('of many Counts at once few have a connection of their own, and all are ans
   const closing = rows.map((row) => closedRow(row, row.startTimeMs + 60_000));
   const [seen] = await Promise.all([database.count(query), database.flush(journal, fence, closing, [])]);
   expect(seen).toEqual(all);
+});
+
+test('a connection that could not begin its moment is given back', async () => {
+  const filename = inFile();
+  await filled({ filename });
+  const moments = new Moments({ filename });
+  const statement = vi.spyOn(Connection.prototype, 'statement');
+  onTestFinished(() => statement.mockRestore());
+  for (const failing of ['BEGIN', 'SELECT 1 FROM perdure', 'BEGIN', 'SELECT 1 FROM perdure', 'BEGIN']) {
+    statement.mockImplementation(function (this: Connection, sql) {
+      if (sql === failing) throw new Error('the disk does not answer');
+      return this.prepare(sql);
+    });
+    expect(() => moments.present()).toThrow('the disk does not answer');
+  }
+  statement.mockRestore();
+  const taken = [1, 2, 3, 4].map(() => moments.present());
+  expect(taken).not.toContain(undefined);
+  for (const moment of taken) moment?.close();
 });
 
 test('where the write-ahead log is long no Count keeps it from beginning anew: it counts by run id', async () => {

@@ -32,10 +32,15 @@ export class Moments {
     if ((statSync(`${filename}-wal`, { throwIfNoEntry: false })?.size ?? 0) > writeAheadBytesMax) return undefined;
     const moment = new Moment(this.#options, () => (this.#open -= 1));
     this.#open += 1;
-    moment.statement('BEGIN').run();
-    // It is the moment of the first read.
-    moment.statement('SELECT 1 FROM perdure').get();
-    return moment;
+    try {
+      moment.statement('BEGIN').run();
+      // It is the moment of the first read.
+      moment.statement('SELECT 1 FROM perdure').get();
+      return moment;
+    } catch (error) {
+      moment.close();
+      throw error;
+    }
   }
 }
 
