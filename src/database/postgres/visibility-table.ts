@@ -22,8 +22,8 @@ const sqlTypes: Readonly<Record<ColumnKind, string>> = {
 const slots = (prefix: string, kind: ColumnKind, count: number): readonly (readonly [string, ColumnKind])[] =>
   Array.from({ length: count }, (_, index) => [`${prefix}${String(index + 1).padStart(2, '0')}`, kind]);
 
-/** Written out: the tables were made with these, whatever attributes there will be. */
-export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, ColumnKind>([
+/** The tables were made with these (migration 1): never changed, whatever attributes there will be. */
+const firstAttributes: readonly (readonly [string, ColumnKind])[] = [
   ['TemporalChangeVersion', 'keywordList'],
   ['BinaryChecksums', 'keywordList'],
   ['BuildIds', 'keywordList'],
@@ -48,30 +48,46 @@ export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, C
   ...slots('Bool', 'bool', 6),
   ...slots('Datetime', 'instant', 6),
   ...slots('KeywordList', 'keywordList', 6),
-]);
+];
+
+/** Those that there are by now: one that comes later stands behind the first, and its column is added by a migration of its own. */
+export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, ColumnKind>(firstAttributes);
+
+type Definition = { readonly name: string; readonly type: string };
 
 /** `keyword07 text`; PostgreSQL folds what has no quotes. */
-export const attributeDefinitions: readonly { readonly name: string; readonly type: string }[] = [...attributeKinds].map(
-  ([name, kind]) => ({
-    name: name.toLowerCase(),
-    type: sqlTypes[kind],
-  }),
-);
+const definitionOf = ([name, kind]: readonly [string, ColumnKind]): Definition => ({ name: name.toLowerCase(), type: sqlTypes[kind] });
+export const attributeDefinitions: readonly Definition[] = [...attributeKinds].map(definitionOf);
 
 /** The instants, and the columns of their parts of a millisecond. */
 const instants = [...attributeKinds].filter(([, kind]) => kind === 'instant').map(([name]) => name.toLowerCase());
-export const partDefinitions: readonly { readonly name: string; readonly type: string }[] = instants.map((name) => ({
-  name: partColumn(name),
-  type: 'integer',
-}));
+export const partDefinitions: readonly Definition[] = instants.map(partOf);
+
+function partOf(name: string): Definition {
+  return { name: partColumn(name), type: 'integer' };
+}
+
+/** The instants that there were when their parts came (migration 8): never changed. */
+const firstInstants = [
+  'temporalscheduledstarttime',
+  'datetime01',
+  'datetime02',
+  'datetime03',
+  'datetime04',
+  'datetime05',
+  'datetime06',
+] as const;
 
 /**
  * Rows that were written before have whole milliseconds. Only the runs know more: if there is such a row, List is built again from them.
  */
 export function instantParts(at: string): readonly string[] {
-  const isSet = instants.map((name) => `EXISTS (SELECT 1 FROM ${at}.visibility WHERE ${name} IS NOT NULL)`);
+  const isSet = firstInstants.map((name) => `EXISTS (SELECT 1 FROM ${at}.visibility WHERE ${name} IS NOT NULL)`);
   return [
-    `ALTER TABLE ${at}.visibility ${partDefinitions.map(({ name, type }) => `ADD COLUMN ${name} ${type}`).join(', ')}`,
+    `ALTER TABLE ${at}.visibility ${firstInstants
+      .map(partOf)
+      .map(({ name, type }) => `ADD COLUMN ${name} ${type}`)
+      .join(', ')}`,
     `INSERT INTO ${at}.perdure (name, value) SELECT 'list rebuild ' || partition, 'asked' FROM ${at}.journals
 WHERE kind = 'history' AND (${isSet.join(' OR ')}) ON CONFLICT (name) DO NOTHING`,
   ];
@@ -105,6 +121,7 @@ function indexSql(at: string, name: string, column: string, where = ''): string 
 }
 
 export function visibilityTable(at: string): readonly string[] {
+  const definitions = firstAttributes.map(definitionOf);
   const indexed = (name: string, column: string, where = ''): string => indexSql(at, name, column, where);
   return [
     `CREATE TABLE ${at}.visibility (
@@ -128,7 +145,7 @@ export function visibilityTable(at: string): readonly string[] {
   parent_run_id text COLLATE "C",
   root_workflow_id text COLLATE "C",
   root_run_id text COLLATE "C",
-  ${attributeDefinitions.map(({ name, type }) => `${name} ${type}${type.startsWith('text') ? ' COLLATE "C"' : ''}`).join(',\n  ')},
+  ${definitions.map(({ name, type }) => `${name} ${type}${type.startsWith('text') ? ' COLLATE "C"' : ''}`).join(',\n  ')},
   memo bytea,
   search_attributes bytea,
   PRIMARY KEY (run_id, namespace_id)
@@ -139,7 +156,7 @@ export function visibilityTable(at: string): readonly string[] {
     indexed('workflow_type', 'workflow_type, '),
     indexed('status', 'status, '),
     `CREATE INDEX visibility_start ON ${at}.visibility (namespace_id, start_ms DESC)`,
-    ...attributeDefinitions.map(({ name, type }) =>
+    ...definitions.map(({ name, type }) =>
       type === 'text[]'
         ? `CREATE INDEX visibility_${name} ON ${at}.visibility USING gin (${name}) WHERE ${name} IS NOT NULL`
         : indexed(name, `${name}, `, ` WHERE ${name} IS NOT NULL`),
