@@ -39,7 +39,7 @@ export type AcceptLetters = {
 export type IdRange = { readonly from: number; readonly to: number };
 
 export const beganAnew =
-  'the queue began anew since: its topic was deleted, or has lost all its records, and its message ids are given again to other letters';
+  'the queue began anew since: its topic was deleted, or has lost all its records, and its message ids are given again to other dead letters';
 
 /** Rejected: began-anew, where the queue is in another incarnation: its topic was deleted since, and its ids are given again. Absent: whichever. */
 type OfIncarnation = { readonly incarnation?: number };

@@ -248,7 +248,7 @@ export class QueueCore {
     if (problem !== undefined) return invalid(problem);
     const other = this.#claims.overlapping(jobId, ranges);
     if (other !== undefined)
-      return rejected({ reason: 'overlap', message: `job ${other} works on some of these letters`, holders: [other] });
+      return rejected({ reason: 'overlap', message: `job ${other} works on some of these dead letters`, holders: [other] });
     if (!this.#claims.has(jobId) && this.#claims.jobs >= activeJobsMax) {
       const holders = this.#claims.holders();
       return rejected({ reason: 'too-many-jobs', message: `${activeJobsMax} jobs work on this queue, its limit`, holders });
@@ -271,7 +271,7 @@ export class QueueCore {
   #purge({ jobId, who, why, letters, asksShards }: PurgeLetters, timeMs: number, askId: number): QueueHandled {
     const { idsPerCommandMax } = deadLetterLimits;
     if (letters.length === 0 || letters.length > idsPerCommandMax) {
-      return invalid(`1 to ${idsPerCommandMax} letters are purged at once, not ${letters.length}`);
+      return invalid(`1 to ${idsPerCommandMax} dead letters are purged at once, not ${letters.length}`);
     }
     const problem = authorshipProblem({ jobId, who, why });
     if (problem !== undefined) return invalid(problem);
@@ -365,7 +365,7 @@ export class QueueCore {
     const { jobId, messageIds } = command;
     const { idsPerCommandMax } = deadLetterLimits;
     if (messageIds.length === 0 || messageIds.length > idsPerCommandMax) {
-      return invalid(`1 to ${idsPerCommandMax} letters are restored at once, not ${messageIds.length}`);
+      return invalid(`1 to ${idsPerCommandMax} dead letters are restored at once, not ${messageIds.length}`);
     }
     const problem = authorshipProblem(command);
     if (problem !== undefined) return invalid(problem);

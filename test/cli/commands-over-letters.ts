@@ -122,7 +122,7 @@ export class CommandsOverLetters {
     // The first tasks of two shards have the same id.
     const ofShard = `--task-id ${String(letter?.['taskId'])} --shard-id ${String(letter?.['shardId'])}`;
     const dry = await this.perdure(`purge ${ofTransfer} ${ofShard} --dry-run`);
-    expect(dry.out).toContain('1 letter of transfer/active would be purged\n');
+    expect(dry.out).toContain('1 dead letter of transfer/active would be purged\n');
     expect((await this.perdure(`count ${ofTransfer}`)).out).toBe('4\n');
     const purged = await this.perdure(`purge ${ofTransfer} ${ofShard} --reason "nobody waits for it"`);
     expect(purged).toEqual({ code: 0, out: 'purged 1\n', err: '' });

@@ -215,7 +215,7 @@ describe('merge', () => {
     const bothGone = await perdure(`${queue} merge --category transfer --message-id 41 --message-id 42`);
     expect(bothGone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: none of the messages 41, 42 is among them\n' });
     const noTask = await perdure(`${queue} purge --category transfer --task-id 7`);
-    expect(noTask).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: no letter has task id 7\n' });
+    expect(noTask).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: no dead letter has task id 7\n' });
     expect(fake.requestsOf('ApplyPlan')).toEqual([]);
   });
 
@@ -292,10 +292,10 @@ describe('questions on a terminal', () => {
   const changed = (): number => fake.requestsOf('ApplyPlan').length;
 
   test.each([
-    ['merge', 'y\\n', 0, 'Merge all: 3 letters (3 of transfer/active)? [y/N] '],
+    ['merge', 'y\\n', 0, 'Merge all: 3 dead letters (3 of transfer/active)? [y/N] '],
     ['merge', '\\n', 1, 'nothing was changed'],
     ['merge --max-message-id 1', '', 0, 'merged 2, failed 0, skipped 0'],
-    ['purge --max-message-id 1', 'Yes\\n', 0, 'Purge 2 letters (2 of transfer/active)? [y/N] '],
+    ['purge --max-message-id 1', 'Yes\\n', 0, 'Purge 2 dead letters (2 of transfer/active)? [y/N] '],
     ['purge --max-message-id 1', 'n\\n', 1, 'nothing was changed'],
     ['purge', '3\\n', 0, 'Type their number to go on: '],
     ['purge', 'y\\n', 1, 'nothing was changed'],
@@ -319,7 +319,7 @@ describe('plans', () => {
       expect(await perdure(`${queue} ${line} --category transfer`)).toMatchObject({
         code: 0,
         out: expect.stringMatching(
-          /^4 letters of transfer\/active would be merged\nLETTERS +CAUSE +ERROR\n3 +retries-exhausted +Internal\n1 +permanent-error +DataLoss\nUntil 2024-01-01T02:00:00.000Z: perdure admin queue dlq apply plan-\d\n$/,
+          /^4 dead letters of transfer\/active would be merged\nCOUNT +CAUSE +ERROR\n3 +retries-exhausted +Internal\n1 +permanent-error +DataLoss\nUntil 2024-01-01T02:00:00.000Z: perdure admin queue dlq apply plan-\d\n$/,
         ),
       });
     }
@@ -338,7 +338,7 @@ describe('plans', () => {
     expect(await perdure(`${queue} apply plan-3 --hash abcd`)).toEqual({ code: 0, out: 'purged 1\n', err: '' });
     expect(fake.requestsOf<ApplyPlanRequest>('ApplyPlan')).toEqual([{ planId: 'plan-3', hash: 'abcd' }]);
     expect(await perdure(`${queue} apply plan-9`)).toMatchObject({ code: 1, err: 'perdure: NOT_FOUND: no plan plan-9\n' });
-    expect((await perdure(`${queue} plan purge --category timer`)).out).toBe('no letter is selected\n');
+    expect((await perdure(`${queue} plan purge --category timer`)).out).toBe('no dead letter is selected\n');
   });
 });
 

@@ -258,7 +258,7 @@ describe('what is selected', () => {
   test('one task that several letters tell of is refused, with the letters', async () => {
     fake.letters.push(letter(1, { taskId: '77' }), letter(2, { taskId: '77' }), fromB(4), fromB(4, 'namespace-replication'));
     const tasks = await perdure('admin queue dlq read --category transfer --task-id 77');
-    expect(tasks).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task-id matches 2 letters\n') });
+    expect(tasks).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task-id matches 2 dead letters\n') });
     expect(tasks.err).toMatch(/message 1 of transfer\/active: task 77.* shard 2, order-1\/run-1\n.*message 2 .*\n.*--shard-id/);
     expect((await perdure('admin queue dlq count --category transfer --task-id 77 --shard-id 3')).out).toBe('1\n');
     const replicated = await perdure('admin dlq count --cluster cluster-b --task-id 4');
@@ -273,7 +273,7 @@ describe('what is selected', () => {
     ['admin queue dlq read --category transfer --shard-id 0', 'Invalid ShardID: 0'],
     ['admin queue dlq read --category transfer --shard-id=-1', 'Invalid ShardID: -1'],
     ['admin queue dlq read --category transfer --message-id 1.5', '--message-id: expected a whole number from 0, got "1.5"'],
-    ['admin queue dlq read --category transfer --message-id 9223372036854775807', 'no letter has an id as high'],
+    ['admin queue dlq read --category transfer --message-id 9223372036854775807', 'no dead letter has an id as high'],
     ['admin queue dlq read --category transfer --task-id 9223372036854775808', '--task-id: expected a whole number'],
     ['admin queue dlq read --category transfer --min-message-id 9 --max-message-id 8', '--min-message-id 9 is above --max-message-id 8'],
     ['admin queue dlq read --category transfer --limit many', '--limit: expected a whole number from 0, got "many"'],
@@ -365,7 +365,7 @@ describe('count, list, show and groups', () => {
     expect((await perdure('admin queue dlq show --category transfer --message-id 41 --shard-id 2')).code).toBe(0);
   });
 
-  test('groups count what letters have in common', async () => {
+  test('groups count what dead letters have in common', async () => {
     fake.letters.push(letter(1), letter(2, { cause: 'permanent-error' }), letter(3, { cause: 'permanent-error' }));
     const { out } = await perdure('admin queue dlq groups --category transfer --by cause --time-format iso');
     expect(out).toMatch(

@@ -134,7 +134,7 @@ describe('the keys', () => {
     }
   });
 
-  test('of letters have the defaults of the reference, and what an operator sets', () => {
+  test('of dead letters have the defaults of the reference, and what an operator sets', () => {
     const defaults: LetterSettings = new DynamicConfig(noEntries).values(letterSettings);
     expect(defaults).toEqual({
       lettersPerStepMax: 100,

@@ -149,5 +149,5 @@ test('a job over no letters has ended with its beginning, and says so', () => {
     forgivenFailures: 0,
   } as const;
   story.tell({ kind: 'job', timeMs: 5, entry, act }, 3);
-  expect(story.take()).toMatchObject([{ action: 'apply', letters: 0, outcome: 'merge: completed, there was no letter' }]);
+  expect(story.take()).toMatchObject([{ action: 'apply', letters: 0, outcome: 'merge: completed, there was no dead letter' }]);
 });

@@ -242,7 +242,7 @@ class Groups {
     const times = { oldestMs: wholeOf(row, 'oldest_ms'), newestMs: wholeOf(row, 'newest_ms') };
     if (known === undefined) {
       if (this.#groups.size >= groupsMax) {
-        throw new DatabaseError('overtime', `there are more than ${groupsMax} groups: group by something else, or of fewer letters`);
+        throw new DatabaseError('overtime', `there are more than ${groupsMax} groups: group by something else, or of fewer dead letters`);
       }
       this.#groups.set(name, { key: letterText(row, column), ...found, ...times });
       return;

@@ -62,7 +62,7 @@ function outcomeOf(job: Job, { action }: JobAct, timeMs: number): string {
     case 'apply':
       if (timeMs > createdTimeMs) return `${operation}: answered with this job, which was ${state}`;
       // Over no letters at all it has ended with that: an offset tells one act, so no `finish` follows.
-      return endTimeMs === undefined ? operation : `${operation}: ${state}, there was no letter`;
+      return endTimeMs === undefined ? operation : `${operation}: ${state}, there was no dead letter`;
     case 'update':
       return `${options.rps === 0 ? 'no limit' : `${options.rps} letters a second`}, ${options.concurrency} at a time`;
     case 'pause':

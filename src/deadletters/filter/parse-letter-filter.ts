@@ -34,7 +34,7 @@ export function parseLetterFilter(text: string): ParsedLetterFilter {
   }
 }
 
-const fieldNames = `a field of letters (${[...letterFields.keys()].join(', ')})`;
+const fieldNames = `a field of dead letters (${[...letterFields.keys()].join(', ')})`;
 
 function conditionOf(text: string): Condition | undefined {
   const { where, clausesAt } = parseSyntax(text);

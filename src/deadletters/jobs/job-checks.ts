@@ -6,7 +6,7 @@ import type { JobAuthor, JobOperation, JobOptions } from './job.ts';
 import { jobLimits } from './job-limits.ts';
 
 export function planProblem({ operation, selection, options, ...author }: PlanLetters): string | undefined {
-  if (operation === 'restore' && selection.ids === undefined) return 'letters that are restored are named by their ids';
+  if (operation === 'restore' && selection.ids === undefined) return 'dead letters that are restored are named by their ids';
   return authorProblem(author) ?? optionsProblem(operation, options, author.reason) ?? (selection.ids && idRangesProblem(selection.ids));
 }
 
@@ -32,16 +32,16 @@ function optionsProblem(operation: JobOperation, options: JobOptions, reason: st
   }
   if (!Number.isSafeInteger(maxFailures) || maxFailures < 0) return `no number of failures: ${maxFailures}`;
   if (canary && operation !== 'merge') return 'only a merge can go in steps';
-  if (overridesLoopGuard && reason === '') return 'a merge of letters in quarantine needs a reason';
+  if (overridesLoopGuard && reason === '') return 'a merge of dead letters in quarantine needs a reason';
   return paceProblem(rps, concurrency);
 }
 
 export function paceProblem(rps: number | undefined, concurrency: number | undefined): string | undefined {
   const { rpsMin, rpsMax, concurrencyMax } = jobLimits;
   if (rps !== undefined && rps !== 0 && !(rps >= rpsMin && rps <= rpsMax)) {
-    return `a job handles ${rpsMin} to ${rpsMax} letters a second, or 0 for no limit, not ${rps}`;
+    return `a job handles ${rpsMin} to ${rpsMax} dead letters a second, or 0 for no limit, not ${rps}`;
   }
   if (concurrency === undefined) return undefined;
   const isFine = Number.isSafeInteger(concurrency) && concurrency >= 1 && concurrency <= concurrencyMax;
-  return isFine ? undefined : `a job has 1 to ${concurrencyMax} letters under way, not ${concurrency}`;
+  return isFine ? undefined : `a job has 1 to ${concurrencyMax} dead letters under way, not ${concurrency}`;
 }

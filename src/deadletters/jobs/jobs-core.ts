@@ -145,7 +145,7 @@ export class JobsCore {
       return refused(`plan ${planId} cannot be applied: ${beganAnew}. Make the plan again`);
     }
     if (found.comebacks !== undefined && found.comebacks !== comebacks) {
-      return refused(`plan ${planId} cannot be applied: letters that were resolved may have come back since. Make the plan again`);
+      return refused(`plan ${planId} cannot be applied: dead letters that were resolved may have come back since. Make the plan again`);
     }
     // Letters of an incarnation before are gone: whoever has them has nothing of this one.
     const ofQueue = [...this.#state.active].filter(
@@ -155,7 +155,7 @@ export class JobsCore {
     if (same !== undefined) return joined(same, timeMs, { ...(by ?? whoOf(found)), reason: found.reason });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
     if (holder !== undefined) {
-      return rejected({ reason: 'overlap', message: `job ${holder} works on some of these letters`, jobId: holder });
+      return rejected({ reason: 'overlap', message: `job ${holder} works on some of these dead letters`, jobId: holder });
     }
     if (ofQueue.length >= jobLimits.activeJobsMax) {
       return rejected({ reason: 'too-many', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });

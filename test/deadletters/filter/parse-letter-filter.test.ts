@@ -57,7 +57,7 @@ describe('which letters a filter chooses', () => {
   });
 });
 
-const fields = `a field of letters (${[...letterFields.keys()].join(', ')})`;
+const fields = `a field of dead letters (${[...letterFields.keys()].join(', ')})`;
 const ofTexts = '=, !=, <, <=, >, >=, IN, NOT IN, BETWEEN, STARTS_WITH or IS NULL';
 const ofNumbers = '=, !=, <, <=, >, >=, IN, NOT IN, BETWEEN or IS NULL';
 

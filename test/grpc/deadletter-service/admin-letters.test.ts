@@ -212,10 +212,10 @@ describe('jobs', () => {
   });
 
   test('that overlap are refused with the one that has the letters', async () => {
-    owners.jobs = () => ({ kind: 'rejected', rejection: { reason: 'overlap', message: 'job j-1 works on some of these letters' } });
+    owners.jobs = () => ({ kind: 'rejected', rejection: { reason: 'overlap', message: 'job j-1 works on some of these dead letters' } });
     expect(await refused('PurgeDLQTasks', { dlqKey: key, ...all })).toEqual([
       codes.FAILED_PRECONDITION,
-      'job j-1 works on some of these letters',
+      'job j-1 works on some of these dead letters',
     ]);
   });
 });

@@ -96,7 +96,7 @@ test.each<[string, Plain, string]>([
   ['PlanDeadLetters', { queue: transfer }, 'operation is not set'],
   ['PlanDeadLetters', { operation: 9, queue: transfer }, 'Unknown operation: 9'],
   ['PlanDeadLetters', { operation: 'OPERATION_MERGE' }, 'queue is not set'],
-  ['PlanDeadLetters', { ...merge, selection: { query: 'Colour = 1' } }, 'invalid filter: at position 1: expected a field of letters'],
+  ['PlanDeadLetters', { ...merge, selection: { query: 'Colour = 1' } }, 'invalid filter: at position 1: expected a field of dead letters'],
   ['PlanDeadLetters', { ...merge, reason: 'x'.repeat(501) }, 'reason has 501 characters, and may have 500'],
   ['PlanDeadLetters', { ...merge, options: { rps: 0.05 } }, 'Invalid rps: 0.05; it is 0.1 to 10000, or 0 for no limit'],
   ['PlanDeadLetters', { ...merge, options: { rps: -1 } }, 'Invalid rps: -1'],

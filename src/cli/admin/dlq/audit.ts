@@ -57,7 +57,7 @@ async function* pages(client: GrpcClient, wanted: Wanted, max: number) {
   } while (nextPageToken.length > 0);
 }
 
-const titles = ['TIME', 'ACTION', 'QUEUE', 'LETTERS', 'OUTCOME', 'JOB', 'WHO', 'REASON'] as const;
+const titles = ['TIME', 'ACTION', 'QUEUE', 'MESSAGES', 'OUTCOME', 'JOB', 'WHO', 'REASON'] as const;
 
 function cells(entry: AuditEntry, time: TimeFormat): readonly string[] {
   const { timeMs, action, queue, outcome, errorType, jobId, subject, peer, reason } = entry;
@@ -77,7 +77,7 @@ function cells(entry: AuditEntry, time: TimeFormat): readonly string[] {
 function lettersText({ messageIds, letters }: AuditEntry): string {
   const shown = 3;
   if (letters === 0) return '-';
-  if (messageIds.length === 0) return `${letters} letters`;
+  if (messageIds.length === 0) return String(letters);
   const first = messageIds.slice(0, shown).join(', ');
   return letters > shown ? `${first} … (${letters})` : first;
 }

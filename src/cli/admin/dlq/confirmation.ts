@@ -1,4 +1,4 @@
-/** Questions before letters are changed. Without a terminal the command line is the answer. */
+/** Questions before dead letters are changed. Without a terminal the command line is the answer. */
 import type { Plan, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
@@ -27,10 +27,10 @@ export async function confirmed(
   if (flags.switched('yes') === true || !canAsk(invocation, format) || (operation === 'merge' && !isAll)) return true;
   const number = plans.reduce((sum, { selected }) => sum + selected, 0);
   const where = plans.map(({ queue, selected }) => `${selected} of ${queueText(queue)}`).join(', ');
-  const letters = `${number} ${number === 1 ? 'letter' : 'letters'} (${where})`;
+  const letters = `${number} ${number === 1 ? 'dead letter' : 'dead letters'} (${where})`;
   const mustType = operation === 'purge' && isAll;
   const question = mustType
-    ? `All letters are purged, and cannot be merged any more: ${letters}.\nType their number to go on: `
+    ? `All dead letters are purged, and cannot be merged any more: ${letters}.\nType their number to go on: `
     : `${operation === 'merge' ? 'Merge all: ' : 'Purge '}${letters}? [y/N] `;
   const answer = ((await io.terminal.ask(question)) ?? '').trim().toLowerCase();
   const isYes = mustType ? answer === String(number) : answer === 'y' || answer === 'yes';

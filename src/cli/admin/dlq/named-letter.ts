@@ -21,7 +21,7 @@ export async function whyNoneFits(flags: FlagValues, { queues, selection }: Sele
       : failure(`NOT_FOUND: none of the messages ${selection.messageIds.join(', ')} is among them`);
   }
   const taskId = flags.one('task-id');
-  return taskId === undefined ? undefined : failure(`NOT_FOUND: no letter has task id ${taskId}`);
+  return taskId === undefined ? undefined : failure(`NOT_FOUND: no dead letter has task id ${taskId}`);
 }
 
 /** Each of the queues may have a letter of this id, or have had one. */

@@ -29,14 +29,14 @@ export function printPlans(kind: DlqKind, operation: 'merge' | 'purge', plans: r
       ids: plans.map(({ ids }) => ids.map(({ from, to }) => [from, to])),
       expireTime: rfc3339(plans[0]?.expireTimeMs ?? 0),
     }),
-    () => (plans.length === 0 ? 'no letter is selected\n' : plans.map((plan) => planText(kind, operation, plan)).join('\n')),
+    () => (plans.length === 0 ? 'no dead letter is selected\n' : plans.map((plan) => planText(kind, operation, plan)).join('\n')),
   );
   return exitCodes.done;
 }
 
 function planText(kind: DlqKind, operation: 'merge' | 'purge', { planId, queue, selected, causes, expireTimeMs }: Plan): string {
-  const letters = `${selected} ${selected === 1 ? 'letter' : 'letters'} of ${queueText(queue)} would be ${participles[operation]}`;
+  const letters = `${selected} ${selected === 1 ? 'dead letter' : 'dead letters'} of ${queueText(queue)} would be ${participles[operation]}`;
   const rows = causes.map(({ cause, errorType, count }) => [String(count), plainText(cause) || '-', plainText(errorType) || '-']);
   const how = `Until ${rfc3339(expireTimeMs)}: perdure ${kind} apply ${planId}`;
-  return `${[letters, table(['LETTERS', 'CAUSE', 'ERROR'], rows), how].filter((part) => part !== '').join('\n')}\n`;
+  return `${[letters, table(['COUNT', 'CAUSE', 'ERROR'], rows), how].filter((part) => part !== '').join('\n')}\n`;
 }

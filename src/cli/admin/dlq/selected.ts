@@ -84,7 +84,7 @@ function selectionOf(kind: DlqKind, flags: FlagValues): Selection {
 /** Selectors hold together: on `admin dlq` a task's id is the letter's. */
 function onlyOne(messageIds: readonly number[], id: number): readonly number[] {
   if (messageIds.length === 0 || messageIds.includes(id)) return [id];
-  throw usageError('--task-id and --message-id name different letters', { next: 'Leave one of them out.' });
+  throw usageError('--task-id and --message-id name different dead letters', { next: 'Leave one of them out.' });
 }
 
 export function shardId(given: string | undefined): number {
@@ -110,7 +110,7 @@ export function namedMessages(flags: FlagValues): readonly number[] {
 export function messageId(flag: string, given: string): number {
   const id = wholeNumber(flag, given);
   if (id <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(id);
-  throw usageError(`${flag}: no letter has an id as high as ${given}`);
+  throw usageError(`${flag}: no dead letter has an id as high as ${given}`);
 }
 
 function wholeNumber(flag: string, given: string): bigint {
@@ -126,7 +126,7 @@ async function checkUnambiguous(kind: DlqKind, flag: string, { queues, selection
   const rivals = flag === '--task-id' ? (letters.length > 1 ? letters : []) : letters.filter((letter) => nth(letter) > 1);
   if (rivals.length === 0) return;
   const way = kind === 'admin dlq' ? '--dlq-type' : '--shard-id or --message-id';
-  throw new CliError(exitCodes.usage, `${flag} matches ${rivals.length === candidatesMax ? 'many' : rivals.length} letters`, {
+  throw new CliError(exitCodes.usage, `${flag} matches ${rivals.length === candidatesMax ? 'many' : rivals.length} dead letters`, {
     why: rivals.map(candidate).join('\n'),
     next: `Nothing was done. Decide with ${way}.`,
   });

@@ -18,7 +18,7 @@ export async function runShow(kind: DlqKind, invocation: Invocation): Promise<Ex
   const { flags, io } = invocation;
   const format = listFormat(flags.one('output'), 'text');
   if (flags.all('message-id').length + flags.all('task-id').length !== 1) {
-    throw usageError('show needs one letter', { next: `Such as perdure ${kind} show … --message-id 41.` });
+    throw usageError('show needs one dead letter', { next: `Such as perdure ${kind} show … --message-id 41.` });
   }
   const found = await withServer(invocation, (client) => letterOf(kind, invocation, client));
   printOne(
@@ -40,7 +40,7 @@ async function letterOf(kind: DlqKind, { flags }: Invocation, client: GrpcClient
   if (others.length === 0 && messageId !== undefined && selection.shardId === 0) return client.call(getDeadLetter, { queue, messageId });
   const request = { queues, selection, pageSize: 1, nextPageToken: new Uint8Array(0), withPayload: false };
   const [letter] = (await client.call(listDeadLetters, request)).letters;
-  if (letter === undefined) throw (await whyNoneFits(flags, wanted, client)) ?? failure('NOT_FOUND: there is no such letter');
+  if (letter === undefined) throw (await whyNoneFits(flags, wanted, client)) ?? failure('NOT_FOUND: there is no such dead letter');
   return client.call(getDeadLetter, { queue: letter.queue, messageId: letter.messageId });
 }
 
