@@ -99,7 +99,7 @@ async function incident(server: Server): Promise<void> {
       await server.show('admin', 'queue', 'dlq', 'list');
       await server.show('admin', 'queue', 'dlq', 'groups', '--category', 'transfer');
       await server.show('admin', 'queue', 'dlq', 'read', '--category', 'transfer', '-o', 'text');
-      say('The dependency is mended: the same server, without the fault. What was tried too often waits in the queue still:');
+      say('The dependency is repaired: the same server, without the fault. What was tried too often still waits in the queue:');
       await server.stop();
       await server.start();
       await server.show('admin', 'queue', 'dlq', 'merge', '--category', 'transfer', '--reason', 'the warehouse answers again');
