@@ -535,12 +535,17 @@ test('tasks that ended without a record are journaled to the last one, however f
   for (const { askId } of bench.asked) {
     bench.answer(askId, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
   }
-  for (let second = 0; second < 10; second++) {
+  const flushed = (): readonly number[] => {
+    const records = bench.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksFinished');
+    return records.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length);
+  };
+  const inAll = (): number => flushed().reduce((sum, count) => sum + count, 0);
+  // On a busy machine they end in several turns, and the first record has fewer than it could.
+  while (inAll() < 5) {
     await turns(20);
     bench.clock.advance(1_000);
   }
-  const flushed = bench.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksFinished');
-  expect(flushed.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length)).toEqual([2, 2, 1]);
+  expect([inAll(), Math.max(...flushed())]).toEqual([5, 2]);
 });
 
 test('what matching has stored is not offered again by whoever folds the journal, where there is no database', async () => {

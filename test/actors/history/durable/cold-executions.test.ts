@@ -1,7 +1,7 @@
 /** Workflows that have left memory, in a shard in its real loop: nobody can tell, but for the database's trouble. */
 import { describe, expect, test } from 'vitest';
 import { completeWorkflow, scheduleActivity, signalAttributes, startChild, startTimer } from '../../../history/shard-under-test.ts';
-import { turns } from '../../../support/event-loop.ts';
+import { turns, until } from '../../../support/event-loop.ts';
 import type { RunRow } from '../../../../src/history/checkpoint/rows.ts';
 import { World } from './checkpointed-world.ts';
 
@@ -88,6 +88,8 @@ test('very many are loads of at most 200, two at a time', async () => {
   world.loadFault = 'hangs';
   const before = world.loads.length;
   const answers = ids.map((id) => world.ask(describeCommand(world, id)));
+  // So many commands are taken in over several turns, with a timer of the system between them.
+  await until(() => world.loads.length >= before + 2);
   await world.quiet();
   expect(world.loads.slice(before), 'the others wait').toHaveLength(2);
   world.mend();
