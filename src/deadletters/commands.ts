@@ -92,8 +92,6 @@ export type MergeOutcome =
       /** Its shard may execute it, or has. */
       readonly isUnknown?: true;
     }
-  /** Of a purge: its shard will not execute it. */
-  | { readonly kind: 'withdrawn'; readonly generation: number }
   /** It cannot be read now; nobody was asked. */
   | { readonly kind: 'notBegun'; readonly message: string }
   /** It stays as it is. */
@@ -150,6 +148,10 @@ export type PutBack = {
 };
 
 export type FinishMerge = { readonly kind: 'finishMerge'; readonly messageId: number; readonly outcome: MergeOutcome };
+
+/** What its shard has said of a letter that is to be purged. `withdrawn`: it will not execute it. */
+export type WithdrawalOutcome = MergeOutcome | { readonly kind: 'withdrawn'; readonly generation: number };
+export type FinishWithdrawal = { readonly kind: 'finishWithdrawal'; readonly messageId: number; readonly outcome: WithdrawalOutcome };
 
 /** Reply: counted, behind the read barrier. */
 export type CountLetters = { readonly kind: 'countLetters' };
@@ -221,6 +223,7 @@ export type DeadLetterRequest =
 export type DeadLetterCommand =
   | DeadLetterRequest
   | FinishMerge
+  | FinishWithdrawal
   | NoteOutstanding
   | SettleLetter
   | BeginCarrying

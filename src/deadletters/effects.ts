@@ -11,7 +11,7 @@ export type ExecuteLetter = {
   readonly taskTimeoutMs: number;
 };
 
-/** Its shard is asked not to execute it any more; `finishMerge` tells what it has said. */
+/** Its shard is asked not to execute it any more; `finishWithdrawal` tells what it has said. */
 export type WithdrawLetter = { readonly kind: 'withdrawLetter'; readonly messageId: number; readonly jobId: string };
 
 /** What was to be carried is committed: the next letters may come, or with `cut` the journal be cut there. */

@@ -1,12 +1,12 @@
 /**
  * Letters of one purge that an earlier merge may still have executed: their shards are asked first.
  *
- *     purgeLetters ─▶ withdrawLetter ─▶ finishMerge ─┬─ withdrawn, or failed ─▶ purged
- *                                                    ├─ merged ───────────────▶ merged: it was executed
- *                                                    └─ nobody can say ───────▶ executing: it stays
+ *     purgeLetters ─▶ withdrawLetter ─▶ finishWithdrawal ─┬─ withdrawn, or failed ─▶ purged
+ *                                                         ├─ merged ───────────────▶ merged: it was executed
+ *                                                         └─ nobody can say ───────▶ executing: it stays
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { FinishMerge } from './commands.ts';
+import type { MergeOutcome, WithdrawalOutcome } from './commands.ts';
 import type { Authorship, ResolvedRecord } from './records.ts';
 
 /** All of them are letters of one command; its answer leaves when nothing waits any more. */
@@ -20,7 +20,7 @@ export type PurgeUnderWay = {
 };
 
 /** As its tombstone tells of it. */
-export function resolvedByMerge(outcome: Extract<FinishMerge['outcome'], { kind: 'merged' }>) {
+export function resolvedByMerge(outcome: Extract<MergeOutcome, { kind: 'merged' }>) {
   const { how, generation } = outcome;
   return outcome.how === 'merged' ? { how, generation } : { how, generation, detail: outcome.detail };
 }
@@ -28,7 +28,7 @@ export function resolvedByMerge(outcome: Extract<FinishMerge['outcome'], { kind:
 /** A merge that failed has had no effect: there is nothing to withdraw. Undefined: it may be executed. */
 export function resolvedByPurge(
   messageId: number,
-  outcome: FinishMerge['outcome'],
+  outcome: WithdrawalOutcome,
   authorship: Authorship,
   timeMs: number,
 ): ResolvedRecord | undefined {

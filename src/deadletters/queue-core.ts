@@ -14,7 +14,7 @@
  *
  * Long because all that changes what a letter is stands in one place, where each change is seen beside the others.
  */
-import { assert, AssertionError, unreachable } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
@@ -27,6 +27,7 @@ import {
   deadLetterLimits,
   type FinishCarrying,
   type FinishMerge,
+  type FinishWithdrawal,
   type IdRange,
   type IndexRequest,
   type MergeLetter,
@@ -123,6 +124,8 @@ export class QueueCore {
         return this.#merge(command, askId);
       case 'finishMerge':
         return this.#finishMerge(command, nowMs);
+      case 'finishWithdrawal':
+        return this.#finishWithdrawal(command, nowMs);
       case 'noteOutstanding':
         return this.#noteOutstanding(command);
       case 'settleLetter':
@@ -314,7 +317,9 @@ export class QueueCore {
   }
 
   /** What its shard has said of a letter that is to be purged. */
-  #finishPurge({ messageId, outcome }: FinishMerge, { authorship, purge }: BeingPurged, timeMs: number): QueueHandled {
+  #finishWithdrawal({ messageId, outcome }: FinishWithdrawal, timeMs: number): QueueHandled {
+    const { authorship, purge } = this.#merging.get(messageId) ?? {};
+    assert(authorship !== undefined && purge !== undefined, 'a letter is withdrawn for a purge');
     const { kind } = outcome;
     const record = resolvedByPurge(messageId, outcome, authorship, timeMs);
     const list = record === undefined ? purge.executing : kind === 'merged' ? purge.merged : purge.ids;
@@ -413,9 +418,7 @@ export class QueueCore {
 
   #finishMerge({ messageId, outcome }: FinishMerge, timeMs: number): QueueHandled {
     const merging = this.#merging.get(messageId);
-    assert(merging !== undefined, 'a merge that ends has begun');
-    const { purge } = merging;
-    if (purge !== undefined) return this.#finishPurge({ kind: 'finishMerge', messageId, outcome }, { ...merging, purge }, timeMs);
+    assert(merging !== undefined && merging.purge === undefined, 'a merge that ends has begun');
     const isUnknown = 'isUnknown' in outcome && outcome.isUnknown === true;
     this.#staged = () => {
       this.#merging.delete(messageId);
@@ -441,8 +444,6 @@ export class QueueCore {
         const act = { kind: 'mergeFailed', ...authorship } as const;
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended), act);
       }
-      case 'withdrawn':
-        throw new AssertionError('only a purge has letters withdrawn');
       case 'notBegun': {
         const reply: DeadLetterReply = { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } };
         return { kind: 'wait', barrier: true, effects: replyTo(askId, reply) };
@@ -550,8 +551,6 @@ export class QueueCore {
     return { kind: 'commit', before, record: act === undefined ? head : { ...head, act }, reply, effects };
   }
 }
-
-type BeingPurged = BeingMerged & { readonly purge: PurgeUnderWay };
 
 /** Whose merge it was nobody knows: the owner of the queue was another then. */
 const settledLater: Authorship = { jobId: '', who: 'system:dead-letters', why: 'its shard told later what had come of an earlier merge' };

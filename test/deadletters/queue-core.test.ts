@@ -395,8 +395,8 @@ describe('a dead letter queue', () => {
     queue.core.accept(queue.core.cancel(1_000));
     queue.claim('job', all);
     expect(queue.ask({ ...purge, letters: letters.slice(0, 2) })).toEqual({ reply: undefined, effects: [] });
-    queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'withdrawn', generation: 0 } });
-    const [effect] = queue.ask({ kind: 'finishMerge', messageId: 1, outcome: { kind: 'withdrawn', generation: 0 } }).effects;
+    queue.ask({ kind: 'finishWithdrawal', messageId: 0, outcome: { kind: 'withdrawn', generation: 0 } });
+    const [effect] = queue.ask({ kind: 'finishWithdrawal', messageId: 1, outcome: { kind: 'withdrawn', generation: 0 } }).effects;
     expect(effect).toMatchObject({ kind: 'reply', reply: { kind: 'purged', ids: [0, 1], gone: [] } });
     expect(queue.counts).toEqual([0, 0, 0, 3]);
   });

@@ -7,13 +7,13 @@
  *
  * The shard has a mark of it (src/history/redrive), so whoever asks again, here or after a takeover, is told what has come of it, and nothing is
  * executed twice. The mark goes when the queue's own record is committed, never before. A letter that is to be purged while its shard may have a mark of
- * it is withdrawn there first (`withdrawLetter`), and that answer comes back as `finishMerge` too.
+ * it is withdrawn there first (`withdrawLetter`), and that answer comes back as `finishWithdrawal`.
  *
  * Whoever was taken over asks nobody any more, for its process has lost its shards as well; when several processes serve, asks will have to carry the
  * owner's epoch, or a late one could come behind that.
  */
 import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletters/failed-merge.ts';
-import type { DeadLetterCommand, MergeOutcome } from '../../../deadletters/commands.ts';
+import type { DeadLetterCommand, MergeOutcome, WithdrawalOutcome } from '../../../deadletters/commands.ts';
 import type { ExecuteLetter, WithdrawLetter } from '../../../deadletters/effects.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
 import { namespaceDeleted } from '../../../deadletters/attempts.ts';
@@ -351,14 +351,14 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   // ── Nobody waits for it any more ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** It is to be purged: its shard must not execute it. Comes back as `finishMerge`. */
+  /** It is to be purged: its shard must not execute it. Comes back as `finishWithdrawal`. */
   withdraw({ messageId, jobId }: WithdrawLetter): void {
     void this.#withdrawn(messageId, jobId).then((outcome) => {
-      this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
+      this.#options.tenure.submit({ kind: 'finishWithdrawal', messageId, outcome });
     });
   }
 
-  async #withdrawn(messageId: number, jobId: string): Promise<MergeOutcome> {
+  async #withdrawn(messageId: number, jobId: string): Promise<WithdrawalOutcome> {
     try {
       const reading = this.#reading.then(() => this.#options.read(messageId));
       this.#reading = reading.then(doNothing, doNothing);
@@ -398,7 +398,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   }
 
   /** Its record is gone from the topic, and its task may have been given to a shard before. */
-  async #unreadWithdrawn({ messageId, generation, namespaceId, workflowId, runId }: LetterRow): Promise<MergeOutcome> {
+  async #unreadWithdrawn({ messageId, generation, namespaceId, workflowId, runId }: LetterRow): Promise<WithdrawalOutcome> {
     const key = { namespaceId, workflowId, runId };
     const withdrawn = { kind: 'withdrawn', generation } as const;
     const shard = this.#outstanding.shardOf(messageId);
@@ -412,7 +412,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   }
 
   /** undefined: it may be executed, or its shard is away. */
-  async #askedToWithdraw(turn: Turn): Promise<MergeOutcome | undefined> {
+  async #askedToWithdraw(turn: Turn): Promise<WithdrawalOutcome | undefined> {
     if (!this.#options.tenure.active) return undefined;
     const { generation } = turn.letter;
     const { key } = turn.task;

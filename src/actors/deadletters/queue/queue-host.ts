@@ -72,7 +72,11 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
       partition: 0,
       logFields: logFieldsOf(queue),
       create: (tenure) => new QueueMemory(options, tenure),
-      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'finishMerge' },
+      scale: {
+        bytesOf: commandBytes,
+        namespaceOf: () => '',
+        finishesWork: ({ kind }) => kind === 'finishMerge' || kind === 'finishWithdrawal',
+      },
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
       mayLack: 'anything',
@@ -288,6 +292,7 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'acceptLetters':
       return command.letters.reduce((bytes, letter) => bytes + letterBytes(letter), COMMAND_BYTES);
     case 'finishMerge':
+    case 'finishWithdrawal':
     case 'settleLetter':
       return command.outcome.kind === 'failed' ? letterBytes(command.outcome.letter) : COMMAND_BYTES;
     case 'claimLetters':
@@ -360,12 +365,13 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
     if (record !== undefined) this.#options.checkpointer.accepted();
   }
 
-  /** A merge that is under way must come to an end. */
+  /** A merge or a purge that is under way must come to an end. */
   undecided(_askId: number, command: DeadLetterCommand, error: unknown): void {
     if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(errorText(error));
-    if (command.kind !== 'finishMerge' || command.outcome.kind === 'skipped') return;
+    const { kind } = command;
+    if ((kind !== 'finishMerge' && kind !== 'finishWithdrawal') || command.outcome.kind === 'skipped') return;
     const outcome = { kind: 'skipped', reason: errorText(error), isUnknown: true } as const;
-    this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome });
+    this.#options.tenure.submit({ kind, messageId: command.messageId, outcome });
   }
 
   answer(askId: number, reply: DeadLetterReply): void {
