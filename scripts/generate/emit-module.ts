@@ -90,6 +90,7 @@ function fieldType(field: SchemaField): string {
   const type = valueType(field.value);
   switch (field.cardinality) {
     case 'implicit':
+    case 'always':
     case 'required':
       return type;
     case 'optional':
@@ -142,6 +143,7 @@ function writeField(field: SchemaField): string {
   switch (field.cardinality) {
     case 'implicit':
       return `w.${method(field.value)}(${tag}, ${property});`;
+    case 'always':
     case 'required':
       return writeAlways(field.value, tag, property);
     case 'optional':
@@ -221,6 +223,7 @@ function declareLocal(field: SchemaField): string {
   const type = valueType(field.value);
   switch (field.cardinality) {
     case 'implicit':
+    case 'always':
       return `let ${local}: ${type} = ${zero(field.value)};`;
     case 'optional':
     case 'required':
@@ -238,6 +241,7 @@ function readCases(field: SchemaField): string[] {
   const packedTag = field.number * 8 + 2;
   switch (field.cardinality) {
     case 'implicit':
+    case 'always':
     case 'optional':
     case 'required':
       return [`case ${tag}: ${readInto(field, (read) => `${local} = ${read};`)} break;`];

@@ -567,6 +567,16 @@ export const timesWithPresence: readonly string[] = [
   'temporal.api.workflowservice.v1.PollActivityTaskQueueResponse.start_to_close_timeout',
 ];
 
+/** Durations of events that Temporal writes whatever they are; it writes all others of 0 only where a client has sent them so. */
+export const timesAlwaysWritten: readonly string[] = [
+  'temporal.api.history.v1.WorkflowExecutionStartedEventAttributes.first_workflow_task_backoff',
+  'temporal.api.history.v1.WorkflowExecutionContinuedAsNewEventAttributes.workflow_run_timeout',
+  'temporal.api.history.v1.WorkflowExecutionContinuedAsNewEventAttributes.workflow_task_timeout',
+  'temporal.api.history.v1.ActivityTaskScheduledEventAttributes.heartbeat_timeout',
+  'temporal.api.history.v1.StartChildWorkflowExecutionInitiatedEventAttributes.workflow_run_timeout',
+  'temporal.api.history.v1.StartChildWorkflowExecutionInitiatedEventAttributes.workflow_task_timeout',
+];
+
 /** Messages whose durations and dates are taken to the nanosecond, dates with their presence; in all others they are whole milliseconds. */
 export const withExactTimes: readonly string[] = ['temporal.api.common.v1.RetryPolicy', 'temporal.api.filter.v1.StartTimeFilter'];
 

@@ -8,7 +8,15 @@
  *   map<int32, TaskQueueStats> stats_by_…          repeated bytes: its entries
  */
 import protobuf from 'protobufjs';
-import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence, withExactTimes } from './hot-messages.ts';
+import {
+  type FieldNumbers,
+  leanModules,
+  type LeanModules,
+  passedOn,
+  timesAlwaysWritten,
+  timesWithPresence,
+  withExactTimes,
+} from './hot-messages.ts';
 import {
   cardinalityOf,
   type Declared,
@@ -113,10 +121,12 @@ function leanField(type: protobuf.Type, field: protobuf.Field, declared: Readonl
   const name = nameOf(resolvedType);
   // A list of times is a list of messages: few have one.
   if (!field.repeated && (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration')) {
-    const presence = timesWithPresence.includes(`${nameOf(type)}.${field.name}`);
     const kind = name === 'google.protobuf.Timestamp' ? 'timestamp' : 'duration';
     const exact = withExactTimes.includes(nameOf(type));
-    return schemaField(type, field, { kind, exact }, presence || (kind === 'timestamp' && exact) ? 'optional' : undefined);
+    const path = `${nameOf(type)}.${field.name}`;
+    if (timesAlwaysWritten.includes(path)) return schemaField(type, field, { kind, exact }, 'always');
+    const presence = timesWithPresence.includes(path) || (kind === 'timestamp' && exact);
+    return schemaField(type, field, { kind, exact }, presence ? 'optional' : undefined);
   }
   const target = declared.get(name);
   if (target !== undefined && isLookedInto(resolvedType, declared)) {

@@ -24,8 +24,8 @@ export type SchemaField = {
   /** As errors name it: `RetryPolicy.initial_interval`. */
   readonly path: string;
   readonly property: string;
-  /** Required: a message that must be there, by `(perdure.required)`. */
-  readonly cardinality: 'implicit' | 'optional' | 'required' | 'repeated' | 'map';
+  /** Always: as implicit, and written though it is 0. Required: a message that must be there, by `(perdure.required)`. */
+  readonly cardinality: 'implicit' | 'always' | 'optional' | 'required' | 'repeated' | 'map';
   readonly value: FieldValue;
 };
 

@@ -151,6 +151,14 @@ const ofUpdates: readonly Known[] = [
 ];
 
 const ofHistories: readonly Known[] = [
+  { row: 'Timeouts of 0 in events', path: /EventAttributes\.\w+Timeout$/, ours: /^undefined$/, theirs: /^\{\}$/, ends: false },
+  {
+    row: 'A memo without fields, or search attributes without any',
+    path: /(ContinuedAsNew|ChildWorkflowExecutionInitiated)EventAttributes\.(memo|searchAttributes)$/,
+    ours: /^\{\}$/,
+    theirs: /^undefined$/,
+    ends: false,
+  },
   {
     row: 'Started event of a transient task',
     what: /[Hh]istory/,

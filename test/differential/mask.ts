@@ -58,13 +58,13 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
         .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>')
     );
   };
-  const visit = (value: unknown, key: string): unknown => {
+  const visit = (value: unknown, key: string, isInEvent: boolean): unknown => {
     if (OPAQUE.has(key)) return isEmpty(value) ? {} : '<opaque>';
     if (typeof value === 'string') return text(value);
     // Lists of times are what a schedule will do: they count.
     if (Array.isArray(value))
       return inOrder(
-        value.map((item) => visit(item, '')),
+        value.map((item) => visit(item, '', isInEvent)),
         key,
       );
     if (typeof value !== 'object' || value === null) return value;
@@ -73,11 +73,11 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
     return Object.fromEntries(
       Object.entries(value)
         .filter(([name]) => !LEFT_OUT.has(name) && !isOfChance(name, value))
-        .map(([name, item]) => [text(name), visit(item, name)] as const)
-        .filter(([, item]) => !isEmpty(item)),
+        .map(([name, item]) => [text(name), visit(item, name, isInEvent || name.endsWith('EventAttributes'))] as const)
+        .filter(([, item]) => isInEvent || !isEmpty(item)),
     );
   };
-  return (value) => visit(value, '');
+  return (value) => visit(value, '', false);
 }
 
 /** Of lists without an order of their own. */
@@ -99,7 +99,7 @@ function isTime(key: string): boolean {
   return key.endsWith('Time') || key.endsWith('Timestamp');
 }
 
-/** An absent message, an empty one and one of zeros say the same, and the servers choose differently. */
+/** An absent message, an empty one and one of zeros say the same, and the servers choose differently. But in events each says what it says. */
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every((item) => item === 0 || isEmpty(item));
 }

@@ -61,6 +61,20 @@ test('where a policy says no longest interval, it is a hundred times the first, 
   expect(started).toMatchObject({ workflowExecutionStartedEventAttributes: { retryPolicy } });
 });
 
+test('durations that Temporal always writes are written where they are nothing', async () => {
+  await start({});
+  await completeTask(scheduleActivity({}), {
+    commandType: 11,
+    startChildWorkflowExecutionCommandAttributes: { workflowId: 'child', workflowType: { name: 'Child' }, taskQueue: { name: 'children' } },
+  });
+  const [started, , , , scheduled, initiated] = await events();
+  expect(started).toMatchObject({ workflowExecutionStartedEventAttributes: { firstWorkflowTaskBackoff: {} } });
+  expect(scheduled).toMatchObject({ activityTaskScheduledEventAttributes: { heartbeatTimeout: {} } });
+  expect(initiated).toMatchObject({
+    startChildWorkflowExecutionInitiatedEventAttributes: { workflowRunTimeout: {}, workflowTaskTimeout: { seconds: 10 } },
+  });
+});
+
 type ActivityTask = { readonly taskToken: Uint8Array; readonly retryPolicy: Plain };
 
 async function start(more: Plain): Promise<void> {

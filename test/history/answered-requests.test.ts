@@ -267,8 +267,8 @@ describe('types of errors among the options', () => {
   });
 });
 
-const journal = 'golden/history-journal-v8-requests.hex';
-const signalsJournal = 'golden/history-journal-v8-signals.hex';
+const journal = 'golden/history-journal-v8-requests-zeros.hex';
+const signalsJournal = 'golden/history-journal-v8-signals-zeros.hex';
 
 function requests(): readonly HistoryRecord[] {
   const shard = running();

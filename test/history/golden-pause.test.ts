@@ -8,7 +8,7 @@ import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
-const journal = 'golden/history-journal-v6-pause.hex';
+const journal = 'golden/history-journal-v6-pause-zeros.hex';
 
 /** With a task that waits, and with one that is with a worker, so that events are buffered. */
 function pauses(): ShardUnderTest {

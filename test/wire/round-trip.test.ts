@@ -18,10 +18,12 @@ import {
   emptyStartWorkflowExecutionRequest,
   encodePollWorkflowTaskQueueResponse,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { timesAlwaysWritten } from '../../scripts/generate/hot-messages.ts';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodecs } from './codecs.ts';
 import { loadPublicApi } from '../../scripts/generate/public-api.ts';
 import { declaredTypes, localName, upstreamByLocalName } from './upstream.ts';
+import { withoutZeros } from './without-zeros.ts';
 
 const api = proto.temporal.api;
 const text = new TextEncoder();
@@ -40,7 +42,7 @@ describe('a message of the public API passes through our codec without loss', ()
       fc.property(arbitraryMessage(type), (message) => {
         const theirs = type.encode(type.fromObject(message)).finish();
         const ours = codec.encode(codec.decode(theirs));
-        expect(canonical(type, ours)).toEqual(canonical(type, theirs));
+        expect(withoutZeros(canonical(type, ours))).toEqual(withoutZeros(canonical(type, theirs)));
       }),
       { numRuns: 15 },
     );
@@ -48,7 +50,8 @@ describe('a message of the public API passes through our codec without loss', ()
 
   test.each(leanCodecs.map((codec) => [codec.name, codec] as const))('an empty %s is what no bytes decode to', (_name, codec) => {
     expect(codec.decode(new Uint8Array(0))).toStrictEqual(codec.empty());
-    expect(codec.encode(codec.empty())).toHaveLength(0);
+    expect(codec.decode(codec.encode(codec.empty()))).toStrictEqual(codec.empty());
+    if (!timesAlwaysWritten.some((path) => path.includes(`.${codec.name}.`))) expect(codec.encode(codec.empty())).toHaveLength(0);
   });
 });
 

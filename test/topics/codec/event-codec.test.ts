@@ -1,4 +1,5 @@
 /** The codec of events against the public API's own: what is written around the attributes, and which attributes belong to which kind. */
+import { withoutZeros } from '../../wire/without-zeros.ts';
 import fc from 'fast-check';
 import type protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
@@ -45,7 +46,7 @@ describe('passes through without loss', () => {
     fc.assert(
       fc.property(head, arbitraryMessage(resolvedType as protobuf.Type), (event, attributes) => {
         const theirs = encoded({ ...event, event_type: eventTypes[`EVENT_TYPE_${snakeCase(kind).toUpperCase()}`], [name]: attributes });
-        expect(meaning(encodeEvent(decodeEvent(theirs)))).toEqual(meaning(theirs));
+        expect(withoutZeros(meaning(encodeEvent(decodeEvent(theirs))))).toEqual(withoutZeros(meaning(theirs)));
       }),
       { numRuns: 10 },
     );
