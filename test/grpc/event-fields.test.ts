@@ -75,6 +75,16 @@ test('durations that Temporal always writes are written where they are nothing',
   });
 });
 
+test('the started event of an activity says which build has taken it', async () => {
+  await start({});
+  await completeTask(scheduleActivity({}));
+  const workerVersionCapabilities = { buildId: 'build-7' };
+  const { taskToken } = await service.call<ActivityTask>('PollActivityTaskQueue', { namespace, taskQueue, workerVersionCapabilities });
+  await service.call('RespondActivityTaskCompleted', { namespace, taskToken });
+  const started = (await events()).find((event) => event['activityTaskStartedEventAttributes'] !== undefined);
+  expect(started).toMatchObject({ activityTaskStartedEventAttributes: { workerVersion: { buildId: 'build-7' } } });
+});
+
 type ActivityTask = { readonly taskToken: Uint8Array; readonly retryPolicy: Plain };
 
 async function start(more: Plain): Promise<void> {

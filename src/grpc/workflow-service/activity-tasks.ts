@@ -33,7 +33,7 @@ import { shardRunKey } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';
-import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
+import { checkPoll, checkPollDeadline, pollDeadline, polledPartition, versionStamp } from './polls.ts';
 import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
 
 /**
@@ -122,7 +122,7 @@ async function poll(context: HandlerContext, request: PollActivityTaskQueueReque
       deadlineMs,
       workerInstanceKey: request.workerInstanceKey,
       maxTasksPerSecond,
-      workerVersion: undefined,
+      workerVersion: versionStamp(request),
       forwardedFrom: undefined,
     },
     call.deadlineMs,

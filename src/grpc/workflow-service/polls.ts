@@ -5,6 +5,7 @@ import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts'
 import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import { Reader } from '../../wire/reader.ts';
+import { encodeBriefly, type Writer } from '../../wire/writer.ts';
 import type { Call } from '../transport/call.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
@@ -46,6 +47,7 @@ export function checkPoll(request: PollFields, call: Call, limits: EdgeLimits): 
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey', limits);
   checkOpaque(request.workerVersionCapabilities, 'workerVersionCapabilities');
   checkOpaque(request.deploymentOptions, 'deploymentOptions');
+  checkLength(buildIdOf(request.workerVersionCapabilities), 'BuildId', limits);
   const taskQueue = requireTaskQueue(request.taskQueue, limits);
   const { name, normalName, kind } = taskQueue;
   call.notes.taskQueue = normalName === '' ? name : normalName;
@@ -64,6 +66,24 @@ export function polledPartition(context: HandlerContext, namespaceId: string, qu
   const partition =
     sticky || context.ports.taskQueuePartitions === 1 ? 0 : Math.floor(context.ports.random() * context.ports.taskQueuePartitions);
   return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal' };
+}
+
+/** What an event says of the worker that has started its task: a `WorkerVersionStamp`. Undefined: its build has no id. */
+export function versionStamp({ workerVersionCapabilities }: Pick<PollFields, 'workerVersionCapabilities'>): Uint8Array | undefined {
+  const buildId = buildIdOf(workerVersionCapabilities);
+  return buildId === '' ? undefined : encodeBriefly((w: Writer, id: string) => w.stringAlways(10, id), buildId);
+}
+
+function buildIdOf(capabilities: Uint8Array | undefined): string {
+  if (capabilities === undefined) return '';
+  const reader = new Reader(capabilities);
+  let buildId = '';
+  while (reader.pos < reader.end) {
+    const tag = reader.tag();
+    if (tag === 10) buildId = reader.string();
+    else reader.skip(tag);
+  }
+  return buildId;
 }
 
 // WorkerVersionCapabilities.use_versioning = 2; WorkerDeploymentOptions.worker_versioning_mode = 3, VERSIONED = 2
