@@ -22,7 +22,7 @@ else {
         const both: readonly Disaster[] = ['topic deleted under waiting letters', 'cluster begun anew'];
         const drawn = prng.chance(0.5) ? both : both.toReversed();
         try {
-          const report = await anewUnderFire({ ...servers, brokers, disasters: drawn, letters: 12, changes: 6, prng });
+          const report = await anewUnderFire({ ...servers, brokers, disasters: drawn, letters: 10, changes: 4, prng });
           expect(report.wrong).toEqual([]);
           expect(report.merged).toBeGreaterThan(0);
         } finally {
