@@ -3,7 +3,7 @@ import { RawClient } from '../grpc/raw-client.ts';
 import { encodeMessage, publicServices, rpcsOf } from './descriptors.ts';
 import type { Plain } from './mutate.ts';
 
-const rpcs = new Map(publicServices.flatMap(rpcsOf).map((rpc) => [rpc.method, rpc]));
+export const rpcs = new Map(publicServices.flatMap(rpcsOf).map((rpc) => [rpc.method, rpc]));
 
 export class Service {
   readonly raw: RawClient;

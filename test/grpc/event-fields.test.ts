@@ -2,10 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import protobuf from 'protobufjs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningServer } from '../../src/config/server-options.ts';
+import { encodeMessage } from '../fuzz/descriptors.ts';
 import type { Plain } from '../fuzz/mutate.ts';
-import { Service } from '../fuzz/service.ts';
+import { Service, rpcs } from '../fuzz/service.ts';
 import { memoryServer } from '../support/memory-server.ts';
 
 const namespace = 'default';
@@ -84,6 +86,38 @@ test('the started event of an activity says which build has taken it', async () 
   const started = (await events()).find((event) => event['activityTaskStartedEventAttributes'] !== undefined);
   expect(started).toMatchObject({ activityTaskStartedEventAttributes: { workerVersion: { buildId: 'build-7' } } });
 });
+
+test('an activity that starts eagerly says which build has taken it, and nothing else that came with it: each keeps a copy', async () => {
+  await start({});
+  const { taskToken } = await service.call<ActivityTask>('PollWorkflowTaskQueue', { namespace, taskQueue });
+  const message = { namespace, taskToken, commands: [scheduleActivity({ requestEagerExecution: true })] };
+  const tooLong = { workerVersionStamp: { buildId: 'x'.repeat(1_001) } };
+  const refused = service.call('RespondWorkflowTaskCompleted', { ...message, ...tooLong });
+  await expect(refused).rejects.toThrow('INVALID_ARGUMENT: BuildId length exceeds limit.');
+  const { path, requestType, responseType } = rpcs.get('RespondWorkflowTaskCompleted')!;
+  const buildAndMode = [10, 1, 0x37, 24, 1];
+  const stamp = bytesField(10, Buffer.concat([Buffer.from(buildAndMode), bytesField(15, Buffer.alloc(100_000))]));
+  const answer = await service.raw.call(path, Buffer.concat([encodeMessage(requestType, message), stamp]));
+  const { activityTasks: [eager] = [] } = responseType.toObject(responseType.decode(answer)) as { activityTasks?: readonly ActivityTask[] };
+  await service.call('RespondActivityTaskCompleted', { namespace, taskToken: eager?.taskToken });
+  const [, , , completed, , started] = await events();
+  const workerVersion = { buildId: '7', useVersioning: true };
+  expect(completed).toMatchObject({ workflowTaskCompletedEventAttributes: { workerVersion } });
+  expect(started).toMatchObject({ activityTaskStartedEventAttributes: { workerVersion } });
+  const { workflowExecutionInfo } = await service.call<{ workflowExecutionInfo: { historySizeBytes: number } }>(
+    'DescribeWorkflowExecution',
+    { namespace, execution },
+  );
+  expect(workflowExecutionInfo?.historySizeBytes).toBeLessThan(10_000);
+});
+
+/** Of a number that the message may not know. */
+function bytesField(number: number, bytes: Uint8Array): Uint8Array {
+  return protobuf.Writer.create()
+    .uint32(number * 8 + 2)
+    .bytes(bytes)
+    .finish();
+}
 
 type ActivityTask = { readonly taskToken: Uint8Array; readonly retryPolicy: Plain };
 

@@ -33,8 +33,9 @@ import { shardRunKey } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';
-import { checkPoll, checkPollDeadline, pollDeadline, polledPartition, versionStamp } from './polls.ts';
+import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
+import { stampOfPoll } from './worker-version.ts';
 
 /**
  * The activity half of a worker. Every answer comes in two forms, which differ only in how the activity is named:
@@ -122,7 +123,7 @@ async function poll(context: HandlerContext, request: PollActivityTaskQueueReque
       deadlineMs,
       workerInstanceKey: request.workerInstanceKey,
       maxTasksPerSecond,
-      workerVersion: versionStamp(request),
+      workerVersion: stampOfPoll(request.workerVersionCapabilities),
       forwardedFrom: undefined,
     },
     call.deadlineMs,

@@ -4,12 +4,11 @@ import { statusCode } from '../errors/status-code.ts';
 import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
 import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
-import { Reader } from '../../wire/reader.ts';
-import { encodeBriefly, type Writer } from '../../wire/writer.ts';
 import type { Call } from '../transport/call.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
+import { buildIdOf, varintField } from './worker-version.ts';
 
 const pollWaitMsMax = 60_000;
 const pollJitterMsMax = 10_000;
@@ -68,38 +67,7 @@ export function polledPartition(context: HandlerContext, namespaceId: string, qu
   return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal' };
 }
 
-/** What an event says of the worker that has started its task: a `WorkerVersionStamp`. Undefined: its build has no id. */
-export function versionStamp({ workerVersionCapabilities }: Pick<PollFields, 'workerVersionCapabilities'>): Uint8Array | undefined {
-  const buildId = buildIdOf(workerVersionCapabilities);
-  return buildId === '' ? undefined : encodeBriefly((w: Writer, id: string) => w.stringAlways(10, id), buildId);
-}
-
-function buildIdOf(capabilities: Uint8Array | undefined): string {
-  if (capabilities === undefined) return '';
-  const reader = new Reader(capabilities);
-  let buildId = '';
-  while (reader.pos < reader.end) {
-    const tag = reader.tag();
-    if (tag === 10) buildId = reader.string();
-    else reader.skip(tag);
-  }
-  return buildId;
-}
-
 // WorkerVersionCapabilities.use_versioning = 2; WorkerDeploymentOptions.worker_versioning_mode = 3, VERSIONED = 2
 const useVersioningTag = 2 << 3;
 const workerVersioningModeTag = 3 << 3;
 const versionedMode = 2;
-
-/** One number out of an opaque message that is known to be well-formed; 0 when it is not there. */
-function varintField(message: Uint8Array | undefined, wanted: number): number {
-  if (message === undefined) return 0;
-  const reader = new Reader(message);
-  let value = 0;
-  while (reader.pos < reader.end) {
-    const tag = reader.tag();
-    if (tag === wanted) value = reader.int32();
-    else reader.skip(tag);
-  }
-  return value;
-}

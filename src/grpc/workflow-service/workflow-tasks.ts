@@ -45,6 +45,7 @@ import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAns
 import { updateMessage } from './update-messages.ts';
 import { recordAside } from './worker-heartbeats.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
+import { checkedStamp } from './worker-version.ts';
 
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
 export function workflowTaskMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -146,7 +147,7 @@ async function complete(
   refuseUnbuiltCompletion(request);
   checkOpaque(request.sdkMetadata, 'sdkMetadata');
   checkOpaque(request.meteringMetadata, 'meteringMetadata');
-  checkOpaque(request.workerVersionStamp, 'workerVersionStamp');
+  const workerVersion = checkedStamp(request.workerVersionStamp, context.limits);
   if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, context.limits);
   const namespaces = await targetNamespaces(context, call, request.commands);
   const task = workflowTaskRef(token);
@@ -170,7 +171,7 @@ async function complete(
     discardsSpeculativeEvents: request.capabilities?.discardSpeculativeWorkflowTaskWithEvents ?? false,
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
-    workerVersion: request.workerVersionStamp,
+    workerVersion,
     binaryChecksum: request.binaryChecksum,
     newRunId: context.ports.newRunId(),
     pollRequestId: context.ports.newId(),
