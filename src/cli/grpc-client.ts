@@ -9,6 +9,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import type * as grpc from '@grpc/grpc-js';
+import { refusalReasonTrailer, type RefusalReason } from '../kernel/refusal-reasons.ts';
 import { ownLimits, type WireLimits } from '../wire/wire-limits.ts';
 import { CliError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
@@ -30,16 +31,25 @@ export type GrpcMethod<Request, Response> = {
   readonly decode: (bytes: Uint8Array, limits: WireLimits) => Response;
 };
 
+type GrpcErrorParts = ConstructorParameters<typeof CliError>[2] & { readonly reason?: string };
+
 /** A call that came to nothing; printed as any other error of a command. */
 class GrpcError extends CliError {
   readonly code: number;
   readonly details: string;
+  /** '' = the server gives none. */
+  readonly reason: string;
 
-  constructor(code: number, details: string, exitCode: ExitCode, what: string, parts: ConstructorParameters<typeof CliError>[2] = {}) {
+  constructor(code: number, details: string, exitCode: ExitCode, what: string, parts: GrpcErrorParts = {}) {
     super(exitCode, what, parts);
     this.code = code;
     this.details = details;
+    this.reason = parts.reason ?? '';
   }
+}
+
+export function isRefusedAs(error: unknown, ...reasons: readonly RefusalReason[]): boolean {
+  return error instanceof GrpcError && reasons.some((reason) => reason === error.reason);
 }
 
 export type CallOptions = {
@@ -143,7 +153,7 @@ class ServerClient implements GrpcClient {
       const call = this.#client.makeUnaryRequest(path, same, same, request, metadata, { deadline }, (error, answer) => {
         signal.removeEventListener('abort', cancel);
         if (error === null) resolve(answer ?? Buffer.alloc(0));
-        else reject(signal.aborted ? interrupted() : grpcError(this.#library, this.address, error.code, error.details));
+        else reject(signal.aborted ? interrupted() : grpcError(this.#library, this.address, error));
       });
       const cancel = (): void => call.cancel();
       signal.addEventListener('abort', cancel);
@@ -176,11 +186,12 @@ function unreachable(address: string, details: string): GrpcError {
   });
 }
 
-function grpcError({ status }: typeof grpc, address: string, code: grpc.status, text: string): GrpcError {
+function grpcError({ status }: typeof grpc, address: string, { code, details: text, metadata }: grpc.ServiceError): GrpcError {
   // Names that others made up stand in it.
   const details = plainText(text);
+  const reason = String(metadata.get(refusalReasonTrailer)[0] ?? '');
   const said = (exitCode: ExitCode, next?: string): GrpcError =>
-    new GrpcError(code, details, exitCode, `${status[code] ?? code}: ${details}`, { next });
+    new GrpcError(code, details, exitCode, `${status[code] ?? code}: ${details}`, { next, reason });
   if (isConnectionLost(details)) return unreachable(address, details);
   switch (code) {
     case status.UNAVAILABLE:

@@ -65,9 +65,8 @@ describe('merge', () => {
 
   test('of what stands in more stretches than a plan may have goes in parts, of one group', async () => {
     letters(12);
-    const tooMany = 'what is selected lies in more than 10000 stretches of message ids: plan parts of it, by range or filter';
     fake.refuse = (method, nth) =>
-      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, tooMany) : undefined;
+      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, 'no', 'too-many-stretches') : undefined;
     const merged = await perdure(`${queue} merge --category transfer --namespace orders --min-message-id 2`);
     expect(merged).toEqual({ code: 0, out: 'merged 10, failed 0, skipped 0\n', err: '' });
     const parts = plans().map(({ selection }) => [selection?.minMessageId, selection?.maxMessageId]);
@@ -89,7 +88,10 @@ describe('merge', () => {
 
   test('that is refused because calls come too fast is not asked for in parts', async () => {
     letters(12);
-    fake.refuse = (method) => (method === 'PlanDeadLetters' ? refusal(status.RESOURCE_EXHAUSTED, 'rate limit exceeded') : undefined);
+    fake.refuse = (method) =>
+      method === 'PlanDeadLetters'
+        ? refusal(status.RESOURCE_EXHAUSTED, 'rate limit exceeded: in more than 10000 stretches of message ids')
+        : undefined;
     expect(await perdure(`${queue} merge --category transfer`)).toMatchObject({ code: 1, err: expect.stringContaining('rate limit') });
     expect(plans()).toHaveLength(1);
   });
@@ -343,7 +345,6 @@ describe('plans', () => {
 });
 
 describe('a selection that needs several plans', () => {
-  const tooMany = 'what is selected lies in more than 10000 stretches of message ids: plan parts of it, by range or filter';
   const line = `${queue} merge --category transfer --query "Cause = 'retries-exhausted'"`;
   const states = (): readonly string[] => fake.jobs.map(({ state }) => state);
 
@@ -352,7 +353,7 @@ describe('a selection that needs several plans', () => {
     letters(12);
     fake.runsUntil = 1;
     fake.refuse = (method, nth) =>
-      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, tooMany) : undefined;
+      method === 'PlanDeadLetters' && (nth === 1 || nth === 3) ? refusal(status.RESOURCE_EXHAUSTED, 'no', 'too-many-stretches') : undefined;
   });
   const refuseAlso = (refuse: FakeDeadLetters['refuse']): void => {
     const before = fake.refuse;
@@ -393,18 +394,19 @@ describe('a selection that needs several plans', () => {
     expect(states()).toHaveLength(2);
   });
 
-  test('plans a part again, of the same ids, when the server keeps its plan no longer', async () => {
+  test.each([
+    [status.FAILED_PRECONDITION, 'plan-expired'],
+    [status.NOT_FOUND, 'plan-not-found'],
+  ] as const)('plans a part again, of the same ids, when the server keeps its plan no longer: %i %s', async (code, reason) => {
     fake.runsUntil = undefined;
-    refuseAlso((method, nth) =>
-      method === 'ApplyPlan' && nth === 2 ? refusal(status.FAILED_PRECONDITION, 'plan plan-2 has expired: make it again') : undefined,
-    );
+    refuseAlso((method, nth) => (method === 'ApplyPlan' && nth === 2 ? refusal(code, 'no', reason) : undefined));
     expect(await perdure(line)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });
     expect(plans().at(-1)?.selection).toMatchObject({ minMessageId: 6, maxMessageId: 8, query: "Cause = 'retries-exhausted'" });
   });
 
   test('with --no-wait begins as many jobs as the queue takes, and says how the rest is begun', async () => {
     refuseAlso((method, nth) =>
-      method === 'ApplyPlan' && nth === 3 ? refusal(status.RESOURCE_EXHAUSTED, '16 jobs work on this queue, its limit') : undefined,
+      method === 'ApplyPlan' && nth === 3 ? refusal(status.RESOURCE_EXHAUSTED, 'no', 'too-many-jobs') : undefined,
     );
     const { code, out, err } = await perdure(`${line} --no-wait -o json`);
     expect(code).toBe(3);

@@ -2,16 +2,20 @@
  * DeadLetterService over letters that a test hands in, for what the command line asks and prints. It keeps to the order of queues and ids and
  * to selections; of filters it knows `Field = 'text'`.
  */
-import { Server, ServerCredentials, status, type handleUnaryCall, type ServiceDefinition } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, status, type handleUnaryCall, type ServiceDefinition } from '@grpc/grpc-js';
+import { refusalReasonTrailer, type RefusalReason } from '../../src/kernel/refusal-reasons.ts';
 import * as wire from '../../src/wire/generated/api/deadletter/service.ts';
 
 export const deadLetterService = '/perdure.api.deadletter.v1.DeadLetterService/';
 
-export type Refusal = { readonly code: status; readonly details: string };
+export type Refusal = { readonly code: status; readonly details: string; readonly metadata: Metadata };
 type Codec = { readonly decode: (bytes: Uint8Array) => unknown; readonly encode: (message: never) => Uint8Array };
 
-export function refusal(code: status, details: string): Refusal {
-  return { code, details };
+/** `reason`: for programs, beside the text. */
+export function refusal(code: status, details: string, reason?: RefusalReason): Refusal {
+  const metadata = new Metadata();
+  if (reason !== undefined) metadata.set(refusalReasonTrailer, reason);
+  return { code, details, metadata };
 }
 
 /** A letter of `transfer/active`, but for what is said. */

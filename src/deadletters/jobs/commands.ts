@@ -1,5 +1,6 @@
 /** What the actor of jobs is asked. */
 import type { Condition } from '../../filter/condition.ts';
+import type { RefusalReason } from '../../kernel/refusal-reasons.ts';
 import type { Caller } from '../audit/audit-entry.ts';
 import type { IdRange } from '../commands.ts';
 import type { Job, JobAuthor, JobOperation, JobOptions, JobQueue, Plan } from './job.ts';
@@ -12,7 +13,7 @@ export type LetterSelection = {
   readonly purgedBy?: string;
 };
 
-/** Reply: planned. Rejected: invalid-argument, too-many (a filter selects letters in more than 10,000 stretches of ids). */
+/** Reply: planned. Rejected: invalid-argument, too-many-stretches (a filter selects letters in more than 10,000 stretches of ids). */
 export type PlanLetters = JobAuthor & {
   readonly kind: 'planLetters';
   readonly operation: JobOperation;
@@ -23,8 +24,8 @@ export type PlanLetters = JobAuthor & {
 
 /**
  * Reply: job. While a job of the same actor over the same letters is active it is that one; so it is when the same was asked for and no other
- * letters have come to it, or when it is asked for at once (`isDirect`: nobody has looked at the plan). Rejected: not-found, failed-precondition
- * (expired, another hash, applied before), overlap, too-many.
+ * letters have come to it, or when it is asked for at once (`isDirect`: nobody has looked at the plan). Rejected: plan-not-found, plan-expired,
+ * invalid-argument, failed-precondition (another hash, applied before, letters that may not be those of the plan), overlap, too-many-jobs.
  */
 export type ApplyPlan = {
   readonly kind: 'applyPlan';
@@ -85,8 +86,7 @@ export type JobsRejection = {
     | 'failed-precondition'
     /** FAILED_PRECONDITION: `jobId` works on some of these letters */
     | 'overlap'
-    /** RESOURCE_EXHAUSTED */
-    | 'too-many';
+    | RefusalReason;
   readonly message: string;
   readonly jobId?: string;
 };

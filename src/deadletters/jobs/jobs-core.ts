@@ -120,7 +120,7 @@ export class JobsCore {
     const { rangesMax, planExpiryMs } = jobLimits;
     if (selected.ids.length > rangesMax) {
       const message = `what is selected lies in more than ${rangesMax} stretches of message ids: plan parts of it, by range or filter`;
-      return later(askId, { kind: 'rejected', rejection: { reason: 'too-many', message } });
+      return later(askId, { kind: 'rejected', rejection: { reason: 'too-many-stretches', message } });
     }
     const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
     const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
@@ -135,9 +135,9 @@ export class JobsCore {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
-    if (found === undefined) return rejected({ reason: 'not-found', message: `there is no plan ${shownId(planId)}` });
+    if (found === undefined) return rejected({ reason: 'plan-not-found', message: `there is no plan ${shownId(planId)}` });
     if (hash !== undefined && hash !== found.hash) return otherHash(planId);
-    if (timeMs >= found.expireTimeMs) return refused(`plan ${planId} has expired: make it again`);
+    if (timeMs >= found.expireTimeMs) return rejected({ reason: 'plan-expired', message: `plan ${planId} has expired: make it again` });
     if (this.#settings.requiresReason && found.reason === '') {
       return rejected({ reason: 'invalid-argument', message: 'this cluster requires a reason for changes: make a plan that has one' });
     }
@@ -158,7 +158,7 @@ export class JobsCore {
       return rejected({ reason: 'overlap', message: `job ${holder} works on some of these dead letters`, jobId: holder });
     }
     if (ofQueue.length >= jobLimits.activeJobsMax) {
-      return rejected({ reason: 'too-many', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });
+      return rejected({ reason: 'too-many-jobs', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });
     }
     const act: JobAct = { action: 'apply', ...(by ?? whoOf(found)), reason: found.reason };
     return commit(newJob(found, timeMs), timeMs, act, (job) => ({ kind: 'job', job }));

@@ -4,6 +4,7 @@ import type { JobsRejection } from '../../deadletters/jobs/commands.ts';
 import type { DeadLetterRejection } from '../../deadletters/replies.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { refusalReasonTrailer, type RefusalReason } from '../../kernel/refusal-reasons.ts';
 import type { MatchingRejection } from '../../matching/replies.ts';
 import {
   alreadyStarted,
@@ -124,11 +125,20 @@ export function jobsRejection(rejection: JobsRejection): StatusError {
     case 'failed-precondition':
     case 'overlap':
       return new StatusError(statusCode.failedPrecondition, rejection.message);
-    case 'too-many':
-      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.system);
+    case 'plan-not-found':
+      return withReason(notFound(rejection.message), rejection.reason);
+    case 'plan-expired':
+      return withReason(new StatusError(statusCode.failedPrecondition, rejection.message), rejection.reason);
+    case 'too-many-stretches':
+    case 'too-many-jobs':
+      return withReason(resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.system), rejection.reason);
     default:
       return unreachable(rejection.reason);
   }
+}
+
+function withReason({ code, message, details, trailers }: StatusError, reason: RefusalReason): StatusError {
+  return new StatusError(code, message, { details, trailers: { ...trailers, [refusalReasonTrailer]: reason } });
 }
 
 /** No reply came. Whether the command took effect is not known after `unavailable` and `deadline`; clients try again. */

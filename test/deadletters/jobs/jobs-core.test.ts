@@ -103,8 +103,8 @@ describe('a plan', () => {
     expect(office.apply(early)).toBe('running');
     expect(office.job(early)).toMatchObject({ jobId: early, counts: { selected: 10, notTried: 0 }, actor: 'anna' });
     office.nowMs += 1;
-    expect(office.apply(late)).toBe('failed-precondition');
-    expect(office.apply('plan-unknown')).toBe('not-found');
+    expect(office.apply(late)).toBe('plan-expired');
+    expect(office.apply('plan-unknown')).toBe('plan-not-found');
     expect(office.end(early, { merged: 10 })).toBe('completed');
     expect(office.apply(early)).toBe('failed-precondition');
   });
@@ -172,14 +172,14 @@ describe('a plan', () => {
       office.nowMs += 1;
       office.plan(ten);
     }
-    expect(office.apply(first)).toBe('not-found');
+    expect(office.apply(first)).toBe('plan-not-found');
     const ranges = Array.from({ length: 10_000 }, (_, index) => ({ from: 3 * index, to: 3 * index }));
     const large = office.plan(ranges);
     for (let nth = 0; nth < 200; nth++) {
       office.nowMs += 1;
       office.plan(ranges);
     }
-    expect(office.apply(large)).toBe('not-found');
+    expect(office.apply(large)).toBe('plan-not-found');
     expect(office.core.state.size).toBeLessThan(200);
     expect(office.replayed().state.canonical()).toBe(office.core.state.canonical());
   });
@@ -194,9 +194,12 @@ describe('a plan', () => {
     expect(office.ask(selected(7, 'plan', [{ from: 0, to: 5_000_000 }])).reply?.kind, 'one stretch').toBe('planned');
     const ranges = Array.from({ length: 10_001 }, (_, index) => ({ from: 2 * index, to: 2 * index }));
     const tooMany = office.ask(selected(7, 'plan', ranges)).reply;
-    expect(tooMany).toMatchObject({ kind: 'rejected', rejection: { reason: 'too-many', message: expect.stringContaining('parts') } });
+    expect(tooMany).toMatchObject({
+      kind: 'rejected',
+      rejection: { reason: 'too-many-stretches', message: expect.stringContaining('parts') },
+    });
     for (let nth = 0; nth < 16; nth++) office.start([{ from: 10 * nth, to: 10 * nth }]);
-    expect(office.apply(office.plan([{ from: 1_000, to: 1_000 }]))).toBe('too-many');
+    expect(office.apply(office.plan([{ from: 1_000, to: 1_000 }]))).toBe('too-many-jobs');
   });
 
   test.each([
@@ -298,7 +301,7 @@ describe('a job', () => {
     const plan = office.plan(ten);
     office.nowMs += 2 * HOUR_MS;
     office.ask({ kind: 'forgetOldJobs' });
-    expect(office.apply(plan)).toBe('not-found');
+    expect(office.apply(plan)).toBe('plan-not-found');
     const second = office.start(ten);
     const list = (more: Partial<JobsRequest & { kind: 'listJobs' }> = {}): unknown => {
       const { reply } = office.ask({ kind: 'listJobs', queue: undefined, activeOnly: false, afterJobId: undefined, max: 10, ...more });

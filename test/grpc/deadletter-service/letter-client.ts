@@ -46,6 +46,12 @@ export class LetterClient {
     return [code, details];
   }
 
+  /** Why, for programs; '' = the server gives no reason but its text. */
+  async reasonOfRefusal(method: string, request: Plain = {}): Promise<string> {
+    const { metadata } = await this.#client.refusal(`/${serviceName}/${method}`, bytesOf(method, request));
+    return String(metadata.get('x-perdure-reason')[0] ?? '');
+  }
+
   close(): void {
     this.#client.close();
   }

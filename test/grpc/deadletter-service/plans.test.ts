@@ -136,15 +136,19 @@ describe('a plan', () => {
   });
 
   test.each([
-    ['not-found', codes.NOT_FOUND],
-    ['invalid-argument', codes.INVALID_ARGUMENT],
-    ['failed-precondition', codes.FAILED_PRECONDITION],
-    ['overlap', codes.FAILED_PRECONDITION],
-    ['too-many', codes.RESOURCE_EXHAUSTED],
-  ] as const)('that is refused as %s', async (reason, code) => {
+    ['not-found', codes.NOT_FOUND, ''],
+    ['invalid-argument', codes.INVALID_ARGUMENT, ''],
+    ['failed-precondition', codes.FAILED_PRECONDITION, ''],
+    ['overlap', codes.FAILED_PRECONDITION, ''],
+    ['plan-not-found', codes.NOT_FOUND, 'plan-not-found'],
+    ['plan-expired', codes.FAILED_PRECONDITION, 'plan-expired'],
+    ['too-many-stretches', codes.RESOURCE_EXHAUSTED, 'too-many-stretches'],
+    ['too-many-jobs', codes.RESOURCE_EXHAUSTED, 'too-many-jobs'],
+  ] as const)('that is refused as %s', async (reason, code, told) => {
     owners.jobs = () => ({ kind: 'rejected', rejection: { reason, message: 'why' } });
     expect(await client.refused('PlanDeadLetters', merge)).toEqual([code, 'why']);
     expect(await client.refused('ApplyPlan', { planId: 'p-1' })).toEqual([code, 'why']);
+    expect(await client.reasonOfRefusal('ApplyPlan', { planId: 'p-1' })).toBe(told);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError } from '../../cli-error.ts';
 import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
-import type { GrpcClient } from '../../grpc-client.ts';
+import { isRefusedAs, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
 import { plainText } from '../../plain-text.ts';
 import { printOne } from '../../printed-list.ts';
@@ -91,7 +91,7 @@ async function beginAll(line: Begin[], begun: Begun[]): Promise<void> {
   try {
     while (line.length > 0) await beginNext(line, begun);
   } catch (error) {
-    if (!(error instanceof CliError) || !/^RESOURCE_EXHAUSTED: \d+ jobs work on this queue/.test(error.message)) throw error;
+    if (!isRefusedAs(error, 'too-many-jobs')) throw error;
   }
 }
 

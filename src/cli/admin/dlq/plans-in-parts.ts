@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Job, Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
-import { CliError } from '../../cli-error.ts';
-import type { GrpcClient } from '../../grpc-client.ts';
+import { isRefusedAs, type GrpcClient } from '../../grpc-client.ts';
 import { allQueues } from './queues.ts';
 import { boundsOf, type Begin } from './parts-left.ts';
 import { applyPlan, jobThere, planDeadLetters } from './service.ts';
@@ -19,7 +18,7 @@ export async function plannedInParts(client: GrpcClient, request: PlanDeadLetter
     return plan === undefined || plan.selected === 0 ? [] : [{ plan, request }];
   } catch (error) {
     const { selection, queue } = request;
-    if (!isOfTooManyStretches(error) || selection === undefined || queue === undefined) throw error;
+    if (!isRefusedAs(error, 'too-many-stretches') || selection === undefined || queue === undefined) throw error;
     const from = selection.minMessageId ?? 0;
     const to = selection.maxMessageId ?? (await nextMessageId(client, queue)) - 1;
     if (from >= to) throw error;
@@ -43,7 +42,7 @@ export function beginsPart(client: GrpcClient, { plan, request }: Part): Begin {
       try {
         return await applied(client, plan);
       } catch (error) {
-        if (!isOfPlanNotKept(error) || request.selection === undefined) throw error;
+        if (!isRefusedAs(error, 'plan-not-found', 'plan-expired') || request.selection === undefined) throw error;
         const { from: minMessageId, to: maxMessageId } = boundsOf([plan]);
         const selection = { ...request.selection, minMessageId, maxMessageId };
         const { plan: again } = await client.call(planDeadLetters, { ...request, selection }, { isChange: true });
@@ -55,15 +54,6 @@ export function beginsPart(client: GrpcClient, { plan, request }: Part): Begin {
 
 async function applied(client: GrpcClient, { planId, hash }: Plan): Promise<Job> {
   return jobThere((await client.call(applyPlan, { planId, hash }, { isChange: true })).job);
-}
-
-function isOfPlanNotKept(error: unknown): boolean {
-  return error instanceof CliError && /^(NOT_FOUND: there is no plan |FAILED_PRECONDITION: plan \S+ has expired)/.test(error.message);
-}
-
-/** As the server says it: calls are refused with the same code where they come too fast. */
-function isOfTooManyStretches(error: unknown): boolean {
-  return error instanceof CliError && /^RESOURCE_EXHAUSTED: .*stretches of message ids/.test(error.message);
 }
 
 /** Without a source cluster the queue of tasks of this cluster is meant. */
