@@ -30,7 +30,9 @@ export function withRetryDefaults(policy: RetryPolicyFields | undefined): RetryP
 }
 
 function longestByDefault(initialIntervalMs: number): number {
-  return Math.min(wholeNanoseconds(initialIntervalMs * maximumIntervalFactorDefault), durationMsMax);
+  const longestMs = wholeNanoseconds(initialIntervalMs * maximumIntervalFactorDefault);
+  // A policy of one attempt may have any interval; what is stored and what is read again must be the same.
+  return Math.max(-durationMsMax, Math.min(longestMs, durationMsMax));
 }
 
 /** 0 is what a message says that says nothing. */

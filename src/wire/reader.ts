@@ -220,7 +220,9 @@ export class Reader {
     if ((seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) {
       throw new WireError(`${field}: duration has seconds and nanos with different signs`);
     }
-    const ms = seconds * 1000 + nanos / 1e6;
+    // Of a second and more, in another order, the sum would be another number than that which is read when it was written.
+    const carried = Math.trunc(nanos / 1e9);
+    const ms = (seconds + carried) * 1000 + (nanos - carried * 1e9) / 1e6;
     const { durationMsMax } = this.#limits;
     return ms > durationMsMax ? durationMsMax : ms < -durationMsMax ? -durationMsMax : ms;
   }

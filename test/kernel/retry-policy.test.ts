@@ -14,6 +14,7 @@ test('what a policy leaves out is filled in', () => {
   expect(withRetryDefaults(none)).toEqual({ ...none, initialIntervalMs: 1_000, backoffCoefficient: 2, maximumIntervalMs: 100_000 });
   expect(withRetryDefaults({ ...none, initialIntervalMs: 50 }).maximumIntervalMs).toBe(5_000);
   expect(withRetryDefaults({ ...none, initialIntervalMs: durationMsMax }).maximumIntervalMs).toBe(durationMsMax);
+  expect(withRetryDefaults({ ...none, initialIntervalMs: -durationMsMax, maximumAttempts: 1 }).maximumIntervalMs).toBe(-durationMsMax);
 });
 
 test.each<[string | undefined, Partial<RetryPolicyFields>]>([

@@ -9,6 +9,7 @@ import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
 import { CommandType, EventType, RetryState, TaskQueueKind, TimeoutType } from '../../src/wire/generated/lean/enums.ts';
 import { decodeRetryPolicy, encodeRetryPolicy } from '../../src/wire/generated/lean/common.ts';
+import { withRetryDefaults } from '../../src/kernel/retry-policy.ts';
 import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import { emptyActivityTaskTimedOutEventAttributes, emptyHistoryEvent, encodeHistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import {
@@ -192,6 +193,21 @@ test('intervals of a retry policy keep their nanoseconds, of fifty days', () => 
       const { initial_interval: interval } = read;
       expect([Number(interval?.seconds ?? 0), interval?.nanos ?? 0].map(Math.abs)).toEqual([seconds, nanos]);
     }),
+  );
+});
+
+test('a retry policy with its defaults is read again as it is in memory, whatever was sent', () => {
+  const upstream = upstreamByFlatName().get('RetryPolicy') as protobuf.Type;
+  const seconds = fc.oneof(fc.integer({ min: 0, max: 5_000_000 }), fc.integer({ min: 0, max: 4_000_000_000 }));
+  const nanos = fc.oneof(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 2 ** 31 - 1 }));
+  fc.assert(
+    fc.property(seconds, nanos, fc.boolean(), (whole, part, less) => {
+      const sign = less ? -1 : 1;
+      const theirs = upstream.encode({ initial_interval: { seconds: sign * whole, nanos: sign * part } }).finish();
+      const inMemory = withRetryDefaults(decodeRetryPolicy(theirs));
+      expect(decodeRetryPolicy(encodeRetryPolicy(inMemory))).toStrictEqual(inMemory);
+    }),
+    { numRuns: 2_000 },
   );
 });
 
