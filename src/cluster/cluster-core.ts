@@ -130,11 +130,10 @@ export class ClusterCore {
     return this.#state.lacking;
   }
 
-  /** What a journal weighs that holds nothing but what counts. Walks over all of it. */
-  weigh(): number {
+  /** What a journal weighs that holds nothing but what counts, as far as that was looked at: the last is all of it. Changes may come between them. */
+  *weigh(): Generator<number, void> {
     let weight = 0;
-    for (const part of this.#state.parts()) weight += recordWeight(part);
-    return weight;
+    for (const part of this.#state.parts()) yield (weight += recordWeight(part));
   }
 
   canonicalState(): string {

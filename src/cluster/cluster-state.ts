@@ -303,6 +303,8 @@ export class ClusterState implements ClusterSnapshot {
       case 'carryingFinished':
         return beginning !== 'whole' && (beginning === 'unknown' || beginning.carried !== record.cut);
       case 'clusterCarried':
+        if (beginning === 'whole') assert(record.identity?.clusterId === this.identity?.clusterId, whatIsWhole);
+        return typeof beginning === 'string';
       case 'namespaceCarried':
       case 'removedNamesCarried':
         return typeof beginning === 'string';
@@ -460,6 +462,9 @@ export class ClusterState implements ClusterSnapshot {
 }
 
 const noAttributes: ReadonlyMap<string, number> = new Map();
+
+const whatIsWhole =
+  'a journal that begins at 0 holds all that is written again in it. Was its topic restored from a copy that numbers the records anew? They need the offsets that they had';
 
 /** Each as it is when it is taken. */
 function* inParts<Value>(entries: Iterable<readonly [string, Value]>, max: number): Generator<ReadonlyMap<string, Value>, void> {

@@ -14,7 +14,7 @@ export function recordWeight(record: ClusterRecord | CarriedPart): number {
     case 'removedNamesCarried':
       return RECORD_BYTES + textLength(record.names);
     case 'attributesCarried':
-      return RECORD_BYTES + ENTRY_BYTES * (record.attributes.size + record.columns.length + record.generations.size);
+      return RECORD_BYTES + namesLength(record.attributes) + ENTRY_BYTES * record.columns.length + namesLength(record.generations);
     case 'clusterCarried':
       return RECORD_BYTES + ENTRY_BYTES * record.deadLetterQueues.length;
     default:
@@ -25,5 +25,11 @@ export function recordWeight(record: ClusterRecord | CarriedPart): number {
 function textLength(texts: ReadonlyMap<string, string>): number {
   let length = 0;
   for (const [key, text] of texts) length += ENTRY_BYTES + key.length + text.length;
+  return length;
+}
+
+function namesLength(names: ReadonlyMap<string, unknown>): number {
+  let length = 0;
+  for (const name of names.keys()) length += ENTRY_BYTES + name.length;
   return length;
 }

@@ -135,6 +135,14 @@ describe('what is written again', () => {
     expect(state.canonical() === core.canonicalState()).toBe(true);
   });
 
+  test('is not taken for nothing where a copy of the topic numbers the records anew, so that they begin at 0', () => {
+    const core = new ClusterCore();
+    const identity = { clusterId: 'id', clusterName: 'one', tokenKey: new Uint8Array(32).fill(7), historyShards: 4 };
+    core.accept(core.handle({ kind: 'initializeCluster', ...identity }, 1, 1));
+    const copied = new ClusterState();
+    expect(() => carry(core, true).forEach((record) => copied.evolve(record))).toThrow('a copy that numbers the records anew');
+  });
+
   test('names of those that are gone, in the order in which they went', () => {
     const core = new ClusterCore();
     for (let number = 0; number < 1_700; number++) {

@@ -16,13 +16,17 @@ import { recordWeight } from '../../cluster/record-weight.ts';
 import type { ClusterReply } from '../../cluster/replies.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { LogError } from '../log.ts';
+import { LoopTurns } from '../loop-turns.ts';
 import { JournalCompaction } from '../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { PartitionMemory } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 
 type Command = ClusterCommand | CarryCluster;
-type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffect> & { readonly core: ClusterCore };
+type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffect> & {
+  readonly core: ClusterCore;
+  readonly journalStart: number;
+};
 
 /** Rare, and small. */
 const COMMAND_BYTES = 4096;
@@ -57,14 +61,16 @@ export class ClusterHost {
     return this.#isFolded;
   }
 
-  /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
+  /** Where its journal may begin: what stands before that was written again, as was found where it began there already. Infinity: nobody knows now. */
   get journalStartMax(): number {
-    return this.actor.status().state === 'active' ? (this.actor.memory?.core.cut ?? Infinity) : Infinity;
+    const { memory } = this.actor;
+    return memory === undefined || this.actor.status().state !== 'active' ? Infinity : Math.max(memory.core.cut, memory.journalStart);
   }
 
   #create(options: ActorOptions<ClusterReply, ClusterRecord>, tenure: Tenure<Command>, journalStart: number): Memory {
     const filling = new ClusterState(journalStart);
     const core = new ClusterCore(journalStart);
+    const { turns = new LoopTurns(options.clock) } = options;
     const compaction: JournalCompaction<Command, ClusterRecord> = new JournalCompaction({
       ...options,
       partition: { topic: options.topic, partition: 0 },
@@ -72,12 +78,13 @@ export class ClusterHost {
       journal: 'the cluster',
       cut: () => core.cut,
       weigh: recordWeight,
-      kept: () => core.weigh(),
+      kept: () => weighed(core, turns),
       deadMin: DEAD_BYTES_MIN,
       carry: (cut, isFirst) => ({ kind: 'carryCluster', cut, isFirst }),
     });
     return {
       core,
+      journalStart,
       recordsLost: () => {
         const { lacking } = core;
         if (lacking !== undefined) throw new LogError('corrupt', lacking);
@@ -109,4 +116,14 @@ export class ClusterHost {
       ],
     };
   }
+}
+
+/** There may be more than a hundred thousand namespaces. */
+async function weighed(core: ClusterCore, turns: LoopTurns): Promise<number> {
+  let weight = 0;
+  const steps = function* (): Generator<void, void> {
+    for (weight of core.weigh()) yield;
+  };
+  await turns.through(steps());
+  return weight;
 }

@@ -76,7 +76,7 @@ export class Takeover {
     const { journal } = this.#options;
     const { term } = retries;
     for (let attempt = 1; term === retries.term; attempt++) {
-      const end = await this.#restore().catch((error: unknown) => this.#notRestored(term, error));
+      const end = await this.#restore(landed).catch((error: unknown) => this.#notRestored(term, error));
       if (term !== retries.term || end === undefined) return undefined;
       life.enter('restored', { state: 'replaying' });
       findings.statusChanged();
@@ -95,7 +95,7 @@ export class Takeover {
   }
 
   /** New memory with the rows of the last checkpoint, and the journal opened behind it. Its end; undefined: it came to nothing. */
-  async #restore(): Promise<number | undefined> {
+  async #restore(landed: LandedClaim | undefined): Promise<number | undefined> {
     const { retries, memory } = this.#ownership;
     const { restoration, clock } = this.#options;
     const { term } = retries;
@@ -103,6 +103,7 @@ export class Takeover {
       const found = await this.#findStart();
       if (term !== retries.term || found === undefined) return undefined;
       const { restored, start, end } = found;
+      if (landed !== undefined && start > landed.offset) return this.#overtaken(landed, start);
       memory.create(start);
       this.#whenClaimed = [];
       if (restored === undefined) return end;
@@ -142,6 +143,12 @@ export class Takeover {
       if (opened.kind !== 'trimmed' || restored === undefined || isSame) return this.#notFolded(opened);
       before = restored;
     }
+  }
+
+  /** The journal, or what is behind the checkpoint, begins behind our claim: only an owner brings that about, and it has claimed since. */
+  #overtaken({ own }: LandedClaim, start: number): undefined {
+    const { position, findings } = this.#ownership;
+    findings.lost(unnamedOwner(Math.max(position.cursor.epoch, own.epoch + 1), position.last?.offset ?? start));
   }
 
   #notRestored(term: number, error: unknown): undefined {

@@ -23,8 +23,8 @@ export type JournalCompactionOptions<Command, Record> = {
   /** All that counts and stood before that offset stands behind it as well, as records say that were folded or decided. */
   readonly cut: () => number;
   readonly weigh: (record: Record) => number;
-  /** What a journal would weigh that holds nothing but what counts. Asked when there may be much else. */
-  readonly kept: () => number;
+  /** What a journal would weigh that holds nothing but what counts. Asked when there may be much else; it may take a while. */
+  readonly kept: () => Promise<number>;
   /** Less is worth no work of its own. */
   readonly deadMin: number;
   /** Some more of what counts is written again. `isFirst`: nothing is. */
@@ -40,7 +40,7 @@ const RETRY_MS_MAX = 30 * 60_000;
 
 export class JournalCompaction<Command, Record> implements CommitSubscriber<Record> {
   readonly #options: JournalCompactionOptions<Command, Record>;
-  #step: 'opening' | 'idle' | 'claiming' | 'carrying' | 'cutting' | 'resting' = 'opening';
+  #step: 'opening' | 'idle' | 'weighing' | 'claiming' | 'carrying' | 'cutting' | 'resting' = 'opening';
   #start = 0;
   /** Of all records of the journal, and of those before the claim. */
   #weight = 0;
@@ -85,19 +85,29 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
   }
 
   #consider(): void {
-    const { tenure, deadMin, kept } = this.#options;
-    if (!tenure.active || this.#step !== 'idle') return;
-    const cut = this.#options.cut();
-    if (cut > this.#start) {
-      // Carried, and the log refused, or the owner before us was gone.
-      this.#weightBefore = Math.max(0, this.#weight - kept());
+    if (!this.#options.tenure.active || this.#step !== 'idle') return;
+    if (this.#weight < this.#weightDue && !this.#isUncut) return;
+    this.#step = 'weighing';
+    void this.#quietly(() => this.#weigh());
+  }
+
+  /** Carried, and the log refused, or the owner before us was gone. */
+  get #isUncut(): boolean {
+    return this.#options.cut() > this.#start;
+  }
+
+  async #weigh(): Promise<void> {
+    const { tenure, cut, deadMin, kept } = this.#options;
+    const weight = this.#weight;
+    const keptWeight = await kept();
+    if (!tenure.active) return;
+    if (this.#isUncut) {
+      this.#weightBefore = Math.max(0, weight - keptWeight);
       this.#step = 'cutting';
-      return void this.#quietly(() => this.#cut(cut));
+      return await this.#cut(cut());
     }
-    if (this.#weight < this.#weightDue) return;
-    const keptWeight = kept();
     this.#weightDue = keptWeight + Math.max(deadMin, DEAD_FOLD * keptWeight);
-    if (this.#weight < this.#weightDue) return;
+    if (this.#weight < this.#weightDue) return void (this.#step = 'idle');
     this.#step = 'claiming';
     tenure.claimAnew((offset) => {
       this.#weightBefore = this.#weight;

@@ -2,8 +2,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { ClusterHost } from '../../../src/actors/cluster/cluster-host.ts';
 import { CLUSTER_ACTOR, Router, type ClusterAnswer } from '../../../src/actors/asks/router.ts';
+import { LoopTurns } from '../../../src/actors/loop-turns.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import type { ClusterCommand } from '../../../src/cluster/commands.ts';
+import type { Log } from '../../../src/actors/log.ts';
 import { type Logger, silentLogger } from '../../../src/observability/logger.ts';
 import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
@@ -17,7 +19,7 @@ class Bench {
   readonly router = new Router(systemClock);
   readonly host: ClusterHost;
 
-  constructor(log: MemoryLog, logger: Logger = silentLogger) {
+  constructor(log: Log, logger: Logger = silentLogger, turns = new LoopTurns(systemClock)) {
     this.host = new ClusterHost({
       topic,
       owner: 'test',
@@ -28,6 +30,7 @@ class Bench {
       clock: systemClock,
       random: systemRandom,
       logger,
+      turns,
       onStatus: () => {},
     });
     this.router.cluster.attach(CLUSTER_ACTOR, this.host.actor);
@@ -196,6 +199,8 @@ describe('a journal of which most no longer counts', () => {
       await until(() => ['active', 'failed'].includes(bench.host.actor.status().state));
       const { state, reason } = bench.host.actor.status();
       expect(state).toBe(start <= begun ? 'active' : 'failed');
+      // Health is told of no loss where nothing is lost.
+      if (start <= begun) expect(bench.host.journalStartMax).toBeGreaterThanOrEqual(start);
       if (start > begun)
         expect(reason).toContain(`the journal starts at ${start}, not at 0, and what stood before was not written again behind it`);
     }
@@ -217,6 +222,50 @@ describe('a journal of which most no longer counts', () => {
     await until(() => ['active', 'failed'].includes(reader.host.actor.status().state));
     expect(reader.host.actor.status()).toMatchObject({ state: 'active', reason: '' });
     expect(shown(reader)).toEqual(last);
+  });
+
+  test('lets others have their turns while what counts of it is weighed, however many namespaces there are', async () => {
+    const log = new MemoryLog();
+    let nowMs = 0;
+    // Each look at the clock is a millisecond later.
+    const bench = new Bench(log, silentLogger, new LoopTurns({ ...systemClock, monoMs: () => (nowMs += 1) }));
+    benches.push(bench);
+    await until(() => bench.host.actor.status().state === 'active');
+    await Promise.all(Array.from({ length: 1_000 }, (_, number) => bench.ask(register(`n${number}`))));
+    const isDue = (): boolean => log.records(partition).filter(({ type }) => type === 'NamespaceUpdated').length >= 90;
+    while (!isDue()) await bench.ask(describeAs('n1', 'd'.repeat(50_000)));
+    const due = log.records(partition).length;
+    const isBegun = (): boolean => log.records(partition).some(({ type }) => type === 'CarryingBegun');
+    while (!isBegun()) await bench.ask(describeAs('n2', 'a change'));
+    expect(log.records(partition).findIndex(({ type }) => type === 'CarryingBegun') - due).toBeGreaterThan(20);
+  });
+
+  test('says who has taken it to a process whose own claim stands before the cut', async () => {
+    const log = new MemoryLog({ exclusive: false });
+    const wakes = Promise.withResolvers<void>();
+    const stopped: Log = {
+      exclusive: false,
+      attach: (...given) => log.attach(...given),
+      read: async (id, fromOffset) => {
+        await wakes.promise;
+        return await log.read(id, fromOffset);
+      },
+      bounds: (id) => log.bounds(id),
+      end: (id) => log.end(id),
+      truncate: (...given) => log.truncate(...given),
+      close: () => log.close(),
+    };
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, error: (message) => void lines.push(message), with: () => logger };
+    const first = new Bench(stopped, logger);
+    benches.push(first);
+    await until(() => log.records(partition).length === 1);
+    await talkative(log, 4_300_000);
+    await until(() => log.starts.get(`${topic}/0`) !== undefined);
+    wakes.resolve();
+    await until(() => ['active', 'failed', 'unassigned'].includes(first.host.actor.status().state));
+    expect(first.host.actor.status()).toMatchObject({ state: 'unassigned', rival: { offset: log.starts.get(`${topic}/0`) } });
+    expect(lines).toEqual([]);
   });
 
   test('grows until the log takes a cut again, and serves meanwhile', async () => {

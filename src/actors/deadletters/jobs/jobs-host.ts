@@ -82,7 +82,7 @@ export class JobsHost implements Endpoint<JobsRequest> {
           journal: 'jobs over dead letters',
           cut: () => core.state.cut,
           weigh: () => 1,
-          kept: () => core.state.size,
+          kept: async () => core.state.size,
           deadMin: DEAD_RECORDS_MIN,
           carry: (cut, isFirst) => ({ kind: 'carryJobs', cut, isFirst }),
         });
