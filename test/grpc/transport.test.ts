@@ -482,6 +482,28 @@ test('calls that are begun and cancelled with one breath are begun by nobody, an
   expect(begun).toBe(1);
 });
 
+test('calls that were cancelled with one breath are open no longer: an idle connection is closed', async () => {
+  const server = await serve(echo, { limits: { pingIntervalMs: 20, idleTimeoutMs: 30, pingTimeoutMs: 60_000 } });
+  const client = await rawSocket(server);
+  const goaway = new Promise<void>((resolve) => {
+    let received = Buffer.alloc(0);
+    client.on('data', (data) => {
+      received = Buffer.concat([received, data]);
+      while (received.length >= 9) {
+        const end = 9 + received.readUIntBE(0, 3);
+        if (received.length < end) return;
+        const [type, flags] = [received[3], received[4]];
+        if (type === 7) resolve();
+        if (type === 6 && flags === 0) client.write(Buffer.concat([Buffer.from([0, 0, 8, 6, 1, 0, 0, 0, 0]), received.subarray(9, end)]));
+        received = received.subarray(end);
+      }
+    });
+  });
+  client.write(await rapidResets(20));
+  await goaway;
+  client.destroy();
+});
+
 async function rapidResets(calls: number): Promise<Buffer> {
   const { data, firstHeaders, nextHeaders, preface, reset } = await import('../floods/raw-http2.ts');
   const all = Array.from({ length: calls }, (_, index) => {
