@@ -404,6 +404,23 @@ describe('a selection that needs several plans', () => {
     expect(plans().at(-1)?.selection).toMatchObject({ minMessageId: 6, maxMessageId: 8, query: "Cause = 'retries-exhausted'" });
   });
 
+  test('goes on with a part whose job has begun though its answer was lost', async () => {
+    fake.runsUntil = undefined;
+    fake.losesAnswer = (method, nth) => method === 'ApplyPlan' && nth === 2;
+    expect(await perdure(line)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });
+    expect(fake.requestsOf('ApplyPlan')).toHaveLength(3);
+  });
+
+  test('says so where nobody knows whether the job of a part has begun', async () => {
+    fake.runsUntil = undefined;
+    fake.losesAnswer = (method, nth) => method === 'ApplyPlan' && nth === 2;
+    refuseAlso((method) => (method === 'DescribeJob' ? refusal(status.NOT_FOUND, 'not there, or not yet') : undefined));
+    const { code, err } = await perdure(line);
+    expect(code).toBe(4);
+    expect(err).toContain('Its job may have begun: perdure admin queue dlq job describe plan-2\n');
+    expect(err).toContain('So far: merged 6, failed 0, skipped 0\n');
+  });
+
   test('with --no-wait begins as many jobs as the queue takes, and says how the rest is begun', async () => {
     refuseAlso((method, nth) =>
       method === 'ApplyPlan' && nth === 3 ? refusal(status.RESOURCE_EXHAUSTED, 'no', 'too-many-jobs') : undefined,

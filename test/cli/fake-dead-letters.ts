@@ -55,12 +55,16 @@ export class FakeDeadLetters {
   readonly asked: { readonly method: string; readonly request: unknown; readonly metadata: Readonly<Record<string, unknown>> }[] = [];
   /** Looked at before a method answers; `nth` counts its calls from 1. */
   refuse: (method: string, nth: number) => Refusal | undefined = () => undefined;
+  /** It does what it is asked, and its answer never comes. */
+  losesAnswer: (method: string, nth: number) => boolean = () => false;
   readonly jobs: wire.Job[] = [];
   /** What a merge makes of a letter: '' = merged. */
   outcome: (letter: wire.DeadLetter) => '' | 'failed' | `skipped: ${string}` | `noop: ${string}` = () => '';
   /** Letters that a job has worked on when it is made; then it runs until `finish`. */
   runsUntil: number | undefined;
   readonly #plans: wire.Plan[] = [];
+  /** Of plans; those of the server have the ids of their plans. */
+  readonly #jobIds = new Map<string, string>();
   readonly #changed = new Map<() => void, string>();
   readonly #server = new Server();
   address = '';
@@ -167,7 +171,9 @@ export class FakeDeadLetters {
       this.asked.push({ method, request, metadata: call.metadata.getMap() });
       const refused = this.refuse(method, this.requestsOf(method).length);
       const reply = async (): Promise<void> => {
+        const isLost = this.losesAnswer(method, this.requestsOf(method).length);
         const answered = refused ?? (await answer(request as never));
+        if (isLost) return callback(refusal(status.UNAVAILABLE, 'the owner of the journal was lost'));
         if (isRefusal(answered)) callback(answered);
         else callback(null, Buffer.from(encode(answered as never)));
       };
@@ -280,12 +286,13 @@ export class FakeDeadLetters {
     const jobId = `job-${this.jobs.length + 1}`;
     const job = { ...wire.emptyJob(), jobId, planHash: hash, operation, queue, ids, options: plan.options, counts, state: 'running' };
     this.jobs.push(job);
+    this.#jobIds.set(planId, jobId);
     this.#work(jobId, this.runsUntil ?? ids.length);
     return { job: this.#job(jobId) };
   }
 
   #job(jobId: string): wire.Job | undefined {
-    return this.jobs.find((each) => each.jobId === jobId);
+    return this.jobs.find((each) => each.jobId === (this.#jobIds.get(jobId) ?? jobId));
   }
 
   /** To its end. */

@@ -12,6 +12,7 @@ import type { Invocation } from '../../command.ts';
 import { exitCodes, type ExitCode } from '../../exit-codes.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
 import { listFormat } from '../../output.ts';
+import { applied } from './applied.ts';
 import { jobOptionsOf, reasonOf } from './change-options.ts';
 import { checkMayRun, confirmed } from './confirmation.ts';
 import type { DlqKind } from './dlq-kind.ts';
@@ -22,7 +23,7 @@ import { printPlans } from './plan-forms.ts';
 import { beginsPart, plannedInParts, type Part } from './plans-in-parts.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
-import { applyPlan, countDeadLetters, jobThere } from './service.ts';
+import { countDeadLetters } from './service.ts';
 import { noWork, printTotals } from './totals.ts';
 
 type Change = 'merge' | 'purge';
@@ -39,7 +40,7 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
     if (isDryRun) return printPlans(kind, operation, plans, { io, flags, format });
     if (plans.length === 0) return printTotals(kind, operation, noWork, { io, format });
     if (!(await confirmed(operation, wanted.selection, plans, invocation, format))) return exitCodes.failed;
-    const begins = lines.map((parts) => parts.map((part) => beginsPart(client, part)));
+    const begins = lines.map((parts) => parts.map((part) => beginsPart(kind, client, part)));
     return carriedOut(kind, invocation, client, operation, begins);
   });
 }
@@ -59,7 +60,7 @@ export async function runApply(kind: DlqKind, invocation: Invocation): Promise<E
   const hash = invocation.flags.one('hash') ?? '';
   listFormat(invocation.flags.one('output'), 'text');
   return withServer(invocation, (client) => {
-    const begin = async () => jobThere((await client.call(applyPlan, { planId, hash }, { isChange: true })).job);
+    const begin = () => applied(kind, client, { planId, hash });
     return carriedOut(kind, invocation, client, undefined, [[{ begin }]]);
   });
 }

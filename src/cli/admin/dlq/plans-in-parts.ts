@@ -3,11 +3,13 @@
  * order of ids. A server keeps plans for an hour; one that is begun later is made again, of the same ids.
  */
 import { randomUUID } from 'node:crypto';
-import type { Job, Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import type { Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { isRefusedAs, type GrpcClient } from '../../grpc-client.ts';
+import { applied } from './applied.ts';
+import type { DlqKind } from './dlq-kind.ts';
 import { allQueues } from './queues.ts';
 import { boundsOf, type Begin } from './parts-left.ts';
-import { applyPlan, jobThere, planDeadLetters } from './service.ts';
+import { planDeadLetters } from './service.ts';
 
 export type Part = { readonly plan: Plan; readonly request: PlanDeadLettersRequest };
 
@@ -35,25 +37,21 @@ export async function plannedInParts(client: GrpcClient, request: PlanDeadLetter
   }
 }
 
-export function beginsPart(client: GrpcClient, { plan, request }: Part): Begin {
+export function beginsPart(kind: DlqKind, client: GrpcClient, { plan, request }: Part): Begin {
   return {
     plan,
     begin: async () => {
       try {
-        return await applied(client, plan);
+        return await applied(kind, client, plan);
       } catch (error) {
         if (!isRefusedAs(error, 'plan-not-found', 'plan-expired') || request.selection === undefined) throw error;
         const { from: minMessageId, to: maxMessageId } = boundsOf([plan]);
         const selection = { ...request.selection, minMessageId, maxMessageId };
         const { plan: again } = await client.call(planDeadLetters, { ...request, selection }, { isChange: true });
-        return again === undefined || again.selected === 0 ? undefined : await applied(client, again);
+        return again === undefined || again.selected === 0 ? undefined : await applied(kind, client, again);
       }
     },
   };
-}
-
-async function applied(client: GrpcClient, { planId, hash }: Plan): Promise<Job> {
-  return jobThere((await client.call(applyPlan, { planId, hash }, { isChange: true })).job);
 }
 
 /** Without a source cluster the queue of tasks of this cluster is meant. */
