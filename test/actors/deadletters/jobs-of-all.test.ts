@@ -86,6 +86,6 @@ describe('of letters of which every second one was purged, all', () => {
 
   test('that a filter selects are too many: nobody else has to wait for those between', async () => {
     const selection = { ids: undefined, condition: equals('Namespace', 'orders') };
-    await expect(world.ask(planOf({ selection }))).rejects.toThrow(/too-many: .*plan parts of it/);
+    await expect(world.ask(planOf({ selection }))).rejects.toThrow(/too-many-stretches: .*plan parts of it/);
   });
 });
