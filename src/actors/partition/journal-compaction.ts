@@ -10,11 +10,12 @@ import { backOffMs } from '../../kernel/back-off.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Log, PartitionId } from '../log.ts';
+import { cutAtClaim } from './cut-at-claim.ts';
 import type { CommitSubscriber } from './partition-core.ts';
 import type { Tenure } from './tenure.ts';
 
 export type JournalCompactionOptions<Command, Record> = {
-  readonly log: Pick<Log, 'bounds' | 'truncate'>;
+  readonly log: Pick<Log, 'read' | 'bounds' | 'truncate'>;
   readonly partition: PartitionId;
   readonly tenure: Pick<Tenure<Command>, 'active' | 'after' | 'submit' | 'claimAnew'>;
   readonly logger: Logger;
@@ -124,7 +125,7 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
   async #cut(cut: number): Promise<void> {
     const { log, partition, logger, audited, journal } = this.#options;
     await audited?.(cut);
-    await log.truncate(partition, cut);
+    await cutAtClaim(log, partition, cut);
     logger.info(`the journal of ${journal} begins later`, { offset: cut, records: cut - this.#start });
     this.#start = cut;
     this.#weight -= this.#weightBefore;

@@ -1,9 +1,10 @@
 /** The journal of a queue begins later: what was purged is gone from it, what is in the queue is not, with and without a database that outlives the process. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LogError } from '../../../src/actors/log.ts';
+import { LogError, partitionName } from '../../../src/actors/log.ts';
 import { turns } from '../../support/event-loop.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
 
+const partition = { topic: 'dlq.test.transfer.active', partition: 0 };
 let queue: CheckpointedQueue;
 beforeEach(async () => {
   queue = new CheckpointedQueue();
@@ -117,10 +118,29 @@ describe('what does not work', () => {
     expect(queue.records(), 'the letters were carried once').toHaveLength(written);
   });
 
+  test('a topic that was restored from a copy with other offsets keeps its letters', async () => {
+    await queue.handOver(1, 50);
+    await queue.purge([0]);
+    await queue.pass(5_000);
+    queue.anotherProcess();
+    const copied = queue.log.records(partition).slice(queue.journalStart);
+    queue.log.partitions.set(
+      partitionName(partition),
+      copied.map((record, offset) => ({ ...record, offset })),
+    );
+    queue.log.starts.clear();
+    queue.loseDatabase();
+    await queue.takeOver();
+    for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 50);
+    await queue.pass(300_000, 1_000);
+    expect(readable()).toHaveLength(199);
+    expect(queue.lines.join()).toMatch(/cannot be cut.*was the topic restored from a copy that numbers the records anew/);
+  });
+
   test('of a journal that was cut elsewhere the rest is served, and it says what is missing', async () => {
     await queue.handOver(1, 3);
     queue.loseDatabase();
-    await queue.log.truncate({ topic: 'dlq.test.transfer.active', partition: 0 }, 3);
+    await queue.log.truncate(partition, 3);
     queue.anotherProcess();
     queue.host.actor.start();
     await queue.pass(1_000);

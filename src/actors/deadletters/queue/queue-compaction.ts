@@ -17,6 +17,7 @@ import type { Logger } from '../../../observability/logger.ts';
 import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import type { Database, JournalId } from '../../database.ts';
 import type { Log, PartitionId } from '../../log.ts';
+import { cutAtClaim } from '../../partition/cut-at-claim.ts';
 import type { Tenure } from '../../partition/tenure.ts';
 import { LetterContents, type LetterContentsOptions, recordGone } from './letter-contents.ts';
 
@@ -222,7 +223,7 @@ export class QueueCompaction {
     this.#step = { kind: 'cutting' };
     await audited?.(cut);
     await checkpointer.writtenNow();
-    await log.truncate(partition, cut);
+    await cutAtClaim(log, partition, cut);
     logger.info('the journal of a dead letter queue begins later', { offset: cut, records: cut - this.#start });
     this.#start = cut;
     this.#firstPurgeMs = undefined;
