@@ -345,7 +345,7 @@ export const fileSchema = group({
   perdure: key(
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
-      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. Nearly all can be lowered, not raised.'),
+      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. Nearly all of them can only be lowered.'),
       postgres: key(
         postgres,
         'PostgreSQL for what the journals on Kafka add up to. Without it state lives in memory, and the topics keep everything.',

@@ -2,15 +2,15 @@ import type { ReadValue, Setting } from './dynamic-setting.ts';
 import { shown } from './shown.ts';
 
 /**
- * The limits that an operator can change, by the names that Temporal's dynamic configuration has for them. Nearly all can be lowered alone:
- * records, messages and the work of one decision are made for the defaults.
+ * The limits that an operator can change, by the names that Temporal's dynamic configuration has for them. Nearly all of them can only be
+ * lowered: records, messages and the work of one decision are made for the defaults.
  */
 export type LimitKey = {
   /** As `HistoryLimits` calls it; edge and core work with the same. */
   readonly limit: string;
   readonly min: number;
   readonly max: number;
-  /** Left out: `max`. */
+  /** `max` where it is absent. */
   readonly default?: number;
   readonly about: string;
 };
@@ -84,10 +84,9 @@ export const limitSettings = Object.fromEntries(
   Object.entries<LimitKey>(limitKeys).map(([key, known]) => [known.limit, limitSetting(key, known)]),
 ) as Readonly<Record<LimitName, Setting<number>>>;
 
-/** A value over the most counts as the most: whoever raises a limit for Temporal's server can start this one all the same. */
+/** A value above the maximum counts as the maximum: whoever raises a limit for Temporal's server can start this one all the same. */
 function limitSetting(key: string, { min, max, about, default: usual = max }: LimitKey): Setting<number> {
-  const note =
-    usual === max ? 'this limit can be lowered, not raised: the default holds' : `this limit can be raised to ${max}: that holds`;
+  const note = usual === max ? 'this limit can be lowered, not raised: the default holds' : `this limit can be ${max} at most: that holds`;
   const expected = `a whole number from ${min} to ${max}`;
   const read = (value: unknown): ReadValue<number> => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < min)

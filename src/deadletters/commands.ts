@@ -104,7 +104,7 @@ export type NoteOutstanding = { readonly kind: 'noteOutstanding'; readonly messa
 export type SettleLetter = {
   readonly kind: 'settleLetter';
   readonly messageId: number;
-  /** As the core said before its shard was asked: whatever was written of it since, that outcome is none of now. */
+  /** From `maySettle`, before the shard was asked. If another merge of the letter was asked for since, the outcome is out of date. */
   readonly nth: number;
   readonly outcome: Extract<MergeOutcome, { readonly kind: 'merged' | 'failed' }>;
 };

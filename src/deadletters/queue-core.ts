@@ -52,7 +52,7 @@ export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetter
 
 type BeingMerged = { readonly askId: number; readonly authorship: Authorship; readonly purge?: PurgeUnderWay };
 
-/** Each time that it becomes so it is another one. */
+/** `nth`: another number each time that a letter becomes outstanding. */
 type Outstanding = { readonly nth: number; readonly authorship: Authorship };
 
 const done: DeadLetterReply = { kind: 'done' };
@@ -234,7 +234,7 @@ export class QueueCore {
     return this.#commit(records, timeMs, reply, told);
   }
 
-  /** Its outcome may be written though nobody waits for it: no job has it. What `settleLetter` names as `nth`; undefined: it may not. */
+  /** The `nth` for `settleLetter`, if the outcome may be written though nobody waits for it. Undefined: a job has the letter, or it is not outstanding. */
   maySettle(messageId: number): number | undefined {
     const isTaken = this.#merging.has(messageId) || this.#claims.isClaimed(messageId);
     return isTaken ? undefined : this.#outstanding.get(messageId)?.nth;

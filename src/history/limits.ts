@@ -24,9 +24,9 @@ export type HistoryLimits = {
   readonly timersFiredTogetherMax: number;
   readonly bufferedEventsMax: number;
   readonly bufferedBytesMax: number;
-  /** Of a run, from when they wait for its next workflow task until that is answered. */
+  /** Of one run. A query counts from when it begins to wait for a workflow task until that task is answered. */
   readonly bufferedQueriesMax: number;
-  /** If they are more than one: one task takes all of them along. */
+  /** Of all of them together, where there are several: one task carries them all. */
   readonly bufferedQueryBytesMax: number;
   /** Admitted or accepted, and not completed, of one run. */
   readonly updatesInFlightMax: number;

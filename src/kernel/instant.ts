@@ -1,4 +1,4 @@
-/** Instants are nanoseconds since 1970, as bigints: 2^53 of them are over in April 1970. */
+/** Instants are nanoseconds since 1970, as bigints: a number counts them exactly only up to April 1970. */
 export const nsPerMs = 1_000_000n;
 
 /** The whole milliseconds below it, also before 1970, and the nanoseconds from there. */

@@ -213,14 +213,14 @@ export class Reader {
     return ms > 0 ? Math.ceil(ms) : Math.floor(ms);
   }
 
-  /** Likewise, with its fraction of a millisecond. A number holds all nanoseconds of 50 days. */
+  /** Likewise, but with the fraction of a millisecond: exact to the nanosecond up to 50 days. */
   exactDurationMs(field: string): number {
     const seconds = this.#secondsAndNanos();
     const nanos = this.#low;
     if ((seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) {
       throw new WireError(`${field}: duration has seconds and nanos with different signs`);
     }
-    // Of a second and more, in another order, the sum would be another number than that which is read when it was written.
+    // Nanos may be a second and more. Added as they are they could give another number than what is written and read again.
     const carried = Math.trunc(nanos / 1e9);
     const ms = (seconds + carried) * 1000 + (nanos - carried * 1e9) / 1e6;
     const { durationMsMax } = this.#limits;
@@ -233,7 +233,7 @@ export class Reader {
     return this.#safe(seconds * 1000 + Math.floor(this.#low / 1e6), field);
   }
 
-  /** google.protobuf.Timestamp in nanoseconds since 1970; refused are the same as of milliseconds. */
+  /** google.protobuf.Timestamp in nanoseconds since 1970. Refuses what `timestampMs` refuses. */
   timestampNs(field: string): bigint {
     const seconds = this.#secondsAndNanos();
     const nanos = this.#low;

@@ -31,7 +31,7 @@ test('every key names a limit of the core, and its default', () => {
   );
 });
 
-test('values are checked, and none raises a limit above its most', () => {
+test('values are checked, and none raises a limit above its maximum', () => {
   for (const value of [0, -1, 1.5, Number.NaN, '2048', null]) {
     const { entries, problems } = constantEntries(new Map([['limit.blobSize.error', value]]));
     expect(problems).toEqual([
@@ -50,7 +50,7 @@ test('values are checked, and none raises a limit above its most', () => {
   );
   expect(problems).toEqual([
     { key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default holds' },
-    { key: 'history.maxBufferedQueryCount', message: 'this limit can be raised to 100: that holds' },
+    { key: 'history.maxBufferedQueryCount', message: 'this limit can be 100 at most: that holds' },
   ]);
   const limits = new DynamicConfig(entries).values(limitSettings);
   expect(limits).toMatchObject({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3, bufferedQueriesMax: 100, idBytesMax: 1_000 });

@@ -153,7 +153,7 @@ const ofUpdates: readonly Known[] = [
 const ofHistories: readonly Known[] = [
   { row: 'Timeouts of 0 in events', path: /EventAttributes\.\w+Timeout$/, ours: /^undefined$/, theirs: /^\{\}$/, ends: false },
   {
-    row: 'A memo without fields, or search attributes without any',
+    row: 'A memo or search attributes without fields',
     path: /(ContinuedAsNew|ChildWorkflowExecutionInitiated)EventAttributes\.(memo|searchAttributes)$/,
     ours: /^\{\}$/,
     theirs: /^undefined$/,

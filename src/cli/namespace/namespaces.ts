@@ -165,7 +165,7 @@ export async function runDeleteNamespace(invocation: Invocation): Promise<ExitCo
   return exitCodes.done;
 }
 
-/** Its workflows come to nothing, and nobody can undo it: whoever deletes it says its name, or --yes. */
+/** Nobody can undo it, so whoever deletes a namespace types its name, or says --yes. */
 async function isConfirmed(namespace: string, { io }: Invocation): Promise<boolean> {
   if (!io.terminal.answers) throw usageError('namespace delete needs --yes here', { why: 'Nobody can be asked for confirmation.' });
   const question = `Its running workflows end, and its histories are removed: this cannot be undone.\nType the name of the namespace to delete it: `;
@@ -200,7 +200,7 @@ async function* pages(client: GrpcClient): AsyncGenerator<readonly DescribeNames
   } while (nextPageToken.length > 0);
 }
 
-/** As the calls that tell of one namespace answer. */
+/** What the calls that show one namespace have in common. */
 type Told = Pick<DescribeNamespaceResponse, 'namespaceInfo' | 'config' | 'replicationConfig' | 'isGlobalNamespace'>;
 
 function stateOf({ namespaceInfo }: Told): string {
@@ -244,7 +244,7 @@ function json(described: Told) {
   };
 }
 
-/** Of one: what the list leaves out as well. */
+/** What the list shows, and what it leaves out. */
 function fieldsOf(described: Told) {
   const { historyArchivalState = 0, historyArchivalUri = '' } = described.config ?? {};
   return { ...json(described), historyArchival: historyArchivalState === ArchivalState.ENABLED ? historyArchivalUri : 'disabled' };

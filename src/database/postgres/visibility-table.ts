@@ -50,7 +50,7 @@ const firstAttributes: readonly (readonly [string, ColumnKind])[] = [
   ...slots('KeywordList', 'keywordList', 6),
 ];
 
-/** Those that there are by now: one that comes later stands behind the first, and its column is added by a migration of its own. */
+/** All attributes. One that comes later is added behind the first ones here, and its column by a migration of its own. */
 export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, ColumnKind>(firstAttributes);
 
 type Definition = { readonly name: string; readonly type: string };
@@ -67,7 +67,7 @@ function partOf(name: string): Definition {
   return { name: partColumn(name), type: 'integer' };
 }
 
-/** The instants that there were when their parts came (migration 8): never changed. */
+/** The instants of migration 8, which added the columns of their parts: never changed. */
 const firstInstants = [
   'temporalscheduledstarttime',
   'datetime01',

@@ -32,7 +32,7 @@ export class Http2Front {
   readonly #reading: FairReading;
   readonly #hits: LimitHits;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
-  /** Its session is told before this is cleared. */
+  /** The socket whose session is being made: `session` is emitted before this is cleared. */
   #accepted: Socket | undefined;
 
   constructor(options: {
@@ -85,7 +85,7 @@ export class Http2Front {
     stream.on('error', ignore);
     try {
       this.#countCall(session, state, stream);
-      // Who cancels with the same breath has lost its session already, and nobody to answer.
+      // A call that was cancelled in the same read has nobody to answer.
       if (!stream.destroyed) this.#openCall(stream, headers);
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);

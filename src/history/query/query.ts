@@ -58,7 +58,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   return undefined;
 }
 
-/** One task takes all of them along: one by itself is never too large for it. */
+/** One task carries all of them, so several have a limit of bytes. One by itself always fits. */
 function hasRoom(
   { bufferedQueriesMax, bufferedQueryBytesMax }: HistoryLimits,
   waiting: readonly BufferedQuery[],

@@ -21,7 +21,7 @@ export type SeenLetter = {
   readonly errorMessage: string;
   /** The job that tried it last; '' = none, or nobody looked. */
   readonly jobId: string;
-  /** When a merge of it failed of which nobody knows whose it was: its queue was taken over before that was written. Absent: that is known, or there was none. */
+  /** When its last merge failed, if nobody knows whose merge that was: the queue changed its owner before it wrote the failure. Absent otherwise. */
   readonly failedTimeMs?: number;
   /** By then, it failed for what it had failed before. */
   readonly sameCause: boolean;
@@ -137,8 +137,9 @@ function listed({ row, content }: ListedLetter, isDoubtful: boolean): SeenLetter
 }
 
 /**
- * In a merge that has failed. Of one that its queue has written for nobody, after it was taken over, nobody knows whose it was: it counts as this
- * job's where it came in its time, for whoever merges a letter of which its shard has an outcome is told that.
+ * Whether a merge of this job has failed. A failure that nobody asked for was written after the queue had changed its owner, and does not say
+ * whose merge it was. It counts as this job's if it came after the job was made: even that of an earlier merge is what the shard answers whoever
+ * asks for the next one.
  */
 export function wasTriedBy({ jobId, failedTimeMs }: SeenLetter, job: Pick<Job, 'jobId' | 'createdTimeMs'>): boolean {
   return jobId === job.jobId || (failedTimeMs !== undefined && failedTimeMs >= job.createdTimeMs);

@@ -18,9 +18,9 @@ import { countsOf, doneText, printTotals, totalsJson, type Work } from './totals
 /** More failures than were allowed: it goes on when somebody has looked. */
 const failureBudget = 'failure-budget';
 
-/** `line`: what comes after it. */
+/** `line`: the parts of its queue that come after it. */
 type Begun = { job: Job; readonly line: Begin[] };
-/** `lines`: of each queue what is not begun yet. */
+/** `lines`: of each queue the parts that are not begun yet. */
 type Order = { readonly kind: DlqKind; readonly invocation: Invocation; readonly client: GrpcClient; readonly lines: Begin[][] };
 
 /**
@@ -79,7 +79,7 @@ function workOf({ lines }: Order, begun: readonly Begun[]): Work {
   return { jobs: begun.map(({ job }) => job), left: lettersLeft(lines) };
 }
 
-/** The next of the line for which there is something left to do. */
+/** Begins the next part of which something is left to do. */
 async function beginNext(line: Begin[], begun: Begun[]): Promise<void> {
   for (let job: Job | undefined; job === undefined && line[0] !== undefined; line.shift()) {
     job = await line[0].begin();
@@ -100,7 +100,7 @@ function begunText(kind: DlqKind, { jobId, operation, queue, counts }: Job): str
   return `job ${jobId}: ${operationName(operation)} of ${number} ${number === 1 ? 'dead letter' : 'dead letters'} of ${queueText(queue)}\nWatch it: perdure ${kind} job watch ${jobId}\n`;
 }
 
-/** Puts each job in its place as it is in the end, and behind them those that are begun meanwhile. */
+/** Waits for each job, and begins the next part of its queue when it has ended. `begun` has them all, as they are in the end. */
 async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
   const {
     kind,
@@ -123,7 +123,7 @@ async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
         const question = { jobId, unlessState: state, waitMs: progress.intervalMs };
         each.job = jobThere((await client.call(describeJob, question, { waitMs: progress.intervalMs })).job);
       }
-      // Where it came to no end, somebody has to look before more is done.
+      // Where it was cancelled, paused or failed, somebody has to look before more is done.
       if (each.job.state.startsWith('completed')) await beginNext(each.line, begun);
     }
   } finally {

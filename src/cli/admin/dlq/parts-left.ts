@@ -3,7 +3,7 @@ import type { Job, Plan } from '../../../wire/generated/api/deadletter/service.t
 import type { DlqKind } from './dlq-kind.ts';
 import { queueText } from './queue-names.ts';
 
-/** Undefined: there is nothing left to do. `plan`: what is to be done, of whatever may have to wait. */
+/** Begins the job of one part; undefined: nothing is left to do. `plan`: that of the part, where it may have to wait for others. */
 export type Begin = { readonly begin: () => Promise<Job | undefined>; readonly plan?: Plan };
 
 /** Message ids from the first to the last of plans that follow each other. */
@@ -16,7 +16,7 @@ export function lettersLeft(lines: readonly (readonly Begin[])[]): number {
   return lines.flat().reduce((sum, { plan }) => sum + (plan?.selected ?? 0), 0);
 }
 
-/** One line for each queue; of a flag that is given twice the last one counts. */
+/** One line for each queue. The flags can be added to those that were given: of a flag that stands twice the last one counts. */
 export function howToGoOn(kind: DlqKind, lines: readonly (readonly Begin[])[]): readonly string[] {
   return lines.flatMap((line) => {
     const plans = line.flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
