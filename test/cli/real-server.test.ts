@@ -253,6 +253,10 @@ test('config validate --connect tries every broker and the database, and says of
     new RegExp(`^127\\.0\\.0\\.1:${port}: what listens at .* closes the connection, with TLS and without: is it a broker`),
   );
   expect(database).toMatch(new RegExp(`^postgres 127\\.0\\.0\\.1:${closed}/perdure cannot be reached`));
+  const json = new Child(bin, ['config', 'validate', '--connect', config, '-o', 'json']);
+  children.push(json);
+  expect(await json.exit).toEqual({ code: 1, signal: null });
+  expect(JSON.parse(json.out)).toMatchObject({ ok: false, problems: [], connections: [{ ok: false }, { ok: false }, { ok: false }] });
   hangsUp.close();
 });
 

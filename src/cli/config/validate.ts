@@ -30,10 +30,11 @@ export async function runValidate({ flags, args, io }: Invocation): Promise<Exit
 }
 
 function told({ file, problems, isValid, tried }: Validated, format: ListFormat, io: Io): ExitCode {
+  const connects = tried.every(({ ok }) => ok);
   printOne(
     io,
     format,
-    () => ({ file, ok: isValid, problems: problems.map((problem) => problemJson(file, problem)), connections: tried }),
+    () => ({ file, ok: isValid && connects, problems: problems.map((problem) => problemJson(file, problem)), connections: tried }),
     () => [...(isValid ? [`${file}: ok`] : []), ...tried.filter(({ ok }) => ok).map(lineOf)].map((text) => `${text}\n`).join(''),
   );
   if (format === 'text')
@@ -45,7 +46,7 @@ function told({ file, problems, isValid, tried }: Validated, format: ListFormat,
           .join(''),
     );
   if (!isValid) return exitCodes.usage;
-  return tried.every(({ ok }) => ok) ? exitCodes.done : exitCodes.failed;
+  return connects ? exitCodes.done : exitCodes.failed;
 }
 
 function lineOf({ subject, message }: Tried): string {
