@@ -9,8 +9,15 @@ export function recordWeight(record: ClusterRecord | CarriedPart): number {
   switch (record.kind) {
     case 'namespaceRegistered':
     case 'namespaceUpdated':
-    case 'namespaceCarried':
       return RECORD_BYTES + record.description.length + record.ownerEmail.length + textLength(record.data);
+    case 'namespaceArchivalSet':
+      return RECORD_BYTES + record.uri.length;
+    case 'namespaceCarried':
+      return RECORD_BYTES + record.description.length + record.ownerEmail.length + textLength(record.data) + record.archivalUri.length;
+    case 'searchAttributesAdded':
+      return RECORD_BYTES + namesLength(record.attributes) + namesLength(record.slots) + namesLength(record.generations);
+    case 'searchAttributesRemoved':
+      return record.names.reduce((length, name) => length + name.length, RECORD_BYTES);
     case 'removedNamesCarried':
       return RECORD_BYTES + textLength(record.names);
     case 'attributesCarried':

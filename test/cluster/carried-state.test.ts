@@ -135,6 +135,27 @@ describe('what is written again', () => {
     expect(state.canonical() === core.canonicalState()).toBe(true);
   });
 
+  test('of attributes with long names that were removed goes into pages that are no larger', () => {
+    const core = new ClusterCore();
+    for (let number = 0; number < 6; number++) {
+      const namespaceId = `id-${number}`;
+      const texts = { description: '', ownerEmail: '', data: new Map(), retentionMs: day };
+      core.accept(core.handle({ kind: 'registerNamespace', id: namespaceId, name: `n${number}`, ...texts }, 1, 1));
+      for (let generation = 0; generation < 1_000; generation++) {
+        const name = `${generation}`.padEnd(clusterLimits.searchAttributeNameCharsMax, 'x');
+        core.accept(core.handle({ kind: 'addSearchAttributes', namespaceId, attributes: new Map([[name, 2]]) }, 1, 1));
+        core.accept(core.handle({ kind: 'removeSearchAttributes', namespaceId, names: [name] }, 1, 1));
+        core.accept(core.handle({ kind: 'purgeSearchAttributes', namespaceId, slots: ['Keyword01'] }, 1, 1));
+      }
+    }
+    const bytes: number[] = [];
+    for (let page = carry(core, true); ; page = carry(core, false)) {
+      bytes.push(page.reduce((sum, record) => sum + clusterCodec.encode(record).value.byteLength, 0));
+      if (page.at(-1)?.kind === 'carryingFinished') break;
+    }
+    expect(Math.max(...bytes)).toBeLessThan(clusterLimits.carriedWeightMax + 300_000);
+  });
+
   test('is not taken for nothing where a copy of the topic numbers the records anew, so that they begin at 0', () => {
     const core = new ClusterCore();
     const identity = { clusterId: 'id', clusterName: 'one', tokenKey: new Uint8Array(32).fill(7), historyShards: 4 };

@@ -117,9 +117,9 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
     });
   }
 
+  /** Not accepted: the partition is let go, and the next owner begins anew. */
   #carry(cut: number, isFirst: boolean): void {
-    const failure = this.#options.tenure.submit(this.#options.carry(cut, isFirst));
-    if (failure !== undefined) this.#giveUp(failure.message);
+    this.#options.tenure.submit(this.#options.carry(cut, isFirst));
   }
 
   async #cut(cut: number): Promise<void> {

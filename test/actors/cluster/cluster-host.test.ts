@@ -240,6 +240,25 @@ describe('a journal of which most no longer counts', () => {
     expect(log.records(partition).findIndex(({ type }) => type === 'CarryingBegun') - due).toBeGreaterThan(20);
   });
 
+  test('is left to the next start by a process that stops while it is written again, without a word of trouble', async () => {
+    const log = new MemoryLog();
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (message) => void lines.push(message), with: () => logger };
+    const bench = new Bench(log, logger);
+    await until(() => bench.host.actor.status().state === 'active');
+    await Promise.all(Array.from({ length: 1_000 }, (_, number) => bench.ask(register(`n${number}`))));
+    const isBegun = (): boolean => log.records(partition).some(({ type }) => type === 'CarryingBegun');
+    while (!isBegun())
+      await Promise.all([bench.ask(describeAs('n1', 'd'.repeat(50_000))), bench.ask(describeAs('n2', 'd'.repeat(50_000)))]);
+    await bench.host.actor.drain();
+    bench.router.close();
+    expect(log.records(partition).some(({ type }) => type === 'CarryingFinished')).toBe(false);
+    expect(lines).toEqual([]);
+    const next = await open(log);
+    await until(() => log.starts.get(`${topic}/0`) !== undefined);
+    expect(next.host.view.namespaces()).toHaveLength(1_000);
+  });
+
   test('says who has taken it to a process whose own claim stands before the cut', async () => {
     const log = new MemoryLog({ exclusive: false });
     const wakes = Promise.withResolvers<void>();

@@ -93,6 +93,28 @@ describe('a purge', () => {
     expect(readable()).not.toContain('2');
   });
 
+  test('whose server stops while letters are carried is cut out by the next one, without a word of trouble', async () => {
+    for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 100);
+    await queue.purge([0]);
+    let pages = 0;
+    let stopped: Promise<void> | undefined;
+    queue.onRead = async (what) => {
+      if (what !== 'letters' || ++pages !== 2) return;
+      queue.log.held = true;
+      await queue.handOver(1, 1);
+      stopped = queue.host.actor.drain();
+    };
+    for (let nth = 0; nth < 20 && stopped === undefined; nth++) await queue.pass(100);
+    queue.log.letGo();
+    await queue.pass(1_000);
+    await stopped;
+    expect(queue.lines).toEqual([]);
+    expect(queue.journalStart).toBe(0);
+    await queue.takeOver();
+    await queue.pass(5_000);
+    expect(readable()).toHaveLength(300);
+  });
+
   test('of more letters in pages than one page takes', async () => {
     for (let nth = 0; nth < 7; nth++) await queue.handOver(1, 100);
     await queue.purge([0]);

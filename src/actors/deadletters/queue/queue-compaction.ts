@@ -232,9 +232,9 @@ export class QueueCompaction {
     this.#consider();
   }
 
+  /** Not accepted: the partition is let go, and the next owner begins anew. */
   #submit(command: DeadLetterCommand): void {
-    const failure = this.#options.tenure.submit(command);
-    if (failure !== undefined) this.#giveUp(failure.message);
+    this.#options.tenure.submit(command);
   }
 
   async #quietly(work: () => Promise<void>): Promise<void> {
