@@ -28,6 +28,7 @@ test.each([
   ['requests in pieces of one byte, on one connection', { program: 'tiny-data' }],
   ['calls cancelled with the same breath, on one connection', { program: 'rapid-resets' }],
   ['whole calls cancelled with the same breath, on eight connections, again and again', wholeResets],
+  ['calls of which nothing comes but long headers, with a deadline of years', { program: 'endless-requests' }],
 ] as const)('%s: the victim keeps half of its pace, and the server says that it lives', async (_what, plan) => {
   const { harms, seen } = await harmsOf(server, turnMsMax, plan);
   expect(harms, seen).toEqual([]);

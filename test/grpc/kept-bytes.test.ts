@@ -13,7 +13,7 @@ function connection(): ServerHttp2Session & { destroyed: boolean } {
 }
 
 test('a call that finishes on a connection that is gone leaves no room for others', () => {
-  const kept = new KeptBytes(1000);
+  const kept = new KeptBytes(1000, (session) => session.destroy());
   const gone = connection();
   kept.add(gone, 100);
   gone.destroyed = true;

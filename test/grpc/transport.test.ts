@@ -374,27 +374,32 @@ test('every call passes every interceptor, whatever becomes of it', async () => 
   const gate: Interceptor = {
     before: (call) => {
       log.push(`before ${call.method}`);
-      if (call.header('who') === 'stranger') throw new StatusError(7, 'Request unauthorized.');
+      if (call.header('client-name') === 'stranger') throw new StatusError(7, 'Request unauthorized.');
     },
     after: (call, outcome) => void log.push(`after ${call.method} ${outcome.code}`),
   };
   const server = await serve(echo, { interceptors: [gate] });
   const client = clientOf(server);
-  await client.call('/test.Service/Echo', new Uint8Array(0), { metadata: { who: 'friend' } });
-  const error = await client.refusal('/test.Service/Echo', new Uint8Array(0), { metadata: { who: 'stranger' } });
+  await client.call('/test.Service/Echo', new Uint8Array(0), { metadata: { 'client-name': 'friend' } });
+  const error = await client.refusal('/test.Service/Echo', new Uint8Array(0), { metadata: { 'client-name': 'stranger' } });
   expect([error.code, error.details]).toEqual([codes.PERMISSION_DENIED, 'Request unauthorized.']);
   await client.refusal('/test.Service/Nope', new Uint8Array(0));
   expect(log).toEqual(['before Echo', 'after Echo 0', 'before Echo', 'after Echo 7', 'after Nope 12']);
 });
 
 test('behind 1,050 calls that wait on its connection a call is answered at once', async () => {
-  const server = await serve((_request, call) => (call.header('wait') === '' ? new Uint8Array(1) : new Promise(() => {})));
+  const server = await serve((_request, call) => (call.header('x-request-id') === '' ? new Uint8Array(1) : new Promise(() => {})));
   const session = http2(server);
   session.setMaxListeners(0);
   // Without its settings a client sends no more than a hundred.
   await new Promise((resolve) => session.once('remoteSettings', resolve));
   for (let call = 0; call < 1_050; call++) {
-    const waiting = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    const waiting = session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Echo',
+      'content-type': 'application/grpc',
+      'x-request-id': 'wait',
+    });
     waiting.on('error', () => {});
     waiting.end(frame(new Uint8Array(0)));
   }
@@ -407,7 +412,7 @@ test('a client that cancels 3,000 calls keeps its connection, and what else it c
   const held = Promise.withResolvers<Uint8Array>();
   const server = await serve(
     (_request, call) => {
-      if (call.header('wait') === 'long') return held.promise;
+      if (call.header('x-request-id') === 'long') return held.promise;
       begun.resolve();
       return new Promise(() => {});
     },
@@ -415,7 +420,7 @@ test('a client that cancels 3,000 calls keeps its connection, and what else it c
     { limits: { reading: { ...defaultTransportLimits.reading, cancelledPerSecond: 1_000_000, cancelledPerSecondOfAddress: 1_000_000 } } },
   );
   const session = http2(server);
-  const poll = exchange(session, { wait: 'long' }, frame(new Uint8Array(0)));
+  const poll = exchange(session, { 'x-request-id': 'long' }, frame(new Uint8Array(0)));
   for (let call = 0; call < 3_000; call++) {
     begun = Promise.withResolvers();
     const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
@@ -433,7 +438,7 @@ test('who cancels beyond his allowance is read later, and others are not', async
   let cancelled = 0;
   const server = await serve(
     (_request, call) => {
-      if (call.header('wait') === '') return new Uint8Array(0);
+      if (call.header('x-request-id') === '') return new Uint8Array(0);
       call.onCancel(() => cancelled++);
       return new Promise(() => {});
     },
@@ -443,7 +448,12 @@ test('who cancels beyond his allowance is read later, and others are not', async
   flood.setMaxListeners(0);
   await exchange(other, {}, frame(new Uint8Array(0)));
   const requests = Array.from({ length: 35 }, () => {
-    const request = flood.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    const request = flood.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Echo',
+      'content-type': 'application/grpc',
+      'x-request-id': 'wait',
+    });
     request.on('error', () => {});
     request.end(frame(new Uint8Array(0)));
     return request;
@@ -565,12 +575,17 @@ test('a connection carries 1,000 calls at a time', async () => {
 
 test('900 calls cancelled at once leave the connection as it was', async () => {
   const server = await serve(
-    (_request, call) => new Promise((resolve) => (call.header('wait') === '' ? resolve(new Uint8Array(0)) : undefined)),
+    (_request, call) => new Promise((resolve) => (call.header('x-request-id') === '' ? resolve(new Uint8Array(0)) : undefined)),
   );
   const session = http2(server);
   session.setMaxListeners(0);
   const requests = Array.from({ length: 900 }, () => {
-    const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    const request = session.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Echo',
+      'content-type': 'application/grpc',
+      'x-request-id': 'wait',
+    });
     request.on('error', () => {});
     request.end(frame(new Uint8Array(0)));
     return request;
@@ -725,26 +740,39 @@ test('what is not gRPC and never ends is given up too', async () => {
   }
 });
 
-test('headers of calls that wait count as kept', async () => {
+test('calls that wait count as kept, by their number and not by headers that nobody reads', async () => {
   const server = await serve(() => new Promise(() => {}), { limits: { keptBytesMax: 1024 * 1024 } });
+  const other = http2(server);
   const greedy = http2(server);
   greedy.setMaxListeners(0);
   const cut = new Promise<void>((resolve) => void greedy.once('close', resolve));
-  const other = http2(server);
-  await new Promise((resolve) => other.once('remoteSettings', resolve));
-  for (let call = 0; call < 100; call++) {
-    const request = greedy.request({
-      ':method': 'POST',
-      ':path': '/test.Service/Echo',
-      'content-type': 'application/grpc',
-      'grpc-timeout': '99999999S',
-      large: 'x'.repeat(14_000),
-    });
-    request.on('error', () => {});
-    if (call % 2 === 0) request.end(frame(new Uint8Array(0)));
-  }
+  for (const session of [other, greedy]) await new Promise((resolve) => session.once('remoteSettings', resolve));
+  // 14 KB each, of which nothing is kept.
+  for (let call = 0; call < 100; call++) beginEndless(other, call % 2 === 0);
+  await new Promise<void>((resolve, reject) => other.ping((error) => (error === null ? resolve() : reject(error))));
+  expect(other.destroyed).toBe(false);
+  for (let call = 0; call < 300; call++) beginEndless(greedy, call % 2 === 0);
   await cut;
   expect(other.destroyed).toBe(false);
+});
+
+function beginEndless(session: ClientHttp2Session, isWhole: boolean): void {
+  const request = session.request({
+    ':method': 'POST',
+    ':path': '/test.Service/Echo',
+    'content-type': 'application/grpc',
+    'grpc-timeout': '99999999S',
+    large: 'x'.repeat(14_000),
+  });
+  request.on('error', () => {});
+  if (isWhole) request.end(frame(new Uint8Array(0)));
+}
+
+test('of a header that is read no more is kept than anybody reads', async () => {
+  const seen: string[] = [];
+  const server = await serve((_request, call) => (seen.push(call.header('client-name'), call.header('x-request-id')), new Uint8Array(0)));
+  await exchange(http2(server), { 'client-name': 'n'.repeat(10_000), 'x-request-id': 'r'.repeat(500) }, frame(new Uint8Array(0)));
+  expect(seen).toEqual(['n'.repeat(512), 'r'.repeat(500)]);
 });
 
 test.each([
@@ -784,14 +812,14 @@ test('a connection that has as many calls as it may is told to operators, and it
   const release = Promise.withResolvers<void>();
   const server = await serve(
     async (_request, call) => {
-      if (call.header('wait') !== '') await release.promise;
+      if (call.header('x-request-id') !== '') await release.promise;
       return new Uint8Array(0);
     },
     { limits: { concurrentStreamsMax: 3 }, logger, metrics: metrics.of('frontend') },
   );
   const session = http2(server);
   await exchange(session, {}, frame(new Uint8Array(0)));
-  const waiting = [1, 2, 3].map(() => exchange(session, { wait: 'yes' }, frame(new Uint8Array(0))));
+  const waiting = [1, 2, 3].map(() => exchange(session, { 'x-request-id': 'yes' }, frame(new Uint8Array(0))));
   const next = exchange(session, {}, frame(new Uint8Array(0)));
   while (lines.length === 0) await turns();
   expect(lines.map((line) => line.includes('perdure.transport.callsPerConnectionMax'))).toEqual([true]);

@@ -4,6 +4,7 @@
  */
 
 import type { StatusError } from '../errors/status-error.ts';
+import type { ReadHeader } from './call-headers.ts';
 
 export interface Call {
   /** `/<service>/<method>` */
@@ -22,8 +23,8 @@ export interface Call {
   readonly ownRequestId?: string;
   /** What handlers found out, for the log. */
   readonly notes: CallNotes;
-  /** A request header by its lower-case name; '' when it is absent. */
-  header(name: string): string;
+  /** Of the request; '' when it is absent. */
+  header(name: ReadHeader): string;
   /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
   onCancel(listener: () => void): void;
 }

@@ -3,7 +3,7 @@ import { Allowance } from './allowance.ts';
 import { startReading, stopReading } from './socket-reading.ts';
 
 /** What is spent for what clients send, in about the time that one piece of a request takes: less than a microsecond. */
-export const readingCost = { piece: 1, call: 50 } as const;
+export const readingCost = { piece: 1, call: 50, headerByte: 0.01 } as const;
 
 export type ReadingLimits = {
   /** In one turn of the event loop, of one connection: a hundred calls. Then the others have their turns. */

@@ -3,6 +3,7 @@ import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { CallTurns } from './call-turns.ts';
 import type { Call, CallNotes, Interceptor, Method } from './call.ts';
+import { CallHeaders, type ReadHeader } from './call-headers.ts';
 import { compressed, decompressed } from './compression.ts';
 import type { TransportLimits } from './limits.ts';
 import type { KeptBytes } from './kept-bytes.ts';
@@ -44,7 +45,7 @@ export class Http2Call implements Call {
   readonly notes: CallNotes = { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false };
 
   readonly #stream: ServerHttp2Stream;
-  readonly #headers: IncomingHttpHeaders;
+  readonly #headers: CallHeaders;
   readonly #context: CallContext;
   readonly #startedMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
@@ -52,7 +53,6 @@ export class Http2Call implements Call {
   #ended = false;
   #headersSent = false;
   readonly #session: ServerHttp2Session | undefined;
-  readonly #headerBytes: number;
   #keptBytes = 0;
   #pieces = 0;
   #bytes = 0;
@@ -62,9 +62,8 @@ export class Http2Call implements Call {
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
     this.#stream = stream;
     this.#session = stream.session as ServerHttp2Session | undefined;
-    this.#headers = headers;
+    this.#headers = new CallHeaders(headers);
     this.#context = context;
-    this.#headerBytes = bytesOf(headers);
     this.path = path;
     const slash = path.lastIndexOf('/');
     this.service = path.slice(1, slash);
@@ -75,14 +74,13 @@ export class Http2Call implements Call {
       this.#letGo();
       this.#abandon(statusCode.cancelled);
     });
-    this.#keep(this.#headerBytes + openCallBytes);
+    this.#keep(this.#headers.bytes + openCallBytes);
     if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
     else this.#startTimer(Math.min(timeout, context.limits.requestTimeoutMs));
   }
 
-  header(name: string): string {
-    const value = this.#headers[name];
-    return value === undefined ? '' : typeof value === 'string' ? value : value.join(',');
+  header(name: ReadHeader): string {
+    return this.#headers.get(name);
   }
 
   get peer(): string {
@@ -180,7 +178,7 @@ export class Http2Call implements Call {
   #handle(method: Method, request: Uint8Array): void {
     if (this.#ended) return;
     // The request counted as kept from its first byte until now: it may have waited for its turn to be decompressed.
-    this.#letGo(this.#headerBytes);
+    this.#letGo(this.#headers.bytes);
     if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
     if (method.kind === 'serverStream') {
       method
@@ -203,7 +201,7 @@ export class Http2Call implements Call {
       this.#keep(answer.length);
       compressed(answer)
         .then((small) => {
-          this.#letGo(this.#headerBytes);
+          this.#letGo(this.#headers.bytes);
           this.#answer(small, true);
         })
         .catch((error: unknown) => this.fail(error));
@@ -336,13 +334,6 @@ const lateDrainMs = 1_000;
 
 /** So many pieces have the smallest requests; larger ones may have one for each so many bytes. */
 const [neededPieces, neededPieceBytes] = [4, 64];
-
-/** As HTTP/2 counts them. */
-function bytesOf(headers: IncomingHttpHeaders): number {
-  let bytes = 0;
-  for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0) + 32;
-  return bytes;
-}
 
 function sendOk(this: ServerHttp2Stream): void {
   this.sendTrailers(okTrailers);

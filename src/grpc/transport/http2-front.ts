@@ -9,6 +9,7 @@ import {
 import type { Socket } from 'node:net';
 import { statusCode } from '../errors/status-code.ts';
 import { notBuilt, StatusError } from '../errors/status-error.ts';
+import { headerBytes } from './call-headers.ts';
 import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call.ts';
 import { Allowance } from './allowance.ts';
 import { FairReading, readingCost } from './fair-reading.ts';
@@ -48,7 +49,8 @@ export class Http2Front {
     this.#reading = new FairReading(options.limits.reading);
     this.#hits = options.hits;
     const traffic = { piece: (stream: ServerHttp2Stream, isNeedless: boolean) => this.#countPiece(stream, isNeedless) };
-    this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax), traffic, turns: new CallTurns() };
+    const kept = new KeptBytes(options.limits.keptBytesMax, (session) => this.#endFor(session, this.#sessions.get(session)?.socket));
+    this.#context = { ...options, kept, traffic, turns: new CallTurns() };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
     // A session's error ends that session; it must not end the process.
@@ -84,7 +86,7 @@ export class Http2Front {
     // A broken stream also closes, which is where it is dealt with.
     stream.on('error', ignore);
     try {
-      this.#countCall(session, state, stream);
+      this.#countCall(session, state, stream, headerBytes(headers));
       // A call that was cancelled in the same read has nobody to answer.
       if (!stream.destroyed) this.#openCall(stream, headers);
     } catch {
@@ -154,13 +156,13 @@ export class Http2Front {
     });
   }
 
-  #countCall(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream): void {
+  #countCall(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, bytes: number): void {
     const { socket } = state;
     const { concurrentStreamsMax } = this.#context.limits;
     if (++state.openCalls === concurrentStreamsMax) {
       this.#hits.hit('calls_of_connection', concurrentStreamsMax, socket?.remoteAddress ?? '');
     }
-    if (socket !== undefined) this.#reading.spend(socket, readingCost.call);
+    if (socket !== undefined) this.#reading.spend(socket, readingCost.call + bytes * readingCost.headerByte);
     const { turn } = this.#reading;
     stream.on('close', () => {
       state.openCalls--;
@@ -182,9 +184,9 @@ export class Http2Front {
     this.#endFor(session, state.socket);
   }
 
-  /** For what it has sent. */
-  #endFor(session: ServerHttp2Session, socket: Socket): void {
-    this.#reading.ended(socket);
+  /** For what it has sent, or has not taken. */
+  #endFor(session: ServerHttp2Session, socket: Socket | undefined): void {
+    if (socket !== undefined) this.#reading.ended(socket);
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }

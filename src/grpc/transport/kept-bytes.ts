@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session } from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
 
 /**
  * What clients make us keep: requests that are not complete, answers that they have not taken. A client that stops in the middle, or
@@ -7,11 +7,13 @@ import { constants, type ServerHttp2Session } from 'node:http2';
  */
 export class KeptBytes {
   readonly #bytesMax: number;
+  readonly #cut: (session: ServerHttp2Session) => void;
   readonly #bySession = new Map<ServerHttp2Session, number>();
   #bytes = 0;
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, cut: (session: ServerHttp2Session) => void) {
     this.#bytesMax = bytesMax;
+    this.#cut = cut;
   }
 
   add(session: ServerHttp2Session, bytes: number): void {
@@ -41,6 +43,6 @@ export class KeptBytes {
     if (largest === undefined) return;
     this.#bySession.delete(largest);
     this.#bytes -= most;
-    largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#cut(largest);
   }
 }
