@@ -264,7 +264,11 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
           return { ...(await child.exit), out: child.out, err: child.err };
         };
         const address = `postgres 127.0.0.1:${postgres.port}`;
-        expect(await validate('postgres')).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${address}/postgres: ok, it holds no state yet\n`) });
+        expect(await validate('postgres')).toMatchObject({
+          code: 0,
+          err: '',
+          out: expect.stringContaining(`${address}/postgres: ok, it holds no state yet\n`),
+        });
         expect(await postgres.run(`SELECT 1 FROM pg_namespace WHERE nspname = '${prefix}'`)).toEqual([]);
         expect(await validate('nowhere')).toMatchObject({
           code: 1,
