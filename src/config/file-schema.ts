@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaults } from './defaults.ts';
-import { limitKeys, type LimitKey } from './limits.ts';
+import { limitKeys, limitSettings } from './limits.ts';
 import {
   bytesBetween,
   duration,
@@ -294,9 +294,9 @@ const log = group({
 
 const limits = group(
   Object.fromEntries(
-    Object.entries<LimitKey>(limitKeys).map(([name, { min, max, about, default: usual = max }]) => [
+    Object.entries(limitKeys).map(([name, { limit, min, max, about }]) => [
       name,
-      key(whole(min, max), about, { default: usual }),
+      key(whole(min, max), about, { default: limitSettings[limit].default }),
     ]),
   ),
 );

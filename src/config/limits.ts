@@ -5,7 +5,7 @@ import { shown } from './shown.ts';
  * The limits that an operator can change, by the names that Temporal's dynamic configuration has for them. Nearly all of them can only be
  * lowered: records, messages and the work of one decision are made for the defaults.
  */
-export type LimitKey = {
+type LimitKey = {
   /** As `HistoryLimits` calls it; edge and core work with the same. */
   readonly limit: string;
   readonly min: number;

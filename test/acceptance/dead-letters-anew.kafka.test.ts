@@ -13,6 +13,7 @@ import { kafkaServer, withFolder } from '../support/servers.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { idsOfShard } from './ids-of-shard.ts';
 import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import { polledWorkflows } from './polled-workflows.ts';
 
 const queue = 'admin queue dlq';
 const patience = { timeout: 60_000, interval: 200 };
@@ -60,7 +61,7 @@ describe.skipIf(!(await canStartLocalKafka('topics of dead letters that are made
       await mended.start();
       const merged = await perdureAt(mended.address, `${queue} merge --category transfer --rps 0 --reason mended`);
       expect([merged.code, merged.out]).toEqual([0, expect.stringContaining(`merged ${2 * letters}`)]);
-      expect((await tasksAt(mended, letters)).size).toBe(letters);
+      expect((await polledWorkflows(mended.address, { namespace, taskQueue, polls: letters })).size).toBe(letters);
     }),
   );
 
@@ -82,7 +83,7 @@ describe.skipIf(!(await canStartLocalKafka('topics of dead letters that are made
       await withAdmin(kafkaClient(broker.brokers), (admin) => setTopic(admin, topic, new Map([['max.message.bytes', '60']])));
       const merge = `merge --category transfer --rps 0 --concurrency ${count} --reason try --no-wait`;
       const { jobIds } = (await json(mended, merge)) as { readonly jobIds: readonly string[] };
-      expect((await tasksAt(mended, count)).size).toBe(count);
+      expect((await polledWorkflows(mended.address, { namespace, taskQueue, polls: count })).size).toBe(count);
       expect(await json(mended, `job describe ${jobIds[0]}`)).toMatchObject({ state: 'running', counts: { merged: 0 } });
       await mended.kill9();
       // They wait in their shard, and are the first that the topic gets.
@@ -105,7 +106,7 @@ describe.skipIf(!(await canStartLocalKafka('topics of dead letters that are made
       await mended.start();
       const merged = await perdureAt(mended.address, `${queue} merge --category transfer --rps 0 --reason mended`);
       expect([merged.code, merged.out]).toEqual([0, `merged ${count}, failed 0, skipped 0\n`]);
-      expect(await tasksAt(mended, count)).toEqual(new Set(precious));
+      expect(await polledWorkflows(mended.address, { namespace, taskQueue, polls: count })).toEqual(new Set(precious));
     }));
 });
 
@@ -149,18 +150,6 @@ async function startAll({ address }: ServerProcess, workflowIds: readonly string
     const taskTimeout = { seconds: Long.fromNumber(120) };
     const common = { namespace, workflowType: { name: 'Order' }, taskQueue, workflowTaskTimeout: taskTimeout };
     await Promise.all(workflowIds.map((workflowId) => service.startWorkflowExecution({ ...common, workflowId, requestId: workflowId })));
-  } finally {
-    await connection.close();
-  }
-}
-
-/** Of which workflows so many polls get a workflow task. */
-async function tasksAt({ address }: ServerProcess, polls: number): Promise<ReadonlySet<string>> {
-  const connection = await Connection.connect({ address });
-  try {
-    const poll = () => connection.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue, identity: 'test' });
-    const tasks = await connection.withDeadline(Date.now() + 30_000, () => Promise.all(Array.from({ length: polls }, poll)));
-    return new Set(tasks.map(({ workflowExecution }) => workflowExecution?.workflowId ?? ''));
   } finally {
     await connection.close();
   }

@@ -4,6 +4,7 @@ import { Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { perdureAt } from '../cli/perdure-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
+import { polledWorkflows } from './polled-workflows.ts';
 
 const patience = { timeout: 50_000, interval: 100 };
 const namespace = 'default';
@@ -40,7 +41,7 @@ test('each letter of a merge that was killed is executed, or purged and never ex
       const { out } = await dlq('purge --category transfer --yes -o json');
       const { purged } = JSON.parse(out) as Job;
       await expect.poll(count, patience).toBe(0);
-      const tasks = await tasksAt(mended.address, letters - purged);
+      const tasks = await polledWorkflows(mended.address, { namespace, taskQueue, polls: letters - purged });
       expect(tasks.size).toBe(letters - purged);
       // Those of the last look that were not purged had been executed.
       expect(left.filter((workflowId) => !tasks.has(workflowId))).toHaveLength(purged);
@@ -62,17 +63,6 @@ async function startWorkflows(address: string): Promise<void> {
     await Promise.all(
       ids.map((workflowId) => connection.workflowService.startWorkflowExecution({ ...common, workflowId, requestId: workflowId })),
     );
-  } finally {
-    await connection.close();
-  }
-}
-
-async function tasksAt(address: string, polls: number): Promise<ReadonlySet<string>> {
-  const connection = await Connection.connect({ address });
-  try {
-    const poll = () => connection.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue, identity: 'test' });
-    const tasks = await connection.withDeadline(Date.now() + 30_000, () => Promise.all(Array.from({ length: polls }, poll)));
-    return new Set(tasks.map(({ workflowExecution }) => workflowExecution?.workflowId ?? ''));
   } finally {
     await connection.close();
   }

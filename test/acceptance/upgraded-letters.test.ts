@@ -9,6 +9,7 @@ import { Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { perdureAt } from '../cli/perdure-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
+import { polledWorkflows } from './polled-workflows.ts';
 
 const patience = { timeout: 50_000, interval: 100 };
 const namespace = 'default';
@@ -51,7 +52,7 @@ test('dead letters, jobs and the undo of an earlier version go on', { timeout: 1
       expect(await dlq('restore --category transfer --message-id 0')).toMatchObject({ code: 0, out: 'restored 1\n' });
       const merged = await dlq('merge --category transfer --rps 0 --reason mended');
       expect(merged).toMatchObject({ code: 0, out: 'merged 3, failed 0, skipped 0\n' });
-      const given = await tasksAt(server.address, workflows - 1);
+      const given = await polledWorkflows(server.address, { namespace, taskQueue, polls: workflows - 1 });
       expect(given).toEqual(new Set(Array.from({ length: workflows }, (_, nth) => `order-${nth}`).filter((id) => id !== 'order-1')));
       await server.stop();
 
@@ -77,17 +78,6 @@ async function start(address: string, workflowId: string): Promise<void> {
   try {
     const request = { namespace, workflowId, requestId: workflowId, workflowType: { name: 'Order' }, taskQueue };
     await connection.workflowService.startWorkflowExecution(request);
-  } finally {
-    await connection.close();
-  }
-}
-
-async function tasksAt(address: string, polls: number): Promise<ReadonlySet<string>> {
-  const connection = await Connection.connect({ address });
-  try {
-    const poll = () => connection.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue, identity: 'test' });
-    const tasks = await connection.withDeadline(Date.now() + 30_000, () => Promise.all(Array.from({ length: polls }, poll)));
-    return new Set(tasks.map(({ workflowExecution }) => workflowExecution?.workflowId ?? ''));
   } finally {
     await connection.close();
   }

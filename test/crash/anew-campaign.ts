@@ -7,7 +7,6 @@
  * In the end nothing is under way, and of each letter one thing has come: it was merged, and its task was given to a worker; it was purged, and that was
  * not; or somebody has deleted its record. Whatever was chosen among the letters of one topic, or by one cluster, has touched no letter of the next.
  */
-import { status } from '@grpc/grpc-js';
 import type { WorkflowService } from '@temporalio/client';
 import type { Admin, Kafka } from 'kafkajs';
 import { consumeAll, deleteRecordsBefore, deleteTopic, kafkaClient, setTopic, withAdmin } from '../acceptance/kafka-admin.ts';
@@ -16,6 +15,7 @@ import type { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { isGiven, startWorkflow, until, withWorkers } from './completing-workers.ts';
 import { type Fate, LetterChronicle, nameOf } from './letter-chronicle.ts';
+import { heardUnderFire } from './under-fire.ts';
 
 export const disasters = ['topic deleted', 'topic deleted under waiting letters', 'records deleted', 'cluster begun anew'] as const;
 export type Disaster = (typeof disasters)[number];
@@ -60,16 +60,6 @@ const changes: readonly Change[] = [
   ...(['merge', 'merge', 'merge', 'purge', 'purge', 'purge', 'plan', 'apply', 'restore'] as const),
   ...(['refuse tasks', 'refuse outcomes', 'accept', 'delete records', 'kill'] as const),
 ];
-/** What somebody hears whose server dies, whose letters are others now, or who meets another. */
-const expected: ReadonlySet<number | undefined> = new Set([
-  status.UNAVAILABLE,
-  status.CANCELLED,
-  status.DEADLINE_EXCEEDED,
-  status.FAILED_PRECONDITION,
-  status.NOT_FOUND,
-  status.ABORTED,
-  status.RESOURCE_EXHAUSTED,
-]);
 
 export async function anewUnderFire(campaign: AnewCampaign): Promise<AnewReport> {
   const kafka = kafkaClient(campaign.brokers);
@@ -278,7 +268,7 @@ class Anew {
     try {
       await ask();
     } catch (error) {
-      if (!expected.has((error as { readonly code?: number }).code)) throw error;
+      if (!heardUnderFire.has((error as { readonly code?: number }).code)) throw error;
     }
   }
 

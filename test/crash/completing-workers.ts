@@ -4,11 +4,12 @@ import { status } from '@grpc/grpc-js';
 import { Connection, isGrpcServiceError, type WorkflowService } from '@temporalio/client';
 import Long from 'long';
 import { enums } from '../sdk/fields.ts';
+import { untilWithin } from './under-fire.ts';
 
 const namespace = 'default';
 const taskQueue = { name: 'orders' };
 const WORKERS = 4;
-const PATIENCE_MS = 90_000;
+export const until = untilWithin(90_000);
 const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION: complete } = enums.CommandType;
 const { EVENT_TYPE_WORKFLOW_TASK_STARTED: taskStarted } = enums.EventType;
 
@@ -64,13 +65,5 @@ async function worker(connection: Connection, signal: AbortSignal): Promise<void
       // Its server is gone, or its workflow is.
       await delay(50);
     }
-  }
-}
-
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
-    await delay(50);
   }
 }

@@ -12,6 +12,7 @@ import { run } from '../cli/capture.ts';
 import { enums } from '../sdk/fields.ts';
 import type { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { untilWithin } from './under-fire.ts';
 
 export type MergeCampaign = {
   /** Its starts of children fail for good. */
@@ -50,7 +51,7 @@ const CALL_MS = 5_000;
 const POLL_MS = 10_000;
 /** Of gRPC: a bug of this test. */
 const INVALID_ARGUMENT = 3;
-const PATIENCE_MS = 600_000;
+const until = untilWithin(600_000);
 const queue = ['admin', 'queue', 'dlq'];
 
 const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION: complete, COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION: startChild } = enums.CommandType;
@@ -204,12 +205,4 @@ async function whatIsWrong(service: WorkflowService, count: number): Promise<rea
     if (executions.length !== 1) wrong.push(`${workflowId} has ${executions.length} children`);
   });
   return wrong;
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
-    await delay(20);
-  }
 }

@@ -13,6 +13,7 @@ import { LetterClient, type Plain } from '../grpc/deadletter-service/letter-clie
 import type { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { withClient } from '../support/with-client.ts';
+import { heardUnderFire, untilWithin } from './under-fire.ts';
 
 export type UndoCampaign = {
   /** Its workflow tasks fail for good. */
@@ -37,17 +38,7 @@ export type UndoReport = {
 
 const queue = { category: 'transfer' };
 const PEOPLE = 3;
-const PATIENCE_MS = 120_000;
-/** What somebody hears whose server dies, or who meets another. */
-const expected: ReadonlySet<number | undefined> = new Set([
-  status.UNAVAILABLE,
-  status.CANCELLED,
-  status.DEADLINE_EXCEEDED,
-  status.FAILED_PRECONDITION,
-  status.NOT_FOUND,
-  status.ABORTED,
-  status.RESOURCE_EXHAUSTED,
-]);
+const until = untilWithin(120_000);
 
 export async function undoUnderFire(campaign: UndoCampaign): Promise<UndoReport> {
   const { server, letters, kills, changes, prng, say = () => {} } = campaign;
@@ -100,7 +91,7 @@ async function person(client: LetterClient, { letters, changes, jobIds, prng, si
       if (prng.chance(0.5)) await client.call('DescribeJob', { jobId, wait: { seconds: 2 } }, { timeoutMs: 5_000 });
     } catch (error) {
       const { code } = error as { readonly code?: number };
-      if (!expected.has(code)) throw error;
+      if (!heardUnderFire.has(code)) throw error;
       if (code === status.UNAVAILABLE) left += 1;
       await delay(20);
     }
@@ -214,13 +205,5 @@ async function withLetters<T>({ address }: ServerProcess, use: (client: LetterCl
     return await use(client);
   } finally {
     client.close();
-  }
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
-    await delay(20);
   }
 }

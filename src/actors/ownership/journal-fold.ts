@@ -76,8 +76,8 @@ export class JournalFold {
   }
 
   /**
-   * To where the fold begins: the checkpoint, or 0, or what is left of the beginning. That, and the end that the log has now; undefined when the term is over. `isLast`: no later checkpoint tells
-   * of what the log has lost.
+   * To where the fold begins: the checkpoint, or 0, or what is left of the beginning. That, and the end that the log has now; undefined when the term is
+   * over. `isLast`: no later checkpoint tells of what the log has lost.
    */
   async open(
     checkpoint: CheckpointPosition | undefined,
