@@ -248,8 +248,9 @@ export class HandlerContext {
 
   /** The first namespace that a call says is the one whose call it is. Throws RESOURCE_EXHAUSTED: it has had its calls of this second. */
   #noted(call: Call, namespace: Namespace): Namespace {
-    if (call.notes.namespace === '' && isLimited(call.service)) this.#namespaceLimits.admit(namespace, call.method);
+    const isFirst = call.notes.namespace === '';
     call.notes.namespace = namespace.name;
+    if (isFirst && isLimited(call.service)) this.#namespaceLimits.admit(namespace, call.method);
     return namespace;
   }
 

@@ -1,10 +1,11 @@
 import { assert } from './assert.ts';
 
-const CAPACITY_MIN = 64;
+/** A ring is given back when it runs empty above this size. */
+const CAPACITY_KEPT = 1_024;
 
-/** A queue in a ring: no allocation per element, and a burst's memory is given back once the queue runs empty. */
+/** A queue in a ring: no allocation per element, and a burst's memory is given back once the queue runs empty. A new one is cheap: some live for one element. */
 export class Fifo<T> {
-  #ring: (T | undefined)[] = Array.from({ length: CAPACITY_MIN });
+  #ring: (T | undefined)[] = [undefined, undefined, undefined, undefined];
   #head = 0;
   #length = 0;
 
@@ -39,12 +40,13 @@ export class Fifo<T> {
     this.#ring[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#ring.length - 1);
     this.#length -= 1;
-    if (this.#length === 0 && this.#ring.length > CAPACITY_MIN * 16) this.clear();
+    if (this.#length === 0 && this.#ring.length > CAPACITY_KEPT) this.clear();
     return value as T;
   }
 
   clear(): void {
-    this.#ring = Array.from({ length: CAPACITY_MIN });
+    if (this.#length === 0 && this.#ring.length <= CAPACITY_KEPT) return;
+    this.#ring = [undefined, undefined, undefined, undefined];
     this.#head = 0;
     this.#length = 0;
   }

@@ -4,10 +4,12 @@ import { GrpcConnection } from '../bench/grpc-connection.ts';
 
 export const namespace = 'flood';
 
+/** Of all that this program has called. */
+const counts = { answered: 0, refused: 0 };
+
 /** Calls of which `underWay` are under way at any time; the next one begins when any is answered, however it is. Never ends. */
 export async function callForEver(address: string, method: string, underWay: number, request: () => Uint8Array): Promise<void> {
   const connection = await GrpcConnection.connect(address);
-  const counts = { answered: 0, refused: 0 };
   const tell = (): void => console.log(`${counts.answered} answered, ${counts.refused} refused`);
   const lane = async (): Promise<void> => {
     for (;;) {

@@ -37,6 +37,8 @@ test.each([
   ['descriptions that are large', 'a file', descriptions],
   ['counts of workflows whose conditions cost much', 'memory', counts],
   ['counts of workflows whose conditions cost much', 'a file', counts],
+  ['signals to one workflow', 'memory', signals],
+  ['signals to one workflow', 'a file', signals],
 ] as const)(
   '%s, on %s: another namespace keeps half of its pace, the server lives, and SIGTERM ends it in time',
   async (_what, place, plan) => {
@@ -46,10 +48,6 @@ test.each([
     await endsInTime(server, plan);
   },
 );
-
-test('signals to one workflow: SIGTERM ends the server in time', async () => {
-  await endsInTime(await serverOn('a file'), signals);
-});
 
 async function endsInTime(server: FloodedServer, plan: FloodPlan): Promise<void> {
   await server.stopUnder(plan);

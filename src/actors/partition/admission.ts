@@ -12,12 +12,15 @@ type Waiting = { asks: number; bytes: number };
 
 type Weighed = { readonly askId: number; readonly namespaceId: string; readonly bytes: number };
 
+/** Most asks are decided before the next one comes: what is counted for a namespace is not made anew each time. */
+const namespacesKept = 16;
+
 export class Admission {
   readonly #name: string;
   readonly #asksMax: number;
   readonly #share: BudgetShare;
   readonly #budget: CommandBudget;
-  /** Asks that are not decided, of each namespace that has any. */
+  /** Asks that are not decided, of each namespace that has any, and of a few that had some. */
   readonly #namespaces = new Map<string, Waiting>();
   #asks = 0;
 
@@ -64,7 +67,7 @@ export class Admission {
     if (own === undefined) return;
     own.asks -= 1;
     own.bytes -= bytes;
-    if (own.asks === 0) this.#namespaces.delete(namespaceId);
+    if (own.asks === 0 && this.#namespaces.size > namespacesKept) this.#namespaces.delete(namespaceId);
   }
 
   /** Nothing waits any more. */

@@ -31,7 +31,7 @@ const EMPTY_PLACES_KEPT = 1024;
 
 export class Mailbox<Command> {
   readonly #nobodys = new Line<Command>();
-  /** Of namespaces that have mails, those first whose turn is next. */
+  /** Of namespaces, those first whose turn is next. One that has run empty stays until its turn: nearly always the next mail is for it. */
   readonly #lines = new Map<string, Line<Command>>();
   #length = 0;
   #order = 0;
@@ -77,13 +77,19 @@ export class Mailbox<Command> {
   }
 
   #shiftLines(): Mail<Command> | undefined {
-    this.#wasNobodys = this.#nobodys.length > 0 && (!this.#wasNobodys || this.#lines.size === 0);
+    const nobodys = this.#nobodys.length;
+    const others = this.#length - nobodys - (this.#last === undefined ? 0 : 1);
+    this.#wasNobodys = nobodys > 0 && (!this.#wasNobodys || others === 0);
     if (this.#wasNobodys) return this.#nobodys.shift();
+    if (others === 0) return undefined;
     for (const [namespaceId, line] of this.#lines) {
       const mail = line.shift();
+      if (mail === undefined) {
+        this.#lines.delete(namespaceId);
+        continue;
+      }
       // Where there is one alone it keeps its place.
-      if (line.length === 0) this.#lines.delete(namespaceId);
-      else if (this.#lines.size > 1) {
+      if (this.#lines.size > 1) {
         this.#lines.delete(namespaceId);
         this.#lines.set(namespaceId, line);
       }
@@ -96,11 +102,9 @@ export class Mailbox<Command> {
   take(askId: number): CommandMail<Command> | undefined {
     const ofNobody = this.#nobodys.take(askId);
     if (ofNobody !== undefined) return this.#taken(ofNobody);
-    for (const [namespaceId, line] of this.#lines) {
+    for (const line of this.#lines.values()) {
       const mail = line.take(askId);
-      if (mail === undefined) continue;
-      if (line.length === 0) this.#lines.delete(namespaceId);
-      return this.#taken(mail);
+      if (mail !== undefined) return this.#taken(mail);
     }
     return undefined;
   }
@@ -114,10 +118,7 @@ export class Mailbox<Command> {
   takeAsks(): CommandMail<Command>[] {
     const taken: CommandMail<Command>[] = [];
     this.#nobodys.takeAsks(taken);
-    for (const [namespaceId, line] of this.#lines) {
-      line.takeAsks(taken);
-      if (line.length === 0) this.#lines.delete(namespaceId);
-    }
+    for (const line of this.#lines.values()) line.takeAsks(taken);
     this.#length -= taken.length;
     return taken;
   }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Allowance } from './allowance.ts';
+import { NamespaceShares, stretchMs, type NamespaceShare } from './namespace-shares.ts';
 import { startReading, stopReading } from './socket-reading.ts';
 
 /** What is spent for what clients send, in about the time that one piece of a request takes: less than a microsecond. */
@@ -23,13 +24,16 @@ export type ReadingLimits = {
   readonly cancelledPerSecondOfAddress: number;
 };
 
-type Connection = {
+/** One that is read. */
+export type ReadConnection = {
   readonly socket: Socket;
   readonly address: Address;
   readonly cancelled: Allowance;
+  share: NamespaceShare<ReadConnection>;
   costOfTurn: number;
   cancelledAtOnce: number;
   isStopped: boolean;
+  isClosed: boolean;
   /** It has cancelled too much, and is read again when this fires. */
   heldBy: NodeJS.Timeout | undefined;
 };
@@ -53,13 +57,16 @@ type Address = {
  */
 export class FairReading {
   readonly #limits: ReadingLimits;
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #connections = new Set<ReadConnection>();
   readonly #addresses = new Map<string, Address>();
+  readonly #shares = new NamespaceShares<ReadConnection>(performance.eventLoopUtilization());
+  /** Whether others have caught up with those that rest: it is looked at before long. */
+  #isLooking = false;
   #turn = 0;
   #costOfTurn = 0;
   /** In this turn. */
-  #spenders: Connection[] = [];
-  readonly #stopped = new Set<Connection>();
+  #spenders: ReadConnection[] = [];
+  readonly #stopped = new Set<ReadConnection>();
   #isEnding = false;
 
   constructor(limits: ReadingLimits) {
@@ -67,13 +74,14 @@ export class FairReading {
   }
 
   /** `open`: hands the socket over to whoever reads it; now or later, or never, if it closes before. */
-  admit(socket: Socket, open: () => void): void {
+  admit(socket: Socket, open: (connection: ReadConnection) => void): void {
     const address = this.#addressOf(socket.remoteAddress ?? '');
     const begin = (): void => {
       if (socket.destroyed) return;
-      this.#connections.set(socket, this.#connection(socket, address));
-      socket.once('close', () => this.#forget(socket));
-      open();
+      const connection = this.#connection(socket, address);
+      this.#connections.add(connection);
+      socket.once('close', () => this.#forget(connection));
+      open(connection);
     };
     if (address.waiting.length === 0 && address.cancelled.waitMs(performance.now()) === 0) begin();
     else {
@@ -91,19 +99,32 @@ export class FairReading {
   }
 
   /** Something was read, and dealt with. */
-  spend(socket: Socket, cost: number): void {
-    const connection = this.#connections.get(socket);
-    if (connection === undefined) return;
+  spend(connection: ReadConnection, cost: number): void {
+    if (connection.isClosed) return;
     if (!this.#isEnding) {
       this.#isEnding = true;
       setImmediate(() => this.#beginTurn());
     }
     if (connection.costOfTurn === 0) this.#spenders.push(connection);
+    const { share } = connection;
+    const shareBefore = share.costOfTurn;
     connection.costOfTurn += cost;
     this.#costOfTurn += cost;
+    this.#shares.read(share, cost);
     // The end of a write may have started it again.
-    if (connection.isStopped || connection.costOfTurn > this.#limits.costOfConnectionMax) this.#stop(connection);
-    if (this.#costOfTurn > this.#limits.costOfTurnMax) this.#stopAll();
+    const { costOfConnectionMax, costOfTurnMax } = this.#limits;
+    if (connection.isStopped || connection.costOfTurn > costOfConnectionMax) this.#stop(connection);
+    if (shareBefore <= costOfConnectionMax && share.costOfTurn > costOfConnectionMax && this.#shares.areMany) this.#stopShare(share);
+    if (this.#costOfTurn > costOfTurnMax) this.#stopAll();
+  }
+
+  /** A call of this connection is one of this namespace. */
+  names(connection: ReadConnection, namespace: string): void {
+    if (connection.share.namespace === namespace || connection.isClosed) return;
+    this.#shares.leave(connection, connection.share);
+    connection.share = this.#shares.of(namespace);
+    connection.share.connections.add(connection);
+    if (this.#shares.rests(connection.share)) this.#rest(connection.share);
   }
 
   /** Calls that are begun now are of this turn. */
@@ -112,21 +133,19 @@ export class FairReading {
   }
 
   /** A call that was begun in `turn` was cancelled before its answer. False: the connection should be ended. */
-  cancelled(socket: Socket, turn: number): boolean {
-    const connection = this.#connections.get(socket);
-    if (connection === undefined) return true;
+  cancelled(connection: ReadConnection, turn: number): boolean {
+    if (connection.isClosed) return true;
     this.#waste(connection, 1);
     if (turn === this.#turn) connection.cancelledAtOnce++;
     return connection.cancelledAtOnce <= this.#limits.cancelledAtOnceMax;
   }
 
   /** A connection is ended for what it has sent. It may come again, but not soon. */
-  ended(socket: Socket): void {
-    const connection = this.#connections.get(socket);
-    if (connection !== undefined) this.#waste(connection, endedCost);
+  ended(connection: ReadConnection): void {
+    if (!connection.isClosed) this.#waste(connection, endedCost);
   }
 
-  #waste(connection: Connection, count: number): void {
+  #waste(connection: ReadConnection, count: number): void {
     const nowMs = performance.now();
     const { cancelled, address } = connection;
     cancelled.take(count, nowMs);
@@ -136,13 +155,26 @@ export class FairReading {
     if (waitMs > 0) this.#hold(connection, waitMs);
   }
 
-  #connection(socket: Socket, address: Address): Connection {
+  #connection(socket: Socket, address: Address): ReadConnection {
     const { cancelledBurst, cancelledPerSecond } = this.#limits;
     const cancelled = new Allowance(cancelledBurst, cancelledPerSecond);
-    return { socket, address, cancelled, costOfTurn: 0, cancelledAtOnce: 0, isStopped: false, heldBy: undefined };
+    const share = this.#shares.of('');
+    const connection = {
+      socket,
+      address,
+      cancelled,
+      share,
+      costOfTurn: 0,
+      cancelledAtOnce: 0,
+      isStopped: false,
+      isClosed: false,
+      heldBy: undefined,
+    };
+    share.connections.add(connection);
+    return connection;
   }
 
-  #stop(connection: Connection): void {
+  #stop(connection: ReadConnection): void {
     connection.isStopped = true;
     this.#stopped.add(connection);
     stopReading(connection.socket);
@@ -150,15 +182,16 @@ export class FairReading {
 
   #stopAll(): void {
     if (this.#stopped.size === this.#connections.size) return;
-    for (const connection of this.#connections.values()) if (!connection.isStopped) this.#stop(connection);
+    for (const connection of this.#connections) if (!connection.isStopped) this.#stop(connection);
   }
 
   #beginTurn(): void {
     this.#isEnding = false;
     this.#costOfTurn = 0;
     this.#turn++;
+    this.#endTurnOfShares();
     // Whoever was not read comes first: the kernel tells of them in this order.
-    const waiting = [...this.#stopped].filter(({ heldBy }) => heldBy === undefined);
+    const waiting = [...this.#stopped].filter((connection) => this.#mayBeRead(connection));
     for (const connection of waiting) if (connection.costOfTurn === 0) this.#start(connection);
     for (const connection of waiting) if (connection.costOfTurn > 0) this.#start(connection);
     for (const connection of this.#spenders) {
@@ -168,19 +201,46 @@ export class FairReading {
     this.#spenders = [];
   }
 
-  #start(connection: Connection): void {
+  #mayBeRead({ heldBy, share }: ReadConnection): boolean {
+    return heldBy === undefined && !this.#shares.rests(share);
+  }
+
+  #endTurnOfShares(): void {
+    this.#shares.turned(performance.eventLoopUtilization(), performance.now());
+    for (const share of this.#shares.resting()) this.#rest(share);
+  }
+
+  #rest(share: NamespaceShare<ReadConnection>): void {
+    this.#stopShare(share);
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    setTimeout(() => this.#lookAgain(), stretchMs);
+  }
+
+  #lookAgain(): void {
+    this.#isLooking = false;
+    this.#endTurnOfShares();
+    for (const connection of this.#stopped) if (this.#mayBeRead(connection)) this.#start(connection);
+  }
+
+  #stopShare({ connections }: NamespaceShare<ReadConnection>): void {
+    for (const connection of connections) if (!connection.isStopped) this.#stop(connection);
+  }
+
+  #start(connection: ReadConnection): void {
     connection.isStopped = false;
     this.#stopped.delete(connection);
     startReading(connection.socket);
   }
 
-  #hold(connection: Connection, waitMs: number): void {
+  #hold(connection: ReadConnection, waitMs: number): void {
     if (connection.heldBy !== undefined) return;
     this.#stop(connection);
     connection.heldBy = setTimeout(
       () => {
         connection.heldBy = undefined;
-        if (connection.isStopped) this.#start(connection);
+        if (this.#shares.rests(connection.share)) this.#rest(connection.share);
+        else if (connection.isStopped) this.#start(connection);
       },
       Math.min(waitMs, holdMsMax),
     );
@@ -199,12 +259,12 @@ export class FairReading {
     );
   }
 
-  #forget(socket: Socket): void {
-    const connection = this.#connections.get(socket);
-    if (connection === undefined) return;
+  #forget(connection: ReadConnection): void {
+    connection.isClosed = true;
     clearTimeout(connection.heldBy);
+    this.#shares.leave(connection, connection.share);
     this.#stopped.delete(connection);
-    this.#connections.delete(socket);
+    this.#connections.delete(connection);
   }
 
   #addressOf(name: string): Address {

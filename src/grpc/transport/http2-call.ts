@@ -15,15 +15,16 @@ export type CallContext = {
   readonly limits: TransportLimits;
   readonly interceptors: readonly Interceptor[];
   readonly kept: KeptBytes;
-  readonly traffic: Traffic;
   readonly turns: CallTurns;
   /** Never throws: what a handler threw that was not meant for the client. */
   readonly reportBug: (call: Call, error: unknown) => void;
 };
 
+/** What its connection hears of a call. */
 export type Traffic = {
   /** Of a request. `isNeedless`: it is far smaller than those in which honest clients send. May end the connection. */
-  piece(stream: ServerHttp2Stream, isNeedless: boolean): void;
+  piece(isNeedless: boolean): void;
+  names(namespace: string): void;
 };
 
 /**
@@ -47,6 +48,7 @@ export class Http2Call implements Call {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: CallHeaders;
   readonly #context: CallContext;
+  readonly #traffic: Traffic;
   readonly #startedMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #cancelListener: (() => void) | undefined;
@@ -59,11 +61,12 @@ export class Http2Call implements Call {
   #isReceived = false;
   #isTimeUp = false;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext, traffic: Traffic) {
     this.#stream = stream;
     this.#session = stream.session as ServerHttp2Session | undefined;
     this.#headers = new CallHeaders(headers);
     this.#context = context;
+    this.#traffic = traffic;
     this.path = path;
     const slash = path.lastIndexOf('/');
     this.service = path.slice(1, slash);
@@ -128,8 +131,14 @@ export class Http2Call implements Call {
       // The timer has guarded the request; when it fires, it goes on to the deadline.
       this.#isReceived = true;
       if (!this.#isOver())
-        this.#context.turns.add(this.connection, { isOver: () => this.#isOver(), begin: () => this.#received(method, reader) });
+        this.#context.turns.add(this.connection, { isOver: () => this.#isOver(), begin: () => this.#begin(method, reader) });
     });
+  }
+
+  #begin(method: Method, reader: MessageReader): void {
+    this.#received(method, reader);
+    const { namespace } = this.notes;
+    if (namespace !== '') this.#traffic.names(namespace);
   }
 
   /** Of a stream that its client has reset Node tells the end of the request first. */
@@ -141,7 +150,7 @@ export class Http2Call implements Call {
     this.#pieces++;
     this.#bytes += chunk.length;
     const needed = neededPieces + this.#bytes / neededPieceBytes;
-    this.#context.traffic.piece(this.#stream, this.#pieces > needed);
+    this.#traffic.piece(this.#pieces > needed);
   }
 
   fail(thrown: unknown): void {

@@ -12,9 +12,9 @@ import { notBuilt, StatusError } from '../errors/status-error.ts';
 import { headerBytes } from './call-headers.ts';
 import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call.ts';
 import { Allowance } from './allowance.ts';
-import { FairReading, readingCost } from './fair-reading.ts';
+import { FairReading, readingCost, type ReadConnection } from './fair-reading.ts';
 import { CallTurns } from './call-turns.ts';
-import { Http2Call, type CallContext } from './http2-call.ts';
+import { Http2Call, type CallContext, type Traffic } from './http2-call.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import type { LimitHits } from './limit-hits.ts';
 import type { TransportLimits } from './limits.ts';
@@ -33,8 +33,8 @@ export class Http2Front {
   readonly #reading: FairReading;
   readonly #hits: LimitHits;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
-  /** The socket whose session is being made: `session` is emitted before this is cleared. */
-  #accepted: Socket | undefined;
+  /** The connection whose session is being made: `session` is emitted before this is cleared. */
+  #accepted: ReadConnection | undefined;
 
   constructor(options: {
     readonly services: readonly Service[];
@@ -48,9 +48,8 @@ export class Http2Front {
     this.#declared = options.declared;
     this.#reading = new FairReading(options.limits.reading);
     this.#hits = options.hits;
-    const traffic = { piece: (stream: ServerHttp2Stream, isNeedless: boolean) => this.#countPiece(stream, isNeedless) };
-    const kept = new KeptBytes(options.limits.keptBytesMax, (session) => this.#endFor(session, this.#sessions.get(session)?.socket));
-    this.#context = { ...options, kept, traffic, turns: new CallTurns() };
+    const kept = new KeptBytes(options.limits.keptBytesMax, (session) => this.#endFor(session, this.#sessions.get(session)?.connection));
+    this.#context = { ...options, kept, turns: new CallTurns() };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
     // A session's error ends that session; it must not end the process.
@@ -60,8 +59,8 @@ export class Http2Front {
 
   accept(socket: Socket): void {
     socket.on('error', ignore);
-    this.#reading.admit(socket, () => {
-      this.#accepted = socket;
+    this.#reading.admit(socket, (connection) => {
+      this.#accepted = connection;
       this.#server.emit('connection', socket);
       this.#accepted = undefined;
     });
@@ -75,26 +74,24 @@ export class Http2Front {
     for (const session of sessions) session.close();
     this.#reading.stop();
     const timer = setTimeout(() => {
-      for (const [session, { socket }] of open) cut(session, socket);
+      for (const [session, { connection }] of open) cut(session, connection?.socket);
     }, graceMs);
     await Promise.all(closed);
     clearTimeout(timer);
   }
 
   /** Nothing that one stream does may end the process. */
-  #accept(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    // A broken stream also closes, which is where it is dealt with.
-    stream.on('error', ignore);
+  #accept(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, bytes: number): void {
     try {
-      this.#countCall(session, state, stream, headerBytes(headers));
+      this.#countCall(session, state, stream, bytes);
       // A call that was cancelled in the same read has nobody to answer.
-      if (!stream.destroyed) this.#openCall(stream, headers);
+      if (!stream.destroyed) this.#openCall(stream, headers, state.traffic);
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
   }
 
-  #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, traffic: Traffic): void {
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
       stream.respond({ ':status': 405, allow: 'POST' }, { endStream: true });
@@ -104,7 +101,7 @@ export class Http2Front {
       stream.respond({ ':status': 415 }, { endStream: true });
       return;
     }
-    const call = new Http2Call(stream, headers, path, this.#context);
+    const call = new Http2Call(stream, headers, path, this.#context, traffic);
     const method = this.#methods.get(path);
     if (method === undefined) call.fail(this.#missing(call));
     else call.run(method);
@@ -122,14 +119,25 @@ export class Http2Front {
    */
   #openSession(session: ServerHttp2Session): void {
     const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
+    const connection = this.#accepted;
     const state: SessionState = {
-      socket: this.#accepted,
+      connection,
+      traffic: {
+        piece: (isNeedless) => this.#countPiece(session, state, isNeedless),
+        names: (namespace) => {
+          if (connection !== undefined) this.#reading.names(connection, namespace);
+        },
+      },
       needlessPieces: new Allowance(needlessPieces.burst, needlessPieces.perSecond),
       openCalls: 0,
       idleSinceMs: performance.now(),
     };
     this.#sessions.set(session, state);
-    session.on('stream', (stream, headers) => this.#accept(session, state, stream, headers));
+    session.on('stream', (stream, headers, _flags, rawHeaders) => {
+      // A broken stream also closes, which is where it is dealt with.
+      stream.on('error', ignore);
+      this.#accept(session, state, stream, headers, headerBytes(rawHeaders));
+    });
     session.on('error', ignore);
     const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
     session.once('remoteSettings', () => clearTimeout(noSettings));
@@ -139,7 +147,7 @@ export class Http2Front {
       if (state.openCalls === 0 && performance.now() - state.idleSinceMs >= idleTimeoutMs) {
         session.close();
         // A peer that answers nothing would keep a closed session for ever.
-        unanswered = setTimeout(() => cut(session, state.socket), pingTimeoutMs);
+        unanswered = setTimeout(() => cut(session, connection?.socket), pingTimeoutMs);
         return;
       }
       const sent = session.ping(() => {
@@ -157,42 +165,41 @@ export class Http2Front {
   }
 
   #countCall(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, bytes: number): void {
-    const { socket } = state;
+    const { connection } = state;
     const { concurrentStreamsMax } = this.#context.limits;
     if (++state.openCalls === concurrentStreamsMax) {
-      this.#hits.hit('calls_of_connection', concurrentStreamsMax, socket?.remoteAddress ?? '');
+      this.#hits.hit('calls_of_connection', concurrentStreamsMax, connection?.socket.remoteAddress ?? '');
     }
-    if (socket !== undefined) this.#reading.spend(socket, readingCost.call + bytes * readingCost.headerByte);
+    if (connection !== undefined) this.#reading.spend(connection, readingCost.call + bytes * readingCost.headerByte);
     const { turn } = this.#reading;
     stream.on('close', () => {
       state.openCalls--;
       state.idleSinceMs = performance.now();
-      if (socket === undefined || stream.headersSent || session.destroyed) return;
-      if (!this.#reading.cancelled(socket, turn)) this.#endFor(session, socket);
+      if (connection === undefined || stream.headersSent || session.destroyed) return;
+      if (!this.#reading.cancelled(connection, turn)) this.#endFor(session, connection);
     });
   }
 
-  #countPiece(stream: ServerHttp2Stream, isNeedless: boolean): void {
-    const session = stream.session as ServerHttp2Session | undefined;
-    const state = session === undefined ? undefined : this.#sessions.get(session);
-    if (session === undefined || state?.socket === undefined) return;
-    this.#reading.spend(state.socket, readingCost.piece);
+  #countPiece(session: ServerHttp2Session, { connection, needlessPieces }: SessionState, isNeedless: boolean): void {
+    if (connection === undefined || session.destroyed) return;
+    this.#reading.spend(connection, readingCost.piece);
     if (!isNeedless) return;
     const nowMs = performance.now();
-    state.needlessPieces.take(1, nowMs);
-    if (state.needlessPieces.waitMs(nowMs) === 0) return;
-    this.#endFor(session, state.socket);
+    needlessPieces.take(1, nowMs);
+    if (needlessPieces.waitMs(nowMs) === 0) return;
+    this.#endFor(session, connection);
   }
 
   /** For what it has sent, or has not taken. */
-  #endFor(session: ServerHttp2Session, socket: Socket | undefined): void {
-    if (socket !== undefined) this.#reading.ended(socket);
+  #endFor(session: ServerHttp2Session, connection: ReadConnection | undefined): void {
+    if (connection !== undefined) this.#reading.ended(connection);
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 
 type SessionState = {
-  readonly socket: Socket | undefined;
+  readonly connection: ReadConnection | undefined;
+  readonly traffic: Traffic;
   readonly needlessPieces: Allowance;
   openCalls: number;
   idleSinceMs: number;
