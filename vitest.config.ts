@@ -2,7 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Suites that share one real Kafka broker; the others must not wait for it. */
-const onKafka = ['test/**/*.kafka.test.ts', 'test/**/*.sdk.test.ts', 'test/**/*.crash.test.ts'];
+const onKafka = ['test/**/*.kafka.test.ts'];
+/** The same, with workers of real SDKs, or with kill -9. */
+const workers = ['test/**/*.sdk.test.ts', 'test/**/*.crash.test.ts'];
 /** Suites that share one real PostgreSQL. */
 const onPostgres = 'test/**/*.postgres.test.ts';
 /** Temporal's web UI in a browser, beside a server. */
@@ -17,7 +19,7 @@ const floods = 'test/**/*.flood.test.ts';
 
 /**
  * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
- * brokers, topics and files is no matter of asks, and is left to the project `kafka`. Those that start no server are a project of their own: beside
+ * brokers, topics and files is no matter of asks, and is left to the projects `kafka` and `workers`. Those that start no server are a project of their own: beside
  * servers that wait for each other there is a processor for them.
  */
 const inProcess = ['test/actors/**/*.test.ts', 'test/simulation/ledger.sim.test.ts'];
@@ -56,7 +58,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz, floods, tdbg],
+          exclude: [...onKafka, ...workers, onPostgres, webUi, simulation, fuzz, floods, tdbg],
           setupFiles: [properties],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -91,6 +93,16 @@ export default defineConfig({
         test: {
           name: 'kafka',
           include: onKafka,
+          setupFiles: [properties],
+          globalSetup: ['test/kafka/global-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'workers',
+          include: workers,
           setupFiles: [properties],
           globalSetup: ['test/kafka/global-setup.ts'],
           testTimeout: 120_000,
