@@ -2,7 +2,7 @@
  * How the work of a process shares the event loop. A turn of the loop has one budget of time, whoever asks, so that I/O, health, signals and timers
  * never wait for longer, however many ask at once:
  *
- *     turn of the event loop   │ I/O │ what serves: A B A C …  ≤ 4 ms │ a slice of long work: D │ I/O │ what serves │ a slice: E │ I/O │ …
+ *     turn of the event loop   │ I/O │ what serves: A B A C … ≤ 8 ms  │ a slice of long work: D │ I/O │ what serves │ a slice: E │ I/O │ …
  *     reads under way          │ D E          F E          D …          a few at a time: an answer is decoded in the turn in which it comes
  *
  * - What serves: commands that are decided, and the answers, effects and commits that leave actors. Partitions take turns, in order.
@@ -13,15 +13,14 @@
  * How long something takes is known only once what follows from it is done: an answer that leaves costs little here, and whoever awaits it may
  * write megabytes. So a few are let out, what follows from them is done (`Clock.settled`), and then the clock is looked at.
  *
- * Nobody notes where a turn of the loop ends, which would cost each of them a timer: the share of what serves lasts until it is used up. So no turn
- * has more than one, and now and then something waits that need not have.
+ * The share of what serves is whole again when the loop comes round: once in each turn in which anything is served.
  */
 import { FairLines } from '../kernel/fair-lines.ts';
 import { Fifo } from '../kernel/fifo.ts';
 import type { Clock } from './ports.ts';
 
 /** Of what serves, in a turn. It may be exceeded by one command, or by what follows from `STEPS_AT_ONCE` answers. */
-const SERVING_MS = 4;
+const SERVING_MS = 8;
 /** Answers, effects and commits that leave in a turn, however fast they are. */
 const STEPS_PER_TURN_MAX = 512;
 /** Of them before the clock is looked at. */
@@ -55,6 +54,7 @@ export class LoopTurns {
   /** Since when what serves is at work, until what follows from it is done. */
   #sinceMs = 0;
   #isAtWork = false;
+  #isTurnNoted = false;
   #stepsAtOnce = 0;
   /** Namespaces whose commands were decided last: since the last one is, and until when the one before it was. */
   #served = '';
@@ -119,10 +119,20 @@ export class LoopTurns {
 
   #measure(): true {
     this.#isAtWork = true;
+    if (!this.#isTurnNoted) {
+      this.#isTurnNoted = true;
+      this.#clock.after(0, this.#endTurn);
+    }
     this.#sinceMs = this.#clock.monoMs();
     this.#clock.settled(this.#settled);
     return true;
   }
+
+  readonly #endTurn = (): void => {
+    this.#isTurnNoted = false;
+    this.#msLeft = SERVING_MS;
+    this.#stepsLeft = this.#stepsMax;
+  };
 
   readonly #settled = (): void => {
     this.#msLeft -= this.#clock.monoMs() - this.#sinceMs;

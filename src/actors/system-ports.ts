@@ -1,4 +1,5 @@
 /** The ports of a real process. */
+import { onceSettled } from '../kernel/once-settled.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 
 /** Longer delays make Node's timers fire at once. */
@@ -16,8 +17,7 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timeout) };
   },
   soon: (callback) => queueMicrotask(callback),
-  // What waits for the next tick runs once no microtask is left, if it is asked for out of one.
-  settled: (callback) => queueMicrotask(() => process.nextTick(callback)),
+  settled: onceSettled,
 };
 
 export const systemRandom: Random = {

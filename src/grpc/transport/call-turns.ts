@@ -1,51 +1,73 @@
+import { onceSettled } from '../../kernel/once-settled.ts';
+
 /** That calls are begun in one turn of the event loop before the others have theirs. */
 const sliceMs = 4;
 
 type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
 
 /**
- * Calls whose request is here begin behind all that was read in this turn, one of each connection after the other. So who cancels a call in the same breath
+ * Calls whose request is here begin behind all that was read at once, one of each connection after the other. So who cancels a call in the same breath
  * has not made anybody work for it, and a thousand calls of one connection do not stand before one of another.
+ *
+ *     turn of the event loop   │ read A │ begin A A │ read B │ begin B │ commit what they have decided │ read …
+ *     more than there is time  │ read A │ begin A A A A A A … ≤ 4 ms   │ commit │ begin A B A B A … ≤ 4 ms │ commit │ read …
+ *
+ * They do not wait for the end of the turn, as long as there is time: what they decide is committed there, all of it at once.
  */
 export class CallTurns {
   /** The connection whose turn is next is the first. */
   readonly #waiting = new Map<object, Waiting[]>();
   #isPlanned = false;
+  /** Left of the slice of this turn. */
+  #msLeft = sliceMs;
+  #isTurnBegun = false;
 
   add(connection: object, call: Waiting): void {
     const own = this.#waiting.get(connection);
     if (own === undefined) this.#waiting.set(connection, [call]);
     else own.push(call);
-    this.#plan();
+    if (!this.#isPlanned) this.#plan();
   }
 
   #plan(): void {
-    if (this.#isPlanned) return;
     this.#isPlanned = true;
-    setImmediate(() => this.#run());
+    if (this.#msLeft <= 0) setImmediate(this.#run);
+    // Behind what was read with it.
+    else onceSettled(this.#run);
+    if (this.#isTurnBegun) return;
+    this.#isTurnBegun = true;
+    setImmediate(this.#endTurn);
   }
 
-  #run(): void {
+  readonly #endTurn = (): void => {
+    this.#isTurnBegun = false;
+    this.#msLeft = sliceMs;
+  };
+
+  readonly #run = (): void => {
     this.#isPlanned = false;
-    const endsMs = performance.now() + sliceMs;
-    while (this.#waiting.size > 0) {
-      for (const [connection, own] of this.#waiting) {
-        const call = own.shift();
-        if (own.length === 0) this.#waiting.delete(connection);
-        if (call === undefined || call.isOver()) continue;
-        call.begin();
-        if (performance.now() > endsMs) {
-          this.#goOnBehind(connection, own);
-          return;
-        }
-      }
-    }
-  }
-
-  /** The others come first in the next turn. */
-  #goOnBehind(connection: object, own: Waiting[]): void {
-    this.#waiting.delete(connection);
-    if (own.length > 0) this.#waiting.set(connection, own);
+    const begunMs = performance.now();
+    const endsMs = begunMs + this.#msLeft;
+    let nowMs = begunMs;
+    while (this.#waiting.size > 0 && nowMs < endsMs) nowMs = this.#beginNext(nowMs);
+    this.#msLeft -= nowMs - begunMs;
     if (this.#waiting.size > 0) this.#plan();
+  };
+
+  /** The time when it has begun. */
+  #beginNext(nowMs: number): number {
+    for (const [connection, own] of this.#waiting) {
+      const call = own.shift();
+      // The others come first next time; where there is one alone it keeps its place.
+      if (own.length === 0) this.#waiting.delete(connection);
+      else if (this.#waiting.size > 1) {
+        this.#waiting.delete(connection);
+        this.#waiting.set(connection, own);
+      }
+      if (call === undefined || call.isOver()) return nowMs;
+      call.begin();
+      return performance.now();
+    }
+    return nowMs;
   }
 }
