@@ -19,6 +19,8 @@ export type ListForms<Row> = {
   readonly cells: (row: Row) => readonly string[];
   /** Column that is cut where the terminal is too narrow. */
   readonly elastic?: number;
+  /** A sentence for people where the list is empty, beside the output: they would wonder whether anything was done. */
+  readonly none?: string;
 };
 
 const ELASTIC_CHARS_MIN = 12;
@@ -45,6 +47,7 @@ export class PrintedList<Row> {
   /** Also after a failure, when something was printed: then the document is whole. */
   end(): void {
     if (this.#format === 'json') this.#io.out(this.#isBegun ? '\n]\n' : '[]\n');
+    if (this.#format === 'text' && !this.#isBegun && this.#forms.none !== undefined) this.#io.err(`${this.#forms.none}\n`);
   }
 
   get isBegun(): boolean {

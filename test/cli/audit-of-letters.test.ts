@@ -37,6 +37,7 @@ test('is read with a command, and outlives kill -9', { timeout: 120_000 }, async
           .map((line) => JSON.parse(line) as Told)
       : [];
   };
+  expect(await perdure('audit --job nobodys')).toMatchObject({ code: 0, out: '', err: 'No audit entries to show.\n' });
   await withClient(address, async ({ workflow }) => {
     for (const id of ['a', 'b', 'c', 'd']) await workflow.start('Order', { taskQueue: 'orders', workflowId: id });
   });

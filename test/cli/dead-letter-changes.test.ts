@@ -553,7 +553,9 @@ describe('while a job works', () => {
       const listed = JSON.parse((await perdure(`${queue} job list --category ${category} -o json`)).out);
       expect(listed).toMatchObject([{ jobId: 'job-2' }, { jobId: 'job-1' }]);
     }
-    for (const category of ['timer', '2']) expect((await perdure(`${queue} job list --category ${category}`)).out).toBe('');
+    for (const category of ['timer', '2']) {
+      expect(await perdure(`${queue} job list --category ${category}`)).toMatchObject({ out: '', err: 'No jobs to show.\n' });
+    }
     expect((await perdure(`${queue} job describe job-1`)).out).toMatch(/^queue +transfer\/active$/m);
     expect(JSON.parse((await perdure(`${queue} job update job-1 --rps 20 -o json`)).out)).toMatchObject({ jobId: 'job-1', rps: 20 });
     expect(fake.requestsOf('UpdateJob')).toEqual([{ jobId: 'job-1', rps: 20, concurrency: undefined, reason: '' }]);

@@ -1,4 +1,4 @@
-import { onceSettled } from '../../kernel/once-settled.ts';
+import { onceSettled } from '../../actors/system-ports.ts';
 
 /** That calls are begun in one turn of the event loop before the others have theirs. */
 const sliceMs = 4;

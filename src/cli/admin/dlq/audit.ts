@@ -21,7 +21,13 @@ type Wanted = { readonly queue: QueueName | undefined; readonly jobId: string; r
 export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
   const time = timeFormat(flags);
-  const forms = { json: entryJson, titles, cells: (entry: AuditEntry) => cells(entry, time), elastic: titles.length - 1 };
+  const forms = {
+    json: entryJson,
+    titles,
+    cells: (entry: AuditEntry) => cells(entry, time),
+    elastic: titles.length - 1,
+    none: 'No audit entries to show.',
+  };
   const list = new PrintedList<AuditEntry>(io, listFormat(flags.one('output'), 'text'), forms);
   const given = flags.one('message-id');
   const ofLetter = given === undefined ? undefined : messageId('--message-id', given);

@@ -25,7 +25,7 @@ const idsShownMax = 10;
 export async function runListJobs(invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
   const time = timeFormat(flags);
-  const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time) };
+  const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time), none: 'No jobs to show.' };
   const list = new PrintedList<Job>(io, listFormat(flags.one('output'), 'text'), forms);
   let missing = count(flags, 'limit', limitDefault) || Infinity;
   return printWhole(io, list, () =>
