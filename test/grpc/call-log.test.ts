@@ -22,10 +22,10 @@ let bench: Bench;
 let lines: string[];
 let nowMs: number;
 
-async function openAt(level: LogLevel): Promise<void> {
+async function openAt(level: LogLevel, more: Parameters<typeof openBench>[0] = {}): Promise<void> {
   const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
   const logger = createLogger({ level, format: 'text', write, nowMs: () => 0 });
-  bench = await openBench({ logger, clock: { wallMs: Date.now, monoMs: () => nowMs } });
+  bench = await openBench({ logger, clock: { wallMs: Date.now, monoMs: () => nowMs }, ...more });
 }
 
 beforeEach(() => {
@@ -60,6 +60,13 @@ describe('a refused call', () => {
     nowMs = 60_000;
     await start('default');
     expect(lines.slice(2)).toEqual([expect.stringMatching(/namespace=default .* times=5$/)]);
+  });
+
+  test('names its namespace, also where it is refused for the limits of that', async () => {
+    const one = { perSecond: 1, burst: 1 };
+    await openAt('warn', { limitsOfNamespace: () => ({ rates: { execution: one, visibility: one }, waitingMax: 1 }) });
+    for (let count = 0; count < 2; count++) await start('default');
+    expect(lines.at(-1)).toMatch(/namespace=default code=RESOURCE_EXHAUSTED error="namespace rate limit exceeded"/);
   });
 
   test('with megabytes in it writes a line of kilobytes', async () => {
