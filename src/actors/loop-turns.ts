@@ -13,7 +13,7 @@
  * How long something takes is known only once what follows from it is done: an answer that leaves costs little here, and whoever awaits it may
  * write megabytes. So a few are let out, what follows from them is done (`Clock.settled`), and then the clock is looked at.
  *
- * The share of what serves is whole again when the loop comes round: once in each turn in which anything is served.
+ * Each turn of the event loop begins with a whole share of what serves.
  */
 import { FairLines } from '../kernel/fair-lines.ts';
 import { Fifo } from '../kernel/fifo.ts';
@@ -130,6 +130,8 @@ export class LoopTurns {
 
   readonly #endTurn = (): void => {
     this.#isTurnNoted = false;
+    // Those that wait have the next share.
+    if (this.#scheduled) return;
     this.#msLeft = SERVING_MS;
     this.#stepsLeft = this.#stepsMax;
   };

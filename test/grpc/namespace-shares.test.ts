@@ -53,7 +53,8 @@ test('who crowds a turn rests until others have had as much of the event loop', 
     turns += 1;
   }
   expect(turns).toBeGreaterThan(30);
-  expect(turns).toBeLessThan(80);
+  // What orders has asked for at once counts as its work for some dozens of turns.
+  expect(turns).toBeLessThan(260);
   expect(loop.resting()).toEqual([]);
 });
 
@@ -107,7 +108,8 @@ test('who comes back has no right to what it did not use', () => {
     loop.turn({ billing: 1 }, 1);
     turns += 1;
   }
-  expect(turns).toBeLessThan(80);
+  // What orders has asked for at once counts as its work for some dozens of turns.
+  expect(turns).toBeLessThan(260);
 });
 
 test('three that ask have a third each', () => {
@@ -122,4 +124,21 @@ test('three that ask have a third each', () => {
   }
   const all = had.orders + had.stock + had.billing;
   expect(had.billing / all).toBeGreaterThan(0.25);
+});
+
+test('whose connection names another namespace in between is no newcomer when it comes back', () => {
+  const loop = crowded();
+  loop.leaves('orders');
+  loop.turn({ billing: 1 }, 1);
+  loop.turn({ orders: 1, billing: 1 }, 1);
+  expect(loop.resting()).toEqual(['orders']);
+});
+
+test('nobody rests for connections that have named no namespace; they rest for others', () => {
+  const loop = new Loop();
+  for (let turn = 0; turn < 10; turn++) loop.turn({ orders: 500, '': 1 }, 50);
+  expect(loop.resting()).toEqual([]);
+  loop.turn({ billing: 1 }, 1);
+  for (let turn = 0; turn < 3; turn++) loop.turn({ '': 500, billing: 1 }, 50);
+  expect(loop.rests('')).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { onceSettled } from '../../actors/system-ports.ts';
 
-/** That calls are begun in one turn of the event loop before the others have theirs. */
-const sliceMs = 4;
+/** Milliseconds of a turn of the event loop in which calls begin; then the others have theirs. */
+const sliceMs = 2;
 
 type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
 
@@ -10,7 +10,7 @@ type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
  * has not made anybody work for it, and a thousand calls of one connection do not stand before one of another.
  *
  *     turn of the event loop   │ read A │ begin A A │ read B │ begin B │ commit what they have decided │ read …
- *     more than there is time  │ read A │ begin A A A A A A … ≤ 4 ms   │ commit │ begin A B A B A … ≤ 4 ms │ commit │ read …
+ *     more than there is time  │ read A │ begin A A A A A A … 2 ms     │ commit │ begin A B A B A … 2 ms │ commit │ read …
  *
  * They do not wait for the end of the turn, as long as there is time: what they decide is committed there, all of it at once.
  */
@@ -31,12 +31,14 @@ export class CallTurns {
 
   #plan(): void {
     this.#isPlanned = true;
+    // First, so that those that wait for the next turn have its slice.
+    if (!this.#isTurnBegun) {
+      this.#isTurnBegun = true;
+      setImmediate(this.#endTurn);
+    }
     if (this.#msLeft <= 0) setImmediate(this.#run);
     // Behind what was read with it.
     else onceSettled(this.#run);
-    if (this.#isTurnBegun) return;
-    this.#isTurnBegun = true;
-    setImmediate(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {

@@ -4,7 +4,7 @@ import { NamespaceShares, stretchMs, type NamespaceShare } from './namespace-sha
 import { startReading, stopReading } from './socket-reading.ts';
 
 /** What is spent for what clients send, in about the time that one piece of a request takes: less than a microsecond. */
-export const readingCost = { piece: 1, call: 50, headerByte: 0.01 } as const;
+export const readingCost = { piece: 1, call: 50, headerByte: 0.01, pieceByte: 0.002 } as const;
 
 export type ReadingLimits = {
   /** In one turn of the event loop, of one connection: a hundred calls. Then the others have their turns. */
@@ -31,6 +31,8 @@ export type ReadConnection = {
   readonly cancelled: Allowance;
   share: NamespaceShare<ReadConnection>;
   costOfTurn: number;
+  /** In the last turn in which it was read. */
+  costBefore: number;
   cancelledAtOnce: number;
   isStopped: boolean;
   isClosed: boolean;
@@ -51,7 +53,7 @@ type Address = {
  * When connections are read. A connection that makes much work is read later than others, and not ended for it: whoever cancels many calls may be a proxy in
  * front of many clients.
  *
- *     in one turn      a connection has its share, all together have theirs; whoever was not read begins the next one
+ *     in one turn      a connection has its share, and so have those of a namespace beside others, and all together; whoever was read longest ago begins the next
  *     over seconds     who cancels calls beyond an allowance waits until it is there again
  *     new connections  wait while those of their address are beyond theirs: to connect again is no way around
  */
@@ -114,7 +116,8 @@ export class FairReading {
     // The end of a write may have started it again.
     const { costOfConnectionMax, costOfTurnMax } = this.#limits;
     if (connection.isStopped || connection.costOfTurn > costOfConnectionMax) this.#stop(connection);
-    if (shareBefore <= costOfConnectionMax && share.costOfTurn > costOfConnectionMax && this.#shares.areMany) this.#stopShare(share);
+    if (shareBefore <= costOfConnectionMax && share.costOfTurn > costOfConnectionMax && this.#shares.isBesideOthers(share))
+      this.#stopShare(share);
     if (this.#costOfTurn > costOfTurnMax) this.#stopAll();
   }
 
@@ -125,6 +128,11 @@ export class FairReading {
     connection.share = this.#shares.of(namespace);
     connection.share.connections.add(connection);
     if (this.#shares.rests(connection.share)) this.#rest(connection.share);
+  }
+
+  /** Its share of this turn is used up. */
+  hasReadEnough({ costOfTurn }: ReadConnection): boolean {
+    return costOfTurn > this.#limits.costOfConnectionMax;
   }
 
   /** Calls that are begun now are of this turn. */
@@ -165,6 +173,7 @@ export class FairReading {
       cancelled,
       share,
       costOfTurn: 0,
+      costBefore: 0,
       cancelledAtOnce: 0,
       isStopped: false,
       isClosed: false,
@@ -190,15 +199,26 @@ export class FairReading {
     this.#costOfTurn = 0;
     this.#turn++;
     this.#endTurnOfShares();
-    // Whoever was not read comes first: the kernel tells of them in this order.
-    const waiting = [...this.#stopped].filter((connection) => this.#mayBeRead(connection));
-    for (const connection of waiting) if (connection.costOfTurn === 0) this.#start(connection);
-    for (const connection of waiting) if (connection.costOfTurn > 0) this.#start(connection);
-    for (const connection of this.#spenders) {
-      connection.costOfTurn = 0;
-      connection.cancelledAtOnce = 0;
-    }
+    for (const connection of this.#spenders) if (!connection.isClosed) this.#wasRead(connection);
     this.#spenders = [];
+    this.#startThoseThatMay();
+  }
+
+  /** Those that were read longest ago come first: among all, among those of its namespace, and among those that wait. */
+  #wasRead(connection: ReadConnection): void {
+    connection.costBefore = connection.costOfTurn;
+    connection.costOfTurn = 0;
+    connection.cancelledAtOnce = 0;
+    for (const line of [this.#connections, connection.share.connections]) moveBehind(line, connection);
+    if (connection.isStopped) moveBehind(this.#stopped, connection);
+  }
+
+  /** The kernel tells of them in this order. One that asks little has not long to wait for those that ask much. */
+  #startThoseThatMay(): void {
+    if (this.#stopped.size === 0) return;
+    const waiting = [...this.#stopped].filter((connection) => this.#mayBeRead(connection));
+    for (const connection of waiting) if (connection.costBefore <= littleCost) this.#start(connection);
+    for (const connection of waiting) if (connection.costBefore > littleCost) this.#start(connection);
   }
 
   #mayBeRead({ heldBy, share }: ReadConnection): boolean {
@@ -220,7 +240,7 @@ export class FairReading {
   #lookAgain(): void {
     this.#isLooking = false;
     this.#endTurnOfShares();
-    for (const connection of this.#stopped) if (this.#mayBeRead(connection)) this.#start(connection);
+    this.#startThoseThatMay();
   }
 
   #stopShare({ connections }: NamespaceShare<ReadConnection>): void {
@@ -278,6 +298,13 @@ export class FairReading {
   }
 }
 
+function moveBehind(line: Set<ReadConnection>, connection: ReadConnection): void {
+  line.delete(connection);
+  line.add(connection);
+}
+
+/** Of a connection in a turn: ten calls. */
+const littleCost = 500;
 /** In cancelled calls. */
 const endedCost = 500;
 /** Far below what a peer gives an answer to its ping. */

@@ -20,10 +20,10 @@ export type CallContext = {
   readonly reportBug: (call: Call, error: unknown) => void;
 };
 
-/** What its connection hears of a call. */
+/** What a call tells its connection. */
 export type Traffic = {
   /** Of a request. `isNeedless`: it is far smaller than those in which honest clients send. May end the connection. */
-  piece(isNeedless: boolean): void;
+  piece(bytes: number, isNeedless: boolean): void;
   names(namespace: string): void;
 };
 
@@ -137,6 +137,10 @@ export class Http2Call implements Call {
 
   #begin(method: Method, reader: MessageReader): void {
     this.#received(method, reader);
+    this.#tellNamespace();
+  }
+
+  #tellNamespace(): void {
     const { namespace } = this.notes;
     if (namespace !== '') this.#traffic.names(namespace);
   }
@@ -150,7 +154,7 @@ export class Http2Call implements Call {
     this.#pieces++;
     this.#bytes += chunk.length;
     const needed = neededPieces + this.#bytes / neededPieceBytes;
-    this.#traffic.piece(this.#pieces > needed);
+    this.#traffic.piece(chunk.length, this.#pieces > needed);
   }
 
   fail(thrown: unknown): void {
@@ -317,6 +321,8 @@ export class Http2Call implements Call {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
+    // A call that was compressed, or whose namespace was looked up, has named it since it began.
+    this.#tellNamespace();
     const outcome = { code, message, error, durationMs: performance.now() - this.#startedMs };
     for (const interceptor of this.#context.interceptors) {
       try {

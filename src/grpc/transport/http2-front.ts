@@ -84,8 +84,19 @@ export class Http2Front {
   #accept(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, bytes: number): void {
     try {
       this.#countCall(session, state, stream, bytes);
+      const open = (): void => this.#open(stream, headers, state.traffic);
+      // What one read brings is dealt with to its end: the calls that are too many for this turn are opened in the next ones.
+      if (state.connection === undefined || !this.#reading.hasReadEnough(state.connection)) open();
+      else this.#context.turns.add(session, { isOver: () => stream.closed, begin: open });
+    } catch {
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  }
+
+  #open(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, traffic: Traffic): void {
+    try {
       // A call that was cancelled in the same read has nobody to answer.
-      if (!stream.destroyed) this.#openCall(stream, headers, state.traffic);
+      if (!stream.destroyed) this.#openCall(stream, headers, traffic);
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
@@ -123,7 +134,7 @@ export class Http2Front {
     const state: SessionState = {
       connection,
       traffic: {
-        piece: (isNeedless) => this.#countPiece(session, state, isNeedless),
+        piece: (bytes, isNeedless) => this.#countPiece(session, state, bytes, isNeedless),
         names: (namespace) => {
           if (connection !== undefined) this.#reading.names(connection, namespace);
         },
@@ -180,9 +191,9 @@ export class Http2Front {
     });
   }
 
-  #countPiece(session: ServerHttp2Session, { connection, needlessPieces }: SessionState, isNeedless: boolean): void {
+  #countPiece(session: ServerHttp2Session, { connection, needlessPieces }: SessionState, bytes: number, isNeedless: boolean): void {
     if (connection === undefined || session.destroyed) return;
-    this.#reading.spend(connection, readingCost.piece);
+    this.#reading.spend(connection, readingCost.piece + bytes * readingCost.pieceByte);
     if (!isNeedless) return;
     const nowMs = performance.now();
     needlessPieces.take(1, nowMs);

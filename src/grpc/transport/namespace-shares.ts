@@ -2,44 +2,50 @@
 export type NamespaceShare<Connection> = {
   readonly namespace: string;
   readonly connections: Set<Connection>;
-  /** What the event loop has done for it. Never less than for the others that ask when it begins to ask. */
+  /** Milliseconds that the event loop has worked for it. Never less than the least of those that ask when it begins to ask. */
   workedMs: number;
   /** By what was read lately: most of the work for a call comes in later turns. */
   weight: number;
   costOfTurn: number;
   readAtMs: number;
-  /** When a turn last had so much of it that others waited for that turn. */
+  /** When it last took more than `crowdCostMin` of one turn. */
   crowdedAtMs: number;
 };
 
-/** That the event loop was busy and idle since the process began. */
+/** Milliseconds that the event loop was busy, and idle, since the process began. */
 export type LoopTime = { readonly active: number; readonly idle: number };
 
-/** That a namespace may have had more than another one that asks. */
+/** A namespace may be ahead of another one that asks by so much. */
 const leadMsMax = 4;
-/** Forty calls in one turn. Who is read little by little keeps nobody waiting. */
+/** Forty calls in one turn. What is read little by little keeps nobody waiting. */
 const crowdCostMin = 2_000;
-/** Who was read so long ago does not ask. No rest is longer. */
+/** A namespace that was read so long ago does not ask. No rest is longer. */
 const latelyMs = 250;
+/** Of its weight, from turn to turn: thousands of calls that came at once are dealt with in some dozens of turns. */
+const weightKept = 0.96;
 /** An event loop that was busy for less than half of such a stretch keeps nobody waiting. */
 export const stretchMs = 3;
 const busyMin = 0.5;
 
 /**
- * Which namespaces are not read for a while. Who crowds the event loop and has had more of it than others that ask rests until they have had as much, or do
- * not use what he leaves.
+ * Which namespaces are not read for a while. One that crowds the event loop, and has had more of it than others that ask, rests until the others have had as
+ * much or leave the event loop idle.
  *
  *     orders     ▇▇▇▇▇▇▇▇▇▇▇▇ rests · · · · · · ▇▇▇▇▇▇▇▇ rests ·          ▇▇▇▇▇▇▇▇▇▇▇▇▇▇
  *     billing              waits ▇ ▇ ▇ ▇ ▇ ▇ ▇   waits  ▇ ▇ ▇ (nothing)
  *
  * It is a matter of time: a call that is refused costs a fraction of one that is committed, and most of either comes long after it was read. Nobody
- * can tell for whom a turn of the event loop has worked, so its time is divided among those who were read in it and in the few before.
+ * can tell for whom a turn of the event loop has worked, so its time is divided among those that were read in it and in the few before.
+ *
+ * For connections that have named no namespace yet nobody rests: each begins with such a call, and so do probes of health.
  */
 export class NamespaceShares<Connection> {
   readonly #shares = new Map<string, NamespaceShare<Connection>>();
-  /** Those that were read lately. */
+  /** Those that were read lately. One whose connections have gone stays for as long: it may come back, and is no newcomer then. */
   readonly #asking = new Set<NamespaceShare<Connection>>();
-  /** What the one of them has had that has had the least. */
+  /** How many of them others rest for. */
+  #others = 0;
+  /** The least that any of these has had. */
   #leastMs = 0;
   #nowMs = 0;
   #turn: LoopTime;
@@ -58,10 +64,11 @@ export class NamespaceShares<Connection> {
   }
 
   leave(connection: Connection, share: NamespaceShare<Connection>): void {
+    const wasOther = this.#isOther(share);
     share.connections.delete(connection);
     if (share.connections.size > 0) return;
-    this.#shares.delete(share.namespace);
-    this.#asking.delete(share);
+    if (!this.#asking.has(share)) this.#shares.delete(share.namespace);
+    else if (wasOther) this.#others -= 1;
   }
 
   read(share: NamespaceShare<Connection>, cost: number): void {
@@ -69,12 +76,17 @@ export class NamespaceShares<Connection> {
     share.costOfTurn += cost;
     if (this.#asking.has(share)) return;
     this.#asking.add(share);
+    if (this.#isOther(share)) this.#others += 1;
     share.workedMs = Math.max(share.workedMs, this.#leastMs);
   }
 
   /** Others ask too. */
-  get areMany(): boolean {
-    return this.#asking.size > 1;
+  isBesideOthers(share: NamespaceShare<Connection>): boolean {
+    return this.#others > (this.#asking.has(share) && this.#isOther(share) ? 1 : 0);
+  }
+
+  #isOther({ namespace, connections }: NamespaceShare<Connection>): boolean {
+    return namespace !== '' && connections.size > 0;
   }
 
   /** A turn has ended. */
@@ -90,36 +102,48 @@ export class NamespaceShares<Connection> {
 
   rests(share: NamespaceShare<Connection>): boolean {
     const isAhead = share.workedMs > this.#leastMs + leadMsMax && share.crowdedAtMs >= this.#nowMs - latelyMs;
-    return isAhead && this.areMany && this.#asking.has(share);
+    return isAhead && this.#asking.has(share) && this.isBesideOthers(share);
   }
 
   resting(): readonly NamespaceShare<Connection>[] {
-    return this.areMany ? [...this.#asking].filter((share) => this.rests(share)) : [];
+    return this.#others > 0 ? [...this.#asking].filter((share) => this.rests(share)) : [];
   }
 
   #share(workMs: number): void {
     let weights = 0;
     for (const share of this.#asking) weights += share.weight;
     let leastMs = Infinity;
+    this.#others = 0;
     for (const share of this.#asking) {
       if (share.weight > 0) share.workedMs += (workMs * share.weight) / weights;
       this.#endTurn(share);
-      if (share.readAtMs < this.#nowMs - latelyMs) this.#asking.delete(share);
-      else leastMs = Math.min(leastMs, share.workedMs);
+      if (share.readAtMs < this.#nowMs - latelyMs) this.#forget(share);
+      else if (this.#isOther(share)) {
+        this.#others += 1;
+        leastMs = Math.min(leastMs, share.workedMs);
+      }
     }
     if (leastMs < Infinity) this.#leastMs = leastMs;
+    // Nobody rests for it, so it saves nothing up.
+    const unnamed = this.#shares.get('');
+    if (unnamed !== undefined) unnamed.workedMs = Math.max(unnamed.workedMs, this.#leastMs);
   }
 
   #endTurn(share: NamespaceShare<Connection>): void {
-    share.weight = share.weight < 1 ? 0 : share.weight / 2;
+    share.weight = share.weight < 1 ? 0 : share.weight * weightKept;
     if (share.costOfTurn === 0) return;
     share.readAtMs = this.#nowMs;
     if (share.costOfTurn > crowdCostMin) share.crowdedAtMs = this.#nowMs;
     share.costOfTurn = 0;
   }
 
+  #forget(share: NamespaceShare<Connection>): void {
+    this.#asking.delete(share);
+    if (share.connections.size === 0) this.#shares.delete(share.namespace);
+  }
+
   #forgive(): void {
-    for (const share of this.#asking) share.workedMs = this.#leastMs;
+    for (const share of this.#asking) share.workedMs = Math.min(share.workedMs, this.#leastMs);
   }
 }
 
