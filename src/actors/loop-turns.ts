@@ -131,10 +131,13 @@ export class LoopTurns {
   readonly #endTurn = (): void => {
     this.#isTurnNoted = false;
     // Those that wait have the next share.
-    if (this.#scheduled) return;
+    if (!this.#scheduled) this.#fill();
+  };
+
+  #fill(): void {
     this.#msLeft = SERVING_MS;
     this.#stepsLeft = this.#stepsMax;
-  };
+  }
 
   readonly #settled = (): void => {
     this.#msLeft -= this.#clock.monoMs() - this.#sinceMs;
@@ -220,8 +223,7 @@ export class LoopTurns {
 
   readonly #turn = (): void => {
     this.#scheduled = false;
-    this.#msLeft = SERVING_MS;
-    this.#stepsLeft = this.#stepsMax;
+    this.#fill();
     this.#mayBeginSlice = true;
     if (!this.#isAtWork) this.#goOn();
   };

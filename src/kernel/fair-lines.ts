@@ -9,9 +9,9 @@ import { Fifo } from './fifo.ts';
  *
  * Within a line in the order in which it came. A line that is empty is gone.
  */
-export class FairLines<Item> {
+export class FairLines<Item, Name = string> {
   /** Those first whose turn is next. */
-  readonly #lines = new Map<string, Fifo<Item>>();
+  readonly #lines = new Map<Name, Fifo<Item>>();
   #length = 0;
 
   /** How many wait, in all lines. */
@@ -19,7 +19,7 @@ export class FairLines<Item> {
     return this.#length;
   }
 
-  push(name: string, item: Item): void {
+  push(name: Name, item: Item): void {
     let line = this.#lines.get(name);
     if (line === undefined) {
       line = new Fifo();

@@ -1,4 +1,5 @@
 import { onceSettled } from '../../actors/system-ports.ts';
+import { FairLines } from '../../kernel/fair-lines.ts';
 
 /** Milliseconds of a turn of the event loop in which calls begin; then the others have theirs. */
 const sliceMs = 2;
@@ -15,17 +16,15 @@ type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
  * They do not wait for the end of the turn, as long as there is time: what they decide is committed there, all of it at once.
  */
 export class CallTurns {
-  /** The connection whose turn is next is the first. */
-  readonly #waiting = new Map<object, Waiting[]>();
+  /** Of connections. */
+  readonly #waiting = new FairLines<Waiting, object>();
   #isPlanned = false;
   /** Left of the slice of this turn. */
   #msLeft = sliceMs;
   #isTurnBegun = false;
 
   add(connection: object, call: Waiting): void {
-    const own = this.#waiting.get(connection);
-    if (own === undefined) this.#waiting.set(connection, [call]);
-    else own.push(call);
+    this.#waiting.push(connection, call);
     if (!this.#isPlanned) this.#plan();
   }
 
@@ -51,25 +50,16 @@ export class CallTurns {
     const begunMs = performance.now();
     const endsMs = begunMs + this.#msLeft;
     let nowMs = begunMs;
-    while (this.#waiting.size > 0 && nowMs < endsMs) nowMs = this.#beginNext(nowMs);
+    while (this.#waiting.length > 0 && nowMs < endsMs) nowMs = this.#beginNext(nowMs);
     this.#msLeft -= nowMs - begunMs;
-    if (this.#waiting.size > 0) this.#plan();
+    if (this.#waiting.length > 0) this.#plan();
   };
 
   /** The time when it has begun. */
   #beginNext(nowMs: number): number {
-    for (const [connection, own] of this.#waiting) {
-      const call = own.shift();
-      // The others come first next time; where there is one alone it keeps its place.
-      if (own.length === 0) this.#waiting.delete(connection);
-      else if (this.#waiting.size > 1) {
-        this.#waiting.delete(connection);
-        this.#waiting.set(connection, own);
-      }
-      if (call === undefined || call.isOver()) return nowMs;
-      call.begin();
-      return performance.now();
-    }
-    return nowMs;
+    const call = this.#waiting.shift();
+    if (call === undefined || call.isOver()) return nowMs;
+    call.begin();
+    return performance.now();
   }
 }

@@ -115,7 +115,7 @@ export class FairReading {
     this.#shares.read(share, cost);
     // The end of a write may have started it again.
     const { costOfConnectionMax, costOfTurnMax } = this.#limits;
-    if (connection.isStopped || connection.costOfTurn > costOfConnectionMax) this.#stop(connection);
+    if (connection.isStopped || this.hasReadEnough(connection)) this.#stop(connection);
     if (shareBefore <= costOfConnectionMax && share.costOfTurn > costOfConnectionMax && this.#shares.isBesideOthers(share))
       this.#stopShare(share);
     if (this.#costOfTurn > costOfTurnMax) this.#stopAll();

@@ -84,10 +84,10 @@ export class Http2Front {
   #accept(session: ServerHttp2Session, state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, bytes: number): void {
     try {
       this.#countCall(session, state, stream, bytes);
-      const open = (): void => this.#open(stream, headers, state.traffic);
+      const { connection, traffic } = state;
+      if (connection === undefined || !this.#reading.hasReadEnough(connection)) this.#open(stream, headers, traffic);
       // What one read brings is dealt with to its end: the calls that are too many for this turn are opened in the next ones.
-      if (state.connection === undefined || !this.#reading.hasReadEnough(state.connection)) open();
-      else this.#context.turns.add(session, { isOver: () => stream.closed, begin: open });
+      else this.#context.turns.add(session, { isOver: () => stream.closed, begin: () => this.#open(stream, headers, traffic) });
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
