@@ -43,11 +43,12 @@ const properties = fileURLToPath(new URL('test/support/properties.ts', import.me
 
 const throughCodecs = {
   setupFiles: [properties, fileURLToPath(carrier)],
-  // The servers that these suites start are processes of their own. In a bundle the carrier would find no router.
-  env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' },
+  env: { PERDURE_TEST_ASKS: 'codecs' },
   testTimeout: 600_000,
   hookTimeout: 120_000,
 };
+/** The servers that suites start are processes of their own. In a bundle the carrier would find no router. */
+const serversToo = { ...throughCodecs.env, NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' };
 
 export default defineConfig({
   test: {
@@ -65,7 +66,7 @@ export default defineConfig({
         },
       },
       { test: { ...throughCodecs, name: 'codecs-in-process', include: inProcess } },
-      { test: { ...throughCodecs, name: 'codecs', include: asking, exclude: notAsking, globalSetup: ['test/kafka/global-setup.ts'] } },
+      { test: { ...throughCodecs, name: 'codecs', env: serversToo, include: asking, exclude: notAsking, globalSetup: ['test/kafka/global-setup.ts'] } },
       { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
       {

@@ -11,7 +11,6 @@ import { type Database, DatabaseError, type JournalId } from '../../src/actors/d
 import { partitionName, type StoredRecord } from '../../src/actors/log.ts';
 import { effective, type LogCursor } from '../../src/actors/ownership/effective.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
-import { systemClock } from '../../src/actors/system-ports.ts';
 import { createLogger, type Logger } from '../../src/observability/logger.ts';
 import { turns } from '../support/event-loop.ts';
 import { HandClock } from '../support/hand-clock.ts';
@@ -52,7 +51,7 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   /** Before each read from now on; it fails with what this throws. */
   onRead: (what: ReadName) => void | Promise<void> = () => {};
   #mended: (() => void)[] = [];
-  #router = new Router(systemClock);
+  #router = new Router(this.clock);
   #host: Host | undefined;
   #reads = 0;
   writes = 0;
@@ -130,7 +129,7 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   /** It has not begun yet. */
   anotherProcess(): void {
     this.#router.close();
-    this.#router = new Router(systemClock);
+    this.#router = new Router(this.clock);
     this.#host = undefined;
   }
 

@@ -63,7 +63,7 @@ type BenchOptions = {
 class Bench {
   readonly log: MemoryLog;
   readonly clock = new HandClock();
-  readonly router = new Router(systemClock);
+  readonly router = new Router(this.clock);
   readonly shard: HistoryShard;
   readonly offered: MatchingTask[] = [];
   /** Matching has no poll for any, and stores them. */
@@ -721,7 +721,10 @@ test('a query whose sticky queue is on a host that never answers goes to the nor
       : { kind: 'queryAnswer', result: { answered: true, answer: Uint8Array.of(7), errorMessage: '', failure: undefined } };
   const deadlineMs = bench.clock.wallMs() + 60_000;
   const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs } as const;
-  expect(await bench.ask(query)).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
+  const answer = bench.ask(query);
+  await turns(20);
+  bench.clock.advance(10_000);
+  expect(await answer).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
   const tried: string[] = [];
   bench.onQuery = ({ queue }) => {
     tried.push(queue.kind);

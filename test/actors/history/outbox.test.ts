@@ -45,7 +45,7 @@ function keyIn(shard: number, name: string): RunKey {
 /** One life of the process. The answers of a shard are lost while `losesAnswersTo` names the command. */
 class Process {
   readonly clock = new HandClock();
-  readonly router = new Router(systemClock);
+  readonly router = new Router(this.clock);
   readonly shards: HistoryShard[] = [];
   readonly offered: MatchingTask[] = [];
   readonly queues = new LetterQueues(this.router, failuresMax, () => this.clock.wallMs());

@@ -48,8 +48,8 @@ class Shard {
 
 class Bench {
   readonly log: MemoryLog;
-  readonly router = new Router(systemClock);
-  readonly shard = new Shard(this.router);
+  readonly router: Router;
+  readonly shard: Shard;
   readonly hosts: readonly MatchingHost[];
   /** Hosts that nobody reaches. */
   readonly away = new Set<number>();
@@ -57,6 +57,8 @@ class Bench {
 
   constructor(log: MemoryLog, clock: Clock = systemClock) {
     this.log = log;
+    this.router = new Router(clock);
+    this.shard = new Shard(this.router);
     this.hosts = Array.from({ length: matchingPartitions }, (_, partition) => {
       const host = new MatchingHost({
         partition,

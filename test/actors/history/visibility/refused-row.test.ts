@@ -31,7 +31,7 @@ const said = 'refuses a row: it holds what no row can hold';
 /** One life of a server with one shard, whose rows of List are in its memory. */
 class Process {
   readonly clock = new HandClock();
-  readonly router = new Router(systemClock);
+  readonly router = new Router(this.clock);
   readonly queues = new LetterQueues(this.router, 3, () => this.clock.wallMs());
   readonly tables = new MemoryTables();
   readonly shard: HistoryShard;
