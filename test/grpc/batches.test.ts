@@ -156,6 +156,8 @@ test('starts, lists and pages of jobs have one share of the database, and a numb
 
 describe('what is no job', () => {
   const required = 'must provide required parameters: BatchType,Reason,Namespace, AND one of (Query OR Executions OR TargetExecutions)';
+  const noText = { payloads: [{ metadata: { '\ud800': new Uint8Array() } }] };
+  const unreadable = 'grpc: error unmarshalling request: string field 1 is not valid UTF-8';
   test.each<[string, Plain, string]>([
     ['nothing to do', without, required],
     ['no reason', { ...job, reason: '' }, required],
@@ -167,6 +169,13 @@ describe('what is no job', () => {
       'visibility query, executions, and target executions are mutually exclusive',
     ],
     ['no name of a signal', { ...without, signalOperation: {} }, 'must provide signal name'],
+    ['details that no workflow would take', { ...without, terminationOperation: { details: noText } }, unreadable],
+    ['input of a signal that no workflow would take', { ...without, signalOperation: { signal: 'go', input: noText } }, unreadable],
+    [
+      'header of a signal that no workflow would take',
+      { ...without, signalOperation: { signal: 'go', header: { fields: { a: noText.payloads[0] } } } },
+      unreadable,
+    ],
     ['no workflow task', { ...without, resetOperation: {} }, 'unknown batch reset type Unspecified'],
     ['options without one', { ...without, resetOperation: { options: {} } }, 'batch reset missing target'],
     ['no activities', { ...without, unpauseActivitiesOperation: {} }, 'activity filter must be set'],

@@ -10,6 +10,7 @@ import type {
 } from '../../wire/generated/lean/batch.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import { bounds, checkBound } from '../validation/bounds.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { priorityChangesOf } from '../validation/post-reset.ts';
 import { checkPriority } from '../validation/priority.ts';
 import { optionFields } from '../validation/workflow-options.ts';
@@ -67,12 +68,14 @@ function checkNotOfActivities(request: StartBatchOperationRequest): void {
 function checkOperation(operation: BatchOperation): void {
   switch (operation.kind) {
     case 'terminate':
+      return checkOpaque(operation.of.details, 'payloads');
     case 'cancel':
     case 'delete':
       return;
     case 'signal':
       if (operation.of.signal === '') throw invalidArgument('must provide signal name');
-      return;
+      checkOpaque(operation.of.input, 'payloads');
+      return checkOpaque(operation.of.header, 'fields');
     case 'reset':
       return checkReset(operation.of);
     case 'update_options':
