@@ -42,3 +42,7 @@ export class Claims {
     return hasId(this.#byJob.get(jobId) ?? [], id);
   }
 }
+
+export function overlapMessage(jobId: string): string {
+  return `job ${jobId} works on some of these dead letters: wait until it has ended, or cancel it`;
+}

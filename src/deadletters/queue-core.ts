@@ -17,7 +17,7 @@
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { Carrying } from './carrying.ts';
-import { Claims } from './claims.ts';
+import { Claims, overlapMessage } from './claims.ts';
 import {
   type AcceptLetters,
   beganAnew,
@@ -250,8 +250,7 @@ export class QueueCore {
     const problem = idRangesProblem(ranges);
     if (problem !== undefined) return invalid(problem);
     const other = this.#claims.overlapping(jobId, ranges);
-    if (other !== undefined)
-      return rejected({ reason: 'overlap', message: `job ${other} works on some of these dead letters`, holders: [other] });
+    if (other !== undefined) return rejected({ reason: 'overlap', message: overlapMessage(other), holders: [other] });
     if (!this.#claims.has(jobId) && this.#claims.jobs >= activeJobsMax) {
       const holders = this.#claims.holders();
       return rejected({ reason: 'too-many-jobs', message: `${activeJobsMax} jobs work on this queue, its limit`, holders });

@@ -14,6 +14,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import { shownId } from '../../kernel/shown-id.ts';
 import { nobodyKnown } from '../audit/audit-entry.ts';
+import { overlapMessage } from '../claims.ts';
 import { beganAnew } from '../commands.ts';
 import { idsAreAmong, idsOverlap } from '../id-ranges.ts';
 import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
@@ -155,7 +156,7 @@ export class JobsCore {
     if (same !== undefined) return joined(same, timeMs, { ...(by ?? whoOf(found)), reason: found.reason });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
     if (holder !== undefined) {
-      return rejected({ reason: 'overlap', message: `job ${holder} works on some of these dead letters`, jobId: holder });
+      return rejected({ reason: 'overlap', message: overlapMessage(holder), jobId: holder });
     }
     if (ofQueue.length >= jobLimits.activeJobsMax) {
       return rejected({ reason: 'too-many-jobs', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });

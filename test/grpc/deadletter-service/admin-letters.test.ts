@@ -212,10 +212,13 @@ describe('jobs', () => {
   });
 
   test('that overlap are refused with the one that has the letters', async () => {
-    owners.jobs = () => ({ kind: 'rejected', rejection: { reason: 'overlap', message: 'job j-1 works on some of these dead letters' } });
+    owners.jobs = () => ({
+      kind: 'rejected',
+      rejection: { reason: 'overlap', message: 'job j-1 works on some of these dead letters: wait until it has ended, or cancel it' },
+    });
     expect(await refused('PurgeDLQTasks', { dlqKey: key, ...all })).toEqual([
       codes.FAILED_PRECONDITION,
-      'job j-1 works on some of these dead letters',
+      'job j-1 works on some of these dead letters: wait until it has ended, or cancel it',
     ]);
   });
 });
