@@ -80,7 +80,9 @@ test.runIf(process.platform === 'linux')(
   'a history of which the disk takes a part is not archived, though there is room again later',
   async () => {
     const writer = fileURLToPath(new URL('write-into-little-room.ts', import.meta.url));
-    expect(execFileSync(process.execPath, [writer, join(folder, 'allowed')], { encoding: 'utf8' })).toBe('EFBIG');
+    // What Node keeps of compiled code is a file as well.
+    const env = { ...process.env, NODE_COMPILE_CACHE: undefined };
+    expect(execFileSync(process.execPath, [writer, join(folder, 'allowed')], { env, encoding: 'utf8' })).toBe('EFBIG');
     expect(await archiver.read(uriOf('allowed'), key, 0, 1)).toBeUndefined();
   },
 );
