@@ -27,6 +27,8 @@ export type CrashLoadOptions = {
   readonly namespace: string;
   readonly clients: number;
   readonly pollers: number;
+  /** Of each client, from one workflow to the next. Absent: none, it starts as many as are answered. */
+  readonly pauseMs?: number;
   /** How long a worker waits for a task, and how long the end of a run waits for its workers. */
   readonly pollTimeoutMs?: number;
   /** Uniform in [0, 1), seeded. */
@@ -78,6 +80,12 @@ export class CrashLoad {
 
   get startedCount(): number {
     return this.#workflowIds.length;
+  }
+
+  /** Until so many more workflows are begun: what happens after that hits something, however slow the machine is. */
+  async begun(count: number): Promise<void> {
+    const wanted = this.startedCount + count;
+    while (this.startedCount < wanted && this.#starting) await delay(10);
   }
 
   run(): void {
@@ -145,6 +153,7 @@ export class CrashLoad {
       else if (!isReset) await this.#signalAndPause(process, workflowId, runId, program.signals);
       else for (let i = 0; i < program.signals; i++) await this.#signal(process, workflowId, '');
       if (this.#options.random() < 0.3) await this.#recordRead(process, workflowId, runId);
+      if (this.#options.pauseMs !== undefined) await delay(this.#options.pauseMs);
     }
   }
 

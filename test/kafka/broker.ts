@@ -6,13 +6,9 @@
  *   3. a Docker engine that answers: the image apache/kafka, by testcontainers
  *   4. none: `undefined`, with a reason that the test run prints; an error when CI=1
  */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { findKafkaLibs } from './kafka-libs.ts';
-import { LocalBroker } from './local-broker.ts';
+import { javaVersion, LocalBroker } from './local-broker.ts';
 import type { LocalBrokerOptions } from './local-broker.ts';
-
-const run = promisify(execFile);
 
 export type KafkaForTests = {
   readonly brokers: readonly string[];
@@ -22,6 +18,9 @@ export type KafkaForTests = {
 };
 
 export type NoKafka = { readonly brokers: undefined; readonly reason: string };
+
+/** As Kafka has it: with the short session of those that are killed, a busy machine lets the broker take itself for dead. */
+const neverKilled = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
 
 /** Any broker will do; the tests that share it use topic prefixes of their own. */
 export async function startKafka(): Promise<KafkaForTests | NoKafka> {
@@ -35,7 +34,7 @@ async function obtain(): Promise<KafkaForTests | NoKafka> {
   if (given !== undefined && given !== '') return { brokers: given.split(','), how: 'KAFKA_BROKERS', stop: async () => {} };
   const tools = await findTools();
   if ('libs' in tools) {
-    const local = await LocalBroker.start(tools);
+    const local = await LocalBroker.start({ ...tools, settings: neverKilled });
     return { brokers: local.brokers, how: 'a local JVM', stop: () => local.stop() };
   }
   // Where there is a broker already, nobody waits for that package to be loaded.
@@ -62,11 +61,7 @@ export async function startLocalKafka(options: Omit<LocalBrokerOptions, 'libs'> 
 }
 
 async function findTools(version?: string): Promise<{ readonly libs: string } | { readonly reason: string }> {
-  const java = await run('java', ['-version']).then(
-    () => true,
-    () => false,
-  );
-  if (!java) return { reason: 'there is no java on the path' };
+  if ((await javaVersion()) === undefined) return { reason: 'there is no java on the path' };
   const libs = await findKafkaLibs(version);
   return 'missing' in libs ? { reason: libs.missing } : { libs: libs.folder };
 }

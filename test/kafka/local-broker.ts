@@ -206,9 +206,18 @@ function brokerSettings(folder: string, port: number, controllerPort: number): R
 
 /** An archive fits one Java and one Kafka only. */
 async function archivePath(kafka: string): Promise<string> {
-  const { stderr } = await run('java', ['-version']);
-  const java = /version "([^"]+)"/.exec(stderr)?.[1] ?? 'unknown';
-  return join(cacheFolder, `kafka-${kafka}-java-${java}.jsa`);
+  return join(cacheFolder, `kafka-${kafka}-java-${(await javaVersion()) ?? 'unknown'}.jsa`);
+}
+
+let java: Promise<string | undefined> | undefined;
+
+/** undefined: there is none on the path. To ask is to start one, so it is asked once. */
+export async function javaVersion(): Promise<string | undefined> {
+  java ??= run('java', ['-version']).then(
+    ({ stderr }) => /version "([^"]+)"/.exec(stderr)?.[1] ?? 'unknown',
+    () => undefined,
+  );
+  return await java;
 }
 
 async function sharedArchive(kafka: string): Promise<readonly string[]> {

@@ -56,33 +56,45 @@ export type Scenario<S extends Site> = {
   readonly act: (hands: Hands, site: S) => Promise<void>;
 };
 
-export type Row = { readonly name: string; readonly did: string; run(sites: Sites, seed: number): Promise<RowReport> };
+export type Row = {
+  readonly name: string;
+  readonly did: string;
+  readonly site: string;
+  run(sites: Sites, seed: number): Promise<RowReport>;
+};
 
 export function row<S extends Site>(kind: SiteKind<S>, scenario: Scenario<S>): Row {
   const { name, did } = scenario;
   return {
     name,
     did,
+    site: kind.name,
     run: async (sites, seed) => await withFolder(async (folder) => await play(await sites.get(kind), scenario, seed, folder)),
   };
 }
 
-/** Started when first asked for, ended together. */
+/** The one that the rows are at. Brokers that nobody asks cost a tenth of a processor each, so it is ended when another is asked for. */
 export class Sites {
-  readonly #started = new Map<string, Promise<Site>>();
+  #standing: { readonly name: string; readonly site: Site } | undefined;
 
   async get<S extends Site>(kind: SiteKind<S>): Promise<S> {
-    const site = this.#started.get(kind.name) ?? kind.start();
-    this.#started.set(kind.name, site);
-    return (await site) as S;
+    if (this.#standing?.name !== kind.name) {
+      await this.stop();
+      this.#standing = { name: kind.name, site: await kind.start() };
+    }
+    return this.#standing.site as S;
   }
 
   async stop(): Promise<void> {
-    for (const site of this.#started.values()) await (await site.catch(() => undefined))?.stop();
+    const standing = this.#standing;
+    this.#standing = undefined;
+    await standing?.site.stop();
   }
 }
 
 const warmUpWorkflows = 15;
+/** Some ten workflows a second: what is done takes its time, and the processors are for others meanwhile. */
+const load = { clients: 3, pollers: 3, pauseMs: 200, pollTimeoutMs: 2_000 } as const;
 const serveAgainTimeoutMs = 60_000;
 const saidTimeoutMs = 30_000;
 const quiescencePatienceMs = 30_000;
@@ -144,7 +156,7 @@ export class Hands {
     this.random = () => prng.fraction();
     this.probe = new ShardProbe(server.address);
     const addresses = [server.address];
-    this.load = new CrashLoad({ addresses, namespace: 'default', clients: 3, pollers: 3, pollTimeoutMs: 2_000, random: this.random });
+    this.load = new CrashLoad({ ...load, addresses, namespace: 'default', random: this.random });
   }
 
   topic(name: 'history' | 'matching' | 'cluster'): string {

@@ -427,8 +427,10 @@ export type RowChoice = {
   readonly versions: readonly string[];
 };
 
+/** Those at one site follow each other. */
 export function chosenRows({ withDisk, versions }: RowChoice): readonly Row[] {
-  return [...brokers, ...(withDisk ? disk : []), ...network, ...settings, ...strangers, ...losses, ...versions.map(onVersion)];
+  const rows = [...brokers, ...(withDisk ? disk : []), ...network, ...settings, ...strangers, ...losses, ...versions.map(onVersion)];
+  return [...Map.groupBy(rows, ({ site }) => site).values()].flat();
 }
 
 type Admin = Parameters<Parameters<typeof withAdmin>[1]>[0];

@@ -43,7 +43,8 @@ export const workerLifeScenarios: readonly Scenario[] = [
       } finally {
         await second.stop();
       }
-      expect((await run.history()).types.filter((type) => /TimedOut|Failed/.test(type))).toEqual([]);
+      // A workflow task may be lost with the poll that it was given to: the worker takes that back as it stops.
+      expect((await run.history()).types.filter((type) => /^Activity.*TimedOut|Failed/.test(type))).toEqual([]);
     },
   },
   {
