@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -18,25 +19,19 @@ const fuzz = 'test/**/*.fuzz.test.ts';
 const floods = 'test/**/*.flood.test.ts';
 
 /**
- * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
- * brokers, topics and files is no matter of asks, and is left to the projects `kafka` and `workers`. Those that start no server are a project of their own: beside
- * servers that wait for each other there is a processor for them.
+ * Suites in which actors ask each other: every ask travels as bytes, as if each actor lived in a process of its own. So it does in the scenarios in
+ * memory, in the fuzz and in one campaign of kill -9, which choose it themselves. What befalls brokers, topics and files is no matter of asks, and is seen on the
+ * program as it is shipped.
  */
-const inProcess = ['test/actors/**/*.test.ts', 'test/simulation/ledger.sim.test.ts'];
-const asking = [
-  'test/server.test.ts',
-  'test/grpc/bad-input.test.ts',
-  'test/acceptance/*.test.ts',
-  'test/crash/campaigns.crash.test.ts',
-  'test/sdk/*.sdk.test.ts',
-  'test/topics/kafka-owner.kafka.test.ts',
-  fuzz,
-];
+const asking = ['test/server.test.ts', 'test/grpc/bad-input.test.ts', 'test/acceptance/*.test.ts', 'test/topics/kafka-owner.kafka.test.ts'];
 const notAsking = [
   'test/acceptance/{broker-gone,cluster-journal,dead-letter-topics,dead-letters-anew,deleted-namespace,fresh-sessions,lost-letters,lost-topics,postgres,purged-letters,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
   'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
-  'test/acceptance/state-file.test.ts',
+  'test/acceptance/{small-memory,state-file}.test.ts',
 ];
+const askingFiles = globSync(asking, { cwd: import.meta.dirname, exclude: notAsking });
+/** Those that start no server: beside servers that wait for each other there is a processor for them. */
+const actors = 'test/actors/**/*.test.ts';
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */
 const properties = fileURLToPath(new URL('test/support/properties.ts', import.meta.url));
@@ -44,8 +39,8 @@ const properties = fileURLToPath(new URL('test/support/properties.ts', import.me
 const throughCodecs = {
   setupFiles: [properties, fileURLToPath(carrier)],
   env: { PERDURE_TEST_ASKS: 'codecs' },
-  testTimeout: 600_000,
-  hookTimeout: 120_000,
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
 };
 /** The servers that suites start are processes of their own. In a bundle the carrier would find no router. */
 const serversToo = { ...throughCodecs.env, NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' };
@@ -59,14 +54,24 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, ...workers, onPostgres, webUi, simulation, fuzz, floods, tdbg],
+          exclude: [...onKafka, ...workers, onPostgres, webUi, simulation, fuzz, floods, tdbg, actors, ...askingFiles],
           setupFiles: [properties],
+          // Hundreds of small files: most of their time would go into loading the same modules again.
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
-      { test: { ...throughCodecs, name: 'codecs-in-process', include: inProcess } },
-      { test: { ...throughCodecs, name: 'codecs', env: serversToo, include: asking, exclude: notAsking, globalSetup: ['test/kafka/global-setup.ts'] } },
+      { test: { ...throughCodecs, name: 'actors', include: [actors], isolate: false } },
+      {
+        test: {
+          ...throughCodecs,
+          name: 'codecs',
+          env: serversToo,
+          include: askingFiles,
+          globalSetup: ['test/kafka/global-setup.ts'],
+        },
+      },
       { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
       {
@@ -94,6 +99,7 @@ export default defineConfig({
         test: {
           name: 'kafka',
           include: onKafka,
+          exclude: askingFiles,
           setupFiles: [properties],
           globalSetup: ['test/kafka/global-setup.ts'],
           testTimeout: 120_000,
@@ -104,6 +110,7 @@ export default defineConfig({
         test: {
           name: 'workers',
           include: workers,
+          exclude: askingFiles,
           setupFiles: [properties],
           globalSetup: ['test/kafka/global-setup.ts'],
           testTimeout: 120_000,

@@ -1,14 +1,11 @@
 import { describe, expect, inject, test } from 'vitest';
 import type { CampaignReport } from './crash-rounds.ts';
-import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { seed } from '../support/seed.ts';
 import { fileCampaign, kafkaCampaign, postgresCampaign, postgresZombieCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
 import { canStartPostgres } from '../postgres/postgres.ts';
 
 /** Enough to meet each fault a few times: many more rounds are the gate's (docs/crash-gate.md), whose seeds are new each time. */
-const rounds = asksAreCarried
-  ? { file: 3, state: 0, kafka: 3, postgres: 0, zombie: 0, postgresZombie: 0 }
-  : { file: 5, state: 5, kafka: 5, postgres: 5, zombie: 5, postgresZombie: 4 };
+const rounds = { file: 5, state: 5, kafka: 5, postgres: 5, zombie: 5, postgresZombie: 4 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', async () => {
@@ -23,9 +20,6 @@ describe('servers die under load and lose nothing', async () => {
   onKafka(`kill -9, journals on Kafka (${rounds.kafka} rounds)`, { timeout: 5 * MINUTES }, async () => {
     judge(await kafkaCampaign({ rounds: rounds.kafka, seed, brokers }));
   });
-
-  // As bytes what follows adds nothing to the two above.
-  if (asksAreCarried) return;
 
   test(
     `kill -9, with a checkpoint every 50 records and nothing in memory that is written (${rounds.state} rounds)`,

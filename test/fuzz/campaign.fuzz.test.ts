@@ -8,7 +8,6 @@
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { seed } from '../support/seed.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
@@ -19,16 +18,14 @@ import { fuzzedNamespace, otherFuzzedNamespace } from './world.ts';
 
 const only = process.env['FUZZ_REQUEST'];
 const first = only === undefined ? 0 : Number(only);
-/** Where actors ask each other through codecs: the same ones, fewer. */
-const requests = asksAreCarried ? 10_000 : 20_000;
-const count = Number(process.env['FUZZ_REQUESTS'] ?? (only === undefined ? requests : 1));
+const count = Number(process.env['FUZZ_REQUESTS'] ?? (only === undefined ? 20_000 : 1));
 /** Those of `server start-dev`. */
 const shards = 4;
 const namespaces = [fuzzedNamespace, otherFuzzedNamespace, bystanderNamespace].flatMap((name) => ['--namespace', name]);
 
 test(`${count} hostile requests (seed ${seed}, from ${first}) stop nobody`, async () => {
   await withFolder(async (folder) => {
-    const server = await embeddedServer(join(folder, 'journal.db'), namespaces);
+    const server = await embeddedServer(join(folder, 'journal.db'), namespaces, { asks: 'as bytes' });
     await server.start();
     try {
       const begun = performance.now();

@@ -10,7 +10,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { asksAreCarried } from '../support/asks-are-carried.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, kafkaServers } from '../support/servers.ts';
 
@@ -44,13 +43,15 @@ function runningAt(address: string): ServerUnderTest {
 }
 
 function ourServers(): readonly ServerUnderTest[] {
-  const inMemory = { name: 'Perdure in memory', missing: undefined, start: async () => started(await embeddedServer(undefined, flags)) };
-  // How asks travel is the same on each log: that they may as bytes is seen on one.
-  if (asksAreCarried) return [inMemory];
   const kafka = inject('kafka');
   const missing = 'missing' in kafka ? kafka.missing : undefined;
   return [
-    inMemory,
+    // How asks travel is the same on each log: that they may as bytes is seen on one.
+    {
+      name: 'Perdure in memory',
+      missing: undefined,
+      start: async () => started(await embeddedServer(undefined, flags, { asks: 'as bytes' })),
+    },
     {
       name: 'Perdure on Kafka',
       missing,
@@ -62,7 +63,7 @@ function ourServers(): readonly ServerUnderTest[] {
 /** What is on a file comes through the same port as what is in memory: for the few suites that want to see it all the same. */
 export function onFile(): readonly ServerUnderTest[] {
   const address = process.env['PERDURE_TEST_ADDRESS'];
-  if ((address !== undefined && address !== '') || asksAreCarried) return [];
+  if (address !== undefined && address !== '') return [];
   return [{ name: 'Perdure on a file', missing: undefined, start: startOnFile }];
 }
 

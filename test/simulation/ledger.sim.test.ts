@@ -1,7 +1,7 @@
 /**
  * The production loop on a log that misbehaves, seed after seed.
  *
- *     PERDURE_SIM_SEEDS=200000    how many (5,000), and half as many with a database
+ *     PERDURE_SIM_SEEDS=200000    how many (3,000), and half as many with a database
  *     PERDURE_SIM_FIRST=1         from where
  *     PERDURE_SEED=…              the start of a few more; new in every run, but for the build machine's
  */
@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { partitionStates } from '../../src/actors/ownership/partition-life.ts';
-import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { seed as randomFirst } from '../support/seed.ts';
 import { nodeFaults } from './nemesis.ts';
 import { planWithDatabase, runSeed } from './run-seed.ts';
@@ -18,7 +17,7 @@ import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 
-const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? (asksAreCarried ? 1_500 : 5_000));
+const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? 3_000);
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const databaseSeeds = Math.ceil(seeds / 2);
 const RANDOM_SEEDS = 100;
@@ -97,7 +96,7 @@ describe('owners that contend on a log that misbehaves', () => {
   test('a seed leaves the same trace in two processes, whether asks travel as bytes or not', { timeout: 600_000 }, async () => {
     const here: string[] = [];
     for (let seed = first; seed < first + REPEATED_SEEDS; seed++) here.push(`${seed} ${(await runSeed(seed)).traceHash}`);
-    const env = { ...process.env, PERDURE_TEST_ASKS: asksAreCarried ? 'by reference' : 'codecs' };
+    const env = { ...process.env, PERDURE_TEST_ASKS: 'codecs' };
     const { stdout } = await promisify(execFile)(process.execPath, [program, String(first), String(REPEATED_SEEDS), 'hashes'], { env });
     const there = stdout.split('\n').filter((line) => /^\d+ [0-9a-f]{8}$/.test(line));
     expect(there).toEqual(here);

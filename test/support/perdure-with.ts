@@ -7,10 +7,14 @@ import { flushCompileCache } from 'node:module';
 import { runCli } from '../../src/cli/run.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
 
-export type HiddenOptions = Pick<ServerOptions, 'topicWatchIntervalMs' | 'stateLimits' | 'devFaults' | 'archival'>;
+export type HiddenOptions = Pick<ServerOptions, 'topicWatchIntervalMs' | 'stateLimits' | 'devFaults' | 'archival'> & {
+  /** As if each actor lived in a process of its own: asks-through-codecs.ts. */
+  readonly asks?: 'as bytes';
+};
 
 const [given = '{}', ...line] = process.argv.slice(2);
-const hidden = JSON.parse(given) as HiddenOptions;
+const { asks, ...hidden } = JSON.parse(given) as HiddenOptions;
+if (asks === 'as bytes') await import('./asks-through-codecs.ts');
 const code = await runCli(line, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
