@@ -56,13 +56,13 @@ async function runSession(address: string, workflows: number): Promise<number> {
   }
 }
 
-describe('fresh workers on fresh servers: 3,000 workflows, no call refused', () => {
+describe('fresh workers on fresh servers: 1,500 workflows, no call refused', () => {
   test('in memory, three servers', async () => {
-    for (let round = 0; round < 3; round++) await runSessions(await embeddedServer(), { sessions: 20, workflowsEach: 25 });
+    for (let round = 0; round < 3; round++) await runSessions(await embeddedServer(), { sessions: 10, workflowsEach: 25 });
   });
 
   test('in a file', async () => {
-    await withFolder(async (folder) => runSessions(await embeddedServer(join(folder, 'perdure.db')), { sessions: 20, workflowsEach: 25 }));
+    await withFolder(async (folder) => runSessions(await embeddedServer(join(folder, 'perdure.db')), { sessions: 10, workflowsEach: 25 }));
   });
 
   const kafka = inject('kafka');
@@ -72,7 +72,7 @@ describe('fresh workers on fresh servers: 3,000 workflows, no call refused', () 
       for (let round = 0; round < 2; round++) {
         await withFolder(async (folder) => {
           const [server] = await kafkaServers(folder, kafka.brokers, `sessions-${randomUUID()}`, 1);
-          await runSessions(server!, { sessions: 20, workflowsEach: 25 });
+          await runSessions(server!, { sessions: 10, workflowsEach: 25 });
         });
       }
     });

@@ -5,7 +5,7 @@ import { fileCampaign, kafkaCampaign, postgresCampaign, postgresZombieCampaign, 
 import { canStartPostgres } from '../postgres/postgres.ts';
 
 /** Enough to meet each fault a few times: many more rounds are the gate's (docs/crash-gate.md), whose seeds are new each time. */
-const rounds = { file: 5, state: 5, kafka: 5, postgres: 5, zombie: 5, postgresZombie: 4 };
+const rounds = { file: 4, state: 4, kafka: 4, postgres: 3, zombie: 4, postgresZombie: 3 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', async () => {

@@ -320,7 +320,7 @@ test('random programs: replay equals live at every step, and every history is so
       for (const each of steps) program.run(each);
       checkAll(program.shard);
     }),
-    { numRuns: 200 },
+    { numRuns: 120 },
   );
 }, 120_000);
 

@@ -198,9 +198,9 @@ export class Hands {
   }
 
   /** As an operator does it. */
-  async stopServer(exitCode = 0): Promise<void> {
+  async stopServer(): Promise<void> {
     await this.server.stop();
-    assert.equal(await this.server.exitCode(0), exitCode, this.server.output.slice(-3_000));
+    assert.equal(await this.server.exitCode(0), 0, this.server.output.slice(-3_000));
   }
 
   /** Anew, at the same address. */
@@ -211,8 +211,8 @@ export class Hands {
     await this.server.start();
   }
 
-  async restartServer(exitCode = 0): Promise<void> {
-    await this.stopServer(exitCode);
+  async restartServer(): Promise<void> {
+    await this.stopServer();
     await this.startServer();
   }
 

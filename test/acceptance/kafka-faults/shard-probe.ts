@@ -25,7 +25,7 @@ const signal = {
 
 const namespace = 'default';
 const shards = 4;
-const intervalMs = 100;
+const intervalMs = 200;
 const callTimeoutMs = 1_500;
 
 /** One call that was answered. */
