@@ -169,9 +169,11 @@ async function onKafka(brokers: readonly string[]): Promise<void> {
   const topic = `${topicPrefix}.history`;
   const options = { brokers, topicPrefix, replicationFactor: 1, tls: undefined, sasl: undefined, autoCreateTopics: true };
   // Shrinking a failure takes partitions as well.
-  const partitions = runs + 200;
+  const partitions = runs + 50;
+  // A busy broker leads so many only a while after they are made.
+  const requestTimeoutMs = 30_000;
   const open = (): Promise<Log> =>
-    openKafkaLog({ kafka: options, topics: [{ name: topic, partitions, purpose: 'a test' }], logger: silentLogger });
+    openKafkaLog({ kafka: options, topics: [{ name: topic, partitions, purpose: 'a test' }], logger: silentLogger, requestTimeoutMs });
   const [other, stranger] = [await open(), await open()];
   let used = 0;
   try {
