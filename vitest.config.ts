@@ -30,7 +30,7 @@ const notAsking = [
   'test/acceptance/{small-memory,state-file}.test.ts',
 ];
 const askingFiles = globSync(asking, { cwd: import.meta.dirname, exclude: notAsking });
-/** Those that start no server: beside servers that wait for each other there is a processor for them. */
+/** Those that start no server. */
 const actors = 'test/actors/**/*.test.ts';
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */

@@ -12,10 +12,11 @@ import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts'
 
 const users = 16;
 const sessionsAtOnce = 4;
+/** Of each server. */
+const sessions = 10;
+const workflowsEach = 25;
 
-type Load = { readonly sessions: number; readonly workflowsEach: number };
-
-async function runSessions(server: ServerProcess, { sessions, workflowsEach }: Load): Promise<void> {
+async function runSessions(server: ServerProcess): Promise<void> {
   await server.start();
   let done = 0;
   try {
@@ -58,11 +59,11 @@ async function runSession(address: string, workflows: number): Promise<number> {
 
 describe('fresh workers on fresh servers: 1,500 workflows, no call refused', () => {
   test('in memory, three servers', async () => {
-    for (let round = 0; round < 3; round++) await runSessions(await embeddedServer(), { sessions: 10, workflowsEach: 25 });
+    for (let round = 0; round < 3; round++) await runSessions(await embeddedServer());
   });
 
   test('in a file', async () => {
-    await withFolder(async (folder) => runSessions(await embeddedServer(join(folder, 'perdure.db')), { sessions: 10, workflowsEach: 25 }));
+    await withFolder(async (folder) => runSessions(await embeddedServer(join(folder, 'perdure.db'))));
   });
 
   const kafka = inject('kafka');
@@ -72,7 +73,7 @@ describe('fresh workers on fresh servers: 1,500 workflows, no call refused', () 
       for (let round = 0; round < 2; round++) {
         await withFolder(async (folder) => {
           const [server] = await kafkaServers(folder, kafka.brokers, `sessions-${randomUUID()}`, 1);
-          await runSessions(server!, { sessions: 10, workflowsEach: 25 });
+          await runSessions(server!);
         });
       }
     });

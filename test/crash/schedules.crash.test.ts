@@ -84,9 +84,8 @@ async function backfill({ workflowService: service }: Client, nth: number, which
 }
 
 /** A pause forgets what waits: where the kills have held up the first workflow for long, that would be all that was due. */
-async function actsBySpec({ workflowService: service }: Client, nth: number): Promise<void> {
-  const actions = async (): Promise<number> =>
-    Number((await service.describeSchedule({ namespace, scheduleId: scheduleId(nth) })).info?.actionCount ?? 0);
+async function actsBySpec(client: Client, nth: number): Promise<void> {
+  const actions = async (): Promise<number> => Number((await infoOf(client, nth)).actionCount ?? 0);
   await expect.poll(actions, { timeout: 60_000, interval: 100 }).toBeGreaterThan(backfilledMs.length);
 }
 
@@ -138,14 +137,17 @@ async function expectEachOnce(client: Client, nth: number): Promise<void> {
 
 type Info = NonNullable<Awaited<ReturnType<Client['workflowService']['describeSchedule']>>['info']>;
 
+async function infoOf({ workflowService: service }: Client, nth: number): Promise<Info> {
+  return (await service.describeSchedule({ namespace, scheduleId: scheduleId(nth) })).info ?? {};
+}
+
 /** All that was due has begun, and what is waited for has closed. */
-async function settled({ workflowService: service }: Client, nth: number): Promise<Info> {
-  const infoOf = async (): Promise<Info> => (await service.describeSchedule({ namespace, scheduleId: scheduleId(nth) })).info ?? {};
+async function settled(client: Client, nth: number): Promise<Info> {
   let before = -1;
   await expect
     .poll(
       async () => {
-        const { bufferSize, runningWorkflows, actionCount } = await infoOf();
+        const { bufferSize, runningWorkflows, actionCount } = await infoOf(client, nth);
         const isCalm = Number(bufferSize) === 0 && (runningWorkflows ?? []).length === 0 && Number(actionCount) === before;
         before = Number(actionCount);
         return isCalm;
@@ -153,5 +155,5 @@ async function settled({ workflowService: service }: Client, nth: number): Promi
       { timeout: 60_000, interval: 1_500 },
     )
     .toBe(true);
-  return infoOf();
+  return infoOf(client, nth);
 }

@@ -161,6 +161,7 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka broker that is paused and ki
     for (let answer = await later; answer.kind !== 'appended'; answer = await writer.append(record(sequence))) sequence += 1;
     const written = (await readAll(log, at)).map((read) => read.sequence);
     expect([...written.slice(0, 2), written.at(-1)]).toEqual([1, 2, sequence]);
+    expect(written, 'each once, in order').toEqual([...new Set(written)].toSorted((a, b) => a - b));
     expect(writer.broken).toEqual([]);
     await log.close();
   });

@@ -274,6 +274,7 @@ const settings: readonly Row[] = [
       await hands.said(/partitions wait for Kafka.*authentication failed/);
       // Nothing can be committed any more: it leaves without draining, with 1 if anybody waited for it.
       await hands.server.stop();
+      assert.ok([0, 1].includes((await hands.server.exitCode(0)) ?? -1), hands.output.slice(-3_000));
       await hands.startServer();
       hands.countFromNow();
     },
