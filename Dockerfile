@@ -1,22 +1,23 @@
-# The first stage generates the codecs, bundles the program and drops the development packages; the image has the bundle and no sources.
+# The image has what `npm pack` makes, with its packages as package-lock.json names them: the first stage generates the codecs, bundles the program and packs it.
 FROM node:24-slim AS build
-WORKDIR /opt/perdure
-COPY package.json package-lock.json .npmrc tsconfig.json ./
+WORKDIR /opt/build
+COPY package.json package-lock.json .npmrc tsconfig.json README.md LICENSE ./
 COPY scripts scripts
 COPY proto proto
 COPY src src
 COPY bin bin
+COPY docs/perdure.1 docs/perdure.1
 RUN npm ci --no-audit --no-fund \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+ && npm pack --ignore-scripts \
+ && mkdir /opt/perdure && tar -xzf perdure-*.tgz -C /opt/perdure --strip-components=1 \
+ && cp package-lock.json /opt/perdure
+RUN cd /opt/perdure && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
 WORKDIR /opt/perdure
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/opt/perdure/.cache
-COPY --from=build /opt/perdure/package.json package.json
-COPY --from=build /opt/perdure/node_modules node_modules
-COPY --from=build /opt/perdure/dist dist
-COPY --from=build /opt/perdure/bin bin
+COPY --from=build /opt/perdure .
 # Data of the embedded log, and a compile cache that the server may add to.
 RUN mkdir -p /data .cache && chown node:node /data .cache && ln -s /opt/perdure/bin/perdure /usr/local/bin/perdure
 USER node

@@ -58,7 +58,7 @@ export default defineConfig({
           setupFiles: [properties],
           // Hundreds of small files: most of their time would go into loading the same modules again.
           isolate: false,
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },
@@ -79,7 +79,7 @@ export default defineConfig({
           name: 'tdbg',
           include: [tdbg],
           setupFiles: [properties],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },

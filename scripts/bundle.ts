@@ -4,19 +4,20 @@
  *     src/cli/main.ts and all that it reaches  ──▶  dist/program/main.js          what bin/perdure starts
  *                                                   dist/program/<name>-<hash>.js  parts that are loaded when they are needed, threads
  *                                                   dist/program/<name>-<hash>.js.lines.json  for stacks: see src/observability/stack.ts
+ *                                                   dist/licenses.txt              of the packages that are in it
  *                                                   dist/stamp                     as old as the sources may be: see bin/perdure
  *
  *     node scripts/bundle.ts [FOLDER]
  *
- * pg, pino and kafkajs are required with `createRequire` when something needs them, so they stay in node_modules; all other packages are in
- * the bundle. What is imported dynamically stays a part of its own. Parts were put together by hand as well (8 files at a start instead of
+ * The `dependencies` of package.json are required with `createRequire` when something needs them, so they stay in node_modules; all other
+ * packages are in the bundle, and so development packages. What is imported dynamically stays a part of its own. Parts were put together by hand as well (8 files at a start instead of
  * 27): a start took as long.
  *
  * Nothing is minified, so that names in stacks are those of the sources. The hash in a file's name is there for a server that runs while
  * another version is installed in its place: it does not find a part that it had not loaded yet, and says so, instead of
  * loading another version's.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +41,7 @@ export async function writeBundle(folder: string): Promise<readonly string[]> {
       const lines = sourceLines(chunk);
       if (lines !== undefined) writeFileSync(join(program, `${chunk.fileName}.lines.json`), JSON.stringify(lines));
     }
+    writeFileSync(join(fresh, 'licenses.txt'), licensesOf(chunks));
     replaceFolder(folder, fresh);
     return chunks.map(({ fileName }) => fileName);
   } finally {
@@ -69,8 +71,12 @@ async function bundledChunks(): Promise<readonly OutputChunk[]> {
         { name: 'kernel', test: /[\\/]src[\\/]kernel[\\/]/ },
         { name: 'lean', test: /[\\/]src[\\/]wire[\\/](generated[\\/]lean[\\/]|(reader|writer|wire-error|copy-of|fields|wire-limits)\.ts)/ },
         { name: 'schedules', test: /[\\/]src[\\/]schedules[\\/]/ },
+        { name: 'topics', test: /[\\/]src[\\/]topics[\\/](append-limits|catalogue|in-slices|embedded[\\/]writer-messages)\.ts$/ },
         { name: 'edge-words', test: /[\\/]src[\\/]grpc[\\/](method|errors|validation|pages)/ },
-        { name: 'command-words', test: /[\\/]src[\\/]cli[\\/](cli-error|exit-codes|output|incomplete-installation)\.ts$/ },
+        {
+          name: 'command-words',
+          test: /[\\/]src[\\/]cli[\\/](cli-error|command|incomplete-installation|global-flags|connection-flags|server[\\/]start(-dev)?-flags|admin[\\/]dlq[\\/]dlq-flags)\.ts$/,
+        },
       ],
     },
     sourcemap: 'hidden',
@@ -120,6 +126,23 @@ function sourceLines({ code, map }: OutputChunk): { readonly sources: readonly s
     return [sources.indexOf(source), entry.originalLine + 1];
   });
   return { sources, lines };
+}
+
+/** What the licences of bundled packages ask of whoever passes them on. */
+function licensesOf(chunks: readonly OutputChunk[]): string {
+  const folders = new Set(
+    chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? [])),
+  );
+  const texts = [...folders].toSorted().map((folder) => {
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    if (file === undefined) throw new Error(`${folder} is in the bundle and has no licence`);
+    const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      readonly name: string;
+      readonly version: string;
+    };
+    return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  });
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 /** Until the second rename there is no bundle, and bin/perdure runs the sources. */

@@ -3,7 +3,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { Command, Flag } from '../src/cli/command.ts';
-import { rootCommand } from '../src/cli/commands.ts';
+import { rootCommand } from '../src/cli/root-command.ts';
 import { globalFlags } from '../src/cli/global-flags.ts';
 import { connectionFlags } from '../src/cli/connection-flags.ts';
 import { flagHelp, flagLabel, usageLine } from '../src/cli/help.ts';
@@ -22,14 +22,14 @@ const leaves = paths.filter((path) => path.at(-1)?.run !== undefined);
 const exitCodes = [
   ['0', 'done'],
   ['1', 'failed'],
-  ['2', 'wrong flags or values, bad configuration; one task was named and several letters match'],
-  ['3', 'letters of the selection remain; of a server: another one serves this log'],
+  ['2', 'wrong flags or values, invalid configuration; or the flags name one task, and several dead letters match'],
+  ['3', 'of a command: selected dead letters remain; of a server: another server serves this log'],
   ['4', 'no server answers there, or it does not serve'],
   ['5', 'permission denied'],
-  ['130', 'interrupted; a job that was waited for goes on, and its id is printed'],
+  ['130', 'interrupted; the job that the command waited for continues, and its id is printed'],
 ] as const;
 
-/** Said once for all commands that have them. */
+/** Connection flags are listed once for all commands, except `--address`. */
 function ownFlags({ flags = [] }: Command): readonly Flag[] {
   return flags.filter((flag) => flag.name === 'address' || !connectionFlags.includes(flag));
 }
@@ -37,10 +37,10 @@ function ownFlags({ flags = [] }: Command): readonly Flag[] {
 export function cliPage(): string {
   return `# The command line
 
-<!-- Made by scripts/cli-page.ts from src/cli/commands.ts: change it there, then run npm run gen:docs. -->
+<!-- Made by scripts/cli-page.ts from src/cli/root-command.ts: change it there, then run npm run gen:docs. -->
 
-\`perdure help COMMAND\` and \`perdure COMMAND --help\` say the same. Flags may stand before, between and behind the words of a command. What others read goes
-to stdout, all else to stderr.
+\`perdure help COMMAND\` and \`perdure COMMAND --help\` print the same help. Flags may come before, between and after the words of a command. Results go
+to stdout; progress, questions and errors go to stderr.
 
 ${table(
   ['command', ''],
@@ -51,12 +51,12 @@ ${table(
 ${table(['code', 'means'], exitCodes)}
 ## Flags of every command
 
-Before its words or behind them. A command that lists one of them means its own.
+Every command accepts these flags, before or after its words. If a command has its own flag of that name, its own description applies.
 
 ${flagTable(globalFlags)}
 ## Profiles
 
-What is said of a connection neither by a flag nor by a variable is read from a profile of the file that Temporal's command line has:
+Settings of the connection that neither a flag nor an environment variable gives are read from a profile, in the same file that Temporal's command line uses:
 
     [profile.prod]
     address = "temporal.example.com:7233"
@@ -65,18 +65,18 @@ What is said of a connection neither by a flag nor by a variable is read from a 
     [profile.prod.tls]
     server_name = "temporal.example.com"
 
-\`address\`, \`api_key\`, \`grpc_meta\` and \`tls\` are used, \`namespace\` and \`codec\` are not: commands here ask for all namespaces, and print payloads as they are
-stored. A key means TLS, unless \`--no-tls\` or \`tls.disabled\` says otherwise.
+\`address\`, \`api_key\`, \`grpc_meta\` and \`tls\` are used. \`namespace\` and \`codec\` are not, because these commands are about all namespaces and print payloads as they are
+stored. An API key turns TLS on, unless \`--no-tls\` or \`tls.disabled\` turns it off.
 
 ## Connection flags
 
-Every command that has \`--address\` and calls the gRPC port has these too.
+Every command that has \`--address\` has these flags too.
 
 ${flagTable(connectionFlags.filter(({ name }) => name !== 'address'))}
 ## Temporal's command line
 
-\`temporal-admin\`, \`temporal-cluster\` and \`temporal-namespace\` beside \`perdure\` on the PATH make \`temporal admin …\`, \`temporal cluster health\` and
-\`temporal namespace …\` run the commands below; \`temporal help\` and its completion ask them too.
+If \`temporal-admin\`, \`temporal-cluster\` and \`temporal-namespace\` are on the PATH, as \`perdure\` is, then \`temporal admin …\`, \`temporal cluster health\` and
+\`temporal namespace …\` run the commands below. \`temporal help\` and its completion include them.
 
 ${leaves.map(commandSection).join('\n')}`;
 }
@@ -148,7 +148,7 @@ export function manualPage(): string {
   ].join('\n')}\n`;
 }
 
-/** A dash of a flag is no hyphen, and no line begins as a request does. */
+/** Dashes must not become hyphens, and no line may begin like a roff request. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -10,7 +10,7 @@ const intro = `# The server file
 
 <!-- Made by scripts/configuration-page.ts from src/config/file-schema.ts: change it there, then run npm run gen:docs. -->
 
-\`perdure server start --config FILE\` serves as one YAML file says. The least that it must say is where the journals live:
+\`perdure server start --config FILE\` starts a server with the settings of a YAML file. The only setting that is required is where the journals are stored. On Kafka:
 
 \`\`\`yaml
 perdure:
@@ -18,7 +18,7 @@ perdure:
     brokers: [kafka-1:9092, kafka-2:9092, kafka-3:9092]
 \`\`\`
 
-with PostgreSQL, where state is kept so that a start is short and topics are trimmed,
+On Kafka with PostgreSQL for state, so that starts are short and topics are trimmed (the set-up for production):
 
 \`\`\`yaml
 perdure:
@@ -29,7 +29,7 @@ perdure:
     password: "\${POSTGRES_PASSWORD}"
 \`\`\`
 
-or, for one server without Kafka,
+In a file, for one server without Kafka:
 
 \`\`\`yaml
 persistence:
@@ -42,22 +42,22 @@ persistence:
 
 | command | |
 |---|---|
-| \`perdure config validate FILE\` | every problem with its line; exit code 0 or 2 |
-| \`perdure config validate FILE --connect\` | the same, then tries every broker and the login, and PostgreSQL, and says whose cluster and whose state is there; exit code 1 where a start would be refused |
-| \`perdure config print FILE\` | what the file adds up to, secrets masked |
-| \`perdure config schema\` | the JSON Schema of this page, for editors |
+| \`perdure config validate FILE\` | checks the file and prints every problem with its line; exits with 0 or 2 |
+| \`perdure config validate FILE --connect\` | also connects to every broker, logs in, and connects to PostgreSQL; says which cluster and which state is there; exits with 1 if a start would be refused |
+| \`perdure config print FILE\` | prints the settings in effect, with defaults, and with secrets masked |
+| \`perdure config schema\` | prints a JSON Schema for editors |
 
 Rules:
 
 - \`\${NAME}\` and \`\${NAME:-default}\` in values are taken from the environment. A name that is not set and has no default is an error.
-- File names count from the folder of the server file.
+- File names are relative to the folder of the server file.
 - Unknown keys are errors at the top level and under \`perdure\`, \`global.tls\` and \`global.authorization\`; elsewhere they are warnings, or errors
   with \`--strict-config\` and for \`config validate\`.
-- Nothing listens beyond this machine unless \`services.frontend.rpc.bindOnIP\` says so.
-- Keys of Temporal's own server file that mean nothing here are read, with a warning each.
-- Durations are written as Go does: \`500ms\`, \`30s\`, \`1h30m\`, \`720h\`.
+- The server listens only on localhost, unless \`services.frontend.rpc.bindOnIP\` names another address.
+- Keys of Temporal's own server file that have no effect here are accepted, with a warning for each.
+- Durations have the format of Go: \`500ms\`, \`30s\`, \`1h30m\`, \`720h\`.
 
-Every key that means something:
+All keys that have an effect:
 `;
 
 type Row = { readonly path: string; readonly schema: JsonSchema };
@@ -71,13 +71,13 @@ export function configurationPage(): string {
     intro,
     ...sections(used),
     '## Refused for now\n',
-    'Their neglect would be dangerous, so a file that sets them is refused.\n',
+    'To ignore these keys would be dangerous, so a file that sets one of them is refused.\n',
     table(
       ['key', 'why'],
       refused.map(({ path, schema }) => [code(path), prose(schema.description)]),
     ),
-    '\n## Read and not used\n',
-    'Known from Temporal’s server file; each gives a warning.\n',
+    '\n## Accepted without effect\n',
+    'These are keys of Temporal’s server file; each causes a warning.\n',
     table(
       ['key', 'why'],
       unused.map(({ path, schema }) => [code(path), prose(schema.description)]),

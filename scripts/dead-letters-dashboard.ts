@@ -3,7 +3,7 @@
  *
  *     how many, how old ── stats on top
  *     what comes in, what goes out ── graphs below, with what operators do (merges, jobs)
- *     why letters cannot be written ── failures of hand-over and of the database
+ *     why dead letters cannot be written ── failures of hand-over and of the database
  */
 import { writeFileSync } from 'node:fs';
 
@@ -28,31 +28,31 @@ const rows: readonly (readonly Panel[])[] = [
   [
     {
       title: 'Dead letters',
-      description: 'Letters that wait, by category: told by the owners of the queues, at most 15 s old.',
+      description: 'Waiting dead letters by category, as the owners of the queues report them; at most 15 s old.',
       kind: 'stat',
       unit: 'short',
       alarmFrom: 1,
-      queries: [{ expr: `sum by (task_category) (perdure_dlq_letters{${ofJob}})`, legend: byCategory }],
+      queries: [{ expr: `sum by (task_category) (perdure_dlq_messages{${ofJob}})`, legend: byCategory }],
     },
     {
-      title: 'Oldest',
-      description: 'How long the oldest open letter of a queue has waited.',
+      title: 'Oldest dead letter',
+      description: 'How long the oldest open dead letter of a queue has waited.',
       kind: 'stat',
       unit: 's',
       alarmFrom: 86_400,
       queries: [{ expr: `max by (task_category, source_cluster) (perdure_dlq_oldest_age_seconds{${ofJob}})`, legend: byCategory }],
     },
     {
-      title: 'In quarantine',
-      description: 'Letters whose merges failed so often that no job tries them again unless it is told to.',
+      title: 'Quarantined',
+      description: 'Dead letters whose merges failed so often that only a merge with --override-loop-guard tries them again.',
       kind: 'stat',
       unit: 'short',
       alarmFrom: 1,
-      queries: [{ expr: `sum by (task_category) (perdure_dlq_letters{${ofJob}, state="quarantined"})`, legend: byCategory }],
+      queries: [{ expr: `sum by (task_category) (perdure_dlq_messages{${ofJob}, state="quarantined"})`, legend: byCategory }],
     },
     {
-      title: 'As Temporal counts them',
-      description: 'dlq_message_count: every three hours, and after each job.',
+      title: 'dlq_message_count',
+      description: 'The metric that Temporal has too; it is updated every three hours, and after each job.',
       kind: 'stat',
       unit: 'short',
       queries: [{ expr: `sum by (task_category) (dlq_message_count{${ofJob}})`, legend: byCategory }],
@@ -60,15 +60,15 @@ const rows: readonly (readonly Panel[])[] = [
   ],
   [
     {
-      title: 'Letters that wait',
-      description: 'By category and state.',
+      title: 'Waiting dead letters',
+      description: 'Dead letters by category and state.',
       kind: 'timeseries',
       unit: 'short',
-      queries: [{ expr: `sum by (task_category, state) (perdure_dlq_letters{${ofJob}})`, legend: '{{task_category}} {{state}}' }],
+      queries: [{ expr: `sum by (task_category, state) (perdure_dlq_messages{${ofJob}})`, legend: '{{task_category}} {{state}}' }],
     },
     {
-      title: 'Tasks that become letters',
-      description: 'By cause: retries-exhausted, permanent-error, namespace-deleted.',
+      title: 'New dead letters',
+      description: 'Tasks that became dead letters, by cause: retries-exhausted, permanent-error, namespace-deleted.',
       kind: 'timeseries',
       unit: 'ops',
       queries: [
@@ -76,8 +76,8 @@ const rows: readonly (readonly Panel[])[] = [
       ],
     },
     {
-      title: 'By namespace',
-      description: 'Letters of the last hour.',
+      title: 'New dead letters by namespace',
+      description: 'Tasks that became dead letters within the last hour.',
       kind: 'timeseries',
       unit: 'short',
       queries: [{ expr: `topk(10, sum by (namespace) (increase(dlq_writes{${ofJob}}[1h])))`, legend: '{{namespace}}' }],
@@ -85,8 +85,8 @@ const rows: readonly (readonly Panel[])[] = [
   ],
   [
     {
-      title: 'Letters that are resolved',
-      description: 'Merged, merged though nothing was left to do, purged.',
+      title: 'Resolved dead letters',
+      description: 'Dead letters that were merged, merged with nothing left to do, or purged.',
       kind: 'timeseries',
       unit: 'ops',
       queries: [
@@ -98,14 +98,14 @@ const rows: readonly (readonly Panel[])[] = [
     },
     {
       title: 'Merges',
-      description: 'What became of letters that were tried again.',
+      description: 'Outcomes of merges.',
       kind: 'timeseries',
       unit: 'ops',
       queries: [{ expr: `sum by (outcome) (rate(perdure_dlq_merge_outcomes{${ofJob}}[$__rate_interval]))`, legend: '{{outcome}}' }],
     },
     {
-      title: 'How long a merge takes',
-      description: 'Of one letter, p99.',
+      title: 'Duration of merges',
+      description: 'Time to merge one dead letter, p99.',
       kind: 'timeseries',
       unit: 's',
       queries: [
@@ -117,7 +117,7 @@ const rows: readonly (readonly Panel[])[] = [
     },
     {
       title: 'Jobs',
-      description: 'By what they do and how far they are.',
+      description: 'Dead letter jobs by operation and state.',
       kind: 'timeseries',
       unit: 'short',
       queries: [{ expr: `sum by (operation, state) (perdure_dlq_jobs{${ofJob}})`, legend: '{{operation}} {{state}}' }],
@@ -126,7 +126,7 @@ const rows: readonly (readonly Panel[])[] = [
   [
     {
       title: 'Tasks that failed for good',
-      description: 'Marked to become letters, and those of them that no queue took yet: these wait in their shards.',
+      description: 'Tasks that are to become dead letters, and those that no queue has accepted yet, which wait in their shards.',
       kind: 'timeseries',
       unit: 'ops',
       queries: [
@@ -135,8 +135,8 @@ const rows: readonly (readonly Panel[])[] = [
       ],
     },
     {
-      title: 'How long a queue takes to take a letter',
-      description: 'p99, by type of task.',
+      title: 'Time until a queue accepts a dead letter',
+      description: 'p99 by type of task.',
       kind: 'timeseries',
       unit: 's',
       queries: [
@@ -147,8 +147,8 @@ const rows: readonly (readonly Panel[])[] = [
       ],
     },
     {
-      title: 'Operations on stored letters',
-      description: 'Those that fail, in parts of all.',
+      title: 'Failed operations on stored dead letters',
+      description: 'Share of the operations that fail.',
       kind: 'timeseries',
       unit: 'percentunit',
       queries: [
@@ -162,8 +162,8 @@ const rows: readonly (readonly Panel[])[] = [
       ],
     },
     {
-      title: 'Records of the redrive topic that were not used',
-      description: 'Whatever was written there and names no open letter.',
+      title: 'Ignored records of the redrive topic',
+      description: 'Records that Kafka tools sent back; only a merge tries a dead letter again.',
       kind: 'timeseries',
       unit: 'short',
       queries: [{ expr: `sum by (job) (increase(perdure_dlq_redrive_ignored{${ofJob}}[1h]))`, legend: '{{job}}' }],

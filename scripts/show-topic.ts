@@ -4,14 +4,15 @@
  *     node scripts/show-topic.ts --brokers localhost:9092 --topic perdure.history [--partition 3] [--limit 100]
  *     node scripts/show-topic.ts --file perdure.db [--topic perdure.history]         with the server stopped: it holds the file's lock
  */
+import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { LogError } from '../src/actors/log.ts';
+import { LogError } from '../src/ports/log.ts';
 import { silentLogger } from '../src/observability/logger.ts';
 import { openEmbeddedLog } from '../src/topics/embedded/embedded-log.ts';
-import { storedTopics } from '../src/topics/embedded/stored-topics.ts';
+import { logFailure } from '../src/topics/embedded/journal-db.ts';
+import { withAdmin } from '../src/topics/kafka/admin.ts';
 import { connectKafkaLog } from '../src/topics/kafka/kafka-log.ts';
-import { partitionCount } from '../src/topics/kafka/provision.ts';
-import type { Log, StoredRecord, TopicSpec } from '../src/actors/log.ts';
+import type { Log, StoredRecord, TopicSpec } from '../src/ports/log.ts';
 
 const usage = `Prints the records of a topic in a line each: what happened to which workflow, without decoding any value.
 
@@ -71,10 +72,28 @@ async function open({ brokers, file, topic }: Source): Promise<Opened> {
     sasl: undefined,
     autoCreateTopics: false,
   };
-  const partitions = await partitionCount({ kafka, logger: silentLogger }, topic);
+  const partitions = await withAdmin({ kafka, logger: silentLogger }, async (admin) => {
+    if (!(await admin.listTopics()).includes(topic)) return undefined;
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.length;
+  });
   if (partitions === undefined) throw new LogError('misconfigured', `there is no topic ${topic} on ${brokers}`);
   const topics = [{ name: topic, partitions, purpose: '' }];
   return { log: await connectKafkaLog({ kafka, topics, logger: silentLogger }), topics };
+}
+
+function storedTopics(filename: string): readonly Pick<TopicSpec, 'name' | 'partitions'>[] {
+  try {
+    const db = new DatabaseSync(filename, { readOnly: true });
+    try {
+      const rows = db.prepare('SELECT topic, count(*) AS partitions FROM partitions GROUP BY topic ORDER BY min(id)').all();
+      return rows.map(({ topic, partitions }) => ({ name: String(topic), partitions: Number(partitions) }));
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw logFailure(error, filename);
+  }
 }
 
 async function show(log: Log, topic: string, partition: number, limit: number): Promise<void> {

@@ -93,7 +93,7 @@ async function incident(server: Server): Promise<void> {
       );
       const handles = await Promise.all(orders);
       await until(
-        'the letters',
+        'the dead letters',
         async () => (await server.run('admin', 'queue', 'dlq', 'count', '--category', 'transfer')).trim() === String(ORDERS),
       );
       await server.show('admin', 'queue', 'dlq', 'list');

@@ -7,6 +7,9 @@
  *   export function writeX(w: Writer, message: X)      the body alone, for messages that contain an X
  *   export function readX(r: Reader): X                likewise
  *   export function emptyX(): X                        what an empty body decodes to, unless X has a required field
+ *
+ * And, of modules that have requests of RPCs and their responses, `codecs` for a server and `calls` for a client: for an RPC X
+ * { decode: decodeXRequest, encode: encodeXResponse } and { encode: encodeXRequest, decode: decodeXResponse }.
  */
 import { posix } from 'node:path';
 import type { FieldValue, Scalar, SchemaEnum, SchemaField, SchemaMessage, SchemaModule } from './schema.ts';
@@ -18,7 +21,23 @@ export function emitModule(module: SchemaModule): string {
     ...emitImports(module),
     '\n',
     sections.join('\n'),
+    emitCodecs(module),
   ].join('');
+}
+
+/** What a server and a client need of each RPC whose messages are here. */
+function emitCodecs({ modulePath, messages }: SchemaModule): string {
+  if (!modulePath.startsWith('lean/') && !modulePath.startsWith('api/')) return '';
+  const names = new Set(messages.map(({ name }) => name));
+  const rpcs = [...names].filter((name) => /.Request$/.test(name) && names.has(name.replace(/Request$/, 'Response')));
+  if (rpcs.length === 0) return '';
+  const table = (name: string, taken: string, given: string): string => {
+    const lines = rpcs
+      .map((request) => request.slice(0, -'Request'.length))
+      .map((rpc) => `  ${rpc}: { decode: decode${rpc}${taken}, encode: encode${rpc}${given} },\n`);
+    return `\nexport const ${name} = {\n${lines.join('')}} as const;\n`;
+  };
+  return table('codecs', 'Request', 'Response') + table('calls', 'Response', 'Request');
 }
 
 function emitImports(module: SchemaModule): string[] {
@@ -184,12 +203,8 @@ function wireType(value: FieldValue): number {
     case 'string':
     case 'bytes':
       return 2;
-    case 'fixed64':
-    case 'sfixed64':
     case 'double':
       return 1;
-    case 'fixed32':
-    case 'sfixed32':
     case 'float':
       return 5;
     default:
@@ -282,5 +297,5 @@ function readInto({ value, path }: SchemaField, use: (read: string) => string): 
 
 /** These have values that the reader cannot give back; it says whose value it was. */
 function mayBeRefused(value: FieldValue): boolean {
-  return value.kind === 'duration' || value.kind === 'timestamp' || (value.kind === 'scalar' && value.scalar.endsWith('64'));
+  return value.kind === 'duration' || value.kind === 'timestamp' || (value.kind === 'scalar' && value.scalar === 'int64');
 }

@@ -14,11 +14,10 @@ import { errorText } from '../kernel/error-text.ts';
 import { fingerprint64 } from './fingerprint64.ts';
 import type { HistoryJson } from './archived-history.ts';
 import type { RunKey } from '../kernel/run-key.ts';
-import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type Archiver } from '../actors/archiver.ts';
-import { FolderReads } from './folder-reads.ts';
+import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type Archiver } from '../ports/archiver.ts';
 
 export type FileArchiverOptions = {
-  /** Folders, absolute. */
+  /** Absolute paths of folders. */
   readonly roots: readonly string[];
   readonly fileMode: number;
   readonly dirMode: number;
@@ -26,12 +25,14 @@ export type FileArchiverOptions = {
   readonly readMsMax?: number;
 };
 
+const READS_PER_FOLDER_MAX = 4;
+const READ_MS_MAX = 10_000;
 const READ_BYTES = 256 * 1024;
-/** Of a batch of events: one event is 2 MiB at most, and its text some more. */
+/** A batch of events is one line: an event is 2 MiB at most, and its text some more. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const beginning = '[\n';
-/** Of runs that never failed over. */
+/** The version of runs that never failed over. */
 const CLOSE_FAILOVER_VERSION = 0;
 
 export class FileArchiver implements Archiver {
@@ -55,7 +56,7 @@ export class FileArchiver implements Archiver {
     try {
       return await this.#reads.run(this.destinationOf(uri), async () => {
         await this.#checkInside(folder);
-        const found = await statOf(folder);
+        const found = await unlessMissing(stat(folder));
         return found === undefined || found.isDirectory() ? undefined : `${folder} is no folder`;
       });
     } catch (error) {
@@ -143,7 +144,7 @@ export class FileArchiver implements Archiver {
     return (this.#json ??= loadJson());
   }
 
-  /** Also where links lead. What is not there yet leads nowhere. */
+  /** Looks where links lead, too. What is not there yet leads nowhere. */
   async #checkInside(folder: string): Promise<void> {
     const real = await realpathOfExisting(folder);
     for (const root of this.#options.roots) {
@@ -173,7 +174,7 @@ async function loadJson(): Promise<HistoryJson> {
   return await loadHistoryJson();
 }
 
-/** Decimal, without anything between them. */
+/** Fingerprints in decimal, without anything between them. */
 export function archiveFileName({ namespaceId, workflowId, runId }: RunKey): string {
   const of = [namespaceId, workflowId, runId].map((id) => fingerprint64(id).toString()).join('');
   return `${of}_${CLOSE_FAILOVER_VERSION}.history`;
@@ -201,32 +202,22 @@ function isInside(path: string, folder: string): boolean {
   return path === root || path.startsWith(`${root}${sep}`);
 }
 
-/** Of as much of it as is there; the rest is as it is named. */
+/** The real path of as much as is there; the rest is as it is named. */
 async function realpathOfExisting(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     // A link to nowhere is there, and mkdir would follow it.
-    if (await isThere(path)) throw new Error(`${path} is a link to nowhere`, { cause: error });
+    if ((await unlessMissing(lstat(path))) !== undefined) throw new Error(`${path} is a link to nowhere`, { cause: error });
     const parent = join(path, '..');
     return parent === path ? path : join(await realpathOfExisting(parent), path.slice(parent.length));
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function unlessMissing<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | undefined> {
-  try {
-    return await stat(path);
+    return await found;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -235,9 +226,8 @@ async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | 
 
 async function openExisting(filename: string): Promise<FileHandle | undefined> {
   try {
-    return await open(filename, constants.O_RDONLY | constants.O_NOFOLLOW);
+    return await unlessMissing(open(filename, constants.O_RDONLY | constants.O_NOFOLLOW));
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
     if (codeOf(error) === 'ELOOP') throw new ArchiveDamaged('a link is where the archived history was', { cause: error });
     throw error;
   }
@@ -257,12 +247,12 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** What a call to it is answered, and no mistake of ours in what we ask. */
+/** Whether the system has answered so, and no mistake of ours in what we ask. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** From a place on, without what follows it in memory. */
+/** Lines of a file from a place on, without what follows them in memory. */
 class Lines {
   readonly #file: FileHandle;
   #bytes = Buffer.alloc(0);
@@ -280,7 +270,7 @@ class Lines {
       const end = this.#bytes.indexOf(0x0a, searched);
       if (end >= 0) return this.#take(end);
       searched = this.#bytes.length;
-      if (searched > LINE_BYTES_MAX) throw new ArchiveDamaged('this is no history that Perdure has archived: it has no lines');
+      if (searched > LINE_BYTES_MAX) throw new ArchiveDamaged('this is not a history that Perdure has archived: it has no lines');
       const more = Buffer.alloc(Math.max(READ_BYTES, searched));
       const { bytesRead } = await this.#file.read(more, 0, more.length, this.place + searched);
       if (bytesRead === 0) return undefined;
@@ -293,5 +283,45 @@ class Lines {
     this.#bytes = this.#bytes.subarray(end + 1);
     this.place += end + 1;
     return line;
+  }
+}
+
+/**
+ * Looks into folders that may hang: so many of one folder at a time, and none is waited for longer than whoever asks would wait.
+ *
+ *     run ─▶ room in its folder? ─┬─ yes ─▶ answered, or given up after 10 s: its room is free once it has ended
+ *                                 └─ no ──▶ ArchiveAway at once
+ *
+ * A call to the file system cannot be taken back, and holds a thread that others need for names and files.
+ */
+class FolderReads {
+  readonly #readMsMax: number;
+  readonly #running = new Map<string, number>();
+
+  constructor(readMsMax = READ_MS_MAX) {
+    this.#readMsMax = readMsMax;
+  }
+
+  /** Rejects with ArchiveAway, or as `read` does. */
+  async run<Result>(folder: string, read: () => Promise<Result>): Promise<Result> {
+    const running = this.#running.get(folder) ?? 0;
+    if (running >= READS_PER_FOLDER_MAX) throw new ArchiveAway(`${folder} is read by ${running} calls now, its limit`);
+    this.#running.set(folder, running + 1);
+    const result = read().finally(() => this.#ended(folder));
+    let timer: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new ArchiveAway(`${folder} has not answered within ${this.#readMsMax} ms`)), this.#readMsMax);
+    });
+    try {
+      return await Promise.race([result, givenUp]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #ended(folder: string): void {
+    const running = (this.#running.get(folder) ?? 1) - 1;
+    if (running === 0) this.#running.delete(folder);
+    else this.#running.set(folder, running);
   }
 }

@@ -7,13 +7,13 @@
  * where it began, so an operation must bear to be repeated.
  */
 
-/** Of a query: behind this row, in the order of List. Of a list: that many are done. */
+/** Where a job goes on: of a query, behind this row in the order of List; of a list, that many are done. */
 export type BatchPosition = { readonly listed: number; readonly after: BatchKeyset | undefined };
 
 export type BatchKeyset = { readonly sortMs: number; readonly startTimeMs: number; readonly runId: string };
 
 export type BatchProgress = {
-  /** Those that are over: the number of the next. */
+  /** How many steps are over: the number of the next. */
   readonly steps: number;
   /** Executions: of a query as many as there were when the job began. */
   readonly total: number;
@@ -38,7 +38,7 @@ export type AfterStep =
   /** The next one, when its rate lets it. */
   | { readonly kind: 'goesOn'; readonly pauseMs: number }
   | { readonly kind: 'completed' }
-  /** It cannot go on. */
+  /** The batch cannot go on. */
   | { readonly kind: 'failed'; readonly message: string };
 
 export function newBatch(total: number): BatchProgress {

@@ -6,7 +6,7 @@ export function jobKeptAs(jobId: string): string {
   return `${prefix}${jobId}`;
 }
 
-/** Of a workflow that says in lists that it is a job: its own. */
+/** The id of a job, from that of the workflow that lists show in its place. */
 export function jobIdOf({ workflowId }: { readonly workflowId: string }): string {
   return workflowId.startsWith(prefix) ? workflowId.slice(prefix.length) : workflowId;
 }

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { CliError } from './cli-error.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes } from './command.ts';
 
-/** One question on stderr, one line from stdin; undefined when stdin ends. Ctrl-C is an answer too. */
+/** Prints a question on stderr and reads one line from stdin. Returns undefined when stdin ends; Ctrl-C ends the question too. */
 export function askLine(question: string): Promise<string | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   return new Promise((resolve, reject) => {

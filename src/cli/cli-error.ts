@@ -1,7 +1,8 @@
+import { suggest } from '../config/suggest.ts';
 import { plainLines } from './plain-text.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { exitCodes, type ExitCode } from './command.ts';
 
-/** What the user sees when a command cannot go on: what happened, why, and what to do next. */
+/** What the user sees when a command fails: what happened, why, and what to do next. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;
@@ -15,7 +16,7 @@ export class CliError extends Error {
     this.next = parts.next;
   }
 
-  /** One part per line; the first names the program, so that it can be found in the log of a build. */
+  /** One part per line. The first names the program, so that it can be found in the log of a build. */
   render(): string {
     return (
       [`perdure: ${this.message}`, this.why, this.next]
@@ -32,4 +33,15 @@ export function usageError(what: string, parts: { readonly why?: string | undefi
 
 export function failure(what: string, parts: { readonly why?: string | undefined; readonly next?: string | undefined } = {}): CliError {
   return new CliError(exitCodes.failed, what, parts);
+}
+
+/** `a, b or c` */
+export function alternatives(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+/** A suggestion for a word that is not known, if one of the known words is similar. */
+export function didYouMean(given: string, known: Iterable<string>): string | undefined {
+  const meant = suggest(given, known);
+  return meant === undefined ? undefined : `Did you mean ${meant}?`;
 }

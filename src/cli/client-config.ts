@@ -1,24 +1,22 @@
 /**
- * What of a connection is not said by a flag: by the environment, then by a profile of the file that Temporal's command line has too.
+ * Settings of the connection: from a flag, else from the environment, else from a profile in the file that Temporal's command line uses too.
  *
  *     --address prod:7233   >   TEMPORAL_ADDRESS   >   [profile.prod]      address, api_key, grpc_meta
  *                                                      [profile.prod.tls]  disabled, client_cert_path, server_name …
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseToml, TomlError, type TomlTable, type TomlValue } from '../config/toml.ts';
+import { parse, TomlDate, TomlError, type TomlTable, type TomlValue } from 'smol-toml';
 import { errorMessage } from '../kernel/error-text.ts';
 import { usageError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
+import type { ConnectionSetting } from './connection-flags.ts';
 
 const defaultProfile = 'default';
 const fileBytesMax = 1024 * 1024;
-const noTable: TomlTable = new Map();
+const noTable = parse('');
 
-/** One thing by its three names. */
-export type Named = { readonly flag: string; readonly variable: string; readonly key: string };
-
-/** A value, and who says it, for whoever finds it wrong. */
+/** A value, and where it comes from, for errors about it. */
 export type Said = { readonly text: string; readonly by: string };
 
 export class ClientConfig {
@@ -29,47 +27,52 @@ export class ClientConfig {
 
   constructor({ flags, io }: Pick<Invocation, 'flags' | 'io'>) {
     this.#flags = flags;
-    // Which file and which profile are meant the environment says all the same, as with Temporal's command line.
+    // The file and the profile are still taken from the environment, as with Temporal's command line.
     this.#env = flags.switched('disable-config-env') === true ? {} : io.env;
     const named = flags.one('profile') ?? io.env['TEMPORAL_PROFILE'];
     this.#profileName = named === undefined || named === '' ? defaultProfile : named;
     this.#profile = flags.switched('disable-config-file') === true ? noTable : profileOf(flags, io.env, this.#profileName);
   }
 
-  /** An empty variable says nothing. */
-  text({ flag, variable, key }: Named): Said | undefined {
-    const given = this.#flags.one(flag);
-    if (given !== undefined) return { text: given, by: `--${flag}` };
-    const inherited = this.#env[variable];
-    if (inherited !== undefined && inherited !== '') return { text: inherited, by: variable };
+  /** An empty variable counts as not set. */
+  text({ name, env }: ConnectionSetting): Said | undefined {
+    const given = this.#flags.one(name);
+    if (given !== undefined) return { text: given, by: `--${name}` };
+    const inherited = this.#env[env];
+    if (inherited !== undefined && inherited !== '') return { text: inherited, by: env };
+    const key = profileKey(env);
     const kept = this.#inProfile(key);
     if (kept === undefined) return undefined;
-    if (typeof kept !== 'string') throw usageError(`profile ${this.#profileName}: ${key} is to be a text`);
-    return { text: kept, by: `profile ${this.#profileName}: ${key}` };
+    const by = `profile ${this.#profileName}: ${key}`;
+    return { text: asText(kept, by), by };
   }
 
-  /** Undefined: nobody says. */
-  isOn({ flag, variable, key }: Named): boolean | undefined {
-    const inherited = this.#env[variable]?.toLowerCase();
-    const kept = this.#inProfile(key);
+  /** Undefined if it is set nowhere. */
+  isOn({ name, env }: ConnectionSetting): boolean | undefined {
+    const inherited = this.#env[env]?.toLowerCase();
+    const kept = this.#inProfile(profileKey(env));
     return (
-      this.#flags.switched(flag) ??
+      this.#flags.switched(name) ??
       (inherited === '1' || inherited === 'true' ? true : inherited === '0' || inherited === 'false' ? false : undefined) ??
       (typeof kept === 'boolean' ? kept : undefined)
     );
   }
 
-  /** Whether the profile has this table, whatever stands in it. */
+  /** Whether the profile has this table, even an empty one. */
   hasTable(key: string): boolean {
-    return this.#inProfile(key) instanceof Map;
+    return asTable(this.#inProfile(key)) !== undefined;
   }
 
-  /** Headers of every call but those of flags; an empty variable takes one away. */
+  /** A profile turns TLS off by a key that is neither a flag nor a variable. */
+  get disablesTls(): boolean {
+    return this.#inProfile('tls.disabled') === true;
+  }
+
+  /** Headers of every call, without those from flags; an empty variable removes a header of the profile. */
   get headers(): ReadonlyMap<string, string> {
     const headers = new Map<string, string>();
-    const kept = this.#inProfile('grpc_meta');
-    for (const [name, value] of kept instanceof Map ? (kept as TomlTable) : noTable) {
-      if (typeof value === 'string') headers.set(headerName(name), value);
+    for (const [name, value] of Object.entries(asTable(this.#inProfile('grpc_meta')) ?? noTable)) {
+      headers.set(headerName(name), asText(value, `profile ${this.#profileName}: grpc_meta.${name}`));
     }
     for (const [variable, value = ''] of Object.entries(this.#env)) {
       const [, name] = /^TEMPORAL_GRPC_META_(.+)$/.exec(variable) ?? [];
@@ -80,35 +83,50 @@ export class ClientConfig {
     return headers;
   }
 
-  /** `tls.server_name` */
+  /** `key` may name a nested value, such as `tls.server_name`. */
   #inProfile(key: string): TomlValue | undefined {
     let at: TomlValue | undefined = this.#profile;
-    for (const part of key.split('.')) at = at instanceof Map ? (at as TomlTable).get(part) : undefined;
+    for (const part of key.split('.')) at = asTable(at)?.[part];
     return at;
   }
 }
 
-/** As Temporal writes them in variables: `TEMPORAL_GRPC_META_MY_TEAM` is `my-team`. */
+function profileKey(variable: string): string {
+  return variable.slice('TEMPORAL_'.length).toLowerCase().replace(/^tls_/, 'tls.');
+}
+
+/** Lists and times are objects too, but not tables. */
+function asTable(value: TomlValue | undefined): TomlTable | undefined {
+  const isTable = typeof value === 'object' && !Array.isArray(value) && !(value instanceof TomlDate);
+  return isTable ? value : undefined;
+}
+
+function asText(value: TomlValue, by: string): string {
+  if (typeof value !== 'string') throw usageError(`${by} must be a text`);
+  return value;
+}
+
+/** The header of a variable: `TEMPORAL_GRPC_META_MY_TEAM` is `my-team`. */
 function headerName(name: string): string {
   return name.toLowerCase().replaceAll('_', '-');
 }
 
 type Env = Invocation['io']['env'];
 
-/** A file that was named has to be there, and so has a profile. */
+/** A file or a profile that was named must exist. */
 function profileOf(flags: Invocation['flags'], env: Env, profile: string): TomlTable {
   const given = flags.one('config-file') ?? env['TEMPORAL_CONFIG_FILE'];
   const isNamed = given !== undefined && given !== '';
   const file = isNamed ? given : standardFile(env);
   const whole = file === undefined ? undefined : readToml(file, isNamed);
-  const profiles = whole?.get('profile');
-  const found = profiles instanceof Map ? (profiles as TomlTable).get(profile) : undefined;
-  if (found instanceof Map) return found as TomlTable;
+  const profiles = asTable(whole?.['profile']) ?? noTable;
+  const found = asTable(profiles[profile]);
+  if (found !== undefined) return found;
   if (profile === defaultProfile) return noTable;
-  const known = profiles instanceof Map ? [...(profiles as TomlTable).keys()] : [];
+  const known = Object.keys(profiles);
   throw usageError(`there is no profile ${profile} in ${file ?? 'any file'}`, {
-    why: known.length === 0 ? undefined : `It has ${known.join(', ')}.`,
-    next: 'Name one: --profile NAME; or another file: --config-file FILE.',
+    why: known.length === 0 ? undefined : `Its profiles are ${known.join(', ')}.`,
+    next: 'Name an existing profile (--profile NAME), or another file (--config-file FILE).',
   });
 }
 
@@ -120,16 +138,17 @@ function readToml(file: string, mustBe: boolean): TomlTable | undefined {
     if (!mustBe && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw usageError(`can't read ${file}`, { why: errorMessage(error) });
   }
-  if (text.length > fileBytesMax) throw usageError(`${file} is no file of profiles: it has more than ${fileBytesMax} bytes`);
+  if (text.length > fileBytesMax) throw usageError(`${file} is not a profiles file: it has more than ${fileBytesMax} bytes`);
   try {
-    return parseToml(text);
+    return parse(text);
   } catch (error) {
-    if (error instanceof TomlError) throw usageError(`${file}:${error.line}: ${error.message}`);
+    // Only the first line, because the others show the invalid text, which may be a key.
+    if (error instanceof TomlError) throw usageError(`${file}:${error.line}:${error.column}: ${error.message.split('\n', 1).join()}`);
     throw error;
   }
 }
 
-/** Where Temporal's command line has it. */
+/** The path that Temporal's command line uses by default. */
 function standardFile(env: Env): string | undefined {
   const home = env['HOME'] ?? env['USERPROFILE'];
   const folders: Readonly<Record<string, string | undefined>> = {

@@ -1,23 +1,22 @@
-import type { ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 
-/** One flag. Without `value` it is a switch. */
+/** A flag. Without `value` it is a switch. */
 export type Flag = {
-  /** Without dashes. */
+  /** The name without dashes. */
   readonly name: string;
   readonly short?: string;
   readonly aliases?: readonly string[];
-  /** Placeholder of the value in help: `FILE`. */
+  /** The placeholder of the value in help, such as `FILE`. */
   readonly value?: string;
   readonly repeat?: boolean;
   /** Several values may follow it, up to the next flag: `--clusters a b`. */
   readonly many?: boolean;
-  /** A switch that also has a `--no-` form. */
+  /** Whether the switch also has a `--no-` form. */
   readonly negatable?: boolean;
-  /** The values that there are; any other is refused. */
+  /** The allowed values; any other is refused. */
   readonly choices?: readonly string[];
   readonly help: string;
-  /** Shown as `(default …)`. */
+  /** The default, which help shows as `(default …)`. */
   readonly defaultText?: string;
   readonly env?: string;
 };
@@ -37,11 +36,11 @@ export type Command = {
   readonly details?: readonly string[];
   readonly args?: readonly Argument[];
   readonly flags?: readonly Flag[];
-  /** Of the root: what all commands take. */
+  /** Only on the root: flags that every command accepts. */
   readonly globalFlags?: readonly Flag[];
   readonly examples: readonly Example[];
   readonly subcommands?: readonly Command[];
-  /** Words that are commands of another program, with what to say of them. */
+  /** Commands of another program, with the hint that is printed for each. */
   readonly elsewhere?: ReadonlyMap<string, string>;
   readonly run?: (invocation: Invocation) => Promise<ExitCode>;
 };
@@ -59,4 +58,29 @@ export type Invocation = {
   readonly flags: FlagValues;
   readonly args: readonly string[];
   readonly io: Io;
+  /** The format of `--output`, already checked. */
+  readonly format: ListFormat;
 };
+
+export const listFormats = ['json', 'jsonl', 'text', 'none'] as const;
+/** The formats of every command with output. */
+export type ListFormat = (typeof listFormats)[number];
+
+/** Exit codes that scripts can rely on. 3 means `anotherServer` for `server start` and `server start-dev`, and `partlyDone` for all other commands. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** Wrong flags or arguments, or invalid configuration. */
+  usage: 2,
+  /** Another server serves this log. Starting again does not help until a person has stopped one of them. */
+  anotherServer: 3,
+  /** A job on dead letters has ended, and selected dead letters remain. */
+  partlyDone: 3,
+  /** No server answers, or it does not serve. */
+  unreachable: 4,
+  denied: 5,
+  /** SIGINT while the command waited. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

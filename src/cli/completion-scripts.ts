@@ -1,16 +1,13 @@
-/** `perdure completion`: what a shell has to be told so that it asks `perdure __complete`. */
-import { suggest } from '../config/suggest.ts';
-import { usageError } from './cli-error.ts';
-import type { Invocation } from './command.ts';
+/** `perdure completion`: scripts that make a shell call `perdure __complete`. */
+import { didYouMean, usageError } from './cli-error.ts';
+import { exitCodes, type ExitCode, type Invocation } from './command.ts';
 import { shells } from './completion.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
 
 export async function runCompletion({ args, io }: Invocation): Promise<ExitCode> {
   const [given = ''] = args;
   const shell = shells.find((name) => name === given);
   if (shell === undefined) {
-    const meant = suggest(given, shells);
-    throw usageError(`expected ${shells.join(', ')}, got "${given}"`, { why: meant === undefined ? undefined : `Did you mean ${meant}?` });
+    throw usageError(`expected ${shells.join(', ')}, got "${given}"`, { why: didYouMean(given, shells) });
   }
   io.out(scripts[shell]);
   return exitCodes.done;

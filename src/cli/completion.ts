@@ -1,11 +1,10 @@
 /**
- * What may stand next on a command line, from the one command tree, in the protocol that shells and Temporal's command line ask in:
+ * Completes a command line from the command tree, in the protocol of shells and of Temporal's command line:
  *
- *     __complete admin dl       ▶  dlq<TAB>Dead letters …      one candidate a line
- *                                  :4                          4: no files; 0: what the shell likes
+ *     __complete admin dl       ▶  dlq<TAB>Dead letters …      one candidate per line
+ *                                  :4                          4: no files; 0: whatever the shell offers
  */
-import type { Command, Flag, FlagValues } from './command.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { exitCodes, type Command, type ExitCode, type Flag, type FlagValues } from './command.ts';
 import type { GrpcClient } from './grpc-client.ts';
 import type { Io } from './io.ts';
 import { helpFlag } from './parse.ts';
@@ -13,7 +12,7 @@ import { helpFlag } from './parse.ts';
 type Candidate = { readonly word: string; readonly help: string };
 type Completion = { readonly candidates: readonly Candidate[]; readonly takesFiles: boolean };
 
-/** A shell waits. */
+/** How long a shell waits for a server, unless the command line that is being typed sets another time. */
 const SERVER_WAIT = '400ms';
 const jobsOffered = 20;
 
@@ -21,7 +20,7 @@ export function isCompletionWord(word: string | undefined): boolean {
   return word === '__complete' || word === '__completeNoDesc';
 }
 
-/** `words`: all that stand behind the program, the last one as far as it is typed. */
+/** `words` are all words after the program; the last one may be incomplete. */
 export async function runComplete(root: Command, words: readonly string[], io: Io, withHelp: boolean): Promise<ExitCode> {
   const { candidates, takesFiles } = await completion(root, words, io);
   io.out(candidates.map(({ word, help }) => (withHelp && help !== '' ? `${word}\t${help}\n` : `${word}\n`)).join(''));
@@ -58,7 +57,7 @@ async function completion(root: Command, words: readonly string[], io: Io): Prom
   }
 }
 
-/** Which command was named so far, and the flag that waits for its value. */
+/** The command that was named so far, and the flag that waits for its value. */
 function placeOf(root: Command, words: readonly string[]): { readonly command: Command; readonly awaited: Flag | undefined } {
   const all = allFlags(root);
   let command = root;
@@ -81,7 +80,7 @@ function allFlags(command: Command): ReadonlyMap<string, Flag> {
   return flags;
 }
 
-/** Undefined: nobody can say. */
+/** Undefined if the values of the flag are not known. */
 async function valuesOf({ name, value, help, choices }: Flag, words: readonly string[], io: Io): Promise<readonly string[] | undefined> {
   if (choices !== undefined) return choices;
   switch (name) {
@@ -97,13 +96,11 @@ async function valuesOf({ name, value, help, choices }: Flag, words: readonly st
       return fromServer(words, io, jobIds);
     default:
       if (value === 'FILE') return undefined;
-      return name === 'output' || name === 'time-format' || name === 'by' || name === 'dlq-type' || name === 'log-level'
-        ? choicesOf(help)
-        : [];
+      return name === 'output' || name === 'dlq-type' || name === 'log-level' ? choicesOf(help) : [];
   }
 }
 
-/** `Times in text: relative, iso or raw (…)`: the help of a choice names what there is. */
+/** The help of a flag with choices names them: `json, jsonl, text or none`. */
 function choicesOf(help: string): readonly string[] {
   const list = /(?:^|: )([a-z-]+(?:, [a-z-]+)*(?: or [a-z-]+))/.exec(help)?.[1] ?? '';
   return list.split(/, | or /).filter((word) => word !== '');
@@ -114,14 +111,14 @@ async function queueNamesOf(client: GrpcClient) {
   return (await allQueues(client)).flatMap(({ name }) => name ?? []);
 }
 
-/** The newest. */
+/** Ids of the newest jobs. */
 async function jobIds(client: GrpcClient): Promise<readonly string[]> {
-  const { listJobs } = await import('./admin/dlq/service.ts');
+  const { calls } = await import('./admin/dlq/service.ts');
   const request = { queue: undefined, activeOnly: false, pageSize: jobsOffered, nextPageToken: new Uint8Array(0) };
-  return (await client.call(listJobs, request)).jobs.map(({ jobId }) => jobId);
+  return (await client.call(calls.ListJobs, request)).jobs.map(({ jobId }) => jobId);
 }
 
-/** If it answers while the shell waits. What a shell would take for several words, or for more than words, is not offered. */
+/** Names from the server, if it answers while the shell waits. Names that a shell would split or interpret are left out. */
 async function fromServer(
   words: readonly string[],
   io: Io,
@@ -132,13 +129,13 @@ async function fromServer(
     return at < 0 ? undefined : words[at + 1];
   };
   const timeouts: Readonly<Record<string, string>> = { 'command-timeout': SERVER_WAIT, 'client-connect-timeout': SERVER_WAIT };
-  const flags: FlagValues = { one: (name) => timeouts[name] ?? given(name), all: () => [], switched: () => undefined };
+  const flags: FlagValues = { one: (name) => given(name) ?? timeouts[name], all: () => [], switched: () => undefined };
   try {
     const { withServer } = await import('./grpc-client.ts');
-    const names = await withServer({ flags, args: [], io }, ask);
+    const names = await withServer({ flags, args: [], io, format: 'none' }, ask);
     return [...new Set(names)].filter((name) => /^[\w.:@/+-]+$/.test(name)).toSorted();
   } catch {
-    // Nobody to ask: nothing to offer.
+    // Without a server there is nothing to offer.
     return [];
   }
 }

@@ -1,35 +1,48 @@
-/** How a command reaches a running server; `connection.ts` reads them. */
+/**
+ * Flags of every command that calls a running server; `connection.ts` reads them. The key of a setting in a profile follows from its variable:
+ * `TEMPORAL_TLS_SERVER_NAME` is `tls.server_name`.
+ */
 import type { Flag } from './command.ts';
+import { textOutputFlag } from './global-flags.ts';
 
-const addressFlag: Flag = {
-  name: 'address',
-  value: 'HOST:PORT',
-  help: 'Address of the server’s gRPC port',
-  defaultText: '127.0.0.1:7233',
-  env: 'TEMPORAL_ADDRESS',
-};
+/** A setting that a flag, a variable or a profile can give. */
+export type ConnectionSetting = Pick<Flag, 'name'> & { readonly env: string };
 
-/** Of every command that calls the server. */
-export const connectionFlags: readonly Flag[] = [
-  addressFlag,
-  { name: 'api-key', value: 'KEY', help: 'Sent as bearer token; turns TLS on, unless --no-tls is given', env: 'TEMPORAL_API_KEY' },
-  { name: 'grpc-meta', value: 'NAME=VALUE', help: 'Header to send with every call', repeat: true },
-  { name: 'tls', help: 'Connect with TLS', negatable: true, env: 'TEMPORAL_TLS' },
-  {
-    name: 'tls-ca-path',
-    value: 'FILE',
-    help: 'PEM file of the CA certificates that signed the server’s',
-    env: 'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+function tls(name: string, variable: string, value: string, help: string) {
+  return { name: `tls-${name}`, env: `TEMPORAL_TLS_${variable}`, value, help };
+}
+
+export const connection = {
+  address: {
+    name: 'address',
+    value: 'HOST:PORT',
+    help: 'Address of the server’s gRPC port',
+    defaultText: '127.0.0.1:7233',
+    env: 'TEMPORAL_ADDRESS',
   },
-  { name: 'tls-cert-path', value: 'FILE', help: 'PEM file of the client certificate', env: 'TEMPORAL_TLS_CLIENT_CERT_PATH' },
-  { name: 'tls-key-path', value: 'FILE', help: 'PEM file of the client key', env: 'TEMPORAL_TLS_CLIENT_KEY_PATH' },
-  { name: 'tls-ca-data', value: 'PEM', help: 'The same as --tls-ca-path, as text', env: 'TEMPORAL_TLS_SERVER_CA_CERT_DATA' },
-  { name: 'tls-cert-data', value: 'PEM', help: 'The same as --tls-cert-path, as text', env: 'TEMPORAL_TLS_CLIENT_CERT_DATA' },
-  { name: 'tls-key-data', value: 'PEM', help: 'The same as --tls-key-path, as text', env: 'TEMPORAL_TLS_CLIENT_KEY_DATA' },
-  {
+  apiKey: {
+    name: 'api-key',
+    value: 'KEY',
+    help: 'API key, sent as a bearer token; turns TLS on unless --no-tls is given',
+    env: 'TEMPORAL_API_KEY',
+  },
+  tls: { name: 'tls', help: 'Connect with TLS', negatable: true, env: 'TEMPORAL_TLS' },
+  ca: tls('ca-path', 'SERVER_CA_CERT_PATH', 'FILE', 'PEM file of the CA certificates for the server’s certificate'),
+  certificate: tls('cert-path', 'CLIENT_CERT_PATH', 'FILE', 'PEM file of the client certificate'),
+  key: tls('key-path', 'CLIENT_KEY_PATH', 'FILE', 'PEM file of the client key'),
+  caData: tls('ca-data', 'SERVER_CA_CERT_DATA', 'PEM', 'CA certificates as text, instead of --tls-ca-path'),
+  certificateData: tls('cert-data', 'CLIENT_CERT_DATA', 'PEM', 'Client certificate as text, instead of --tls-cert-path'),
+  keyData: tls('key-data', 'CLIENT_KEY_DATA', 'PEM', 'Client key as text, instead of --tls-key-path'),
+  trustsAnyone: {
     name: 'tls-disable-host-verification',
     help: 'Do not verify the server’s certificate',
     env: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION',
   },
-  { name: 'tls-server-name', value: 'NAME', help: 'Expected name in the server’s certificate', env: 'TEMPORAL_TLS_SERVER_NAME' },
-];
+  serverName: tls('server-name', 'SERVER_NAME', 'NAME', 'Expected name in the server’s certificate'),
+} satisfies Readonly<Record<string, Flag & ConnectionSetting>>;
+
+const { address, apiKey, ...ofTls } = connection;
+const grpcMeta: Flag = { name: 'grpc-meta', value: 'NAME=VALUE', help: 'Header to send with every call', repeat: true };
+export const connectionFlags: readonly Flag[] = [address, apiKey, grpcMeta, ...Object.values(ofTls)];
+/** For commands that call a server and print one object as text, unless told otherwise. */
+export const callFlags: readonly Flag[] = [textOutputFlag, ...connectionFlags];

@@ -1,19 +1,18 @@
-/** How a command reaches a running server: flags, then the environment, then a profile, as with Temporal's own command line. */
+/** How a command connects to a running server: flags come first, then the environment, then a profile, as with Temporal's command line. */
 import { readFileSync } from 'node:fs';
 import { parseDurationMs } from '../config/duration.ts';
 import { isHostPort } from '../config/host-port.ts';
 import { errorMessage } from '../kernel/error-text.ts';
 import { usageError } from './cli-error.ts';
-import { ClientConfig, type Named } from './client-config.ts';
+import { ClientConfig } from './client-config.ts';
 import type { Invocation } from './command.ts';
-
-const defaultAddress = '127.0.0.1:7233';
+import { connection, type ConnectionSetting } from './connection-flags.ts';
 
 export type ConnectionSettings = {
   readonly address: string;
   readonly metadata: readonly (readonly [string, string])[];
   readonly tls: TlsSettings | undefined;
-  /** 0 = never. */
+  /** 0 means no limit. */
   readonly commandTimeoutMs: number;
   readonly connectTimeoutMs: number;
 };
@@ -23,34 +22,14 @@ export type TlsSettings = {
   readonly certificate: Buffer | undefined;
   readonly key: Buffer | undefined;
   readonly serverName: string | undefined;
-  /** The certificate of the server is not looked at. */
+  /** Whether any certificate of the server is accepted. */
   readonly trustsAnyone: boolean;
 };
-
-const names = {
-  address: { flag: 'address', variable: 'TEMPORAL_ADDRESS', key: 'address' },
-  apiKey: { flag: 'api-key', variable: 'TEMPORAL_API_KEY', key: 'api_key' },
-  // A profile says the opposite: `tls.disabled`.
-  tls: { flag: 'tls', variable: 'TEMPORAL_TLS', key: '' },
-  tlsDisabled: { flag: '', variable: '', key: 'tls.disabled' },
-  ca: { flag: 'tls-ca-path', variable: 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', key: 'tls.server_ca_cert_path' },
-  caData: { flag: 'tls-ca-data', variable: 'TEMPORAL_TLS_SERVER_CA_CERT_DATA', key: 'tls.server_ca_cert_data' },
-  certificate: { flag: 'tls-cert-path', variable: 'TEMPORAL_TLS_CLIENT_CERT_PATH', key: 'tls.client_cert_path' },
-  certificateData: { flag: 'tls-cert-data', variable: 'TEMPORAL_TLS_CLIENT_CERT_DATA', key: 'tls.client_cert_data' },
-  key: { flag: 'tls-key-path', variable: 'TEMPORAL_TLS_CLIENT_KEY_PATH', key: 'tls.client_key_path' },
-  keyData: { flag: 'tls-key-data', variable: 'TEMPORAL_TLS_CLIENT_KEY_DATA', key: 'tls.client_key_data' },
-  serverName: { flag: 'tls-server-name', variable: 'TEMPORAL_TLS_SERVER_NAME', key: 'tls.server_name' },
-  trustsAnyone: {
-    flag: 'tls-disable-host-verification',
-    variable: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION',
-    key: 'tls.disable_host_verification',
-  },
-} satisfies Readonly<Record<string, Named>>;
 
 export function connectionSettings(invocation: Invocation): ConnectionSettings {
   const { flags } = invocation;
   const config = new ClientConfig(invocation);
-  const key = config.text(names.apiKey)?.text ?? '';
+  const key = config.text(connection.apiKey)?.text ?? '';
   const headers = new Map([...config.headers, ...flags.all('grpc-meta').map(header)]);
   return {
     address: addressOf(config),
@@ -62,7 +41,7 @@ export function connectionSettings(invocation: Invocation): ConnectionSettings {
 }
 
 function addressOf(config: ClientConfig): string {
-  const { text, by } = config.text(names.address) ?? { text: defaultAddress, by: '' };
+  const { text, by } = config.text(connection.address) ?? { text: connection.address.defaultText, by: '' };
   if (isHostPort(text)) return text;
   throw usageError(`${by}: expected host:port, IPv6 in brackets, got "${text}"`);
 }
@@ -73,36 +52,35 @@ function header(text: string): readonly [string, string] {
   return [name.toLowerCase(), value];
 }
 
-/** A variable or a profile may hold anything. */
+/** Variables and profiles may have characters that cannot be sent in a header. */
 function sendable([name, value]: readonly [string, string]): readonly [string, string] {
   if (/^[a-z0-9._-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value)) return [name, value];
-  throw usageError(`the header ${name} can't be sent`, { why: 'It is to be printable ASCII, on one line.' });
+  throw usageError(`the header ${name} can't be sent`, { why: 'It must be printable ASCII on one line.' });
 }
 
-/** Whatever is said of TLS means TLS, and so does a key, which is not for everybody on the way; unless somebody says otherwise. */
+/** Any TLS setting turns TLS on, and so does an API key, which must not be sent in the clear; an explicit setting overrides both. */
 function tlsSettings(config: ClientConfig, hasKey: boolean): TlsSettings | undefined {
   const settings = {
-    ca: pem(config, names.ca, names.caData),
-    certificate: pem(config, names.certificate, names.certificateData),
-    key: pem(config, names.key, names.keyData),
-    serverName: config.text(names.serverName)?.text || undefined,
+    ca: pem(config, connection.ca, connection.caData),
+    certificate: pem(config, connection.certificate, connection.certificateData),
+    key: pem(config, connection.key, connection.keyData),
+    serverName: config.text(connection.serverName)?.text || undefined,
   };
-  const trustsAnyone = config.isOn(names.trustsAnyone) === true;
+  const trustsAnyone = config.isOn(connection.trustsAnyone) === true;
   const isImplied = hasKey || trustsAnyone || config.hasTable('tls') || Object.values(settings).some((value) => value !== undefined);
-  const isDisabled = config.isOn(names.tlsDisabled) === true;
-  if (!(config.isOn(names.tls) ?? (isImplied && !isDisabled))) return undefined;
+  if (!(config.isOn(connection.tls) ?? (isImplied && !config.disablesTls))) return undefined;
   if ((settings.certificate === undefined) !== (settings.key === undefined)) {
-    throw usageError('a certificate of the client and its key go together: --tls-cert-path and --tls-key-path');
+    throw usageError('a client certificate needs its key, and the other way round: --tls-cert-path and --tls-key-path');
   }
   return { ...settings, trustsAnyone };
 }
 
-/** From a file, or as it is. */
-function pem(config: ClientConfig, path: Named, data: Named): Buffer | undefined {
+/** PEM text from a file, or given directly. */
+function pem(config: ClientConfig, path: ConnectionSetting, data: ConnectionSetting): Buffer | undefined {
   const file = config.text(path);
   const given = config.text(data);
   if (given !== undefined && given.text !== '') {
-    if (file !== undefined && file.text !== '') throw usageError(`${file.by} and ${given.by} are two for one thing`);
+    if (file !== undefined && file.text !== '') throw usageError(`${file.by} and ${given.by} cannot be combined`);
     return Buffer.from(given.text);
   }
   if (file === undefined || file.text === '') return undefined;

@@ -1,9 +1,6 @@
-/** `perdure errors CODE`: what an error says, and what to do. Of codes of calls, of exit codes, and of what becomes of dead letters. */
-import { suggest } from '../config/suggest.ts';
-import { failure } from './cli-error.ts';
-import type { Invocation } from './command.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { listFormat } from './output.ts';
+/** `perdure errors CODE`: what a code means, and what to do. It knows codes of calls, exit codes, and outcomes of dead letters. */
+import { didYouMean, failure } from './cli-error.ts';
+import type { ExitCode, Invocation } from './command.ts';
 import { printList, printOne } from './printed-list.ts';
 
 type Explained = { readonly code: string; readonly means: string; readonly next: string };
@@ -13,69 +10,69 @@ const explained: readonly Explained[] = [
     [
       'NOT_FOUND',
       'The named queue, dead letter, job, plan, shard, cluster or namespace does not exist.',
-      'perdure admin queue dlq list shows the queues. For a message that was merged or purged the text says so.',
+      'perdure admin queue dlq list shows the queues. If a message was merged or purged, the error says so.',
     ],
     [
       'INVALID_ARGUMENT',
       'The request is invalid; nothing was changed.',
-      'The text names the field and what was expected. Retrying without a change does not help.',
+      'The error names the field and what was expected. Trying again without a change does not help.',
     ],
     [
       'PERMISSION_DENIED',
       'The caller is not allowed to do this.',
       'Log in as an administrator of the cluster: --api-key, TEMPORAL_API_KEY or a profile.',
     ],
-    ['UNAUTHENTICATED', 'The key was not accepted.', 'Look at --api-key, TEMPORAL_API_KEY and the profile.'],
-    ['INTERNAL', 'A bug of the server, or data that it cannot read.', 'Its log has the reason at that time.'],
-    ['RESOURCE_EXHAUSTED', 'A limit of the server: the rate of calls, or the size of a request.', 'Ask later, or for less at a time.'],
+    ['UNAUTHENTICATED', 'The API key was not accepted.', 'Check --api-key, TEMPORAL_API_KEY and the profile.'],
+    ['INTERNAL', 'The server has a bug, or cannot read its data.', 'Look for the reason in its log, at the time of the call.'],
+    ['RESOURCE_EXHAUSTED', 'A limit was reached, such as the rate of calls.', 'Try again later, or with less at a time.'],
     [
       'FAILED_PRECONDITION',
-      'What is there forbids it: another job holds the message, a plan has expired, a job has ended, some of the tasks failed again.',
-      'The text names the job or the plan: perdure admin queue dlq job describe JOB.',
+      'The current state does not allow it: another job works on the message, a plan has expired, a job has ended, or some tasks failed again.',
+      'The error names the job or the plan; perdure admin queue dlq job describe JOB shows a job.',
     ],
-    ['ALREADY_EXISTS', 'It is there already.', 'Nothing was changed.'],
+    ['ALREADY_EXISTS', 'It already exists; nothing was changed.', 'Choose another name, or use what exists.'],
     [
       'UNAVAILABLE',
-      'Nobody serves that now: a queue or a shard is being taken over, or the log is away. Commands try again for some seconds.',
-      'Ask again in a moment; perdure admin state shows what is served.',
+      'It is not served right now: a queue or a shard is being taken over, or the log does not answer. The command has tried for some seconds.',
+      'Try again in a moment; perdure admin state shows what is served.',
     ],
     [
       'DEADLINE_EXCEEDED',
-      'No answer came in time. What was to be changed may have been changed.',
-      'Look before asking again; --command-timeout gives it longer.',
+      'No answer came in time. The change may have been made.',
+      'Check whether it was made before trying again; --command-timeout allows more time.',
     ],
     [
       'UNIMPLEMENTED',
-      'This server does not have that.',
-      'Compare perdure version with the version of the server: perdure admin cluster describe.',
+      'This server does not support that.',
+      'Compare the output of perdure version with the version of the server: perdure admin cluster describe.',
     ],
-    ['CANCELLED', 'The call was ended by its client.', 'Ask again.'],
+    ['CANCELLED', 'The client ended the call.', 'Try again.'],
   ] as const),
   ...([
-    ['0', 'Done; after a merge or a purge no selected message is left.', 'Nothing.'],
-    ['1', 'Failed: something that was named does not exist, or the whole job failed.', 'The text says why.'],
+    ['0', 'Done; after a merge or a purge no selected message is left.', 'There is nothing to do.'],
+    ['1', 'Failed: something that was named does not exist, or the whole job failed.', 'The error says why.'],
     [
       '2',
-      'Wrong flags or values, bad configuration, or one task was named and several messages match.',
-      'The text says what was expected.',
+      'Wrong flags or values, invalid configuration, or flags that name one task while several messages match.',
+      'The error says what was expected.',
     ],
     [
       '3',
-      'Of a command: the job ended, and selected messages remain. Of a server: another server serves its log.',
+      'For a command: the job ended, and selected messages remain. For a server: another server serves its log.',
       'perdure admin queue dlq job describe JOB shows what failed and why.',
     ],
-    ['4', 'No server answers there, or it does not serve.', 'Name the gRPC port of a running server: --address HOST:PORT.'],
+    ['4', 'No server answers there, or it does not serve.', 'Give the address of the gRPC port of a running server: --address HOST:PORT.'],
     ['5', 'Permission denied.', 'Log in as an administrator of the cluster.'],
-    ['130', 'Interrupted. A job that was waited for goes on.', 'perdure admin queue dlq job watch JOB waits again.'],
+    ['130', 'Interrupted. A job that the command waited for continues.', 'perdure admin queue dlq job watch JOB waits for it again.'],
   ] as const),
   ...([
-    ['retries-exhausted', 'The task failed as often as tasks of its category may.', 'Fix the cause, then merge the message.'],
-    ['permanent-error', 'The error of the task cannot go away by trying again.', 'Fix what it names, then merge; or purge.'],
-    ['namespace-deleted', 'The namespace that the task acts on is deleted.', 'Register one of that name and merge, or purge.'],
+    ['retries-exhausted', 'The task failed as often as tasks of its category are tried.', 'Fix the cause, then merge the message.'],
+    ['permanent-error', 'The error is permanent: trying again does not help.', 'Fix what it names, then merge the message; or purge it.'],
+    ['namespace-deleted', 'The namespace of the task is deleted.', 'Register it again, then merge the message; or purge it.'],
     [
       'OutcomeUnknown',
-      'A merged task was not confirmed in time. It may have had its effect.',
-      'Wait: the queue asks the shard by itself, and then resolves the message or keeps it with its error. Nothing is executed twice.',
+      'A merge did not learn in time whether its task was executed. It may have been.',
+      'Wait: the queue asks the shard, and then resolves the message or keeps it with its error. Nothing is executed twice.',
     ],
     ['UnknownCategory', 'This server cannot execute tasks of that category.', 'Merge it with a server that can, or purge it.'],
     [
@@ -86,22 +83,22 @@ const explained: readonly Explained[] = [
     [
       'failure-budget',
       'More messages failed than --max-failures allows: the job is paused.',
-      'Look at its failures; then job resume, or job cancel.',
+      'Look at the failures of the job, then use job resume or job cancel.',
     ],
     [
       'being-merged',
       'Another job has asked for a merge of the message, and its outcome is not known yet.',
-      'Purge it again once that is known.',
+      'Purge the message again once the outcome is known.',
     ],
     [
       'being-executed',
-      'The message was to be purged, and an earlier merge may still execute its task. It stays in the queue.',
-      'Purge it again later: once its shard says what came of the task, the message is merged or purged.',
+      'The message was not purged, because an earlier merge may still execute its task. It stays in the queue.',
+      'Purge it again later: once its shard reports the outcome of the task, the message is merged or purged.',
     ],
     [
       'undo-window-over',
-      'The message was purged too long ago, or in a topic that was cut since: nothing of it is left to restore.',
-      'Do what its workflow needs by hand. perdure.dlq.undoWindow is how long a purge can be undone.',
+      'The message was purged too long ago, or its topic has been compacted since: it can no longer be restored.',
+      'Do by hand what its workflow needs. perdure.dlq.undoWindow says how long a purge can be undone.',
     ],
     [
       'its record is gone',
@@ -113,39 +110,24 @@ const explained: readonly Explained[] = [
   ] as const),
 ].map(([code, means, next]) => ({ code, means, next }));
 
-export async function runErrors({ flags, args, io }: Invocation): Promise<ExitCode> {
-  const format = listFormat(flags.one('output'), 'text');
-  const [given] = args;
+export async function runErrors(invocation: Invocation): Promise<ExitCode> {
+  const [given] = invocation.args;
   if (given === undefined) {
-    await printList(
-      io,
-      format,
-      { json: (each) => each, titles: ['CODE', 'MEANS'], cells: ({ code, means }) => [code, means], elastic: 1 },
-      explained,
-    );
-    return exitCodes.done;
+    const forms = { json: (each: Explained) => each, titles: ['CODE', 'MEANS'], cells: ({ code, means }: Explained) => [code, means] };
+    return printList(invocation, { ...forms, elastic: 1 }, explained);
   }
   const found = explained.find(({ code }) => sameCode(code) === sameCode(given));
   if (found === undefined) {
-    const meant = suggest(
-      given.toUpperCase(),
-      explained.map(({ code }) => code),
-    );
-    throw failure(`nothing is known of the code "${given}"`, {
-      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
-      next: 'perdure errors lists those that there are.',
+    const codes = explained.map(({ code }) => code);
+    throw failure(`unknown code "${given}"`, {
+      why: didYouMean(given.toUpperCase(), codes),
+      next: 'perdure errors lists all codes.',
     });
   }
-  printOne(
-    io,
-    format,
-    () => found,
-    () => `${found.code}\n${found.means}\n${found.next}\n`,
-  );
-  return exitCodes.done;
+  return printOne(invocation, found, () => `${found.code}\n${found.means}\n${found.next}\n`);
 }
 
-/** `NotFound`, `not-found` and `NOT_FOUND` are one. */
+/** `NotFound`, `not-found` and `NOT_FOUND` are the same code. */
 function sameCode(code: string): string {
   return code.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
 }

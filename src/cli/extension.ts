@@ -1,5 +1,5 @@
 /**
- * `temporal-admin`, `temporal-cluster` and `temporal-namespace`, which Temporal's command line runs for words that it does not know:
+ * Temporal's command line runs `temporal-admin`, `temporal-cluster` and `temporal-namespace` for commands that it does not know:
  *
  *     temporal admin dlq count --address X   ▶  temporal-admin --address X dlq count
  *     temporal help admin dlq                ▶  temporal-admin help dlq
@@ -7,7 +7,7 @@
  */
 import { isCompletionWord } from './completion.ts';
 
-/** The command line of `perdure` that such a call is: `word` is `admin`, `cluster` or `namespace`. */
+/** The command line of `perdure` for such a call; `word` is `admin`, `cluster` or `namespace`. */
 export function lineOfExtension(word: string, args: readonly string[]): readonly string[] {
   const [first = '', ...rest] = args;
   if (first === 'help') return ['help', word, ...rest];

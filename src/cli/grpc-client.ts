@@ -1,10 +1,10 @@
 /**
- * Calls of one command to a running server.
+ * The calls of a command to a running server.
  *
  *     connect ── call ──▶ answer
- *                   └───▶ GrpcError: its code, in words and as exit code
+ *                   └───▶ GrpcError: its code, as text and as exit code
  *
- * The library is loaded by the first command that calls; a server never does.
+ * The library is loaded only by a command that calls a server.
  */
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,32 +12,53 @@ import type * as grpc from '@grpc/grpc-js';
 import { refusalReasonTrailer, type RefusalReason } from '../kernel/refusal-reasons.ts';
 import { ownLimits, type WireLimits } from '../wire/wire-limits.ts';
 import { CliError } from './cli-error.ts';
-import type { Invocation } from './command.ts';
+import { exitCodes, type ExitCode, type Invocation } from './command.ts';
 import { connectionSettings, type ConnectionSettings, type TlsSettings } from './connection.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { plainText } from './plain-text.ts';
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const CALL_TIMEOUT_MS = 30_000;
-/** A queue without an owner gets one within that time, as a rule. */
+/** A queue without an owner usually gets one within this time. */
 const RETRY_MS_MAX = 8_000;
 const RETRY_PAUSE_MS_MIN = 100;
 const RETRY_PAUSE_MS_MAX = 2_000;
 
 export type GrpcMethod<Request, Response> = {
-  /** `/package.Service/Method` */
+  /** The path of the method: `/package.Service/Method`. */
   readonly path: string;
   readonly encode: (request: Request) => Uint8Array;
   readonly decode: (bytes: Uint8Array, limits: WireLimits) => Response;
 };
 
+type Calls = Readonly<Record<string, Omit<GrpcMethod<never, unknown>, 'path'>>>;
+
+type MethodsOf<Of extends Calls> = { readonly [Name in keyof Of]: Of[Name] & { readonly path: string } };
+
+/** The methods of a service, from the codecs for clients in its module. */
+export function methodsOf<Of extends Calls>(service: string, calls: Of): MethodsOf<Of> {
+  const methods = Object.entries(calls).map(([name, codecs]) => [name, { ...codecs, path: `/${service}/${name}` }]);
+  return Object.fromEntries(methods) as MethodsOf<Of>;
+}
+
+/** One page is in memory at a time. */
+export async function* pagesOf<Page extends { readonly nextPageToken: Uint8Array }>(
+  ask: (nextPageToken: Uint8Array) => Promise<Page>,
+): AsyncGenerator<Page, undefined> {
+  let nextPageToken: Uint8Array = new Uint8Array(0);
+  do {
+    const page = await ask(nextPageToken);
+    yield page;
+    ({ nextPageToken } = page);
+  } while (nextPageToken.length > 0);
+}
+
 type GrpcErrorParts = ConstructorParameters<typeof CliError>[2] & { readonly reason?: string };
 
-/** A call that came to nothing; printed as any other error of a command. */
+/** A failed call; it is printed like any other error of a command. */
 class GrpcError extends CliError {
   readonly code: number;
   readonly details: string;
-  /** '' = the server gives none. */
+  /** Empty if the server gives no reason. */
   readonly reason: string;
 
   constructor(code: number, details: string, exitCode: ExitCode, what: string, parts: GrpcErrorParts = {}) {
@@ -53,9 +74,9 @@ export function isRefusedAs(error: unknown, ...reasons: readonly RefusalReason[]
 }
 
 export type CallOptions = {
-  /** How long its answer may take beyond the ordinary. */
+  /** How much longer than usual the answer may take. */
   readonly waitMs?: number;
-  /** It changes something, and must not be sent twice. */
+  /** Whether the call changes something, and so must not be sent twice. */
   readonly isChange?: boolean;
 };
 
@@ -64,11 +85,11 @@ export interface GrpcClient {
   call<Request, Response>(method: GrpcMethod<Request, Response>, request: Request, options?: CallOptions): Promise<Response>;
 }
 
-/** A client, for as long as it is used. Ctrl-C ends the call that is under way; a second one ends the process. */
+/** Connects a client for the duration of `use`. Ctrl-C ends the call in progress; a second one ends the process. */
 export async function withServer<Result>(invocation: Invocation, use: (client: GrpcClient) => Promise<Result>): Promise<Result> {
   const settings = connectionSettings(invocation);
   const library = createRequire(import.meta.url)('@grpc/grpc-js') as typeof grpc;
-  // Node tells whoever connects to an IP address with TLS that the library names it to the server. Nobody who reads that can change it.
+  // For TLS to an IP address Node prints a deprecation warning about the library, which users cannot act on.
   process.noDeprecation = true;
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();
@@ -108,13 +129,13 @@ class ServerClient implements GrpcClient {
     });
   }
 
-  /** At once when it is refused, else when it was tried for long enough. */
+  /** Waits for the connection; returns early if it is refused, and throws after the time limit. */
   async connected(): Promise<void> {
     const channel = this.#client.getChannel();
     const { READY, TRANSIENT_FAILURE, SHUTDOWN } = this.#library.connectivityState;
     const deadlineMs = Math.min(Date.now() + this.#settings.connectTimeoutMs, this.#endMs);
     for (let state = channel.getConnectivityState(true); state !== READY; state = channel.getConnectivityState(false)) {
-      // The reason comes with the first call.
+      // The first call will report the reason.
       if (state === TRANSIENT_FAILURE || state === SHUTDOWN) return;
       const changed = await new Promise<boolean>((resolve) => {
         channel.watchConnectivityState(state, deadlineMs, (error) => resolve(error === undefined));
@@ -173,7 +194,7 @@ function credentialsOf(library: typeof grpc, tls: TlsSettings | undefined): grpc
   return library.credentials.createSsl(ca, key, certificate, trustsAnyone ? anyone : {});
 }
 
-/** Said by the library, not by a server. */
+/** Whether the text is from the library and not from a server. */
 function isConnectionLost(details: string): boolean {
   return /^(No connection established|Name resolution failed|Connection dropped|Received RST_STREAM)/.test(details);
 }
@@ -182,12 +203,12 @@ function unreachable(address: string, details: string): GrpcError {
   const why = details.replace(/\.? Resolution note: ?$/, '');
   return new GrpcError(14, details, exitCodes.unreachable, `no server answers at ${address}`, {
     why,
-    next: 'Name the gRPC port of a running server: --address HOST:PORT.',
+    next: 'Give the address of the gRPC port of a running server: --address HOST:PORT.',
   });
 }
 
 function grpcError({ status }: typeof grpc, address: string, { code, details: text, metadata }: grpc.ServiceError): GrpcError {
-  // Names that others made up stand in it.
+  // The text may have names that others chose.
   const details = plainText(text);
   const reason = String(metadata.get(refusalReasonTrailer)[0] ?? '');
   const said = (exitCode: ExitCode, next?: string): GrpcError =>
@@ -195,24 +216,24 @@ function grpcError({ status }: typeof grpc, address: string, { code, details: te
   if (isConnectionLost(details)) return unreachable(address, details);
   switch (code) {
     case status.UNAVAILABLE:
-      return new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} does not serve this now`, {
+      return new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} does not serve this right now`, {
         why: details,
-        next: 'Ask again in a moment; perdure admin state shows what it serves.',
+        next: 'Try again in a moment; perdure admin state shows what it serves.',
       });
     case status.CANCELLED:
       return unreachable(address, details);
     case status.DEADLINE_EXCEEDED:
       return new GrpcError(code, details, exitCodes.unreachable, `the server at ${address} has not answered in time`, {
         why: details,
-        next: 'Ask again, or let it take longer: --command-timeout.',
+        next: 'Try again, or allow more time: --command-timeout.',
       });
     case status.PERMISSION_DENIED:
     case status.UNAUTHENTICATED:
-      return said(exitCodes.denied, 'It needs an administrator of the cluster: --api-key, or TEMPORAL_API_KEY.');
+      return said(exitCodes.denied, 'This needs an administrator of the cluster: --api-key or TEMPORAL_API_KEY.');
     case status.INVALID_ARGUMENT:
       return said(exitCodes.usage);
     case status.UNIMPLEMENTED:
-      return said(exitCodes.failed, `Is the server at ${address} of another version? Compare perdure version.`);
+      return said(exitCodes.failed, `The server at ${address} may have another version: see perdure admin cluster describe.`);
     default:
       return said(exitCodes.failed);
   }

@@ -1,29 +1,29 @@
 import type { LogOptions, RunningServer, ServerOptions, Tried } from '../config/server-options.ts';
 
-/** What a command may touch of its process; tests hand in their own. */
+/** What a command uses of its process; tests pass their own. */
 export type Io = {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly loadServer: () => Promise<ServerModule>;
-  /** Until whoever reads has taken what was printed, so that a long list is never in memory; false when nobody reads any more. */
+  /** Resolves once the reader has taken what was printed, so that a long list is never in memory; false if there is no reader any more. */
   readonly outTaken: () => Promise<boolean>;
   readonly terminal: Terminal;
-  /** The process is about to end, and its threads may be busy: nobody waits for them. */
+  /** Says that the process must end without waiting for its threads, which may be busy. */
   readonly leaveThreads: () => void;
 };
 
-/** What of the three streams is a terminal, and what it answers. */
+/** Which of the three streams are a terminal, and questions on it. */
 export type Terminal = {
-  /** Of what is printed; undefined where that is no terminal. */
+  /** The width of the terminal on stdout; undefined if stdout is none. */
   readonly columns: number | undefined;
   readonly showsErrors: boolean;
   readonly answers: boolean;
-  /** Prints a question beside the output and waits for a line; undefined: it ended, or was interrupted. */
+  /** Prints a question on stderr and waits for a line; undefined if the input ended or was interrupted. */
   readonly ask: (question: string) => Promise<string | undefined>;
 };
 
-/** What the command line knows of the server. */
+/** The parts of the server that the command line uses. */
 export type ServerModule = {
   readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
   readonly tryStart: (

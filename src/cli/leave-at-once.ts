@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import type { ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './command.ts';
 
 const shell = '/bin/sh';
 
 /**
- * Ends the process while threads may be busy. `process.exit` waits until each of them has left the statement, or the write, that it is in, which
- * may take minutes; the processes around us wait ten seconds. A process image that takes our place ends all threads at once, and still ends with
- * our code. Where there is none the signal that nothing holds up ends us.
+ * Ends the process while threads may be busy. `process.exit` waits until each thread has left its current statement or write, which
+ * may take minutes; supervisors wait ten seconds. Replacing the process image ends all threads at once and keeps the exit
+ * code. If that is not possible, SIGKILL ends the process.
  */
 export function leaveAtOnce(code: ExitCode): never {
   if (process.execve !== undefined && existsSync(shell)) process.execve(shell, [shell, '-c', `exit ${code}`], {});

@@ -1,6 +1,6 @@
 /**
- * Entry point of bin/perdure. Everything else is loaded after the check, for an older Node may fail on the first module that uses
- * a newer syntax, with a message that helps nobody.
+ * Entry point of bin/perdure. Everything else is loaded after the check, because an older Node may fail on the first module with
+ * newer syntax, with a message that does not help.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 12)) {
@@ -10,7 +10,7 @@ if (major < 24 || (major === 24 && minor < 12)) {
   process.exit(1);
 }
 
-// A reader that went away (`perdure … | head`) is not an error; a server goes on without its terminal, and while the disk of its log is full.
+// A closed reader (`perdure … | head`) is not an error. A server continues without its terminal, and while the disk of its log is full.
 let outputLost: Error | undefined;
 let hasReader = true;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -19,13 +19,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => {});
 
-/** A pipe takes 64 KiB at a time. A slow reader gets the rest as well; one that stopped reading does not hold up the end for ever. */
+/** A pipe takes 64 KiB at a time. A slow reader gets the rest as well, but one that stopped reading delays the end only for this long. */
 const OUTPUT_WAIT_MS_MAX = 10_000;
 
 async function outputWritten(): Promise<void> {
   const written = [process.stdout, process.stderr].map((stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())));
   await Promise.race([Promise.all(written), new Promise((resolve) => void setTimeout(resolve, OUTPUT_WAIT_MS_MAX))]);
-  // What became of the last write is told a turn later.
+  // The outcome of the last write is known one turn later.
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
@@ -37,7 +37,7 @@ const code = await runCli(process.argv.slice(2), {
   env: process.env,
   loadServer: () => import('../server.ts'),
   outTaken: async () => {
-    // Nothing more behind what is there: told when that is written, or lost.
+    // An empty write calls back once everything before it is written or lost.
     if (process.stdout.writableNeedDrain) await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
     return hasReader;
   },

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { suggest } from '../config/suggest.ts';
-import { usageError } from './cli-error.ts';
+import { alternatives, didYouMean, usageError } from './cli-error.ts';
 import type { Command, Flag, FlagValues } from './command.ts';
 
 export type Parsed = {
-  /** From the root to the command that was named. */
+  /** The commands from the root to the one that was named. */
   readonly path: readonly Command[];
   readonly flags: FlagValues;
   readonly args: readonly string[];
@@ -16,9 +16,9 @@ type Option = { readonly flag: Flag; readonly on: boolean };
 export const helpFlag: Flag = { name: 'help', short: 'h', help: 'Show this help' };
 
 /**
- * Reads a command line against the tree. Flags may stand before, between and after the words of the command; so the words can
- * only be found when it is known which flags take a value, and that is looked up over the whole tree (a name means the same
- * everywhere). Which flags the command has is checked afterwards.
+ * Parses a command line with the command tree. Flags may come before, between and after the words of the command, so the words can
+ * be found only if it is known which flags take a value. That is looked up in the whole tree, because a name means the same
+ * everywhere. Whether the command has these flags is checked afterwards.
  */
 export function parseCommandLine(root: Command, argv: readonly string[]): Parsed {
   const { tokens } = parseArgs({ args: [...argv], options: optionTable(root), strict: false, allowPositionals: true, tokens: true });
@@ -54,14 +54,14 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
   };
 }
 
-/** As Node cuts a command line. */
+/** The tokens of Node's `parseArgs`. */
 type Tokens = readonly (
   | { readonly kind: 'positional'; readonly index: number; readonly value: string }
   | { readonly kind: 'option'; readonly index: number; readonly name: string }
   | { readonly kind: 'option-terminator'; readonly index: number }
 )[];
 
-/** Words of the command, its arguments, and by the place of its flag what follows the first value of one that takes many. */
+/** Words of the command, its arguments, and the further values of flags that take several, by the index of the flag. */
 function positionals(root: Command, tokens: Tokens) {
   const followers = followersOf(tokens, manyValued(root));
   const isFollower = new Set([...followers.values()].flat());
@@ -72,7 +72,7 @@ function positionals(root: Command, tokens: Tokens) {
   );
   const values = new Map(all.map(({ index, value }) => [index, value]));
   const further = new Map([...followers].map(([flag, places]) => [flag, places.map((place) => values.get(place) ?? '')]));
-  // `register --clusters a b orders`: what an argument is missing was taken for a value.
+  // `register --clusters a b orders`: if an argument is missing, the last value was meant as the argument.
   const args = [...found.args];
   for (let missing = (found.path.at(-1)?.args?.length ?? 0) - args.length; missing > 0; missing--) {
     const given = [...further.values()].at(-1)?.pop();
@@ -81,7 +81,7 @@ function positionals(root: Command, tokens: Tokens) {
   return { ...found, args, further };
 }
 
-/** Places of positionals that stand right behind a flag with many values, by the place of the flag. */
+/** Indexes of the positionals right after a flag that takes several values, by the index of the flag. */
 function followersOf(tokens: Tokens, many: ReadonlySet<string>): ReadonlyMap<number, readonly number[]> {
   const followers = new Map<number, number[]>();
   let flag: number | undefined;
@@ -102,7 +102,7 @@ export function commandWords(path: readonly Command[]): string {
   return path.map((command) => command.name).join(' ');
 }
 
-/** Follows the words down the tree; what is left belongs to the command. */
+/** Follows the words down the tree; the remaining words are arguments of the command. */
 function descend(root: Command, words: readonly string[]) {
   const path = [root];
   let at = root;
@@ -163,13 +163,12 @@ function readValue(rawName: string, value: string | undefined, inline: boolean, 
 
 function chosen(rawName: string, value: string, { choices }: Flag): string {
   if (choices === undefined || choices.includes(value)) return value;
-  const meant = suggest(value, choices);
-  throw usageError(`${rawName}: expected ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}, got "${value}"`, {
-    why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+  throw usageError(`${rawName}: expected ${alternatives(choices)}, got "${value}"`, {
+    why: didYouMean(value, choices),
   });
 }
 
-/** Every name under which a flag of the command can be given; its own flags go before those of all commands. */
+/** Every name of every flag of a command; its own flags take precedence over those of all commands. */
 function optionsOf(command: Command, { globalFlags = [] }: Command): ReadonlyMap<string, Option> {
   const options = new Map<string, Option>();
   for (const flag of [...globalFlags, ...(command.flags ?? []), helpFlag]) {

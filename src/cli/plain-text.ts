@@ -1,21 +1,21 @@
-/** What others wrote, made fit for a terminal: names and errors may hold what it would take for a command, or what turns the order of the text around. */
+/** Makes text of others safe for a terminal: names and errors may have control characters, or characters that reverse the order of text. */
 
 // oxlint-disable-next-line no-control-regex
 const commands = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 // oxlint-disable-next-line no-control-regex
 const commandsInLines = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 
-/** On one line. */
+/** Removes them, and puts the text on one line. */
 export function plainText(text: string): string {
   return text.replaceAll(commands, ' ').trim();
 }
 
-/** In the lines that it has. */
+/** Removes them, but keeps the lines. */
 export function plainLines(text: string): string {
   return text.replaceAll(commandsInLines, ' ');
 }
 
-/** Says the same to whoever parses it: JSON itself leaves more than the first 32 as they are. */
+/** JSON in which these characters are escaped; `JSON.stringify` escapes only the first 32. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escaped);
 }

@@ -1,15 +1,14 @@
 /**
- * Prints a list while it is read: what was printed is not kept.
+ * Prints a list while it is read, without keeping what was printed.
  *
- *     json    [ {…},         one valid document, whatever befalls the rest
+ *     json    [ {…},         one valid document, even if reading fails
  *               {…} ]
- *     jsonl   {…}            one object a line
- *     text    A    B         a table, whose columns are as wide as the first page wants them
+ *     jsonl   {…}            one object per line
+ *     text    A    B         a table, with columns as wide as the first page needs
  */
 import { CliError } from './cli-error.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { exitCodes, type ExitCode, type ListFormat } from './command.ts';
 import type { Io } from './io.ts';
-import type { ListFormat } from './output.ts';
 import { jsonText } from './plain-text.ts';
 import { cut, tableLine } from './table.ts';
 
@@ -17,13 +16,16 @@ export type ListForms<Row> = {
   readonly json: (row: Row) => object;
   readonly titles: readonly string[];
   readonly cells: (row: Row) => readonly string[];
-  /** Column that is cut where the terminal is too narrow. */
+  /** The column that is cut if the terminal is too narrow. */
   readonly elastic?: number;
-  /** A sentence for people where the list is empty, beside the output: they would wonder whether anything was done. */
+  /** A sentence on stderr for an empty list, so that people know that the command worked. */
   readonly none?: string;
 };
 
 const ELASTIC_CHARS_MIN = 12;
+
+/** Where a command prints, and in which format. */
+export type Printing = { readonly io: Io; readonly format: ListFormat };
 
 export class PrintedList<Row> {
   readonly #io: Io;
@@ -32,19 +34,32 @@ export class PrintedList<Row> {
   #isBegun = false;
   #widths: readonly number[] = [];
 
-  constructor(io: Io, format: ListFormat, forms: ListForms<Row>) {
+  constructor({ io, format }: Printing, forms: ListForms<Row>) {
     this.#io = io;
     this.#format = format;
     this.#forms = forms;
   }
 
-  /** False: nobody reads any more. */
+  /** Returns false if there is no reader any more. */
   async add(rows: readonly Row[]): Promise<boolean> {
     if (rows.length > 0) this.#io.out(this.#text(rows));
     return this.#io.outTaken();
   }
 
-  /** Also after a failure, when something was printed: then the document is whole. */
+  /** Prints whatever `fill` adds. After a failure the printed part stays and is completed to a valid document. */
+  async whole(fill: () => Promise<void>): Promise<ExitCode> {
+    try {
+      await fill();
+    } catch (error) {
+      if (!this.#isBegun || !(error instanceof CliError)) throw error;
+      this.end();
+      this.#io.err(error.render());
+      return error.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.failed;
+    }
+    this.end();
+    return exitCodes.done;
+  }
+
   end(): void {
     if (this.#format === 'json') this.#io.out(this.#isBegun ? '\n]\n' : '[]\n');
     if (this.#format === 'text' && !this.#isBegun && this.#forms.none !== undefined) this.#io.err(`${this.#forms.none}\n`);
@@ -82,7 +97,7 @@ export class PrintedList<Row> {
     return this.#forms.titles.map((_, column) => Math.max(this.#widths[column] ?? 0, ...lines.map((row) => row[column]?.length ?? 0)));
   }
 
-  /** What the other columns leave; undefined: nobody sees how wide it is. */
+  /** The width that the other columns leave; undefined if the output is not a terminal. */
   #room(lines: readonly (readonly string[])[], elastic: number): number | undefined {
     const { columns } = this.#io.terminal;
     if (columns === undefined) return undefined;
@@ -91,38 +106,17 @@ export class PrintedList<Row> {
   }
 }
 
-/** While it is read: what was printed before a failure stays, and ends as a whole document. */
-export async function printWhole<Row>(io: Io, list: PrintedList<Row>, fill: () => Promise<void>): Promise<ExitCode> {
-  try {
-    await fill();
-  } catch (error) {
-    if (!list.isBegun || !(error instanceof CliError)) throw error;
-    list.end();
-    io.err(error.render());
-    return error.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.failed;
-  }
+/** Prints a short list at once. */
+export async function printList<Row>(to: Printing, forms: ListForms<Row>, rows: readonly Row[]): Promise<ExitCode> {
+  const list = new PrintedList(to, forms);
+  await list.add(rows);
   list.end();
   return exitCodes.done;
 }
 
-/** All of a short list. */
-export async function printList<Row>(io: Io, format: ListFormat, forms: ListForms<Row>, rows: readonly Row[]): Promise<void> {
-  const list = new PrintedList(io, format, forms);
-  await list.add(rows);
-  list.end();
-}
-
-/** One thing: as JSON, or in the words of `text`. */
-export function printOne(io: Io, format: ListFormat, json: () => object, text: () => string): void {
-  switch (format) {
-    case 'json':
-    case 'jsonl':
-      io.out(`${jsonText(json())}\n`);
-      return;
-    case 'text':
-      io.out(text());
-      return;
-    case 'none':
-      return;
-  }
+/** Prints one object: as JSON, or as the text of `text`. */
+export function printOne({ io, format }: Printing, json: object, text: () => string): ExitCode {
+  if (format === 'json' || format === 'jsonl') io.out(`${jsonText(json)}\n`);
+  else if (format === 'text') io.out(text());
+  return exitCodes.done;
 }

@@ -1,27 +1,19 @@
-/** Times in what commands print: how long ago for people, RFC 3339 for programs. 0 = there is none. */
-import { usageError } from './cli-error.ts';
+/** Times in output: how long ago for people, RFC 3339 for programs. 0 means that there is none. */
 import type { FlagValues } from './command.ts';
 
-/** ECMA-262: 100,000,000 days around 1970. */
+/** The range of dates in ECMA-262: 100,000,000 days around 1970. */
 const CALENDAR_MS_MAX = 8.64e15;
 
 export type TimeFormat = (ms: number) => string;
 
 export function timeFormat(flags: FlagValues): TimeFormat {
-  const format = flags.one('time-format') ?? 'relative';
-  switch (format) {
-    case 'relative':
-      return (ms) => (ms === 0 ? '-' : `${span(Date.now() - ms)} ago`);
-    case 'iso':
-      return (ms) => (ms === 0 ? '-' : rfc3339(ms));
-    case 'raw':
-      return (ms) => (ms === 0 ? '-' : String(ms));
-    default:
-      throw usageError(`--time-format: expected relative, iso or raw, got "${format}"`);
-  }
+  const format = flags.one('time-format');
+  if (format === 'iso') return (ms) => (ms === 0 ? '-' : rfc3339(ms));
+  if (format === 'raw') return (ms) => (ms === 0 ? '-' : String(ms));
+  return (ms) => (ms === 0 ? '-' : `${span(Date.now() - ms)} ago`);
 }
 
-/** Of what comes from outside, any: what no calendar has is the number itself. '' = not known. */
+/** Accepts any number from outside: one beyond the calendar is printed as it is, and 0 as an empty text. */
 export function rfc3339(ms: number): string {
   if (ms === 0) return '';
   return Math.abs(ms) <= CALENDAR_MS_MAX ? new Date(ms).toISOString() : String(ms);

@@ -9,7 +9,7 @@ import type { Io } from './io.ts';
 
 export type ServerFile = { readonly settings: FileSettings | undefined; readonly problems: readonly Problem[] };
 
-/** Reads and checks a server file for whichever command wants it. */
+/** Reads and checks a server file, for any command. */
 export function readServerFile(
   file: string,
   io: Io,
@@ -24,13 +24,13 @@ export function readServerFile(
     folder: dirname(resolve(file)),
   });
   if (read.config !== undefined) return { settings, problems: inFileOrder([...read.problems, ...problems]) };
-  // What is told of a key whose neighbour is wrong may come from that.
+  // A problem of a key next to a wrong one may be a consequence of it.
   const groups = read.rest?.removed.map((path) => path.split('.').slice(0, -1).join('.')) ?? [];
   const isOfRest = ({ path }: Problem): boolean => !groups.some((group) => `${group}.`.startsWith(path === '' ? '' : `${path}.`));
   return { settings: undefined, problems: inFileOrder([...read.problems, ...problems.filter(isOfRest)]) };
 }
 
-/** Prints what is wrong, errors and warnings alike. */
+/** Prints errors and warnings. */
 export function printProblems(file: string, { problems }: ServerFile, io: Io): void {
   io.err(renderProblems(file, problems));
 }

@@ -1,4 +1,4 @@
-/** Columns under their titles, two blanks between them; '' when there are no rows. */
+/** A table with titles and two blanks between columns; an empty text if there are no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const all = [head, ...rows];
@@ -15,7 +15,7 @@ export function tableLine(row: readonly string[], widths: readonly number[]): st
 
 const halfAtEnd = /[\ud800-\udbff]$/;
 
-/** At most so many characters; `…` stands for what is cut. A character that is a pair of two goes as a whole. */
+/** Cuts a text to `charsMax` characters, with `…` at the end. Surrogate pairs are not split. */
 export function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).replace(halfAtEnd, '')}…`;
 }

@@ -25,7 +25,7 @@ export const notArchived: ArchivalState = { isEnabled: false, uri: '' };
 
 export const otherUri = 'Cannot update existing archival URI';
 
-/** The same object: nothing changes. */
+/** Answers the same object if nothing changes. */
 export function nextArchivalState(state: ArchivalState, { isEnabled, uri, defaultUri }: ArchivalChange): ArchivalState | typeof otherUri {
   if (state.uri !== '' && uri !== '' && state.uri !== uri) return otherUri;
   const enabled = isEnabled ?? state.isEnabled;

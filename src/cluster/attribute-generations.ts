@@ -3,22 +3,23 @@
  * keep what was set on them, by its name, for as long as they are kept; so a value tells for which generation it was set, and shows in no other.
  *
  *     added: 0, values tell nothing ─▶ removed ─▶ added again: 1, values tell 1 ─▶ removed ─▶ …
- *
- * Records of before this was counted tell no generation: the name goes on with the one that it had, and with all its values.
  */
 const none: ReadonlyMap<string, number> = new Map();
 
 export class AttributeGenerations {
-  /** By namespace id, '' = every namespace: the last of each name that was ever added. */
+  /** The last generation of each name that was ever added, by namespace id ('' = every namespace). */
   readonly #last = new Map<string, Map<string, number>>();
 
   add(namespaceId: string, names: Iterable<string>, said: ReadonlyMap<string, number>): void {
     const last = this.#last.get(namespaceId) ?? new Map<string, number>();
     this.#last.set(namespaceId, last);
-    for (const name of names) last.set(name, said.get(name) ?? last.get(name) ?? 0);
+    for (const name of names) last.set(name, said.get(name) ?? 0);
   }
 
-  /** Of names that are to be added: those that were there before, in this namespace or in every one (''), or in any if it is for every one. */
+  /**
+   * The next generations of names that are to be added and were there before: in this namespace, in every one (''), or in any if they are for every
+   * one.
+   */
   next(namespaceId: string, names: Iterable<string>): ReadonlyMap<string, number> {
     const owners = namespaceId === '' ? [...this.#last.values()] : [this.#last.get('') ?? none, this.#last.get(namespaceId) ?? none];
     const next = new Map<string, number>();
@@ -29,7 +30,7 @@ export class AttributeGenerations {
     return next;
   }
 
-  /** Of all names that were ever added in this namespace, or in every one (''). */
+  /** The generations of all names that were ever added in this namespace, or in every one (''). */
   all(namespaceId: string): ReadonlyMap<string, number> {
     return this.#last.get(namespaceId) ?? none;
   }
@@ -39,7 +40,7 @@ export class AttributeGenerations {
     this.#last.delete(namespaceId);
   }
 
-  /** Of defined names, 0 left out: a namespace's own before the cluster's of the same name. */
+  /** The generations of defined names, without 0. A namespace's own name hides the cluster's. */
   of(namespaceId: string, own: Iterable<string>, everywhere: Iterable<string>): ReadonlyMap<string, number> {
     const generations = new Map<string, number>();
     for (const [owner, names] of [
@@ -49,11 +50,5 @@ export class AttributeGenerations {
       for (const name of names) generations.set(name, this.#last.get(owner)?.get(name) ?? 0);
     }
     return new Map([...generations].filter(([, generation]) => generation > 0));
-  }
-
-  /** In an order that depends on what was added alone. */
-  canonical(): unknown {
-    const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
-    return [...this.#last].map(([owner, last]) => [owner, [...last].toSorted(byKey)] as const).toSorted(byKey);
   }
 }

@@ -14,38 +14,32 @@ import type {
   AttributesCarried,
   CarriedPart,
   ClusterCarried,
-  ClusterInitialized,
+  ClusterIdentity,
   ClusterRecord,
-  DeadLetterQueueAdded,
+  KnownDeadLetterQueue,
   NamespaceCarried,
-} from './records.ts';
+  NamespaceTexts,
+} from './cluster-records.ts';
 import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
 import { type NamespaceDeletion, NamespaceDeletions } from './deletions.ts';
 import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
 
-export type Namespace = {
+export type Namespace = NamespaceTexts & {
   readonly id: string;
-  /** Of a deleted one: `<name>-deleted-<beginning of its id>`. */
+  /** A deleted namespace is called `<name>-deleted-<beginning of its id>`. */
   readonly name: string;
   /** What it was registered as: its name, until it is deleted. */
   readonly registeredName: string;
   readonly state: 'registered' | 'deprecated' | 'deleted';
-  readonly description: string;
-  readonly ownerEmail: string;
-  readonly data: ReadonlyMap<string, string>;
-  readonly retentionMs: number;
-  /** Of its closed histories. */
+  /** How its closed histories are archived. */
   readonly archival: ArchivalState;
   readonly createdTimeMs: number;
   /** System and custom attributes: name -> IndexedValueType. The same map until it changes. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
   readonly customSearchAttributes: ReadonlyMap<string, number>;
-  /**
-   * Custom attributes: name -> slot (`Keyword07`), the column in which a database keeps them. One that was defined when there were no slots
-   * may have none: it is set and shown, and cannot be searched for.
-   */
+  /** Custom attributes: name -> slot (`Keyword07`), the column in which a database keeps them. */
   readonly searchAttributeSlots: ReadonlyMap<string, string>;
   /** Custom attributes that were removed and added again: name → which one it is, from 1. Values of the ones before are none of it. */
   readonly searchAttributeGenerations: ReadonlyMap<string, number>;
@@ -62,31 +56,22 @@ export interface ClusterSnapshot {
   readonly position: number;
   namespaceByName(name: string): Namespace | undefined;
   namespaceById(id: string): Namespace | undefined;
-  /** By name, ascending. */
   namespaces(): readonly Namespace[];
-  /** By id: those that are deleted and whose entries are still there. */
   readonly deletions: ReadonlyMap<string, NamespaceDeletion>;
   /** What it was registered as, also of one whose entry is gone; undefined: nobody knows, or not any more. */
   registeredNameOf(id: string): string | undefined;
   readonly systemSearchAttributes: ReadonlyMap<string, number>;
   /** Custom attributes that every namespace has. */
   readonly clusterSearchAttributes: ReadonlyMap<string, number>;
-  /** By namespace id, '' = every namespace: slots in which removed attributes have left values, for whoever clears them. */
+  /** Slots with values of removed attributes, by namespace id ('' = every namespace), for whoever clears them. */
   slotsToClear(): ReadonlyMap<string, readonly string[]>;
-  /** In the order of their numbers, from 1. */
+  /** The queues in the order of their numbers, from 1. */
   readonly deadLetterQueues: readonly KnownDeadLetterQueue[];
-  /** Numbers of those that an older version added: their letters need not name the cluster that they come from. */
-  readonly unnamingQueues: ReadonlySet<number>;
   /** Undefined until the cluster's very first start has committed it. */
   readonly identity: ClusterIdentity | undefined;
 }
 
-/** Its topic is `dlq.<prefix>.<category>.<source cluster>`. */
-export type KnownDeadLetterQueue = Omit<DeadLetterQueueAdded, 'kind' | 'timeMs' | 'namesCluster'>;
-
-export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
-
-/** Of one record. */
+/** Generations in one record. */
 const CARRIED_GENERATIONS = 1_000;
 const CARRIED_NAMES = 500;
 
@@ -100,32 +85,35 @@ export class ClusterState implements ClusterSnapshot {
   readonly systemSearchAttributes = systemSearchAttributes;
   identity: ClusterIdentity | undefined = undefined;
   deadLetterQueues: readonly KnownDeadLetterQueue[] = [];
-  readonly unnamingQueues = new Set<number>();
   clusterSearchAttributes: ReadonlyMap<string, number> = new Map();
   readonly #byId = new Map<string, Namespace>();
   readonly #byName = new Map<string, Namespace>();
-  /** Of the namespace itself, without the cluster's. */
+  /** The attributes of each namespace itself, without those of the cluster. */
   readonly #ownAttributes = new Map<string, ReadonlyMap<string, number>>();
-  readonly #slots = new SlotAssignment();
-  readonly #generations = new AttributeGenerations();
+  /** For decisions, which change nothing. */
+  readonly slots = new SlotAssignment();
+  readonly generations = new AttributeGenerations();
   readonly #deletions = new NamespaceDeletions();
   #sorted: readonly Namespace[] | undefined = undefined;
-  /** Until the cluster's own change. */
+  /** Kept until the attributes of the cluster change. */
   #attributesOfMost: Attributes | undefined = undefined;
   readonly #journalStart: number;
   #beginning: Beginning;
 
-  /** Of a journal that begins at that offset. */
+  /** `journalStart`: the offset at which the journal begins. */
   constructor(journalStart = 0) {
     this.#journalStart = journalStart;
     this.#beginning = journalStart === 0 ? 'whole' : 'unknown';
   }
 
-  /** For people: what stood before the beginning of the journal was not all found behind it, as far as it is folded. undefined: it was. */
+  /**
+   * Says, for people, that what stood before the beginning of the journal was not all found behind it; undefined: it was, as far as the journal was
+   * read.
+   */
   get lacking(): string | undefined {
     if (this.#beginning === 'whole') return undefined;
     return (
-      `the journal starts at ${this.#journalStart}, not at 0, and what stood before was not written again behind it: were segments deleted ` +
+      `the journal starts at ${this.#journalStart}, not at 0, and the records before it were not written again: were segments deleted ` +
       '(retention.ms, retention.bytes), or records (DeleteRecords)?'
     );
   }
@@ -147,7 +135,6 @@ export class ClusterState implements ClusterSnapshot {
     return this.#deletions.underWay;
   }
 
-  /** How many are not deleted. */
   get liveNamespaces(): number {
     return this.#byId.size - this.deletions.size;
   }
@@ -161,31 +148,10 @@ export class ClusterState implements ClusterSnapshot {
     return namespaceId === '' ? this.clusterSearchAttributes : (this.#ownAttributes.get(namespaceId) ?? noAttributes);
   }
 
-  /** For attributes that are new: name → slot. Those for which none is free are left out. */
-  slotsFor(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
-    return this.#slots.free(namespaceId, attributes);
-  }
-
-  /** For attributes that are new: which of its name each is, where there was one before. */
-  generationsFor(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-    return this.#generations.next(namespaceId, attributes.keys());
-  }
-
   slotsToClear(): ReadonlyMap<string, readonly string[]> {
-    return new Map(this.#slots.removed());
+    return new Map(this.slots.removed());
   }
 
-  /** A removed attribute has left it, and nobody may have it yet. */
-  mustBeCleared(namespaceId: string, slot: string): boolean {
-    return this.#slots.isRemoved(namespaceId, slot);
-  }
-
-  /** Slots of that type that were left by removed attributes, and are not cleared yet. */
-  slotsWaiting(namespaceId: string, type: number): number {
-    return this.#slots.waiting(namespaceId, type);
-  }
-
-  /** Folds a record that is in the log for good. */
   committed(record: ClusterRecord, { offset }: { readonly offset: number }): void {
     this.evolve(record);
     this.position = offset + 1;
@@ -197,9 +163,7 @@ export class ClusterState implements ClusterSnapshot {
 
   /** All that counts, as it is when each part is taken: changes may come between them. */
   *parts(): Generator<CarriedPart, void> {
-    const namesCluster = ({ number }: KnownDeadLetterQueue): boolean => !this.unnamingQueues.has(number);
-    const deadLetterQueues = this.deadLetterQueues.map((queue) => ({ ...queue, namesCluster: namesCluster(queue) }));
-    yield { kind: 'clusterCarried', identity: this.identity, deadLetterQueues };
+    yield { kind: 'clusterCarried', identity: this.identity, deadLetterQueues: this.deadLetterQueues };
     yield* this.#attributeParts('');
     for (const { id } of this.#byId.values()) {
       yield this.#namespacePart(this.#known(id));
@@ -217,24 +181,13 @@ export class ClusterState implements ClusterSnapshot {
         return;
       }
       case 'namespaceRegistered': {
-        const { id, name, description, ownerEmail, data, retentionMs } = record;
-        const described = {
-          id,
-          name,
-          registeredName: name,
-          state: 'registered',
-          description,
-          ownerEmail,
-          data,
-          retentionMs,
-          archival: notArchived,
-          createdTimeMs: record.timeMs,
-        } as const;
-        return this.#put({ ...described, ...this.#attributesOf(id) });
+        const { kind: _, timeMs: createdTimeMs, ...said } = record;
+        const state = { registeredName: said.name, state: 'registered', archival: notArchived, createdTimeMs } as const;
+        return this.#put({ ...said, ...state, ...this.#attributesOf(said.id) });
       }
       case 'namespaceUpdated': {
-        const { id, description, ownerEmail, data, retentionMs } = record;
-        return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
+        const { kind: _, timeMs: _at, ...said } = record;
+        return this.#put({ ...this.#known(said.id), ...said });
       }
       case 'namespaceArchivalSet': {
         const { id, isEnabled, uri } = record;
@@ -255,23 +208,22 @@ export class ClusterState implements ClusterSnapshot {
         return this.#remove(this.#known(record.id));
       case 'searchAttributesAdded': {
         const { namespaceId, attributes, slots, generations } = record;
-        this.#generations.add(namespaceId, attributes.keys(), generations);
-        this.#slots.add(namespaceId, this.#slots.find(namespaceId, attributes, slots));
+        this.generations.add(namespaceId, attributes.keys(), generations);
+        this.slots.add(namespaceId, slots);
         return this.#setAttributes(namespaceId, new Map([...this.ownAttributes(namespaceId), ...attributes]));
       }
       case 'searchAttributesRemoved': {
         const removed = new Set(record.names);
-        this.#slots.remove(record.namespaceId, removed);
+        this.slots.remove(record.namespaceId, removed);
         const kept = [...this.ownAttributes(record.namespaceId)].filter(([name]) => !removed.has(name));
         return this.#setAttributes(record.namespaceId, new Map(kept));
       }
       case 'searchAttributesPurged':
-        return this.#slots.purge(record.namespaceId, record.slots);
+        return this.slots.purge(record.namespaceId, record.slots);
       case 'deadLetterQueueAdded': {
-        const { number, category, sourceCluster, namesCluster } = record;
+        const { number, category, sourceCluster } = record;
         assert(number === this.deadLetterQueues.length + 1, 'dead letter queues are numbered one behind the other');
         this.deadLetterQueues = [...this.deadLetterQueues, { number, category, sourceCluster }];
-        if (!namesCluster) this.unnamingQueues.add(number);
         return;
       }
       case 'carryingBegun':
@@ -354,17 +306,15 @@ export class ClusterState implements ClusterSnapshot {
       kind: 'attributesCarried',
       namespaceId,
       attributes: this.ownAttributes(namespaceId),
-      columns: this.#slots.columnsOf(namespaceId),
+      columns: this.slots.columnsOf(namespaceId),
       generations,
     });
-    for (const generations of inParts(this.#generations.all(namespaceId), CARRIED_GENERATIONS)) yield part(generations);
+    for (const generations of inParts(this.generations.all(namespaceId), CARRIED_GENERATIONS)) yield part(generations);
   }
 
   #carryCluster({ identity, deadLetterQueues }: ClusterCarried): void {
     this.identity = identity;
-    this.deadLetterQueues = deadLetterQueues.map(({ number, category, sourceCluster }) => ({ number, category, sourceCluster }));
-    this.unnamingQueues.clear();
-    for (const { number, namesCluster } of deadLetterQueues) if (!namesCluster) this.unnamingQueues.add(number);
+    this.deadLetterQueues = deadLetterQueues;
   }
 
   #carryNamespace(record: NamespaceCarried): void {
@@ -381,32 +331,9 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   #carryAttributes({ namespaceId, attributes, columns, generations }: AttributesCarried): void {
-    this.#generations.add(namespaceId, generations.keys(), generations);
-    this.#slots.setColumns(namespaceId, columns);
+    this.generations.add(namespaceId, generations.keys(), generations);
+    this.slots.setColumns(namespaceId, columns);
     this.#setAttributes(namespaceId, attributes);
-  }
-
-  /** Equal for equal states, whatever way led there. */
-  canonical(): string {
-    const attributes = (map: ReadonlyMap<string, number | string>): unknown => [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const identity = this.identity === undefined ? undefined : { ...this.identity, tokenKey: [...this.identity.tokenKey] };
-    return JSON.stringify([
-      identity,
-      attributes(this.clusterSearchAttributes),
-      this.namespaces().map((namespace) => ({
-        ...namespace,
-        data: attributes(namespace.data),
-        searchAttributeTypes: attributes(namespace.searchAttributeTypes),
-        customSearchAttributes: attributes(namespace.customSearchAttributes),
-        searchAttributeSlots: attributes(namespace.searchAttributeSlots),
-        searchAttributeGenerations: attributes(namespace.searchAttributeGenerations),
-      })),
-      this.#slots.canonical(),
-      this.#generations.canonical(),
-      this.#deletions.canonical(),
-      this.deadLetterQueues,
-      [...this.unnamingQueues],
-    ]);
   }
 
   #known(id: string): Namespace {
@@ -426,8 +353,8 @@ export class ClusterState implements ClusterSnapshot {
     this.#byId.delete(id);
     this.#byName.delete(name);
     this.#ownAttributes.delete(id);
-    this.#slots.forget(id);
-    this.#generations.forget(id);
+    this.slots.forget(id);
+    this.generations.forget(id);
     this.#deletions.removed(id, registeredName);
     this.#sorted = undefined;
   }
@@ -445,8 +372,8 @@ export class ClusterState implements ClusterSnapshot {
     return {
       customSearchAttributes,
       searchAttributeTypes: new Map([...customSearchAttributes, ...systemSearchAttributes]),
-      searchAttributeSlots: this.#slots.slotsOf(id),
-      searchAttributeGenerations: this.#generations.of(id, own.keys(), this.clusterSearchAttributes.keys()),
+      searchAttributeSlots: this.slots.slotsOf(id),
+      searchAttributeGenerations: this.generations.of(id, own.keys(), this.clusterSearchAttributes.keys()),
     };
   }
 
@@ -464,9 +391,9 @@ export class ClusterState implements ClusterSnapshot {
 const noAttributes: ReadonlyMap<string, number> = new Map();
 
 const whatIsWhole =
-  'a journal that begins at 0 holds all that is written again in it. Was its topic restored from a copy that numbers the records anew? They need the offsets that they had';
+  'a journal that begins at 0 holds all that is written again in it. Was its topic restored from a copy with other offsets? Records need their original offsets';
 
-/** Each as it is when it is taken. */
+/** Each entry is as it is when it is taken. */
 function* inParts<Value>(entries: Iterable<readonly [string, Value]>, max: number): Generator<ReadonlyMap<string, Value>, void> {
   let part = new Map<string, Value>();
   for (const [name, value] of entries) {

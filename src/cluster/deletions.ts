@@ -16,13 +16,12 @@ export type NamespaceDeletion = {
   readonly purgedAtMs: number | undefined;
 };
 
-/** Of namespaces whose entries are gone. Each is in the memory of every process. */
+/** Names of removed namespaces that are kept. Each is in the memory of every process. */
 const removedNamesMax = 100_000;
 
 export class NamespaceDeletions {
-  /** By id. */
   readonly underWay = new Map<string, NamespaceDeletion>();
-  /** By id, the oldest first: what they were registered as. */
+  /** The names under which removed namespaces were registered, by id, the oldest first. */
   readonly #removed = new Map<string, string>();
 
   deleted(deletion: NamespaceDeletion): void {
@@ -52,11 +51,6 @@ export class NamespaceDeletions {
 
   nameOfRemoved(id: string): string | undefined {
     return this.#removed.get(id);
-  }
-
-  canonical(): unknown {
-    const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
-    return [[...this.underWay].toSorted(byId), [...this.#removed]];
   }
 }
 

@@ -3,10 +3,9 @@ import { durationSetting } from './dynamic-setting.ts';
 
 export const archivalSettings = {
   archiveDelayMsMax: durationSetting('history.archivalProcessorArchiveDelay', {
-    min: '1ms',
-    max: '24h',
+    range: ['1ms', '24h'],
     default: 300_000,
     about:
-      'Histories of workflows that close together are archived within so long, and before their retention is over. As it was at the start.',
+      'Time over which the archival of workflows that close together is spread, at most until their retention is over. Read at the start.',
   }),
 };

@@ -7,17 +7,17 @@ import type { Report } from './problem.ts';
 export type ArchivalOptions = {
   /** Tasks wait. */
   readonly isPaused: boolean;
-  /** Histories that retention has deleted are read from there. */
+  /** Whether histories are read from the archive after their retention. */
   readonly isRead: boolean;
   readonly fileMode: number;
   readonly dirMode: number;
   /** Folders below which namespaces may name theirs. */
   readonly roots: readonly string[];
-  /** Of namespaces that say nothing. */
+  /** What holds for namespaces that say nothing. */
   readonly namespaceDefault: { readonly isEnabled: boolean; readonly uri: string };
 };
 
-/** As Temporal's example has them. */
+/** Modes as Temporal's example has them. */
 const fileModeDefault = '0666';
 const dirModeDefault = '0766';
 

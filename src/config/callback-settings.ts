@@ -6,7 +6,7 @@ import { shown } from './shown.ts';
 
 const rulesExpected = 'a list of entries like {Pattern: "*.example.com:443", AllowInsecure: false, AllowPrivate: false}';
 
-/** Of `BreakerSettings` (src/outbound/circuit-breaker.ts). */
+/** The fields of `BreakerSettings` (src/outbound/circuit-breaker.ts). */
 type Breaker = { readonly requestsMax: number; readonly intervalMs: number; readonly timeoutMs: number };
 
 const usualBreaker: Breaker = { requestsMax: 1, intervalMs: 0, timeoutMs: 60_000 };
@@ -15,65 +15,61 @@ const breakerExpected = 'fields like {MaxRequests: 1, Interval: 0s, Timeout: 60s
 /** What a callback may be. */
 export const callbackSettings = {
   allowedAddresses: addressSetting('callback.allowedAddresses', {
-    about: 'Where completion callbacks may go, as a list of {Pattern, AllowInsecure, AllowPrivate}; none by default.',
+    about: 'Addresses that completion callbacks may call, as a list of {Pattern, AllowInsecure, AllowPrivate}; none by default.',
   }),
-  /** By its name of old. */
+  /** The old name of `allowedAddresses`. */
   componentAllowedAddresses: addressSetting('component.callbacks.allowedAddresses', {
-    about: 'The same by its name of old; callback.allowedAddresses goes before it.',
+    about: 'The old name of callback.allowedAddresses, which takes precedence.',
   }),
-  callbacksMax: {
-    ...wholeNumber('system.maxCallbacksPerWorkflow', {
-      min: 0,
-      // All of them stand in the row of their run, which bounds their bytes too.
-      max: 2_000,
-      default: 2_000,
-      about: 'Completion callbacks of a workflow and of its updates.',
-    }),
-    scope: 'namespace' as const,
-  },
-  updateCallbacksMax: {
-    ...wholeNumber('system.maxCallbacksPerUpdateID', { min: 0, max: 2_000, default: 32, about: 'Completion callbacks of an update.' }),
-    scope: 'namespace' as const,
-  },
-  urlBytesMax: {
-    ...wholeNumber('frontend.callbackURLMaxLength', { min: 1, max: 1_000, default: 1_000, about: 'Bytes of the URL of a callback.' }),
-    scope: 'namespace' as const,
-  },
-  headerBytesMax: {
-    ...wholeNumber('frontend.callbackHeaderMaxLength', {
-      min: 0,
-      max: 8 * 1024,
-      default: 8 * 1024,
-      about: 'Bytes of the header of a callback, names and values.',
-    }),
-    scope: 'namespace' as const,
-  },
+  callbacksMax: wholeNumber('system.maxCallbacksPerWorkflow', {
+    scope: 'namespace',
+    // All of them stand in the row of their run, which bounds their bytes too.
+    range: [0, 2_000],
+    default: 2_000,
+    about: 'Completion callbacks of a workflow and of its updates.',
+  }),
+  updateCallbacksMax: wholeNumber('system.maxCallbacksPerUpdateID', {
+    scope: 'namespace',
+    range: [0, 2_000],
+    default: 32,
+    about: 'Completion callbacks of an update.',
+  }),
+  urlBytesMax: wholeNumber('frontend.callbackURLMaxLength', {
+    scope: 'namespace',
+    range: [1, 1_000],
+    default: 1_000,
+    about: 'Bytes of the URL of a callback.',
+  }),
+  headerBytesMax: wholeNumber('frontend.callbackHeaderMaxLength', {
+    scope: 'namespace',
+    range: [0, 8 * 1024],
+    default: 8 * 1024,
+    about: 'Bytes of the header of a callback, names and values.',
+  }),
 };
 
 /** How one is delivered. */
 export const callbackRequestSettings = {
-  requestTimeoutMs: destinationDuration('callback.request.timeout', 'How long one attempt at a callback may take.', 10_000),
+  requestTimeoutMs: destinationDuration('callback.request.timeout', 'Time limit of one attempt at a callback.', 10_000),
   breaker: breakerSetting('history.outboundQueue.circuitBreakerSettings'),
 };
 
 /** When the next attempt is made. */
 export const callbackRetrySettings = {
   initialIntervalMs: durationSetting('callback.retryPolicy.initialInterval', {
-    min: '1ms',
-    max: '24h',
+    range: ['1ms', '24h'],
     default: 1_000,
     about: 'The pause after the first attempt at a callback; each is twice as long as the one before.',
   }),
   maxIntervalMs: durationSetting('callback.retryPolicy.maxInterval', {
-    min: '1ms',
-    max: '168h',
+    range: ['1ms', '168h'],
     default: 3_600_000,
     about: 'The longest pause between two attempts at a callback.',
   }),
 };
 
 function destinationDuration(key: string, about: string, defaultMs: number): Setting<number> {
-  return { ...durationSetting(key, { min: '1ms', max: '10m', default: defaultMs, about }), scope: 'destination' };
+  return durationSetting(key, { scope: 'destination', range: ['1ms', '10m'], default: defaultMs, about });
 }
 
 /** Undefined: nothing is set. */
@@ -119,7 +115,7 @@ function breakerSetting(key: string): Setting<Breaker> {
     needsRestart: false,
     default: usualBreaker,
     about:
-      'When a destination of callbacks that fails is left alone: requests while it is tried again, when failures are forgotten, how long.',
+      'Circuit breaker of a failing callback destination: requests while it is tried again, when failures are forgotten, how long it stays open.',
     expected: breakerExpected,
     defaultText: '{MaxRequests: 1, Interval: 0s, Timeout: 60s}',
     read,

@@ -1,14 +1,14 @@
 /** What operators set about dead letters: by the names of Temporal's dynamic configuration, of the operations guide, and `perdure.dlq` of our own. */
-import { errorPattern, type ErrorPattern } from '../deadletters/error-pattern.ts';
 import { durationSetting, onOff, type ReadValue, textSetting, wholeNumber } from './dynamic-setting.ts';
+import { errorPattern, type ErrorPattern } from './error-pattern.ts';
 
-const anyCount = { min: 1, max: Number.MAX_SAFE_INTEGER };
+const anyCount = { range: [1, Number.MAX_SAFE_INTEGER] } as const;
 
 /** When a task that fails becomes a letter. */
 export const captureSettings = {
   enabled: onOff('history.TaskDLQEnabled', {
     default: true,
-    about: 'false: tasks that fail are tried for ever, and make no dead letters; but those of a deleted namespace do.',
+    about: 'false: failing tasks are tried for ever and do not become dead letters, except those of a deleted namespace.',
   }),
   internalErrorsArePermanent: onOff('history.TaskDLQInternalErrors', {
     default: false,
@@ -16,81 +16,83 @@ export const captureSettings = {
   }),
   errorPattern: textSetting(
     'history.TaskDLQErrorPattern',
-    { default: undefined, about: 'A regular expression; a task whose error it matches becomes a dead letter at once. Empty: none does.' },
+    {
+      default: undefined,
+      about: 'A regular expression in RE2 syntax. A task whose error it matches becomes a dead letter at once. Empty: no task does.',
+    },
     readPattern,
   ),
   failuresMax: wholeNumber('history.TaskDLQUnexpectedErrorAttempts', {
     ...anyCount,
     default: 70,
-    about: 'Failures after which a task becomes a dead letter, in every category that has no number of its own. 70 take about an hour.',
+    about: 'Failures after which a task becomes a dead letter, unless its category has its own key. 70 failures take about an hour.',
   }),
   transferFailuresMax: wholeNumber('history.transferProcessorMaxRetryCount', {
     ...anyCount,
     default: undefined,
-    about: 'The same for transfer tasks.',
+    about: 'Failures after which a transfer task becomes a dead letter, in place of TaskDLQUnexpectedErrorAttempts.',
   }),
   timerFailuresMax: wholeNumber('history.timerProcessorMaxRetryCount', {
     ...anyCount,
     default: undefined,
-    about: 'The same for timer tasks.',
+    about: 'Failures after which a timer task becomes a dead letter, in place of TaskDLQUnexpectedErrorAttempts.',
   }),
   replicationFailuresMax: wholeNumber('history.ReplicationExecutableTaskErrorRetryMaxAttempts', {
     ...anyCount,
     default: 80,
-    about: 'The same for replication tasks.',
+    about: 'Failures after which a replication task becomes a dead letter.',
   }),
 };
 
 /** What is done with the letters that there are. */
 export const letterSettings = {
   lettersPerStepMax: wholeNumber('history.dlqMaxMessageCount', {
-    min: 1,
-    max: 1_000,
+    range: [1, 1_000],
     default: 100,
-    about: 'Dead letters in a step of a job.',
+    about: 'How many dead letters a job takes in one step.',
   }),
-  emitsMetrics: onOff('worker.dlqMetricsEmitterEnabled', { default: true, about: 'Whether dlq_message_count is told.' }),
-  emitsReplicationMetrics: onOff('history.ReplicationEnableDLQMetrics', { default: true, about: 'Whether replication_dlq_* are told.' }),
+  emitsMetrics: onOff('worker.dlqMetricsEmitterEnabled', { default: true, about: 'Whether dlq_message_count is reported.' }),
+  emitsReplicationMetrics: onOff('history.ReplicationEnableDLQMetrics', {
+    default: true,
+    about: 'Whether replication_dlq_* are reported.',
+  }),
   maxGeneration: wholeNumber('perdure.dlq.maxGeneration', {
     ...anyCount,
     default: 5,
-    about: 'Merges of a dead letter that may fail; then it is in quarantine, where only a merge that says so tries it again.',
+    about: 'Failed merges after which a dead letter is quarantined. Then only a merge with --override-loop-guard tries it again.',
   }),
   mergeRps: wholeNumber('perdure.dlq.mergeRPS', {
-    min: 1,
-    max: 100_000,
+    range: [1, 100_000],
     default: 100,
-    about: 'Dead letters a second that a job merges at most.',
+    about: 'How many dead letters a job merges per second, at most.',
   }),
   mergeConcurrency: wholeNumber('perdure.dlq.mergeConcurrency', {
-    min: 1,
-    max: 1_000,
+    range: [1, 1_000],
     default: 8,
-    about: 'Dead letters that a job merges at a time, each of another run.',
+    about: 'How many dead letters a job merges at a time, each from another run.',
   }),
   mergeTaskTimeoutMs: durationSetting('perdure.dlq.mergeTaskTimeout', {
-    min: '1ms',
-    max: '24h',
+    range: ['1ms', '24h'],
     default: 30_000,
-    about: 'How long a job waits for what becomes of one dead letter.',
+    about: 'How long a job waits for the outcome of one dead letter.',
   }),
-  requiresReason: onOff('perdure.dlq.requireReason', { default: false, about: 'true: who changes dead letters has to say why.' }),
+  requiresReason: onOff('perdure.dlq.requireReason', { default: false, about: 'true: every change of dead letters needs a reason.' }),
   undoWindowMs: durationSetting('perdure.dlq.undoWindow', {
-    min: '0s',
-    max: '168h',
+    range: ['0s', '168h'],
     default: 3_600_000,
-    about: 'How long a purge can be undone. So long its dead letters can be read in their topic.',
+    about: 'How long a purge can be undone. Until then its dead letters can be read in their topic.',
   }),
   compactionMaxCarry: wholeNumber('perdure.dlq.compactionMaxCarry', {
     ...anyCount,
     default: 10_000,
-    about: 'Open dead letters that a purge may have to write again so that what it purged is gone at once; with more it is gone later.',
+    about:
+      'If a purge leaves at most this many open dead letters, they are rewritten and the purged ones are removed from the topic at once; otherwise that happens later.',
   }),
 };
 
 /** Read so that files of Temporal's server mean what they say; both values mean the same here. */
 export const deadLetterSettingsWithoutEffect = {
-  replicationV2: onOff('history.enableHistoryReplicationDLQV2', { default: true, about: 'Both values use the same store.' }),
+  replicationV2: onOff('history.enableHistoryReplicationDLQV2', { default: true, about: 'Has no effect: both values use the same store.' }),
 };
 
 function readPattern(text: string): ReadValue<ErrorPattern | undefined> {

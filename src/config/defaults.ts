@@ -15,7 +15,7 @@ export const defaults = {
   replicationFactorMax: 3,
   /** How old a backup of PostgreSQL may be. */
   journalRetention: '24h',
-  /** Of one process, all its shards together. */
+  /** Limits of one process, all its shards together. */
   state: {
     hotStateBytesMax: 256 * 1024 * 1024,
     historyCacheBytesMax: 64 * 1024 * 1024,

@@ -14,13 +14,13 @@ export type DevFault = {
   readonly errorMessage: string;
   /** Whether it may go away: a task is tried again, or is a letter at once. */
   readonly kind: 'failed' | 'permanent';
-  /** Of those tasks; above 0, up to 1. */
+  /** Which part of those tasks fails; above 0, up to 1. */
   readonly share: number;
 };
 
 export type FaultyTask = { readonly taskType: string; readonly namespace: string; readonly runId: string; readonly taskId: number };
 
-/** Those that a history shard has. */
+/** Task types that a history shard has. */
 export const faultyTaskTypes: readonly string[] = [
   ...['WORKFLOW_TASK', 'ACTIVITY_TASK', 'CLOSE_EXECUTION', 'CANCEL_EXECUTION', 'START_CHILD_EXECUTION', 'SIGNAL_EXECUTION'].map(
     (name) => `TASK_TYPE_TRANSFER_${name}`,
@@ -43,7 +43,7 @@ export function faultOf(faults: readonly DevFault[], { taskType, namespace, runI
   );
 }
 
-/** As for people. */
+/** A fault in words, for people. */
 export function faultText({ taskType = 'every task', namespace, errorMessage, kind, share }: DevFault): string {
   const where = namespace === undefined ? '' : ` of ${namespace}`;
   const often = share === 1 ? '' : `, ${share * 100} % of them,`;

@@ -3,7 +3,7 @@
  *
  *     look ── nothing has changed ─▶ wait
  *       ├──── values ──────────────▶ they hold at once, each change is told
- *       └──── broken, or gone ─────▶ told once; what held before holds on, until the file is mended
+ *       └──── broken, or gone ─────▶ told once; what held before holds on, until the file is fixed
  */
 import { readFile, stat } from 'node:fs/promises';
 import { asError } from '../kernel/error-text.ts';
@@ -27,7 +27,7 @@ export class DynamicConfigFile {
   /** What was last read. */
   #text: string;
   #stamp = '';
-  /** Of the failure that was told; undefined: the file is used. */
+  /** The reason that was told; undefined: the file is used. */
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -87,7 +87,7 @@ export class DynamicConfigFile {
 
   #use(entries: DynamicEntries): void {
     const { config, logger, file } = this.#parts;
-    if (this.#failure !== undefined) logger.info('the file of dynamic configuration is used again', { file: file.filename });
+    if (this.#failure !== undefined) logger.info('the dynamic configuration file is used again', { file: file.filename });
     this.#failure = undefined;
     const before = this.#entries;
     this.#entries = entries;
@@ -96,7 +96,7 @@ export class DynamicConfigFile {
       const [old, now] = [before, entries].map((all) => told(all.get(key.toLowerCase())));
       if (old === now) continue;
       logger.info('dynamic configuration has changed', { key, old, new: now });
-      if (needsRestart) logger.warn('this dynamic configuration holds from the next start on', { key, value: now });
+      if (needsRestart) logger.warn('this dynamic configuration takes effect with the next start', { key, value: now });
     }
   }
 
@@ -104,7 +104,10 @@ export class DynamicConfigFile {
     if (reason === this.#failure) return;
     this.#failure = reason;
     const { logger, file } = this.#parts;
-    logger.error('the file of dynamic configuration is not used; the values from before hold on', { file: file.filename, error: reason });
+    logger.error('the dynamic configuration file cannot be used; its previous values stay in effect', {
+      file: file.filename,
+      error: reason,
+    });
   }
 }
 

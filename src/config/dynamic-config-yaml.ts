@@ -75,7 +75,7 @@ function readEntries(path: Path, value: unknown, report: Report): readonly Place
     report(path, `expected a list of entries, such as "- value: ${typeof value === 'object' ? '1' : shown(value)}", got ${shown(value)}`);
     return [];
   }
-  if (value.length === 0) report(path, 'no entries: the default holds', 'warning');
+  if (value.length === 0) report(path, 'no entries: the default applies', 'warning');
   return value.flatMap((entry: unknown, index) => readEntry([...path, index], entry, report) ?? []);
 }
 
@@ -108,7 +108,7 @@ function readConstraints(path: Path, given: unknown, report: Report): Constraint
       continue;
     }
     const read = readConstraint(name, value);
-    if (constraints[name] !== undefined) report([...path, word], 'this constraint stands here already, in another case');
+    if (constraints[name] !== undefined) report([...path, word], 'this constraint is already here, in other letter case');
     else if (read === undefined) report([...path, word], `expected ${expected[name]}, got ${shown(value)}`);
     else constraints[name] = read;
   }
@@ -163,7 +163,7 @@ function usable(setting: Setting<unknown>, entries: readonly PlacedEntry[], repo
 }
 
 function unfit({ scope }: Setting<unknown>): string {
-  return scope === 'global' ? 'the key holds for the whole server and takes no constraints' : 'the key takes other constraints';
+  return scope === 'global' ? 'the key is for the whole server and cannot have constraints' : 'the key takes other constraints';
 }
 
 function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {

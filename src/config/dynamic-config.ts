@@ -28,7 +28,7 @@ export type DynamicEntries = ReadonlyMap<string, readonly Entry[]>;
 
 export const noEntries: DynamicEntries = new Map();
 
-/** It is parsed while the server serves, in one turn. */
+/** The limit of a file that is parsed while the server serves, in one turn. */
 const fileBytesMax = 256 * 1024;
 
 /** Throws for what is not to be read: a pipe would never end, and a large file would hold up everybody. */
@@ -37,7 +37,7 @@ export function checkDynamicConfigFile(stats: { isFile(): boolean; readonly size
   if (stats.size > fileBytesMax) throw new Error(`it has ${stats.size} bytes, and may have ${fileBytesMax}`);
 }
 
-/** For what a value is asked. */
+/** What a value is asked for. */
 export type SettingFilter = Constraints;
 
 /**
@@ -92,7 +92,7 @@ export class DynamicConfig implements DynamicValues {
     this.#entries = entries;
   }
 
-  /** From here on these hold, in place of those that there were. */
+  /** These entries hold from here on, in place of those that there were. */
   replace(entries: DynamicEntries): void {
     this.#entries = entries;
     this.#known = new WeakMap();

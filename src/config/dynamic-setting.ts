@@ -19,7 +19,7 @@ export type Setting<Value> = {
   readonly defaultText: string;
   /** Fixed when the server starts; else a change holds at once. */
   readonly needsRestart: boolean;
-  /** Of a value as YAML or JSON has it. */
+  /** Reads a value as YAML or JSON has it. */
   read(value: unknown): ReadValue<Value>;
 };
 
@@ -34,9 +34,12 @@ export type ValuesOf<Group extends SettingGroup> = {
 /** Which constraints an entry of a key may have: see `steps` in dynamic-config.ts. */
 export type SettingScope = 'global' | 'namespace' | 'taskQueue' | 'shard' | 'destination';
 
-type About<Value> = { readonly default: Value; readonly about: string };
+type About<Value> = Pick<Setting<Value>, 'default' | 'about'> & Partial<Pick<Setting<Value>, 'scope' | 'needsRestart'>>;
 
-/** Everything of ours holds for the whole server so far, and at once. */
+/** The lowest value and the highest. */
+type Range<Value> = { readonly range: readonly [min: Value, max: Value] };
+
+/** Unless a setting says otherwise. */
 const usual = { scope: 'global', needsRestart: false } as const;
 
 export function onOff(key: string, about: About<boolean>): Setting<boolean> {
@@ -52,7 +55,7 @@ export function onOff(key: string, about: About<boolean>): Setting<boolean> {
 /** `default` may be undefined: unset, and what that means is said elsewhere. */
 export function wholeNumber<Unset extends number | undefined>(
   key: string,
-  { min, max, ...about }: About<Unset> & { readonly min: number; readonly max: number },
+  { range: [min, max], ...about }: About<Unset> & Range<number>,
 ): Setting<Unset | number> {
   const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
   const fits = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
@@ -60,10 +63,7 @@ export function wholeNumber<Unset extends number | undefined>(
   return { ...usual, key, ...about, expected, defaultText: about.default === undefined ? 'unset' : String(about.default), read };
 }
 
-export function decimalNumber(
-  key: string,
-  { min, max, ...about }: About<number> & { readonly min: number; readonly max: number },
-): Setting<number> {
+export function decimalNumber(key: string, { range: [min, max], ...about }: About<number> & Range<number>): Setting<number> {
   const expected = `a number from ${min} to ${max}`;
   const fits = (value: unknown): value is number => typeof value === 'number' && value >= min && value <= max;
   const read = (value: unknown): ReadValue<number> => (fits(value) ? { value } : notAs(expected, value));
@@ -77,11 +77,8 @@ export function textSetting<Value>(key: string, about: About<Value>, readText: (
   return { ...usual, key, ...about, expected, defaultText: '""', read };
 }
 
-/** As `30s` and `7d`; a bare number is seconds, whether in quotes or not. */
-export function durationSetting(
-  key: string,
-  { min, max, ...about }: About<number> & { readonly min: string; readonly max: string },
-): Setting<number> {
+/** A duration is written `30s` or `7d`; a bare number is seconds, whether in quotes or not. */
+export function durationSetting(key: string, { range: [min, max], ...about }: About<number> & Range<string>): Setting<number> {
   const [minMs = 0, maxMs = 0] = [readDurationMs(min), readDurationMs(max)];
   const expected = `a duration from ${min} to ${max}, such as 90s`;
   const read = (value: unknown): ReadValue<number> => {

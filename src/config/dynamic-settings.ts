@@ -6,7 +6,7 @@ import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from
 import type { DynamicEntries, Entry } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from './callback-settings.ts';
-import { limitSettings } from './limits.ts';
+import { limitSettings } from './limit-settings.ts';
 import { namespaceDeletionSettings, namespacePurgeSettings } from './namespace-deletion-settings.ts';
 import { namespaceLimitSettings } from './namespace-limit-settings.ts';
 import { transportSettings } from './transport-settings.ts';
@@ -33,7 +33,7 @@ export const dynamicSettings: readonly Setting<unknown>[] = [
 
 const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));
 
-/** As Temporal reads keys, whatever their case. */
+/** Finds a setting as Temporal reads keys, whatever their case. */
 export function findSetting(key: string): Setting<unknown> | undefined {
   return byKey.get(key.toLowerCase());
 }

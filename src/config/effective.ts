@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
-import { isLimit } from './limits.ts';
+import { isLimit } from './limit-settings.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { MetricsOptions } from './metrics-options.ts';
 import { memoryThereIs, stateLimitsBeside } from './memory.ts';

@@ -18,7 +18,7 @@ type About = {
   readonly description: string;
   /** What holds when the key is left out, where that is one value. */
   readonly default?: string | number | boolean;
-  /** The same in words. */
+  /** What holds then, in words. */
   readonly defaultText?: string;
 };
 
@@ -67,7 +67,7 @@ export const duration = () =>
     .string({ error: expected('a duration such as 720h') })
     .refine((value) => parseDurationMs(value) !== undefined, { error: expected('a duration such as 720h') });
 
-/** For durations that a timer waits: Node's timers reach 24 days, and to wait 0 ms makes no sense. */
+/** Durations that a timer waits: Node's timers reach 24 days, and to wait 0 ms makes no sense. */
 export const durationBetween = (min: string, max: string) =>
   duration().refine((value) => isBetween(value, min, max), { error: expected(`a duration from ${min} to ${max}`) });
 

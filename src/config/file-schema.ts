@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaults } from './defaults.ts';
-import { limitKeys, limitSettings } from './limits.ts';
+import { limitSettings } from './limit-settings.ts';
 import {
   bytesBetween,
   duration,
@@ -46,24 +46,24 @@ const rpc = group({
   bindOnLocalHost: key(flag(), 'Listen on localhost only, which is 127.0.0.1 and ::1.', {
     defaultText: 'true, unless bindOnIP names an address',
   }),
-  bindOnIP: key(ip(), 'Address to listen on. 0.0.0.0 is every address of the machine: anybody who reaches the port may use it.'),
+  bindOnIP: key(ip(), 'Address to listen on. 0.0.0.0 is every address of the machine: anybody who can reach the port can use it.'),
   httpPort: unused('the HTTP API is not served yet'),
-  membershipPort: unused('has no effect: Kafka carries the membership'),
+  membershipPort: unused('has no effect: membership is kept on Kafka'),
   httpAdditionalForwardedHeaders: unused('the HTTP API is not served yet'),
   keepAliveServerConfig: unused(),
   clientConnectionConfig: unused(),
 });
 
-const frontend = group({ rpc: key(rpc, 'Where it listens.') });
+const frontend = group({ rpc: key(rpc, 'Where the frontend listens.') });
 
-/** So far one process runs every role, behind the frontend's port. */
+/** One process runs every role so far, behind the frontend's port. */
 const roleInFrontend = group({
   rpc: key(
     group({
       ...rpc.shape,
-      grpcPort: key(port(), 'No port of its own yet.'),
-      bindOnLocalHost: key(flag(), 'No port of its own yet.'),
-      bindOnIP: key(ip(), 'No port of its own yet.'),
+      grpcPort: key(port(), 'No effect yet: this role has no port.'),
+      bindOnLocalHost: key(flag(), 'No effect yet: this role has no port.'),
+      bindOnIP: key(ip(), 'No effect yet: this role has no port.'),
     }),
     'Where this role will listen.',
   ),
@@ -71,12 +71,12 @@ const roleInFrontend = group({
 
 const sqlDatastore = group({
   pluginName: key(text('a plugin name such as sqlite'), 'sqlite: the embedded log, for one server without Kafka.'),
-  databaseName: key(text('a database name; for sqlite a file'), 'The file of the embedded log, made when it is missing.'),
+  databaseName: key(text('a database name; for sqlite a file'), 'The file of the embedded log; it is created if it does not exist.'),
   connectAddr: unused(),
   connectProtocol: unused(),
   connectAttributes: key(
     z.record(z.string(), z.unknown()),
-    'mode: memory keeps the journals in memory, where they are gone with the process. Other attributes have no effect.',
+    'mode: memory keeps the journals in memory; they are lost when the process ends. Other attributes have no effect.',
   ),
   user: unused(),
   password: unused(),
@@ -108,10 +108,8 @@ const clientTls = ({ theirs, who, host, where }: TlsWords) =>
     serverName: key(text('a host name'), `Name that ${theirs} must have.`, { defaultText: host }),
     disableHostVerification: key(
       flag(),
-      `true accepts any certificate: anybody between this server and ${where} can read and change all.`,
-      {
-        default: false,
-      },
+      `true accepts any certificate: anybody between this server and ${where} can read and change everything.`,
+      { default: false },
     ),
   });
 
@@ -130,7 +128,7 @@ const kafkaSasl = secretGroup({
 const kafka = group({
   brokers: key(
     listOrText(hostPort(), 'a list of host:port'),
-    'Brokers to begin with, host:port with IPv6 in brackets: a list, or one text with commas. The others are found through them.',
+    'Brokers to connect to first, host:port with IPv6 in brackets: a list, or one text with commas. The other brokers are found through them.',
   ),
   topicPrefix: key(
     matching(/^[A-Za-z0-9._-]{1,200}$/, 'a topic prefix of letters, digits, dots, dashes and underscores'),
@@ -150,21 +148,19 @@ const postgres = secretGroup({
     'In place of host, port, database, user and tls: postgres://user@host:port/database, with ?sslmode=disable, require or verify-full.',
   ),
   host: key(text('a host name'), 'Name or address of the server, or the folder of its socket.'),
-  port: key(whole(1, 65535), 'Its port.', { default: defaults.postgres.port }),
+  port: key(whole(1, 65535), 'Port of the server.', { default: defaults.postgres.port }),
   database: key(
     text('the name of a database'),
-    'Exists already, with the encoding UTF8; the tables are made in a schema that is called as topicPrefix.',
-    {
-      default: defaults.postgres.database,
-    },
+    'Must exist, with the encoding UTF8. The tables are created in a schema with the name of topicPrefix.',
+    { default: defaults.postgres.database },
   ),
-  user: key(text('the name of a role'), 'Role of PostgreSQL. It makes the schema, or owns it.', { default: defaults.postgres.user }),
+  user: key(text('the name of a role'), 'PostgreSQL role. It owns the schema, or may create it.', { default: defaults.postgres.user }),
   password: key(secret(), 'Its password. Better from the environment: "${POSTGRES_PASSWORD}".'),
   tls: key(groupOrFlag(postgresTls), 'TLS towards PostgreSQL: true, or a group of keys.', { defaultText: 'no TLS' }),
-  pool: key(whole(1, 100), 'Connections for checkpoints and loads. List and Count have up to four more, reads of dead letters two.', {
+  pool: key(whole(1, 100), 'Connections for checkpoints and loads. List and Count use up to four more, reads of dead letters two.', {
     default: defaults.postgres.pool,
   }),
-  migrate: key(flag(), 'false: missing tables, and those of an older version, are an error that shows the statements.', {
+  migrate: key(flag(), 'false: if tables are missing or older than this version, the start is refused and prints the statements.', {
     defaultText: 'true, unless --no-auto-migrate',
   }),
 });
@@ -178,11 +174,9 @@ const metrics = group({
       framework: key(
         oneOf(['tally', 'opentelemetry']),
         'How metrics are named: tally (name, timers in seconds) or opentelemetry (name_total, name_milliseconds).',
-        {
-          default: 'tally',
-        },
+        { default: 'tally' },
       ),
-      listenAddress: requiredKey(hostPort(), 'Where GET on handlerPath answers, host:port with IPv6 in brackets.'),
+      listenAddress: requiredKey(hostPort(), 'Address of the page, host:port with IPv6 in brackets.'),
       handlerPath: key(matching(/^\/[A-Za-z0-9._~/-]{0,200}$/, 'a path such as /metrics'), 'Path of the page.', {
         default: defaults.metricsPath,
       }),
@@ -191,7 +185,7 @@ const metrics = group({
       onError: unused(),
       sanitizeOptions: unused(),
     }),
-    'The page that Prometheus scrapes.',
+    'The page with metrics, for Prometheus.',
   ),
   statsd: unused('metrics are not sent to statsd yet; prometheus serves them'),
   clientConfig: key(
@@ -199,15 +193,15 @@ const metrics = group({
       tags: key(z.record(tagName(), text()), 'Tags on every series; a metric’s own tag of the same name wins.'),
       excludeTags: key(
         z.record(tagName(), list(text(), 'a list of values')),
-        'Tag → values of it that are replaced by _tag_excluded_; an empty list changes nothing.',
+        'For each tag, a list of values that are replaced by _tag_excluded_; an empty list changes nothing.',
       ),
       prefix: key(
         matching(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'a prefix of letters, digits and underscores'),
-        'In front of every name, with an underscore.',
+        'A prefix of every name, followed by an underscore.',
       ),
       perUnitHistogramBoundaries: key(
         group({
-          milliseconds: key(bounds(), 'Buckets of timers, in milliseconds whatever they are shown in.', {
+          milliseconds: key(bounds(), 'Buckets of timers, always in milliseconds, also if timers are shown in seconds.', {
             defaultText: '1, 2, 5, … 1000000',
           }),
           dimensionless: unused('no metric has this unit yet'),
@@ -219,13 +213,10 @@ const metrics = group({
       withoutCounterSuffix: key(flag(), 'opentelemetry: no _total in names.', { default: false }),
       recordTimerInSeconds: key(flag(), 'opentelemetry: timers in seconds. In tally they always are.', { default: false }),
     }),
-    'What all metrics have in common.',
+    'Settings of all metrics.',
   ),
   tags: unused(elsewhere),
-  excludeTags: refused(
-    'means the opposite of clientConfig.excludeTags (values that are kept) and is not available; name what to replace under clientConfig',
-    true,
-  ),
+  excludeTags: refused('not available: it lists values to keep; use clientConfig.excludeTags, which lists values to replace', true),
   prefix: unused(elsewhere),
   perUnitHistogramBoundaries: unused(elsewhere),
   withoutUnitSuffix: unused(elsewhere),
@@ -238,10 +229,10 @@ const global = group({
     group({
       maxJoinDuration: key(
         durationBetween('100ms', '24h'),
-        'A start that makes no progress for so long has failed; half of it is how long it waits for partitions that do not move. 100ms to 24h.',
+        'A start without progress for this long has failed; it waits half of this for partitions that make none. 100ms to 24h.',
         { default: defaults.maxJoinDuration },
       ),
-      broadcastAddress: unused('one process serves a cluster so far'),
+      broadcastAddress: unused('one process serves the whole cluster'),
     }),
     'How servers find each other.',
   ),
@@ -251,12 +242,12 @@ const global = group({
       frontend: refused(noTls),
       systemWorker: refused(noTls),
       remoteClusters: refused('other clusters are not available yet'),
-      refreshInterval: key(duration(), 'Read; without TLS on our ports it means nothing yet.'),
+      refreshInterval: key(duration(), 'No effect yet, because there is no TLS on this server’s ports.'),
       expirationChecks: key(
         group({
-          warningWindow: key(duration(), 'Read; means nothing yet.'),
-          errorWindow: key(duration(), 'Read; means nothing yet.'),
-          checkInterval: key(duration(), 'Read; means nothing yet.'),
+          warningWindow: key(duration(), 'No effect yet.'),
+          errorWindow: key(duration(), 'No effect yet.'),
+          checkInterval: key(duration(), 'No effect yet.'),
         }),
         'Warnings before certificates end.',
       ),
@@ -277,7 +268,7 @@ const global = group({
     }),
     'Who may do what: not available yet.',
   ),
-  metrics: key(metrics, 'Metrics for Prometheus (docs/operations/metrics.md). Without prometheus none are kept.'),
+  metrics: key(metrics, 'Metrics (docs/operations/metrics.md). Without the key prometheus none are kept.'),
   otel: unused('traces are not exported yet'),
   pprof: unused(),
 });
@@ -288,22 +279,19 @@ const log = group({
   outputFile: key(text('a file name'), 'Log into this file; SIGUSR1 opens it again, for log rotation.', { defaultText: 'stderr' }),
   encoding: key(oneOf(['json', 'console']), 'json or console.', { default: defaults.logEncoding }),
   format: key(oneOf(['json', 'console']), 'Temporal’s spelling of encoding.'),
-  tagNames: unused('records carry the guide’s names'),
+  tagNames: unused('fields of log records have fixed names'),
   development: unused(),
 });
 
 const limits = group(
   Object.fromEntries(
-    Object.entries(limitKeys).map(([name, { limit, min, max, about }]) => [
-      name,
-      key(whole(min, max), about, { default: limitSettings[limit].default }),
-    ]),
+    Object.values(limitSettings).map((setting) => [setting.key, key(whole(...setting.range), setting.about, { default: setting.default })]),
   ),
 );
 
 export const fileSchema = group({
-  log: key(log, 'What the server writes about itself.'),
-  global: key(global, 'What holds for all roles.'),
+  log: key(log, 'The log of the server itself.'),
+  global: key(global, 'Settings of all roles.'),
   services: key(
     group({
       frontend: key(frontend, 'The port of clients and workers.'),
@@ -319,17 +307,17 @@ export const fileSchema = group({
       numHistoryShards: key(whole(1, 16384), 'Partitions of <topicPrefix>.history. Fixed for ever at the first start of a log.', {
         defaultText: `${defaults.onKafka.historyShards} on Kafka, ${defaults.embedded.historyShards} in a file`,
       }),
-      defaultStore: key(text('the name of a datastore'), 'Which of the datastores holds the journals, when they are not on Kafka.', {
+      defaultStore: key(text('the name of a datastore'), 'The datastore that holds the journals if they are not on Kafka.', {
         default: defaults.datastore,
       }),
-      datastores: key(z.record(z.string(), datastore), 'Databases by name.'),
-      visibilityStore: unused('rows of List and Count are kept beside the state; they have no store of their own'),
+      datastores: key(z.record(z.string(), datastore), 'Databases, by name.'),
+      visibilityStore: unused('rows of List and Count are stored with the state; there is no separate store'),
       secondaryVisibilityStore: unused(),
       advancedVisibilityStore: unused(),
       transactionSizeLimit: unused(),
       dataStores: unused(),
     }),
-    'Where the journals live when they are not on Kafka, and in how many shards.',
+    'Where the journals are kept if they are not on Kafka, and in how many shards.',
   ),
   clusterMetadata: key(
     group({
@@ -340,60 +328,58 @@ export const fileSchema = group({
       clusterInformation: unused('other clusters are not available yet'),
       remoteClusters: unused('other clusters are not available yet'),
     }),
-    'This cluster among others.',
+    'The name of this cluster.',
   ),
   perdure: key(
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
-      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. Nearly all of them can only be lowered.'),
+      dynamicConfig: key(limits, 'Limits, with the names of Temporal’s dynamic configuration. Nearly all of them can only be lowered.'),
       postgres: key(
         postgres,
-        'PostgreSQL for what the journals on Kafka add up to. Without it state lives in memory, and the topics keep everything.',
+        'PostgreSQL for state, beside journals on Kafka: the set-up for production. Without it all state is in memory, and topics are never trimmed.',
       ),
       journalRetention: key(
         durationBetween('0s', '8760h'),
-        'With perdure.postgres: records of journals that are younger stay on Kafka, though PostgreSQL has them. So old a backup of it may be.',
+        'With perdure.postgres: records younger than this stay on Kafka although PostgreSQL has them. A backup of PostgreSQL may be this old.',
         { default: defaults.journalRetention },
       ),
       journalRetentionBytes: key(
         bytesBetween(mib, tib),
-        'The same by size, of each journal (a partition of a topic): of what is over one of the two, records leave Kafka. Counted as records are, roughly.',
+        'With perdure.postgres: at most this many bytes of records (approximately) stay in each journal, that is, a partition of a topic. Records beyond either limit are deleted from Kafka.',
         { defaultText: 'no limit' },
       ),
       hotStateBytesMax: key(
         bytesBetween(mib, tib),
-        'Workflows in memory. Past it, those that were not used for longest are left to the database, until somebody needs them. Less with a heap below 1.5 GiB.',
+        'Memory for workflows. Beyond it the least recently used are only in the database, until they are needed. Less with a heap below 1.5 GiB.',
         { default: defaults.state.hotStateBytesMax },
       ),
       historyCacheBytesMax: key(
         bytesBetween(mib, tib),
-        'Events of histories in memory. What is not there is read from the database, or the journal. Less with a heap below 1.5 GiB.',
-        {
-          default: defaults.state.historyCacheBytesMax,
-        },
+        'Memory for events of histories. Others are read from the database, or from the journal. Less with a heap below 1.5 GiB.',
+        { default: defaults.state.historyCacheBytesMax },
       ),
       unwrittenStateBytesMax: key(
         bytesBetween(mib, tib),
-        'State in memory because the database has not taken it yet. Past it no workflow is started; those that run go on. Less with a heap below 1.5 GiB.',
+        'Memory for state that the database has not written yet. Beyond it no workflow is started; running workflows continue. Less with a heap below 1.5 GiB.',
         { default: defaults.state.unwrittenStateBytesMax },
       ),
       checkpointRecordsMax: key(
         whole(10, 40_000),
-        'Records of one journal after which a checkpoint is written, if it is not for another reason: a restart reads what no checkpoint has. Less with a heap below 1.5 GiB.',
+        'Records of one journal after which a checkpoint is written at the latest. A restart replays the records after the last checkpoint. Less with a heap below 1.5 GiB.',
         { default: defaults.state.checkpointRecordsMax },
       ),
       archival: key(
         group({
           roots: key(
             listOrText(text('a folder'), 'a list of folders'),
-            'Folders below which namespaces may have their histories archived, absolute. Left out: the folder of namespaceDefaults alone.',
+            'Absolute paths of folders below which namespaces may archive their histories. If left out, only the folder of namespaceDefaults.',
           ),
         }),
-        'Where archived histories may be written.',
+        'Folders for archived histories.',
       ),
-      health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
+      health: refused('a separate health port is not available yet; GET /health answers on the gRPC port'),
     }),
-    'What only Perdure has.',
+    'Settings that only Perdure has.',
   ),
   publicClient: unused(),
   dcRedirectionPolicy: unused(),
@@ -403,12 +389,10 @@ export const fileSchema = group({
         group({
           state: key(
             oneOf(['enabled', 'disabled', 'paused'], 'enabled, disabled or paused'),
-            'enabled, disabled, or paused: then tasks wait.',
-            {
-              default: 'disabled',
-            },
+            'enabled, disabled, or paused (then histories wait to be archived).',
+            { default: 'disabled' },
           ),
-          enableRead: key(flag(), 'Histories that retention has deleted are read from there.', { default: false }),
+          enableRead: key(flag(), 'Whether histories are read from the archive after their retention.', { default: false }),
           provider: key(
             group({
               filestore: key(
@@ -416,13 +400,13 @@ export const fileSchema = group({
                   fileMode: key(octalMode(), 'Permissions of files, octal, in quotes.', { default: '0666' }),
                   dirMode: key(octalMode(), 'Permissions of folders, octal, in quotes.', { default: '0766' }),
                 }),
-                'Folders of this machine.',
+                'Folders on this machine.',
               ),
               s3store: unused('only the filestore is available'),
               gstorage: unused('only the filestore is available'),
               gstore: unused('only the filestore is available'),
             }),
-            'Where histories are kept: of filestore alone.',
+            'Where histories are archived; only filestore is available.',
           ),
         }),
         'Histories of closed workflows.',
@@ -438,16 +422,16 @@ export const fileSchema = group({
           history: key(
             group({
               state: key(oneOf(['enabled', 'disabled'], 'enabled or disabled'), 'enabled or disabled.', { default: 'disabled' }),
-              URI: key(text('a URI like file:///var/archive'), 'Of namespaces that name none: file:///var/archive.'),
+              URI: key(text('a URI like file:///var/archive'), 'Folder for namespaces that name none, for example file:///var/archive.'),
             }),
             'Histories of closed workflows.',
           ),
           visibility: unused('archival of visibility is not available yet'),
         }),
-        'Of namespaces that say nothing of it.',
+        'Archival of namespaces that do not set it.',
       ),
     }),
-    'What holds for namespaces that are registered without it.',
+    'Defaults for namespaces.',
   ),
   visibility: unused(),
   dynamicConfigClient: key(
@@ -456,11 +440,11 @@ export const fileSchema = group({
         text('a file name'),
         'YAML file of values by key, each with constraints. It must be there when the server starts.',
       ),
-      pollInterval: key(durationBetween('5s', '24h'), 'How often it is looked at: what has changed in it holds at once. 5s to 24h.', {
+      pollInterval: key(durationBetween('5s', '24h'), 'How often the file is checked; changes take effect at once. 5s to 24h.', {
         default: defaults.dynamicConfigPollInterval,
       }),
     }),
-    'Settings that may change while the server serves (docs/operations/dynamic-configuration.md).',
+    'Settings that can change while the server serves (docs/operations/dynamic-configuration.md).',
   ),
   otel: unused('traces are not exported yet'),
 });

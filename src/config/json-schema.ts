@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { fileSchema } from './file-schema.ts';
 
-/** As much of JSON Schema as the server file needs. */
+/** The part of JSON Schema that the server file needs. */
 export type JsonSchema = {
   readonly description?: string;
   readonly default?: string | number | boolean;
@@ -42,7 +42,7 @@ export function fileJsonSchema(): JsonSchema & { readonly title: string } {
 
 type Written = z.core.JSONSchema.BaseSchema & { orText?: boolean; orFlag?: boolean };
 
-/** From what the loader ends up with to what it accepts. */
+/** Turns what the loader ends up with into what it accepts. */
 function override({ jsonSchema }: { readonly jsonSchema: Written }): void {
   const { orText, orFlag } = jsonSchema;
   delete jsonSchema.orText;
@@ -62,7 +62,7 @@ function override({ jsonSchema }: { readonly jsonSchema: Written }): void {
 
 const annotations = new Set(['description', 'default', 'defaultText', 'deprecated', 'refused']);
 
-/** What it says of a value moves into the first of several ways; what it says to people stays. */
+/** What the schema says of a value moves into the first of several ways; what it says to people stays. */
 function accept(schema: Written, others: readonly z.core.JSONSchema.BaseSchema[]): void {
   const canonical: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(schema)) {

@@ -21,22 +21,22 @@ import type { StateLimits } from './server-options.ts';
 export type Memory = {
   /** What objects that last may take in the heap of the event loop: there V8 ends the process. */
   readonly heapBytes: number;
-  /** Of the machine, or of the container. */
+  /** Memory of the machine, or of the container. */
   readonly machineBytes: number;
 };
 
 const mebibyte = 2 ** 20;
-/** With so large a heap each limit is what `defaults` say. */
+/** A heap of so many bytes, or more, gives each limit what `defaults` say. */
 const wholeHeapBytes = 1_536 * mebibyte;
 /** The program, its threads, SQLite's pages, what comes in from sockets: all that no heap holds. */
 const outsideBytes = 128 * mebibyte;
-/** With less a server does not start at all, whatever its limits. */
+/** A smaller heap than this share of a whole one does not start a server at all, whatever its limits. */
 const shareMin = 1 / 32;
-/** Of the heap that is said not to fit when somebody sets a limit to more. */
+/** A limit that somebody sets to more of the heap is said not to fit. */
 const fitsShareMax = 1 / 2;
-/** For the three limits of bytes together; the defaults take 13/24. */
+/** The share of the heap that the three limits of bytes may take together; the defaults take 13/24. */
 const togetherShareMax = 5 / 8;
-/** Of its default each keeps, whatever the others are set to. */
+/** Each limit keeps so much of its default, whatever the others are set to. */
 const defaultShareMin = 1 / 4;
 const limitsOfBytes = ['hotStateBytesMax', 'historyCacheBytesMax', 'unwrittenStateBytesMax'] as const;
 /** What V8 gives new objects, unless somebody said otherwise: `bin/perdure` does. */
@@ -66,7 +66,7 @@ export function usableHeapBytes({ heapBytes, machineBytes }: Memory): number {
   return Math.max(Math.min(heapBytes, machineBytes - outsideBytes), shareMin * wholeHeapBytes);
 }
 
-/** Of each default: 1 where there is plenty. */
+/** How much of each default holds: 1 where there is plenty. */
 export function memoryShare(memory: Memory): number {
   return Math.min(1, usableHeapBytes(memory) / wholeHeapBytes);
 }
@@ -74,13 +74,8 @@ export function memoryShare(memory: Memory): number {
 /** Where the server file says nothing else. */
 export function stateLimitsIn(memory: Memory): StateLimits {
   const share = memoryShare(memory);
-  const { hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax, checkpointRecordsMax } = defaults.state;
-  return {
-    hotStateBytesMax: Math.floor(share * hotStateBytesMax),
-    historyCacheBytesMax: Math.floor(share * historyCacheBytesMax),
-    unwrittenStateBytesMax: Math.floor(share * unwrittenStateBytesMax),
-    checkpointRecordsMax: Math.floor(share * checkpointRecordsMax),
-  };
+  const lowered = Object.entries(defaults.state).map(([key, most]) => [key, Math.floor(share * most)]);
+  return Object.fromEntries(lowered) as Record<keyof StateLimits, number>;
 }
 
 /** What somebody set holds as it is; the others get what is left of their part of the heap, in proportion. */

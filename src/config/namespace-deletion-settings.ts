@@ -3,31 +3,27 @@ import { durationSetting, wholeNumber } from './dynamic-setting.ts';
 
 export const namespaceDeletionSettings = {
   graceMs: durationSetting('perdure.deleteNamespace.graceTime', {
-    min: '0s',
-    max: '30d',
+    range: ['0s', '30d'],
     default: 15_000,
-    about: 'From the deletion of a namespace to the purge of its workflows: what is due in it until then becomes dead letters.',
+    about: 'Time from the deletion of a namespace to the purge of its workflows. Tasks that are due in between become dead letters.',
   }),
   deleteDelayMs: durationSetting('frontend.deleteNamespaceNamespaceDeleteDelay', {
-    min: '0s',
-    max: '3650d',
+    range: ['0s', '3650d'],
     default: 0,
-    about: 'How long a deleted namespace is shown once it is purged, where DeleteNamespace does not say it.',
+    about: 'How long a deleted namespace is still shown after its purge, unless DeleteNamespace sets another time.',
   }),
 };
 
-/** Of the purge, at any time. */
+/** Settings of the purge, which may change at any time. */
 export const namespacePurgeSettings = {
   perSecondOfEach: wholeNumber('frontend.deleteNamespaceDeleteActivityRPS', {
-    min: 1,
-    max: 100_000,
+    range: [1, 100_000],
     default: 100,
-    about: 'Workflows of deleted namespaces that are deleted a second, times the number of those that are deleted at a time.',
+    about: 'Workflows of deleted namespaces that each concurrent deletion deletes per second.',
   }),
   concurrencyMax: wholeNumber('frontend.deleteNamespaceConcurrentDeleteExecutionsActivities', {
-    min: 1,
-    max: 256,
+    range: [1, 256],
     default: 4,
-    about: 'Workflows of deleted namespaces that are deleted at a time, of all namespaces together.',
+    about: 'Concurrent deletions of workflows of deleted namespaces, over all namespaces.',
   }),
 };

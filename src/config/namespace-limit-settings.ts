@@ -2,43 +2,42 @@
 import type { ValuesOf } from './dynamic-setting.ts';
 import { decimalNumber, wholeNumber } from './dynamic-setting.ts';
 
-const ofNamespace = { scope: 'namespace' } as const;
 const perSecondMax = 1_000_000;
 
 function rate(key: string, about: string) {
-  return { ...wholeNumber(key, { min: 0, max: perSecondMax, default: 0, about }), ...ofNamespace };
+  return wholeNumber(key, { scope: 'namespace', range: [0, perSecondMax], default: 0, about });
 }
 
 function burstRatio(key: string, defaultRatio: number) {
-  const about = 'How many seconds of that rate may come at once.';
-  return { ...decimalNumber(key, { min: 0, max: 1_000, default: defaultRatio, about }), ...ofNamespace };
+  const about = 'Burst: how many seconds’ worth of calls may arrive at once.';
+  return decimalNumber(key, { scope: 'namespace', range: [0, 1_000], default: defaultRatio, about });
 }
 
 export const namespaceLimitSettings = {
   /** There is one process: what is for all together is for it. */
-  ratePerSecondInAll: rate('frontend.globalNamespaceRPS', 'Calls a second of a namespace; goes before frontend.namespaceRPS. 0: not set.'),
-  ratePerSecond: rate('frontend.namespaceRPS', 'Calls a second of a namespace but those that list and count. 0: no limit.'),
+  ratePerSecondInAll: rate(
+    'frontend.globalNamespaceRPS',
+    'Calls a second of a namespace; takes precedence over frontend.namespaceRPS. 0: not set.',
+  ),
+  ratePerSecond: rate('frontend.namespaceRPS', 'Calls a second of a namespace, without lists and counts. 0: no limit.'),
   burstRatio: burstRatio('frontend.namespaceBurstRatio', 2),
   visibilityPerSecondInAll: rate(
     'frontend.globalNamespaceRPS.visibility',
-    'Lists and counts a second of a namespace; goes before frontend.namespaceRPS.visibility. 0: not set.',
+    'Lists and counts a second of a namespace; takes precedence over frontend.namespaceRPS.visibility. 0: not set.',
   ),
   visibilityPerSecond: rate('frontend.namespaceRPS.visibility', 'Lists and counts a second of a namespace. 0: no limit.'),
   visibilityBurstRatio: burstRatio('frontend.namespaceBurstRatio.visibility', 1),
-  waitingMax: {
-    ...wholeNumber('frontend.namespaceCount', {
-      min: 1,
-      max: 1_000_000,
-      default: 1_200,
-      about: 'Calls of a namespace that wait at a time, of each method: polls, queries, updates, waits for events.',
-    }),
-    ...ofNamespace,
-  },
+  waitingMax: wholeNumber('frontend.namespaceCount', {
+    scope: 'namespace',
+    range: [1, 1_000_000],
+    default: 1_200,
+    about: 'Waiting calls of a namespace at a time, for each method: polls, queries, updates, waits for events.',
+  }),
 };
 
 type Rate = { readonly perSecond: number; readonly burst: number };
 
-/** As the frontend counts. */
+/** The limits as the frontend counts them. */
 export function namespaceLimits(values: ValuesOf<typeof namespaceLimitSettings>): {
   readonly rates: { readonly execution: Rate; readonly visibility: Rate };
   readonly waitingMax: number;

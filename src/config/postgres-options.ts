@@ -12,9 +12,9 @@ export type PostgresOptions = {
   readonly tls: KafkaTls | undefined;
   /** Names the schema of the tables: servers with prefixes of their own share a database. */
   readonly topicPrefix: string;
-  /** For checkpoints and loads; List and Count have up to four more. */
+  /** Connections for checkpoints and loads; List and Count have up to four more. */
   readonly connectionsMax: number;
-  /** Of one statement, and of one attempt to connect. */
+  /** Limits one statement, and one attempt to connect. */
   readonly timeoutMs: number;
   /** False: missing tables are an error, and somebody with the rights runs the statements that it shows. */
   readonly migrate: boolean;

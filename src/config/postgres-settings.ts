@@ -62,9 +62,9 @@ function fromUrl(text: string, config: PostgresConfig, tls: KafkaTls | undefined
   };
   if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) return wrong('is no URL of PostgreSQL');
   const [userPart, password, name] = [url.username, url.password, url.pathname.slice(1)].map(decoded);
-  if (userPart === undefined || password === undefined || name === undefined) return wrong('has a % that begins no character');
+  if (userPart === undefined || password === undefined || name === undefined) return wrong('has a % that is not a valid escape');
   if (url.hostname === '') return wrong('names no host');
-  if (password !== '' && config.password !== undefined) report([...path, 'password'], 'stands in url too; keep one of them');
+  if (password !== '' && config.password !== undefined) report([...path, 'password'], 'is also in url; keep one of them');
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? port : Number(url.port),

@@ -28,12 +28,12 @@ export function renderProblems(file: string, problems: readonly Problem[]): stri
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** For programs. */
+/** A problem in the form for programs. */
 export function problemJson(file: string, { severity, line, column, path, message, ...of }: Problem): object {
   return { severity, file: of.file ?? file, line, column, key: path, message };
 }
 
-/** In the order of the file: people mend it from top to bottom. */
+/** Sorts problems by their places in the file: people fix it from top to bottom. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -37,11 +37,13 @@ export function readConfigFile(source: string, options: ReadOptions): ReadResult
 
   const problems = substituteAll(file, options.env);
   const value = valueOf(file);
-  if (value instanceof Error)
-    return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message: value.message }], locate };
+  if (value instanceof Error) return { config: undefined, problems: wholeFile(value.message), locate };
   if (value === null || value === undefined) {
-    const message = 'the file says nothing; it must name a log to write to, such as perdure.kafka.brokers';
-    return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message }], locate };
+    return {
+      config: undefined,
+      problems: wholeFile('the file says nothing; it must name a log to write to, such as perdure.kafka.brokers'),
+      locate,
+    };
   }
   const parsed = fileSchema.safeParse(value);
   const unset = new Set(problems.map(placeOf));
@@ -90,7 +92,11 @@ function memberAt(value: unknown, path: readonly string[]): unknown {
 
 function syntaxProblems(source: string, { problems }: YamlFile): readonly Problem[] {
   if (!/^# enable-template/m.test(source.slice(0, 1024))) return problems;
-  return [{ severity: 'error', line: 1, column: 1, path: '', message: 'Go templates are not supported; use ${NAME:-default}' }];
+  return wholeFile('Go templates are not supported; use ${NAME:-default}');
+}
+
+function wholeFile(message: string): readonly Problem[] {
+  return [{ severity: 'error', line: 1, column: 1, path: '', message }];
 }
 
 /** Values only: keys and comments keep their dollar signs. */
@@ -103,13 +109,8 @@ function substituteAll({ document, lines }: YamlFile, env: Environment): Problem
       node.value = text;
       const { line, col } = lines.linePos(node.range?.[0] ?? 0);
       for (const name of missing) {
-        problems.push({
-          severity: 'error',
-          line,
-          column: col,
-          path: '',
-          message: `environment variable ${name} is not set; set it or write \${${name}:-default}`,
-        });
+        const message = `environment variable ${name} is not set; set it or write \${${name}:-default}`;
+        problems.push({ severity: 'error', line, column: col, path: '', message });
       }
     },
   });
@@ -179,7 +180,7 @@ function shapeOf(schema: z.core.$ZodType): z.core.$ZodShape | undefined {
   return inner instanceof z.ZodObject ? inner.shape : undefined;
 }
 
-/** Its own keys only: a file may say `constructor`, which every object has. */
+/** The type of one of the shape's own keys: a file may say `constructor`, which every object has. */
 function keyOf(shape: z.core.$ZodShape | undefined, key: string): z.core.$ZodType | undefined {
   return shape !== undefined && Object.hasOwn(shape, key) ? shape[key] : undefined;
 }

@@ -60,7 +60,7 @@ export type ServerOptions = {
   readonly topicWatchIntervalMs?: number;
   /** What is left out is what fits into the memory that there is (memory.ts). */
   readonly stateLimits?: Partial<StateLimits>;
-  /** Of the event loop; absent: nobody watches it. */
+  /** How full the heap of the event loop is; absent: nobody watches it. */
   readonly heap?: HeapCondition;
   readonly logger: Logger;
   /** A start in which nothing moves for so long fails; from half of it on it goes on without partitions that wait, if it can. */
@@ -88,19 +88,19 @@ export interface HeapCondition {
 export type StateLimits = {
   /** Workflows in memory, of all shards: what is past it leaves memory for the database, which has it. */
   readonly hotStateBytesMax: number;
-  /** Of histories in memory, all shards together. */
+  /** Histories in memory, all shards together. */
   readonly historyCacheBytesMax: number;
   /** What is in memory because the database has not taken it: beyond, no workflow is started. */
   readonly unwrittenStateBytesMax: number;
-  /** Of one journal, between two checkpoints. */
+  /** Records of one journal between two checkpoints. */
   readonly checkpointRecordsMax: number;
 };
 
 export type RunningServer = {
   readonly address: string;
   readonly port: number;
-  /** Of the metrics, where they are served. */
-  readonly metricsPort?: number;
+  /** Where metrics are served. */
+  readonly metricsPort?: number | undefined;
   readonly started: StartSummary;
   /** Drains and closes everything; idempotent. */
   stop(): Promise<void>;
@@ -110,7 +110,7 @@ export type RunningServer = {
 export type StartSummary = {
   /** `kafka <brokers>`, a file name, or `memory`. */
   readonly log: string;
-  /** Of topics; '' where there are none. */
+  /** '' where there are no topics. */
   readonly topicPrefix: string;
   readonly historyShards: number;
   /** Read from the journals. */
@@ -126,7 +126,7 @@ export type PostgresProbe =
   | {
       readonly database: string;
       readonly answer: 'ok';
-      /** Of this program's, those that are there. */
+      /** Which of this program's tables are there. */
       readonly tables: 'none' | 'older' | 'all';
       /** Id of the cluster whose state it holds; undefined: of none yet. */
       readonly owner: string | undefined;

@@ -121,7 +121,7 @@ function listenAddress(config: FileConfig, report: Report): string {
   return rpc?.bindOnIP ?? defaults.host;
 }
 
-/** So far one process runs every role, behind the frontend's port. */
+/** One process runs every role so far, behind the frontend's port. */
 function warnAboutRoles(config: FileConfig, report: Report): void {
   for (const role of ['history', 'matching', 'worker'] as const) {
     if (config.services?.[role]?.rpc?.grpcPort !== undefined) {
@@ -176,7 +176,7 @@ function stateBesideKafka(
   return { postgres: postgresOptions(postgres, { folder, topicPrefix, mayMigrate }, report), journalRetentionMs, journalRetentionBytes };
 }
 
-/** Of these, all but the cache of histories speak of a database. */
+/** All limits but that of the cache of histories speak of a database. */
 function stateLimits(
   { perdure }: FileConfig,
   log: LogOptions | undefined,
@@ -240,7 +240,7 @@ function embeddedLog(sql: SqlConfig, path: readonly string[], options: SettingsO
     case 'postgres12_pgx':
       report(
         [...path, 'pluginName'],
-        'PostgreSQL holds no journals; set perdure.kafka.brokers, with perdure.postgres for what they add up to, or use sqlite',
+        'PostgreSQL holds no journals; set perdure.kafka.brokers, with perdure.postgres for state, or use sqlite',
       );
       return undefined;
     default:

@@ -18,7 +18,7 @@ export type YamlFile = {
   readonly lines: LineCounter;
   /** Where a path of the file stands, also for problems that are found later. */
   readonly locate: Locate;
-  /** Of its syntax: with any of these there is no value. */
+  /** Mistakes of syntax: with any of these there is no value. */
   readonly problems: readonly Problem[];
 };
 
@@ -38,7 +38,7 @@ export function parseYamlFile(source: string): YamlFile {
   return { document, lines, locate: locator(document, lines), problems };
 }
 
-/** In words of the file, where the mistake is. One mistake may be several errors of the parser, and it names the line before. */
+/** Says what is wrong in words of the file, where the mistake is: one mistake may be several errors of the parser, which names the line before. */
 function syntaxProblems(source: string, errors: readonly YAMLError[]): readonly { readonly offset: number; readonly message: string }[] {
   const told = new Set<number>();
   return errors.flatMap((error) => {
@@ -50,7 +50,7 @@ function syntaxProblems(source: string, errors: readonly YAMLError[]): readonly 
     switch (code) {
       case 'DUPLICATE_KEY': {
         const [key = ''] = /^[^:\n]*/.exec(source.slice(pos[0])) ?? [];
-        return { offset: pos[0], message: `the key "${key.trim()}" stands twice in this group; keep one of them` };
+        return { offset: pos[0], message: `the key "${key.trim()}" is twice in this group; keep one of them` };
       }
       case 'MULTILINE_IMPLICIT_KEY': {
         const lineStart = text.lastIndexOf('\n') + 1;

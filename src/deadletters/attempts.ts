@@ -12,16 +12,16 @@ import { type CaptureSettings, failuresMaxOf } from './capture-settings.ts';
 import type { DeadLetterCause, LetterDisposition } from './letter.ts';
 import type { NotYet, TaskFailure } from './task-failure.ts';
 
-/** Of one task. Times are ms since 1970; undefined: it has not failed yet. */
+/** The attempts at one task. Times are ms since 1970; undefined: it has not failed yet. */
 export type Attempts = {
-  /** All that were made and did not succeed. */
+  /** All attempts that were made and did not succeed. */
   readonly attempts: number;
-  /** Those that count. */
+  /** The attempts that count as failures. */
   readonly failures: number;
   /** How many in a row had to wait for the same pace. */
   readonly inARow: number;
   readonly pace: Pace;
-  /** Of what counts. */
+  /** The times of failures that count. */
   readonly firstFailureTimeMs: number | undefined;
   readonly lastFailureTimeMs: number | undefined;
 };
@@ -78,7 +78,7 @@ export function judgeAttempt(before: Attempts, failure: TaskFailure, category: s
   return { kind: 'again', attempts, pauseMs: pauseMs(attempts) };
 }
 
-/** undefined: none, it is tried again. */
+/** undefined: the failure makes no letter, and the task is tried again. */
 function reasonOf(
   failure: Exclude<TaskFailure, { readonly kind: 'over' }>,
   isExhausted: boolean,

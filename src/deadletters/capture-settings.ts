@@ -1,15 +1,14 @@
 /** When a task that fails becomes a letter, as operators set it; the keys and defaults are in src/config/dead-letter-settings.ts. */
-import type { ErrorPattern } from './error-pattern.ts';
 
 export type CaptureSettings = {
   /** False: what fails is tried for ever, and makes no letter. */
   readonly enabled: boolean;
   readonly internalErrorsArePermanent: boolean;
   /** Undefined: none. What it matches is permanent, whatever kind of failure that is. */
-  readonly errorPattern: ErrorPattern | undefined;
+  readonly errorPattern: { readonly matches: (text: string) => boolean } | undefined;
   /** Failures that count, before a task is a letter; at least 1. */
   readonly failuresMax: number;
-  /** The same for tasks of a category that has a number of its own. */
+  /** A limit of their own for tasks of one category. */
   readonly transferFailuresMax: number | undefined;
   readonly timerFailuresMax: number | undefined;
   readonly replicationFailuresMax: number;

@@ -9,7 +9,7 @@
  * of it is old.
  */
 export class Carrying {
-  /** Written since it began. Undefined: it has not. */
+  /** The ids written since the copy began. Undefined: it has not. */
   #changed: Set<number> | undefined;
   /** Purges whose letters stand before the cut. */
   #purgesBefore = 0;
@@ -19,7 +19,7 @@ export class Carrying {
     this.#purgesBefore = uncutPurges;
   }
 
-  /** Of `uncutPurges`, those since it began: their letters may stand behind the cut. */
+  /** How many of `uncutPurges` were made since it began: their letters may stand behind the cut. */
   purgesSince(uncutPurges: number): number {
     return uncutPurges - this.#purgesBefore;
   }
@@ -33,7 +33,7 @@ export class Carrying {
     this.#changed?.add(messageId);
   }
 
-  /** As somebody has read it, so it still is. */
+  /** True if the letter has not changed since it was read. */
   isAsRead(messageId: number): boolean {
     return this.#changed?.has(messageId) === false;
   }

@@ -1,6 +1,6 @@
-/** Which jobs have which letters: no two the same. Volatile: after a takeover jobs claim again. */
-import type { IdRange } from './commands.ts';
-import { hasId, idsOverlap } from './id-ranges.ts';
+/** Which jobs have which letters, each letter at most one. Volatile: after a takeover jobs claim again. */
+import type { IdRange } from './letter-commands.ts';
+import { hasId, idsOverlap } from './bounds/id-ranges.ts';
 
 export class Claims {
   /** The ranges of a job rise and do not touch each other. */
@@ -32,7 +32,6 @@ export class Claims {
     this.#byJob.delete(jobId);
   }
 
-  /** By whatever job. */
   isClaimed(id: number): boolean {
     for (const ranges of this.#byJob.values()) if (hasId(ranges, id)) return true;
     return false;

@@ -5,7 +5,7 @@ export type FailedMerge = {
   readonly failure: LetterFailure;
   readonly jobId: string;
   readonly timeMs: number;
-  /** With so many failed merges it is in quarantine. */
+  /** After so many failed merges the letter is quarantined. */
   readonly maxGeneration: number;
 };
 
@@ -35,7 +35,7 @@ export function isSameCause(letter: Letter, { fingerprint }: LetterFailure): boo
   return letter.failure.fingerprint === fingerprint;
 }
 
-/** Likewise of a letter whose last merge has failed, by what it keeps of the failure before that. */
+/** Whether the last merge failed for the cause of the failure before it, by what the letter keeps of that. */
 export function failedAsBefore({ history, failure }: Pick<Letter, 'history' | 'failure'>): boolean {
   return history.at(-1)?.fingerprint === failure.fingerprint;
 }

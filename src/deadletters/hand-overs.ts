@@ -68,7 +68,6 @@ export class HandOvers {
     this.#recent.set(shard, recent.slice(-HAND_OVER_LETTERS_MAX));
   }
 
-  /** By shard. */
   get all(): ReadonlyMap<number, readonly HandedOver[]> {
     return this.#recent;
   }

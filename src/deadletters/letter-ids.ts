@@ -10,7 +10,6 @@ import { assert } from '../kernel/assert.ts';
 
 export type LetterStatus = 'open' | 'quarantined' | 'merged' | 'purged';
 
-/** By their codes. */
 const statuses: readonly LetterStatus[] = ['open', 'quarantined', 'merged', 'purged'];
 const codes: Readonly<Record<LetterStatus, number>> = { open: 0, quarantined: 1, merged: 2, purged: 3 };
 
@@ -25,12 +24,11 @@ export type LetterIdsSnapshot = { readonly nextId: number; readonly chunks: read
 
 export class LetterIds {
   readonly #chunks: Chunk[] = [];
-  /** Of each chunk, how many are in the queue: what was merged here and purged there is passed over as a whole as well. */
+  /** How many ids of each chunk are in the queue, so that a chunk without any is skipped as a whole. */
   readonly #inQueue: number[] = [];
   readonly #counts = [0, 0, 0, 0];
   #nextId = 0;
 
-  /** The next one that is given. */
   get nextId(): number {
     return this.#nextId;
   }
@@ -44,7 +42,7 @@ export class LetterIds {
     return id >= 0 && id < this.#nextId ? statuses[this.#codeAt(id)] : undefined;
   }
 
-  /** In the queue: it can be read, merged or purged. */
+  /** True if the letter is in the queue and can be read, merged or purged. */
   isLetter(id: number): boolean {
     return id >= 0 && id < this.#nextId && isInQueue(this.#codeAt(id));
   }
@@ -84,7 +82,7 @@ export class LetterIds {
     if (status !== 'open') this.#chunks[at] = this.#whole(at, bytes, codes[status]);
   }
 
-  /** Of those in the queue, from `from` up to `to`, both included; undefined: none. */
+  /** The first letter in the queue from `from` up to `to`, both included; undefined: there is none. */
   firstLetter(from = 0, to = this.#nextId - 1): number | undefined {
     const last = Math.min(to, this.#nextId - 1);
     for (let id = Math.max(0, from); id <= last;) {

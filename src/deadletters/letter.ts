@@ -8,27 +8,26 @@ export type Whole = number | bigint;
 
 export type DeadLetterCause = 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
 
-/** Whose trouble it looks like, told where the task has failed. '' = not known: the letter is of an older version. */
+/** Where the trouble seems to lie, told where the task failed. */
 export type LetterDisposition =
-  | ''
   /** The task's own: it can never succeed as it is. */
   | 'poison'
   /** Nobody knows: it was refused until its retries were used up. */
   | 'exhausted'
-  /** Of something that other tasks need as well: a folder, a store. Mend that, then merge. */
+  /** Something that other tasks need as well is broken: a folder, a store. Repair that, then merge. */
   | 'systemic'
   /** What it acts on is gone. */
   | 'target-gone'
   /** An operator's: his pattern has picked the error. */
   | 'operator';
 
-/** Which queue: of one kind of tasks that come from one cluster. */
+/** A queue holds the tasks of one category from one cluster. */
 export type DeadLetterQueue = {
   /** The place of its actor and of its rows, for ever. */
   readonly number: number;
   /** `transfer`, `timer`, …; lower case, without a dot. */
   readonly category: string;
-  /** On the wire: 1 transfer, 2 timer, 3 replication, 4 visibility, 5 archival, 7 outbound; undefined: it has none. */
+  /** The number on the wire: 1 transfer, 2 timer, 3 replication, 4 visibility, 5 archival, 7 outbound; undefined: there is none. */
   readonly categoryId: number | undefined;
   readonly sourceCluster: string;
   readonly targetCluster: string;
@@ -37,13 +36,13 @@ export type DeadLetterQueue = {
 /** What the task is about, as it was when the letter was made. */
 export type LetterTask = {
   readonly taskId: Whole;
-  /** As the enumeration calls it: `TASK_TYPE_TRANSFER_START_CHILD_EXECUTION`. */
+  /** The name in the enumeration: `TASK_TYPE_TRANSFER_START_CHILD_EXECUTION`. */
   readonly taskType: string;
   readonly taskVersion: Whole | undefined;
   readonly fireTimeMs: number | undefined;
   readonly createdTimeMs: number | undefined;
   readonly shardId: number;
-  /** Of replication alone. */
+  /** Known for replication tasks alone. */
   readonly sourceShardId: number | undefined;
   readonly namespaceId: string;
   readonly namespace: string;
@@ -71,7 +70,7 @@ export type LetterFailure = LetterError & {
   readonly errorChain: readonly LetterError[];
   /** 16 hex digits: the same for failures of one kind. */
   readonly fingerprint: string;
-  /** In normal processing. */
+  /** Attempts in normal processing. */
   readonly attempts: number;
   readonly firstFailureTimeMs: number;
   readonly lastFailureTimeMs: number;
@@ -87,19 +86,15 @@ export type LetterEvent = {
   readonly kind: string;
   readonly errorType: string;
   readonly jobId: string;
-  /** Absent in old letters. */
-  readonly fingerprint?: string;
+  readonly fingerprint: string;
 };
 
-/** The journal record that holds the task. */
-export type LetterOrigin = { readonly topic: string; readonly partition: number; readonly offset: number; readonly group: string };
-
-/** Which letter of its shard it was: a shard numbers those for one queue from 1 on, and those of a cluster made anew do so again. */
+/** Names a letter of its shard. A shard numbers the letters for one queue from 1 on, and the shards of a new cluster do so again. */
 export type HandOver = {
   readonly shard: number;
   readonly sequence: number;
-  /** Of the cluster that shard is of, as the queue's owner writes it. Absent: not taken yet, or of an older version. */
-  readonly clusterId?: string;
+  /** The cluster that the shard belongs to, as the queue's owner writes it; '': the owner has not accepted the letter yet. */
+  readonly clusterId: string;
 };
 
 export type LetterState = 'open' | 'quarantined';
@@ -108,14 +103,15 @@ export type Letter = {
   readonly handOver: HandOver;
   readonly task: LetterTask;
   readonly failure: LetterFailure;
-  readonly origin: LetterOrigin | undefined;
+  /** The journal record that holds the task. */
+  readonly origin: { readonly topic: string; readonly partition: number; readonly offset: number; readonly group: string } | undefined;
   readonly traceparent: string;
   readonly deadLetterTimeMs: number;
   /** Merges that have failed. */
   readonly generation: number;
   readonly state: LetterState;
-  /** The oldest first. */
+  /** The oldest events come first. */
   readonly history: readonly LetterEvent[];
-  /** The last job that tried it. */
+  /** The last job that tried the letter. */
   readonly jobId: string;
 };

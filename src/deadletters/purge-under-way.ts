@@ -6,8 +6,8 @@
  *                                                         └─ nobody can say ───────▶ executing: it stays
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { MergeOutcome, WithdrawalOutcome } from './commands.ts';
-import type { Authorship, ResolvedRecord } from './records.ts';
+import type { MergeOutcome, WithdrawalOutcome } from './letter-commands.ts';
+import type { Authorship, ResolvedRecord } from './letter-records.ts';
 
 /** All of them are letters of one command; its answer leaves when nothing waits any more. */
 export type PurgeUnderWay = {
@@ -19,7 +19,7 @@ export type PurgeUnderWay = {
   readonly executing: number[];
 };
 
-/** As its tombstone tells of it. */
+/** What the tombstone says of a merged letter. */
 export function resolvedByMerge(outcome: Extract<MergeOutcome, { kind: 'merged' }>) {
   const { how, generation } = outcome;
   return outcome.how === 'merged' ? { how, generation } : { how, generation, detail: outcome.detail };

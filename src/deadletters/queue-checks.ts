@@ -1,7 +1,7 @@
 /** What is wrong with what the owner of a queue is asked, in words; undefined: nothing. */
 import { charactersIn } from '../kernel/utf8.ts';
-import { deadLetterLimits } from './commands.ts';
-import type { Authorship } from './records.ts';
+import { deadLetterLimits } from './letter-commands.ts';
+import type { Authorship } from './letter-records.ts';
 
 export function timeoutProblem(taskTimeoutMs: number): string | undefined {
   const { taskTimeoutMsMin, taskTimeoutMsMax } = deadLetterLimits;
@@ -18,7 +18,7 @@ export function authorshipProblem({ jobId, who, why }: Authorship): string | und
 }
 
 export function forgotten(shard: number, sequence: number, last: number): string {
-  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
+  return `shard ${shard} hands over its dead letter ${sequence}, and the last one was ${last}: it is older than what is kept`;
 }
 
 export function isId(value: number): boolean {

@@ -9,44 +9,33 @@
  *                       ▼                                     ▼
  *                    resolved: a tombstone; its id is never given again
  *
- * Each record is whole by itself (records.ts), and a command's answer leaves with its last one. What is claimed and what is being merged is
+ * Each record is whole by itself (letter-records.ts), and a command's answer leaves with its last one. What is claimed and what is being merged is
  * volatile: a takeover drops it, and whoever pursues a job claims again.
  *
  * Long because all that changes what a letter is stands in one place, where each change is seen beside the others.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { CommandIds, Handled } from '../kernel/handled.ts';
+import { answer, type CommandIds, type Handled, invalid, later, nothing, type OfKind, recordsOf, rejected } from '../kernel/handled.ts';
 import { Carrying } from './carrying.ts';
 import { Claims, overlapMessage } from './claims.ts';
 import {
-  type AcceptLetters,
   beganAnew,
-  type CarryLetters,
-  type ClaimLetters,
-  type DeadLetterCommand,
   deadLetterLimits,
-  type FinishCarrying,
-  type FinishMerge,
-  type FinishWithdrawal,
+  type DeadLetterCommand,
   type IdRange,
   type IndexRequest,
-  type MergeLetter,
-  type NoteOutstanding,
-  type PurgeLetters,
-  type PutBack,
-  type ReadLetter,
-  type RestoreLetters,
-  type SettleLetter,
-} from './commands.ts';
-import type { DeadLetterEffect } from './effects.ts';
-import { countIds, idRangesProblem } from './id-ranges.ts';
+  type PurgeLettersHere,
+} from './letter-commands.ts';
+import type { DeadLetterEffect, DeadLetterRejection, DeadLetterReply, MergeEnded } from './letter-commands.ts';
+import { countIds, idRangesProblem, idsOf } from './bounds/id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';
 import type { Letter, LetterError } from './letter.ts';
 import { type PurgeUnderWay, resolvedByMerge, resolvedByPurge } from './purge-under-way.ts';
 import { authorshipProblem, forgotten, isId, timeoutProblem } from './queue-checks.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
-import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './records.ts';
-import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
+import type { Authorship, DeadLetterRecord, HandedOverRecord, LetterRecord, LettersAct, ResolvedRecord } from './letter-records.ts';
+
+type Command = OfKind<DeadLetterCommand>;
 
 export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetterEffect>;
 
@@ -70,25 +59,20 @@ export class QueueCore {
   /** What the command that was decided last changes beside its records. */
   #staged: (() => void) | undefined;
 
-  /** Drawn by each owner: what the queue is called from its first letter on, where it has none yet; 0: nobody tells its incarnations apart. */
+  /** Drawn by each owner: what the queue is called from its first letter on, where it has none yet. */
   readonly #newIncarnation: number;
-  /** Of a queue that has given none yet. */
+  /** The first id of a queue that has given none yet. */
   readonly #firstId: number;
 
-  constructor(state = new QueueState(), newIncarnation = 0, firstId = 0) {
+  constructor(state = new QueueState(), newIncarnation = 1, firstId = 0) {
     this.#state = state;
     this.#firstId = firstId;
     this.#newIncarnation = newIncarnation;
   }
 
-  /** Whose ids these are: they are given again once the topic was deleted. */
+  /** The incarnation that the ids belong to: they are given again once the topic was deleted. */
   get incarnation(): number {
-    return this.#isUnborn ? this.#newIncarnation : this.#state.incarnation;
-  }
-
-  /** No id was given yet. */
-  get #isUnborn(): boolean {
-    return this.#state.ids.nextId === 0 && this.#state.incarnation === 0;
+    return this.#state.incarnation === 0 ? this.#newIncarnation : this.#state.incarnation;
   }
 
   get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges' | 'missingIds'> {
@@ -97,12 +81,13 @@ export class QueueCore {
 
   /** What a checkpoint says, before the first record. Throws what no snapshot can be. */
   install(snapshot: QueueSnapshot, lastTimeMs: number): void {
-    this.#state = new QueueState(snapshot, lastTimeMs, this.#state.home);
+    this.#state = new QueueState(snapshot, lastTimeMs, this.#state.clusterId);
   }
 
   handle(command: DeadLetterCommand, nowMs: number, askId: number): QueueHandled {
     this.#staged = undefined;
-    if ('incarnation' in command && command.incarnation !== this.incarnation) return rejected({ reason: 'began-anew', message: beganAnew });
+    const { incarnation = this.incarnation } = 'incarnation' in command ? command : this;
+    if (incarnation !== this.incarnation) return rejected({ reason: 'began-anew', message: beganAnew });
     switch (command.kind) {
       case 'acceptLetters':
         return this.#accept(command, nowMs);
@@ -113,7 +98,7 @@ export class QueueCore {
       case 'purgeLetters':
         return this.#purge(command, nowMs, askId);
       case 'findPurged':
-        return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
+        return later([{ kind: 'readPurged', askId, request: command }]);
       case 'findMerged':
         return this.#findMerged(command.ids);
       case 'restoreLetters':
@@ -143,7 +128,7 @@ export class QueueCore {
         return readIndex(askId, command);
       case 'beginCarrying':
         this.#staged = () => this.#carrying.begin(this.#state.uncutPurges);
-        return { kind: 'wait', barrier: true, effects: [{ kind: 'carried', cut: undefined }] };
+        return later([{ kind: 'carried', cut: undefined }]);
       case 'carryLetters':
         return this.#carry(command, nowMs);
       case 'finishCarrying':
@@ -151,11 +136,6 @@ export class QueueCore {
       default:
         return unreachable(command);
     }
-  }
-
-  /** Refused: of a letter that is so large nothing can be left out. */
-  tooLarge(): undefined {
-    return undefined;
   }
 
   idsOf(command: DeadLetterCommand): CommandIds {
@@ -169,9 +149,7 @@ export class QueueCore {
   accept(handled: QueueHandled): void {
     this.#staged?.();
     this.#staged = undefined;
-    if (handled.kind !== 'commit') return;
-    for (const record of handled.before ?? []) this.evolve(record);
-    this.evolve(handled.record);
+    for (const record of recordsOf(handled)) this.evolve(record);
   }
 
   evolve(record: DeadLetterRecord): void {
@@ -192,8 +170,8 @@ export class QueueCore {
 
   // ── Letters come ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #accept({ shard, letters, missingMax = Infinity }: AcceptLetters, timeMs: number): QueueHandled {
-    const { handOvers, ids: given, home } = this.#state;
+  #accept({ shard, letters, missingMax = Infinity }: Command['acceptLetters'], timeMs: number): QueueHandled {
+    const { handOvers, ids: given, clusterId } = this.#state;
     if (!Number.isSafeInteger(shard) || shard < 1) return invalid(`Invalid ShardID: ${shard}`);
     if (letters.length === 0 || letters.length > HAND_OVER_LETTERS_MAX) {
       return invalid(`a hand-over has 1 to ${HAND_OVER_LETTERS_MAX} letters, this one ${letters.length}`);
@@ -206,7 +184,6 @@ export class QueueCore {
     const records: LetterRecord[] = [];
     const told: DeadLetterEffect[] = [];
     const nextId = Math.max(given.nextId, this.#firstId);
-    const clusterId = home.clusterId === '' ? {} : { clusterId: home.clusterId };
     for (const [index, letter] of letters.entries()) {
       const { handOver } = letter;
       if (handOver.shard !== shard || handOver.sequence !== first + index) {
@@ -219,7 +196,7 @@ export class QueueCore {
       const messageId = verdict.kind === 'known' ? verdict.messageId : nextId + records.length;
       ids.push(messageId);
       if (verdict.kind === 'known') continue;
-      records.push({ kind: 'letter', timeMs, messageId, letter: { ...letter, handOver: { ...handOver, ...clusterId } } });
+      records.push({ kind: 'letter', timeMs, messageId, letter: { ...letter, handOver: { ...handOver, clusterId } } });
       if (verdict.kind === 'reused')
         told.push({ kind: 'handOverReused', shard, sequence: handOver.sequence, messageId: verdict.messageId });
     }
@@ -242,7 +219,7 @@ export class QueueCore {
 
   // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #claim({ jobId, ranges }: ClaimLetters): QueueHandled {
+  #claim({ jobId, ranges }: Command['claimLetters']): QueueHandled {
     const { rangesMax, activeJobsMax } = deadLetterLimits;
     if (ranges.length === 0 || ranges.length > rangesMax) {
       return invalid(`a claim has 1 to ${rangesMax} ranges of ids, this one ${ranges.length}`);
@@ -259,7 +236,7 @@ export class QueueCore {
     return answer(done);
   }
 
-  /** Not before what it has under way is over: nobody else comes to a letter that is. */
+  /** Refused while a merge of the job is under way: nobody else gets such a letter. */
   #release(jobId: string): QueueHandled {
     for (const [messageId, { authorship }] of this.#merging) {
       if (authorship.jobId === jobId) return rejected({ reason: 'being-merged', message: `message ${messageId} is being merged` });
@@ -270,7 +247,7 @@ export class QueueCore {
 
   // ── Letters go ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #purge({ jobId, who, why, letters, asksShards }: PurgeLetters, timeMs: number, askId: number): QueueHandled {
+  #purge({ jobId, who, why, letters, asksShards }: PurgeLettersHere, timeMs: number, askId: number): QueueHandled {
     const { idsPerCommandMax } = deadLetterLimits;
     if (letters.length === 0 || letters.length > idsPerCommandMax) {
       return invalid(`1 to ${idsPerCommandMax} dead letters are purged at once, not ${letters.length}`);
@@ -300,7 +277,10 @@ export class QueueCore {
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
   }
 
-  /** Those are purged when their shards have said that they will not be executed, and the others at once. `withdrawn`: shards are asked already. */
+  /**
+   * Letters that shards may execute are purged when those have said that they will not; the others are purged at once. `withdrawn`: shards are asked
+   * already.
+   */
   #withdraw(
     { outstanding, withdrawn }: Readonly<Record<'outstanding' | 'withdrawn', ReadonlySet<number>>>,
     records: readonly ResolvedRecord[],
@@ -312,11 +292,11 @@ export class QueueCore {
       for (const messageId of purge.waiting) this.#merging.set(messageId, { askId: NOBODY, authorship: { jobId, who, why }, purge });
     };
     const effects = [...outstanding].map((messageId): DeadLetterEffect => ({ kind: 'withdrawLetter', messageId, jobId }));
-    return records.length === 0 ? { kind: 'wait', barrier: true, effects } : this.#commit(records, timeMs, undefined, effects);
+    return records.length === 0 ? later(effects) : this.#commit(records, timeMs, undefined, effects);
   }
 
   /** What its shard has said of a letter that is to be purged. */
-  #finishWithdrawal({ messageId, outcome }: FinishWithdrawal, timeMs: number): QueueHandled {
+  #finishWithdrawal({ messageId, outcome }: Command['finishWithdrawal'], timeMs: number): QueueHandled {
     const { authorship, purge } = this.#merging.get(messageId) ?? {};
     assert(authorship !== undefined && purge !== undefined, 'a letter is withdrawn for a purge');
     const { kind } = outcome;
@@ -334,24 +314,24 @@ export class QueueCore {
       return { kind: 'purged', ids: of(ids), gone: [...gone], merged: of(merged), executing: of(executing) };
     };
     const effects = isLast ? replyTo(purge.askId, reply()) : [];
-    return record === undefined ? { kind: 'wait', barrier: true, effects } : this.#commit([record], timeMs, undefined, effects);
+    return record === undefined ? later(effects) : this.#commit([record], timeMs, undefined, effects);
   }
 
-  #noteOutstanding({ messageIds }: NoteOutstanding): QueueHandled {
+  #noteOutstanding({ messageIds }: Command['noteOutstanding']): QueueHandled {
     const { ids } = this.#state;
     this.#staged = () => {
       for (const id of messageIds) if (ids.isLetter(id) && !this.#outstanding.has(id)) this.#setOutstanding(id, settledLater);
     };
-    return { kind: 'wait', barrier: false, effects: [] };
+    return nothing;
   }
 
   #setOutstanding(messageId: number, authorship: Authorship): void {
     this.#outstanding.set(messageId, { nth: (this.#lastOutstanding += 1), authorship });
   }
 
-  #settle({ messageId, nth, outcome }: SettleLetter, timeMs: number): QueueHandled {
+  #settle({ messageId, nth, outcome }: Command['settleLetter'], timeMs: number): QueueHandled {
     const { authorship } = this.#outstanding.get(messageId) ?? {};
-    if (authorship === undefined || this.maySettle(messageId) !== nth) return { kind: 'wait', barrier: false, effects: [] };
+    if (authorship === undefined || this.maySettle(messageId) !== nth) return nothing;
     if (outcome.kind === 'merged') {
       return this.#commit([{ kind: 'resolved', timeMs, messageId, ...resolvedByMerge(outcome), ...authorship }], timeMs, undefined);
     }
@@ -365,7 +345,7 @@ export class QueueCore {
 
   // ── Letters come back ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #restore(command: RestoreLetters, askId: number): QueueHandled {
+  #restore(command: Command['restoreLetters'], askId: number): QueueHandled {
     const { jobId, messageIds } = command;
     const { idsPerCommandMax } = deadLetterLimits;
     if (messageIds.length === 0 || messageIds.length > idsPerCommandMax) {
@@ -377,20 +357,17 @@ export class QueueCore {
       if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
       if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
     }
-    return { kind: 'wait', barrier: true, effects: [{ kind: 'readPurged', askId, request: command }] };
+    return later([{ kind: 'readPurged', askId, request: command }]);
   }
 
-  /** As they were: the same ids, the same generation. Those of a claim that was released while the journal was read are their next job's. */
-  #putBack({ askId, authorship, letters, lost }: PutBack, timeMs: number): QueueHandled {
+  /** Letters come back with the same ids and generation. If the claim was released while the journal was read, they belong to the next job. */
+  #putBack({ askId, authorship, letters, lost }: Command['putBack'], timeMs: number): QueueHandled {
     const { jobId } = authorship;
     const released = letters.find(({ messageId }) => !this.#claims.covers(jobId, messageId));
-    if (released !== undefined) {
-      const effects = replyTo(askId, { kind: 'rejected', rejection: noClaim(jobId, released.messageId) });
-      return { kind: 'wait', barrier: true, effects };
-    }
+    if (released !== undefined) return later(replyTo(askId, { kind: 'rejected', rejection: noClaim(jobId, released.messageId) }));
     const purged = letters.filter(({ messageId }) => this.#state.ids.statusOf(messageId) === 'purged');
     const ended = replyTo(askId, { kind: 'restored', ids: purged.map(({ messageId }) => messageId), lost });
-    if (purged.length === 0) return { kind: 'wait', barrier: true, effects: ended };
+    if (purged.length === 0) return later(ended);
     this.#staged = () => {
       for (const { messageId } of purged) this.#carrying.wrote(messageId);
       this.#comebacks += purged.length;
@@ -399,7 +376,7 @@ export class QueueCore {
     return this.#commit(records, timeMs, undefined, ended, { kind: 'restored', ...authorship });
   }
 
-  #merge(command: MergeLetter, askId: number): QueueHandled {
+  #merge(command: Command['mergeLetter'], askId: number): QueueHandled {
     const { jobId, who, why, messageId, overridesLoopGuard, taskTimeoutMs = deadLetterLimits.taskTimeoutMsDefault } = command;
     const ofRequest = authorshipProblem({ jobId, who, why }) ?? timeoutProblem(taskTimeoutMs);
     const problem = isId(messageId) ? ofRequest : `no message id: ${messageId}`;
@@ -412,10 +389,10 @@ export class QueueCore {
       return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
     }
     this.#staged = () => void this.#merging.set(messageId, { askId, authorship: { jobId, who, why } });
-    return { kind: 'wait', barrier: true, effects: [{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard, taskTimeoutMs }] };
+    return later([{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard, taskTimeoutMs }]);
   }
 
-  #finishMerge({ messageId, outcome }: FinishMerge, timeMs: number): QueueHandled {
+  #finishMerge({ messageId, outcome }: Command['finishMerge'], timeMs: number): QueueHandled {
     const merging = this.#merging.get(messageId);
     assert(merging !== undefined && merging.purge === undefined, 'a merge that ends has begun');
     const isUnknown = 'isUnknown' in outcome && outcome.isUnknown === true;
@@ -433,8 +410,7 @@ export class QueueCore {
         return this.#commit([record], timeMs, undefined, replyTo(askId, ended));
       }
       case 'failed': {
-        const { errorType, errorMessage } = outcome.letter.failure;
-        const ended = failedMerge(outcome.letter, { errorType, errorMessage }, outcome.isSameCause);
+        const ended = failedMerge(outcome.letter, outcome.letter.failure, outcome.isSameCause);
         this.#staged = () => {
           this.#merging.delete(messageId);
           this.#outstanding.delete(messageId);
@@ -443,22 +419,12 @@ export class QueueCore {
         const act = { kind: 'mergeFailed', ...authorship } as const;
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended), act);
       }
-      case 'notBegun': {
-        const reply: DeadLetterReply = { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } };
-        return { kind: 'wait', barrier: true, effects: replyTo(askId, reply) };
-      }
+      case 'notBegun':
+        return later(replyTo(askId, { kind: 'rejected', rejection: { reason: 'not-now', message: outcome.message } }));
       case 'unsettled':
-        return {
-          kind: 'wait',
-          barrier: true,
-          effects: replyTo(askId, failedMerge(outcome.letter, outcome.error, outcome.isSameCause ?? false)),
-        };
+        return later(replyTo(askId, failedMerge(outcome.letter, outcome.error, outcome.isSameCause ?? false)));
       case 'skipped':
-        return {
-          kind: 'wait',
-          barrier: true,
-          effects: replyTo(askId, { kind: 'mergeEnded', outcome: 'skipped', reason: outcome.reason }),
-        };
+        return later(replyTo(askId, { kind: 'mergeEnded', outcome: 'skipped', reason: outcome.reason }));
       default:
         return unreachable(outcome);
     }
@@ -466,28 +432,28 @@ export class QueueCore {
 
   // ── The journal begins later ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #carry({ letters }: CarryLetters, timeMs: number): QueueHandled {
+  #carry({ letters }: Command['carryLetters'], timeMs: number): QueueHandled {
     assert(this.#carrying.isUnderWay, 'letters are carried once that has begun');
     const carried: DeadLetterEffect = { kind: 'carried', cut: undefined };
     const staying = letters.filter(({ messageId }) => this.#state.ids.isLetter(messageId) && this.#carrying.isAsRead(messageId));
-    if (staying.length === 0) return { kind: 'wait', barrier: true, effects: [carried] };
+    if (staying.length === 0) return later([carried]);
     const records = staying.map(({ messageId, letter }): LetterRecord => ({ kind: 'letter', timeMs, messageId, letter }));
     return this.#commit(records, timeMs, undefined, [carried], { kind: 'carried' });
   }
 
-  /** With all that letters do not tell: what came from each shard, and which ids were given. */
-  #finishCarrying({ cut }: FinishCarrying, timeMs: number): QueueHandled {
+  /** Writes all that letters do not tell: what came from each shard, and which ids were given. */
+  #finishCarrying({ cut }: Command['finishCarrying'], timeMs: number): QueueHandled {
     assert(this.#carrying.isUnderWay, 'what ends has begun');
     this.#staged = () => this.#carrying.finish();
     const before = [...this.#state.handOvers.all].map(([shard, recent]): HandedOverRecord => ({
       kind: 'handedOver',
       timeMs,
       shard,
-      clusterId: this.#state.home.clusterId,
+      clusterId: this.#state.clusterId,
       recent: [...recent],
     }));
     const uncutPurges = this.#carrying.purgesSince(this.#state.uncutPurges);
-    const head = { ...this.#state.headAfter([], timeMs), cut, ...(uncutPurges === 0 ? {} : { uncutPurges }) };
+    const head = { ...this.#state.headAfter([], timeMs), cut, uncutPurges };
     return { kind: 'commit', before, record: head, reply: undefined, effects: [{ kind: 'carried', cut }] };
   }
 
@@ -514,7 +480,7 @@ export class QueueCore {
     if (countIds(ranges) > deadLetterLimits.foundMax)
       return invalid(`no more than ${deadLetterLimits.foundMax} letters are looked up at once`);
     const merged: number[] = [];
-    for (const { from, to } of ranges) for (let id = from; id <= to; id++) if (ids.statusOf(id) === 'merged') merged.push(id);
+    for (const id of idsOf(ranges)) if (ids.statusOf(id) === 'merged') merged.push(id);
     return answer({ kind: 'mergedFound', ids: merged });
   }
 
@@ -523,7 +489,7 @@ export class QueueCore {
     return answer({ kind: 'matched', count: ids.count('open') + ids.count('quarantined') });
   }
 
-  #read(command: ReadLetter, askId: number): QueueHandled {
+  #read(command: Command['readLetter'], askId: number): QueueHandled {
     const { messageId } = command;
     if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
     return this.#state.ids.isLetter(messageId) ? readIndex(askId, command) : this.#notInQueue(messageId);
@@ -535,7 +501,7 @@ export class QueueCore {
     return rejected({ reason: 'not-in-queue', message });
   }
 
-  /** With the head that is so afterwards, behind them. */
+  /** Commits the records, and behind them the head that holds afterwards. */
   #commit(
     records: readonly (LetterRecord | ResolvedRecord)[],
     timeMs: number,
@@ -545,21 +511,19 @@ export class QueueCore {
   ): QueueHandled {
     const head = this.#state.headAfter(records, timeMs, this.incarnation);
     // In front of the first letter, for a crash may leave that without the head behind it.
-    const before =
-      this.#isUnborn && this.#newIncarnation !== 0 ? [this.#state.headAfter([], timeMs, this.incarnation), ...records] : records;
+    const before = this.#state.incarnation === 0 ? [this.#state.headAfter([], timeMs, this.incarnation), ...records] : records;
     return { kind: 'commit', before, record: act === undefined ? head : { ...head, act }, reply, effects };
   }
 }
 
-/** Whose merge it was nobody knows: the owner of the queue was another then. */
-const settledLater: Authorship = { jobId: '', who: 'system:dead-letters', why: 'its shard told later what had come of an earlier merge' };
+/** The authorship of a merge that an earlier owner of the queue began. */
+const settledLater: Authorship = { jobId: '', who: 'system:dead-letters', why: 'its shard reported the outcome of an earlier merge later' };
 
 /** As in actors/asks: nobody waits. */
 const NOBODY = 0;
 
-/** Behind what is decided and the read barrier. */
 function readIndex(askId: number, request: IndexRequest): QueueHandled {
-  return { kind: 'wait', barrier: true, effects: [{ kind: 'readIndex', askId, request }] };
+  return later([{ kind: 'readIndex', askId, request }]);
 }
 
 function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffect[] {
@@ -567,23 +531,14 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
 }
 
 function tooFar(shard: number, sequence: number, last: number): string {
-  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: those between them are not here. Number them one behind the other`;
+  return `shard ${shard} hands over its dead letter ${sequence}, and the last one was ${last}: those between them are not here. Number them one behind the other`;
 }
 
-function failedMerge({ state, task: { taskId, taskType } }: Letter, error: LetterError, sameCause: boolean): MergeEnded {
+/** The reply that tells of a failed merge. */
+function failedMerge({ state, task }: Letter, { errorType, errorMessage }: LetterError, sameCause: boolean): MergeEnded {
+  const { taskId, taskType } = task;
+  const error = { errorType, errorMessage };
   return { kind: 'mergeEnded', outcome: 'failed', error, isQuarantined: state === 'quarantined', taskId, taskType, sameCause };
-}
-
-function answer(reply: DeadLetterReply): QueueHandled {
-  return { kind: 'answer', reply, effects: [] };
-}
-
-function rejected(rejection: DeadLetterRejection): QueueHandled {
-  return answer({ kind: 'rejected', rejection });
-}
-
-function invalid(message: string): QueueHandled {
-  return rejected({ reason: 'invalid-argument', message });
 }
 
 function notClaimed(jobId: string, messageId: number): QueueHandled {

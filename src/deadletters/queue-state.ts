@@ -3,38 +3,29 @@
  * ids, and control records tell what is not there any more.
  */
 import { unreachable } from '../kernel/assert.ts';
-import { type HandedOver, HandOvers, taskFingerprint } from './hand-overs.ts';
+import { HandOvers, taskFingerprint, type HandedOver } from './hand-overs.ts';
 import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';
 import type { HandOver, LetterState } from './letter.ts';
-import type { DeadLetterRecord, HeadRecord } from './records.ts';
+import type { DeadLetterRecord, HeadRecord } from './letter-records.ts';
 
 export type QueueSnapshot = {
   readonly ids: LetterIdsSnapshot;
   readonly handOvers: ReadonlyMap<number, readonly HandedOver[]>;
-  /** Of the last head. */
+  /** The cut of the last head. */
   readonly cut: number;
   /** Letters that were purged, and can still be read in the journal. */
   readonly uncutPurges: number;
-  /** 0: not known, or there was no letter yet. */
+  /** 0: there was no letter yet. */
   readonly incarnation: number;
 };
-
-/** Whose letters a queue is for. A topic may have those of a cluster that was there before. */
-export type QueueHome = {
-  readonly clusterId: string;
-  /** An older version added the queue to this cluster: hand-overs whose records do not name their cluster are of this one. */
-  readonly ownsUnnamed: boolean;
-};
-
-const unnamedHome: QueueHome = { clusterId: '', ownsUnnamed: true };
 
 export class QueueState {
   readonly ids: LetterIds;
   readonly handOvers = new HandOvers();
-  readonly #home: QueueHome;
-  /** Of the last record. */
+  /** The cluster whose letters the queue takes. Its topic may hold letters of an earlier cluster. */
+  readonly clusterId: string;
   #lastTimeMs: number;
-  /** As heads tell of it. */
+  /** What the last head says. */
   #cut: number;
   #uncutPurges: number;
   #incarnation: number;
@@ -43,8 +34,8 @@ export class QueueState {
   #unseen: { readonly from: number; readonly to: number } | undefined;
 
   /** Throws what no snapshot can be. */
-  constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, home = unnamedHome) {
-    this.#home = home;
+  constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, clusterId = '') {
+    this.clusterId = clusterId;
     this.#lastTimeMs = lastTimeMs;
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
@@ -63,7 +54,7 @@ export class QueueState {
     return this.#uncutPurges;
   }
 
-  /** As heads tell of it: 0 where none does, for the letters are older, or there was none yet. */
+  /** 0: there was no letter yet. */
   get incarnation(): number {
     return this.#incarnation;
   }
@@ -72,7 +63,7 @@ export class QueueState {
     return this.#lastTimeMs;
   }
 
-  /** Of a journal that has lost records: ids of letters that may have been in the queue, and are not known any more. */
+  /** If the journal has lost records: ids of letters that may have been in the queue, and are not known any more. */
   get missingIds(): { readonly from: number; readonly to: number } | undefined {
     if (this.#unseen === undefined) return undefined;
     const from = Math.max(this.#unseen.from, this.#lowestOpen);
@@ -92,25 +83,21 @@ export class QueueState {
         this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
-        if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges ?? 0;
+        if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges;
         this.#cut = Math.max(this.#cut, record.cut);
-        this.#incarnation = record.incarnation ?? this.#incarnation;
+        this.#incarnation = record.incarnation;
         this.#lowestOpen = Math.max(this.#lowestOpen, record.lowestOpen);
         this.#notSeen(record.nextId);
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
-        if (this.#isOfHome(record.clusterId)) this.handOvers.replace(record.shard, record.recent);
+        if (record.clusterId === this.clusterId) this.handOvers.replace(record.shard, record.recent);
         return;
       default:
         return unreachable(record);
     }
   }
 
-  get home(): QueueHome {
-    return this.#home;
-  }
-
-  /** For the command that writes these, in order: what stands behind them. */
+  /** The head that holds behind these records, for the command that writes them in this order. */
   headAfter(records: readonly DeadLetterRecord[], timeMs: number, incarnation = this.#incarnation): HeadRecord {
     const given = records.flatMap((record) => (record.kind === 'letter' ? [record.messageId + 1] : []));
     const nextId = Math.max(this.ids.nextId, ...given);
@@ -118,7 +105,7 @@ export class QueueState {
     let lowestOpen = this.ids.firstLetter();
     while (lowestOpen !== undefined && gone.has(lowestOpen)) lowestOpen = this.ids.firstLetter(lowestOpen + 1);
     const lowest = Math.min(lowestOpen ?? nextId, ...given.map((next) => next - 1));
-    return { kind: 'head', timeMs, nextId, lowestOpen: lowest, cut: this.#cut, ...(incarnation === 0 ? {} : { incarnation }) };
+    return { kind: 'head', timeMs, nextId, lowestOpen: lowest, cut: this.#cut, uncutPurges: 0, incarnation };
   }
 
   snapshot(): QueueSnapshot {
@@ -126,21 +113,17 @@ export class QueueState {
     return { ids: this.ids.snapshot(), handOvers, cut: this.#cut, uncutPurges: this.#uncutPurges, incarnation: this.#incarnation };
   }
 
-  /** For tests: the same text for the same state. */
+  /** For tests: equal states give equal texts. */
   canonical(): string {
     const statuses = Array.from({ length: this.ids.nextId }, (_, id) => this.ids.statusOf(id));
     const { incarnation } = this;
     return JSON.stringify({ incarnation, statuses, handOvers: [...this.handOvers.all].sort(([one], [other]) => one - other) });
   }
 
-  #isOfHome(clusterId = ''): boolean {
-    return clusterId === this.#home.clusterId || (clusterId === '' && this.#home.ownsUnnamed);
-  }
-
   /** A hand-over that nobody can read any more is not known when it is repeated. */
   #letter(messageId: number, state: LetterState, handOver: HandOver | undefined, task: number | undefined): void {
     const isNew = messageId >= this.ids.nextId;
-    if (isNew && handOver !== undefined && this.#isOfHome(handOver.clusterId)) {
+    if (isNew && handOver?.clusterId === this.clusterId) {
       this.handOvers.note(handOver.shard, { sequence: handOver.sequence, messageId, ...(task === undefined ? {} : { task }) });
     }
     // Ids that are given and not seen were resolved, and left out by a compaction.
@@ -151,8 +134,16 @@ export class QueueState {
     this.ids.set(messageId, state);
   }
 
-  /** All that are below and were not given. */
+  /** All ids that are below and were not given. */
   #notSeen(nextId: number): void {
     if (nextId > this.ids.nextId) this.#unseen = { from: this.#unseen?.from ?? this.ids.nextId, to: nextId - 1 };
   }
+}
+
+/** The port through which a checkpoint turns what is one for all rows of a queue into bytes, and back. */
+
+/** What is encoded can be decoded, and means the same. Decoding throws where the bytes cannot be what was written. */
+export interface QueueStateWire {
+  encodeCounters(snapshot: QueueSnapshot): Uint8Array;
+  decodeCounters(bytes: Uint8Array): QueueSnapshot;
 }

@@ -16,7 +16,7 @@ export type TaskFailure =
   | { readonly kind: 'permanent'; readonly error: TaskError };
 
 export type FailedBy =
-  /** Of ours. Operators may want that to be permanent. */
+  /** A bug of ours. Operators may want such failures to be permanent. */
   | 'bug'
   /** Whoever was asked does not want it, or it is too large. */
   | 'refusal'
@@ -39,7 +39,7 @@ export type NotYet =
 export type TaskError = Pick<LetterFailure, 'errorType' | 'errorMessage' | 'errorStack' | 'errorChain'>;
 
 export const taskErrorLimits = {
-  /** In characters: what a task that waits for its next attempt may hold in memory. A header holds less (topics/codec). */
+  /** Characters that a task waiting for its next attempt may hold in memory. A header holds less (src/codec). */
   typeCharsMax: 256,
   messageCharsMax: 4_096,
   stackCharsMax: 8_192,

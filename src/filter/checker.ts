@@ -159,7 +159,7 @@ export class Checker {
   }
 }
 
-/** Of integers the parser has taken the sign already. */
+/** A value with a sign; the parser has taken that of integers already. */
 function signedValue(attribute: Attribute, syntax: Syntax & { kind: 'unary' }): Value {
   const { operator, operand, at } = syntax;
   if (operator !== '-' && operator !== '+') throw fault('unsupported', `unary operator ${quoted(operator)}`, at, 'a value');

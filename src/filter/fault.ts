@@ -6,7 +6,7 @@
  */
 export class FilterFault extends Error {
   override readonly name = 'FilterFault';
-  /** In the text, in UTF-16 units from 0. */
+  /** The place in the text, in UTF-16 units from 0. */
   readonly at: number;
   /** What would be right there. */
   readonly expected: string;

@@ -29,7 +29,7 @@ export type Token = {
   readonly kind: TokenKind;
   readonly text: string;
   readonly start: number;
-  /** Behind its last character; of a stranger, before it. */
+  /** The place behind its last character; that of a stranger is before it. */
   readonly end: number;
 };
 
@@ -54,7 +54,7 @@ const escapes = new Map([
   ['Z', '\u001a'],
 ]);
 
-/** The longest first. */
+/** Operators, the longest first. */
 const operators = '<=> ->> <> <= << >= >> != && || -> = < > ! , ; ( ) + - * / % ^ ~ & | .'.split(' ');
 
 const blank = /[ \n\r\t]*/y;
@@ -69,7 +69,7 @@ const plain = { "'": /[^'\\]*/y, '"': /[^"\\]*/y } as const;
 export class Lexer {
   readonly #text: string;
   #at = 0;
-  /** Of the token that is read. */
+  /** Where the token begins that is read. */
   #start = 0;
   #questions = 0;
 

@@ -16,7 +16,7 @@ const nestingMax = 200;
 
 const comparisons = new Set(['=', '<', '>', '<=', '>=', '!=', '<=>']);
 const suffixes = new Set(['null', 'true', 'false']);
-/** By precedence, the loosest first; all bind to the left. */
+/** Binary operators by precedence, the loosest first; all bind to the left. */
 const binaryLevels: readonly ReadonlySet<string>[] = [
   new Set(['|']),
   new Set(['&']),
@@ -155,7 +155,7 @@ class Parser {
     return { kind: 'range', at: left.at, not, operatorAt, left, low, high: this.#value() };
   }
 
-  /** Behind IN. */
+  /** What stands behind IN. */
   #set(): Syntax {
     if (this.#token.kind === 'listParameter') return this.#listParameter();
     if (!this.#isOperator('(')) throw this.#unexpected('a list of values in parentheses');
@@ -182,7 +182,7 @@ class Parser {
     return left;
   }
 
-  /** Into a JSON column: from its name by one literal, and no further. */
+  /** A path into a JSON column: from its name by one literal, and no further. */
   #path(left: Syntax, operators: ReadonlySet<string>): Syntax {
     if (left.kind !== 'name' || this.#token.kind !== 'operator' || !operators.has(this.#token.text)) return left;
     const operator = this.#advance().text;
@@ -246,7 +246,7 @@ class Parser {
     return { kind: 'call', at, name: parts.join('.') };
   }
 
-  /** Of a function: nobody evaluates them. */
+  /** The arguments of a function: nobody evaluates them. */
   #arguments(count: 'none' | 'some' | 'any'): void {
     this.#nested(() => {
       const distinct = count !== 'none' && this.#takeKeyword('distinct');
@@ -255,7 +255,7 @@ class Parser {
     });
   }
 
-  /** Perhaps under another name. */
+  /** An argument, perhaps under another name. */
   #argument(): void {
     if (this.#takeOperator('*')) return;
     this.#expression();
@@ -284,7 +284,7 @@ class Parser {
     return items.length === 1 && inner !== undefined ? { kind: 'parenthesis', at, inner } : { kind: 'tuple', at, items };
   }
 
-  /** undefined: a subquery. */
+  /** What stands in parentheses; undefined: a subquery. */
   #parenthesised(): readonly Syntax[] | undefined {
     return this.#nested(() => {
       if (this.#isKeyword('select')) {
@@ -303,7 +303,7 @@ class Parser {
     return items;
   }
 
-  /** Behind an opening parenthesis, to what stands behind its closing one: nothing in between is ever used. */
+  /** Skips from behind an opening parenthesis to behind its closing one: nothing in between is ever used. */
   #skipToClosing(): void {
     for (let open = 1; open > 0; this.#advance()) {
       const { kind } = this.#token;

@@ -2,7 +2,7 @@
 import { isPlainName } from './lexer.ts';
 import { typeName, type Literal, type Syntax } from './syntax.ts';
 
-/** As the parser would write it. */
+/** Part of a query as the parser would write it. */
 export function printed(syntax: Syntax): string {
   switch (syntax.kind) {
     case 'literal':

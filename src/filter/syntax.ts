@@ -6,7 +6,7 @@ type Placed = { readonly at: number };
 export type Literal = Placed & {
   readonly kind: 'literal';
   readonly type: 'string' | 'integer' | 'float' | 'hexNumber' | 'hex' | 'bits' | 'parameter';
-  /** Of a string, its content; of an integer, with its sign. */
+  /** The content of a string; the digits of a number, and of an integer its sign. */
   readonly text: string;
 };
 
@@ -16,7 +16,7 @@ export type Syntax = Literal | (Placed & Composed);
 type Composed =
   | { readonly kind: 'null' }
   | { readonly kind: 'boolean'; readonly value: boolean }
-  /** With its qualifiers: `a.b` is one name with a dot. */
+  /** A name with its qualifiers: `a.b` is one with a dot. */
   | { readonly kind: 'name'; readonly parts: readonly string[] }
   | { readonly kind: 'parenthesis'; readonly inner: Syntax }
   | { readonly kind: 'tuple'; readonly items: readonly Syntax[] }

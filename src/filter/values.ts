@@ -13,7 +13,7 @@ import { printed, quoted } from './printed.ts';
 import type { Literal } from './syntax.ts';
 
 export type Attribute = {
-  /** As the query names it. */
+  /** The name that the query has for it. */
   readonly alias: string;
   readonly column: Column;
   /** What it is to people, where that is not what the column holds. */
@@ -24,7 +24,7 @@ export type Attribute = {
 
 export type SpecialValues = {
   readonly valueOf: (value: SpecialWritten, at: number) => Value;
-  /** Of a whole number. */
+  /** The name of a whole number. */
   readonly nameOf: (value: bigint) => string;
 };
 

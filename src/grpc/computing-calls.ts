@@ -1,18 +1,18 @@
 /**
  * Calls that take more of the processor than a turn of the event loop has: a count over thousands of workers, a search for times that are hard to find.
- * Only a few of a namespace are worked on at a time, in slices that all calls of the process share (src/actors/loop-turns.ts); the others wait.
+ * Only a few of a namespace are worked on at a time, in slices that all calls of the process share (src/ports/loop-turns.ts); the others wait.
  *
  *     run(call, namespace) ─▶ one of 4 places of the namespace ─▶ slice │ other namespaces │ slice │ … ─▶ the next of the namespace
  *                          └▶ waits for a place; 1,000 wait already ─▶ RESOURCE_EXHAUSTED
  */
-import type { LoopTurns } from '../actors/loop-turns.ts';
+import type { LoopTurns } from '../ports/loop-turns.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 import type { Call } from './transport/call.ts';
 
-/** Of one namespace, at a time. */
+/** Calls of one namespace that are worked on at a time. */
 export const computingCallsMax = 4;
-/** Of one namespace: those that wait for their place. */
+/** Calls of one namespace that wait for their place. */
 export const waitingCallsMax = 1_000;
 
 /** The steps of one call. */
@@ -27,14 +27,14 @@ type Waiter = Linked<Waiter> & { readonly begin: () => void };
 
 export class ComputingCalls {
   readonly #turns: Pick<LoopTurns, 'sliceOfCall' | 'over'>;
-  /** Of namespaces that have any. */
+  /** By the ids of namespaces that have a call here. */
   readonly #places = new Map<string, Places>();
 
   constructor(turns: Pick<LoopTurns, 'sliceOfCall' | 'over'>) {
     this.#turns = turns;
   }
 
-  /** Of a call that has no place: what each of these takes is bounded, or it waits for others most of the time. */
+  /** The steps of a call that has no place: each takes bounded time, or waits for others most of it. */
   turnsOf(call: Call, namespaceId: string): Turns {
     return { next: () => this.#next(call, namespaceId) };
   }
@@ -62,7 +62,7 @@ export class ComputingCalls {
     if (call.cancelled) throw canceled();
   }
 
-  /** Until it has a place. */
+  /** Resolves when the call has a place. */
   async #waits(call: Call, line: LinkedList<Waiter>): Promise<void> {
     if (line.size === waitingCallsMax) {
       const message = `${waitingCallsMax} calls of this namespace wait to be worked on`;

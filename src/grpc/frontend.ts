@@ -1,21 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { BatchOperations } from '../actors/batch-operations.ts';
-import { adminService, adminServiceName } from './admin-service/admin-service.ts';
-import type { Host } from './admin-service/host.ts';
-import { deadLetterService, deadLetterServiceName } from './deadletter-service/deadletter-service.ts';
+import type { BatchOperations } from '../ports/batch-operations.ts';
+import { adminService } from './admin-service/admin-service.ts';
+import type { Host } from './admin-service/admin-context.ts';
+import { deadLetterService } from './deadletter-service/deadletter-service.ts';
 import { HandlerContext } from './handler-context.ts';
-import { Health, healthService } from './health/health-service.ts';
+import { Health, healthPages, healthService, servingGate } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
 import { clientVersions } from './interceptors/client-versions.ts';
 import { serviceMetrics } from './interceptors/service-metrics.ts';
-import { servingGate } from './interceptors/serving-gate.ts';
-import { operatorService, operatorServiceName } from './operator-service/operator-service.ts';
-import { declaredMethods } from '../wire/generated/declared-methods.ts';
+import { operatorService } from './operator-service/operator-service.ts';
 import type { FrontendPorts } from './ports.ts';
-import { startGrpcServer } from './transport/grpc-server.ts';
-import { defaultTransportLimits, type TransportLimits } from './transport/limits.ts';
-import { workflowService, workflowServiceName } from './workflow-service/workflow-service.ts';
+import { rebuildList } from './rebuild-list.ts';
+import { adminRpcs } from './rpcs/admin-rpcs.ts';
+import { deadLetterRpcs } from './rpcs/dead-letter-rpcs.ts';
+import { operatorRpcs } from './rpcs/operator-rpcs.ts';
+import { workflowRpcs } from './rpcs/workflow-rpcs.ts';
+import { Gate } from './transport/gate.ts';
+import { startListener, type Listener } from './transport/listener.ts';
+import { jsonAnswer, page } from './transport/plain-http.ts';
+import { defaultTransportLimits, type TransportLimits } from './transport/transport-limits.ts';
+import { workflowService } from './workflow-service/workflow-service.ts';
 
 export type FrontendOptions = {
   readonly host: string;
@@ -25,12 +30,16 @@ export type FrontendOptions = {
   /** Which process this is, for `GET /health`; '' when nobody asks. */
   readonly instance?: string;
   readonly limits?: TransportLimits;
+  /** Stands beside the frontend's own listener: begins before it, and ends behind it. */
+  readonly beside?: Listener | undefined;
   /** False: calls are answered UNAVAILABLE until `setServing(true)`. */
   readonly serving?: boolean;
 };
 
 export type Frontend = {
   readonly port: number;
+  /** The port of the listener beside; undefined: there is none. */
+  readonly portBeside: number | undefined;
   setServing(serving: boolean): void;
   /** What shards have done to workflows for batch jobs. */
   batchOperations(): Promise<BatchOperations>;
@@ -40,15 +49,15 @@ export type Frontend = {
   stop(graceMs: number): Promise<void>;
 };
 
-/** The first is what Temporal's server calls it in health checks; no such service is there. */
-const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', adminServiceName];
+/** What Temporal's server calls AdminService in health checks; no such service is there. */
+const adminServiceInHealth = 'temporal.api.adminservice.v1.AdminService';
 
 /** The frontend's port: WorkflowService, OperatorService, AdminService and health. Rejects when the port cannot be had. */
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { ports } = options;
   const context = new HandlerContext(ports);
   const health = new Health({
-    services: [workflowServiceName, operatorServiceName, ...adminServiceNames, deadLetterServiceName],
+    services: [...[workflowRpcs, operatorRpcs, adminRpcs, deadLetterRpcs].map(({ name }) => name), adminServiceInHealth],
     admitting: options.serving ?? true,
     condition: ports.condition,
     state: ports.state,
@@ -58,31 +67,28 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   let { port } = options;
   const host = (): Host => ({ name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
   const workflows = workflowService(context);
+  const gate = gateOf(ports, health);
   let batches: Promise<BatchOperations> | undefined;
   const loadBatches = async (): Promise<BatchOperations> =>
-    new (await import('./batch/edge-batch-operations.ts')).EdgeBatchOperations(context, workflows);
-  const server = await startGrpcServer({
+    (await import('./batch/edge-batch-operations.ts')).edgeBatchOperations(context, workflows, gate);
+  const listener: Listener = {
+    role: 'frontend',
     host: options.host,
     port: options.port,
     services: [workflows, operatorService(context), adminService(context, host), deadLetterService(context), healthService(health)],
-    declared: declaredMethods,
-    interceptors: [
-      ...(ports.metrics === undefined ? [] : [serviceMetrics(ports.metrics, declaredMethods)]),
-      clientVersions(ports.server.version),
-      servingGate(health),
-      callLog(ports.logger, ports.clock),
-    ],
-    ...(ports.metrics === undefined ? {} : { metrics: ports.metrics }),
+    pages: [...healthPages(health), page('POST /visibility/rebuild', async () => jsonAnswer(200, { shards: await rebuildList(ports) }))],
     limits: options.limits ?? defaultTransportLimits,
-    logger: ports.logger,
-    health: () => health.report(),
-    state: () => health.stateReport(),
-    actions: new Map([['/visibility/rebuild', async () => ({ shards: await ports.rebuildList() })]]),
-    instance: options.instance ?? '',
+  };
+  const parts = { ...ports, gate, instance: options.instance ?? '' };
+  const beside = options.beside && (await startListener(options.beside, parts));
+  const server = await startListener(listener, parts).catch(async (error: unknown) => {
+    await beside?.stop(0);
+    throw error;
   });
   port = server.port;
   return {
     port,
+    portBeside: beside?.port,
     batchOperations: () => (batches ??= loadBatches()),
     setServing: (serving) => health.setAdmitting(serving),
     endWaitsOfDeleted: () => context.endWaitsOfDeleted(),
@@ -92,8 +98,19 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       const timer = setTimeout(() => context.endPolls(), graceMs / 2);
       await server.stop(graceMs);
       clearTimeout(timer);
+      await beside?.stop(0);
     },
   };
+}
+
+function gateOf({ metrics, server, logger, clock }: FrontendPorts, health: Health): Gate {
+  const interceptors = [
+    ...(metrics === undefined ? [] : [serviceMetrics(metrics)]),
+    clientVersions(server.version),
+    servingGate(health),
+    callLog(logger, clock),
+  ];
+  return new Gate(interceptors, logger);
 }
 
 /** Nobody can be reached there. */

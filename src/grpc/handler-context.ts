@@ -1,25 +1,25 @@
 import type { ExecutionId } from '../kernel/run-key.ts';
-import { isAskFailure } from '../actors/asks/asks.ts';
+import type { AskContext } from '../actors/asks/asks.ts';
 import type { StartedTask } from '../actors/asks/router.ts';
 import type { Namespace } from '../cluster/cluster-state.ts';
-import type { ClusterCommand } from '../cluster/commands.ts';
-import type { HistoryRequest } from '../history/commands.ts';
-import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
-import type { MatchingRequest } from '../matching/commands.ts';
-import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
-import type { TaskQueuePartition } from '../matching/task-queue.ts';
+import type { ClusterCommand, ClusterRejection, Done } from '../cluster/cluster-commands.ts';
+import type { HistoryRequest } from '../history/commands/history-commands.ts';
+import type { HistoryReplyTo } from '../history/command-table.ts';
+import type { Rejection } from '../history/run/history-replies.ts';
+import type { MatchingRequest } from '../matching/matching-commands.ts';
+import type { MatchingRejection } from '../matching/matching-replies.ts';
+import type { MatchingReplyTo } from '../matching/command-table.ts';
+import type { TaskQueuePartition } from '../kernel/task-queue.ts';
 import { ComputingCalls } from './computing-calls.ts';
 import { canceled, namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
-import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
+import { clusterRejection, historyRejection, matchingRejection, settle } from './errors/rejections.ts';
 import { invalidArgument, type StatusError } from './errors/status-error.ts';
-import { isLimited } from './limits/call-classes.ts';
 import { NamespaceLimits } from './limits/namespace-limits.ts';
-import { OpenWaits } from './open-waits.ts';
 import type { FrontendPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
-import { Tokens } from './tokens/tokens.ts';
+import { tokensOf, type Tokens } from './tokens/tokens.ts';
 import type { Call } from './transport/call.ts';
-import { checkLength, type EdgeLimits } from './validation/lengths.ts';
+import { checkLength, type EdgeLimits } from './validation/names.ts';
 import { VisibilityQueries } from './visibility-queries.ts';
 
 /** Calls without a deadline do not wait longer for an actor than this. */
@@ -30,11 +30,12 @@ export class HandlerContext {
   readonly ports: FrontendPorts;
   readonly tokens: Tokens;
   readonly limits: EdgeLimits;
-  /** Of calls and of batch jobs: a namespace has one share of the database, and the database knows a query by its number alone. */
+  /** Calls and batch jobs share them: a namespace has one share of the database, and the database knows a query by its number alone. */
   readonly queries: VisibilityQueries;
   readonly computing: ComputingCalls;
-  /** Ends one open wait: for a history, and for a task. */
+  /** Calls that wait for a history. */
   readonly #waiting = new OpenWaits();
+  /** Calls that wait for a task. */
   readonly #polls = new OpenWaits();
   readonly #namespaceLimits: NamespaceLimits;
   #draining = false;
@@ -45,7 +46,7 @@ export class HandlerContext {
     this.computing = new ComputingCalls(ports.turns);
     this.queries = new VisibilityQueries((asked) => ports.visibility.giveUp(asked));
     this.#namespaceLimits = new NamespaceLimits(ports.limitsOfNamespace, () => ports.clock.monoMs());
-    this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
+    this.tokens = tokensOf(new TokenSigner(ports.tokenKey));
   }
 
   nowMs(): number {
@@ -57,9 +58,9 @@ export class HandlerContext {
     return this.ports.clock.monoMs();
   }
 
-  /** When an ask of this call ends, by `monoMs`. */
-  askDeadlineMs(call: Call): number {
-    return Math.min(call.deadlineMs, this.monoMs() + askTimeoutMs);
+  /** What travels with an ask of this call. `deadlineMs`, by `monoMs`: where it may take longer than asks do. */
+  askContext(call: Call, deadlineMs = Math.min(call.deadlineMs, this.monoMs() + askTimeoutMs)): AskContext {
+    return { deadlineMs, principal: call.principal, trace: call.header('traceparent') };
   }
 
   /** The caller's, or one of ours: by it an actor knows a request again that arrives twice. */
@@ -76,7 +77,7 @@ export class HandlerContext {
     this.#waiting.endAll();
   }
 
-  /** For polls that no host has ended in time. A task that is being started for one waits for its timeout. */
+  /** Ends polls that no host has ended in time. A task that is being started for one waits for its timeout. */
   endPolls(): void {
     this.#polls.endAll();
   }
@@ -88,19 +89,17 @@ export class HandlerContext {
 
   /** Throws the shard's rejection as a StatusError. */
   history<Command extends HistoryRequest>(call: Call, workflow: ExecutionId, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
-    return new Promise((resolve, reject) => {
-      this.#askHistory(workflow, command, this.askDeadlineMs(call), resolve, reject);
-    });
+    return this.historyShard(call, this.#shardOf(workflow), command);
   }
 
-  /** As `history`, of a shard that is named itself: for operators. */
+  /** Asks a shard that is named itself, as operators name one. */
   historyShard<Command extends HistoryRequest>(call: Call, shard: number, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
     return new Promise((resolve, reject) => {
-      this.#askShard(shard, command, this.askDeadlineMs(call), resolve, reject);
+      this.#askShard(shard, command, this.askContext(call), resolve, reject);
     });
   }
 
-  /** As `history`, for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
+  /** Asks for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
   waitHistory<Command extends HistoryRequest>(
     call: Call,
     workflow: ExecutionId,
@@ -108,7 +107,7 @@ export class HandlerContext {
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
     return this.#wait(call, this.#waiting, workflow.namespaceId, (resolve, reject) =>
-      this.#askHistory(workflow, command, deadlineMs, resolve, reject),
+      this.#askShard(this.#shardOf(workflow), command, this.askContext(call, deadlineMs), resolve, reject),
     );
   }
 
@@ -118,30 +117,28 @@ export class HandlerContext {
     request: Request,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']]> {
     return new Promise((resolve, reject) => {
-      this.#askMatching(queue, request, this.askDeadlineMs(call), resolve, reject);
+      this.#askMatching(queue, request, this.askContext(call), resolve, reject);
     });
   }
 
-  /** A poll: 'ended' when the server drains already. A cancelled call cancels the ask, so that it is given no task. */
+  /** A poll, until the deadline of its call: 'ended' when the server drains already. A cancelled call cancels the ask, so that it is given no task. */
   waitMatching<Request extends MatchingRequest>(
     call: Call,
     queue: TaskQueuePartition,
     request: Request,
-    deadlineMs: number,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
     return this.#wait(call, this.#polls, queue.namespaceId, (resolve, reject) =>
-      this.#askMatching(queue, request, deadlineMs, resolve, reject),
+      this.#askMatching(queue, request, this.askContext(call, call.deadlineMs), resolve, reject),
     );
   }
 
   /** `namespace`: as the client named it, for the wording of a rejection. */
-  cluster(call: Call, command: ClusterCommand, namespace: string): Promise<void> {
+  cluster(call: Call, namespace: string, command: ClusterCommand): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.ports.asker.askCluster(command, this.askDeadlineMs(call), (answer) => {
-        if (answer.kind === 'rejected') reject(clusterRejection(answer.rejection, namespace));
-        else if (isAskFailure(answer)) reject(askFailure(answer));
-        else resolve();
-      });
+      const refusal = (rejection: ClusterRejection) => clusterRejection(rejection, namespace);
+      this.ports.asker.askCluster(command, this.askContext(call), (answer) =>
+        settle<Done, ClusterRejection>(answer, refusal, () => resolve(), reject),
+      );
     });
   }
 
@@ -152,7 +149,7 @@ export class HandlerContext {
     return this.anyNamespace(call, name).then(notDeleted);
   }
 
-  /** As `namespace`, for what a deprecated one refuses too: starts. */
+  /** A namespace that is neither deleted nor deprecated: what the latter refuses are starts. */
   openNamespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const namespace = this.namespace(call, name);
     return namespace instanceof Promise ? namespace.then(notDeprecated) : notDeprecated(namespace);
@@ -164,7 +161,7 @@ export class HandlerContext {
     return this.anyNamespaceById(call, id).then(notDeleted);
   }
 
-  /** As `namespace`, deleted ones too: for who describes them, and for operators. */
+  /** A namespace in whatever state: deleted ones are described too, and operators look into them. */
   async anyNamespace(call: Call, name: string): Promise<Namespace> {
     if (name === '') throw invalidArgument('Namespace is empty.');
     checkLength(name, 'Namespace', this.limits);
@@ -200,47 +197,36 @@ export class HandlerContext {
     });
   }
 
-  #askHistory<Command extends HistoryRequest>(
-    workflow: ExecutionId,
-    command: Command,
-    deadlineMs: number,
-    resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
-    reject: (error: StatusError) => void,
-  ): number {
-    const shard = this.ports.historyShardOf(workflow.namespaceId, workflow.workflowId);
-    return this.#askShard(shard, command, deadlineMs, resolve, reject);
+  #shardOf({ namespaceId, workflowId }: ExecutionId): number {
+    return this.ports.historyShardOf(namespaceId, workflowId);
   }
 
   #askShard<Command extends HistoryRequest>(
     shard: number,
     command: Command,
-    deadlineMs: number,
+    context: AskContext,
     resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
     reject: (error: StatusError) => void,
   ): number {
-    return this.ports.asker.askHistory(shard, command, deadlineMs, (answer) => {
-      if (isRejected(answer)) reject(historyRejection(answer.rejection));
-      else if (isAskFailure(answer)) reject(askFailure(answer));
-      else resolve(answer);
-    });
+    return this.ports.asker.askHistory(shard, command, context, (answer) =>
+      settle<HistoryReplyTo[Command['kind']], Rejection>(answer, historyRejection, resolve, reject),
+    );
   }
 
   #askMatching<Request extends MatchingRequest>(
     queue: TaskQueuePartition,
     request: Request,
-    deadlineMs: number,
+    context: AskContext,
     resolve: (reply: MatchingReplyTo<StartedTask>[Request['kind']]) => void,
     reject: (error: StatusError) => void,
   ): number {
-    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, deadlineMs, (answer) => {
-      if (isMatchingRejected(answer)) reject(matchingRejection(answer.rejection));
-      else if (isAskFailure(answer)) reject(askFailure(answer));
-      else resolve(answer);
-    });
+    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, context, (answer) =>
+      settle<MatchingReplyTo<StartedTask>[Request['kind']], MatchingRejection>(answer, matchingRejection, resolve, reject),
+    );
   }
 
   async #known(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {
-    if (lookUp() === undefined) await this.cluster(call, { kind: 'syncCluster' }, wanted);
+    if (lookUp() === undefined) await this.cluster(call, wanted, { kind: 'syncCluster' });
     const found = lookUp();
     if (found === undefined) throw namespaceNotFound(wanted);
     return this.#noted(call, found);
@@ -250,7 +236,7 @@ export class HandlerContext {
   #noted(call: Call, namespace: Namespace): Namespace {
     const isFirst = call.notes.namespace === '';
     call.notes.namespace = namespace.name;
-    if (isFirst && isLimited(call.service)) this.#namespaceLimits.admit(namespace, call.method);
+    if (isFirst && call.own === undefined) this.#namespaceLimits.admit(namespace, call.rpc);
     return namespace;
   }
 
@@ -269,7 +255,7 @@ export class HandlerContext {
     const namespace = this.ports.cluster.namespaceById(namespaceId);
     if (this.#draining || namespace?.state === 'deleted') return Promise.resolve('ended');
     return new Promise((resolve, reject) => {
-      const endWait = namespace === undefined ? () => {} : this.#namespaceLimits.beginWait(namespace, call.method);
+      const endWait = namespace === undefined ? () => {} : this.#namespaceLimits.beginWait(namespace, call.rpc);
       let settled = false;
       const settle = (): void => {
         if (settled) return;
@@ -318,10 +304,25 @@ function notDeleted(namespace: Namespace): Namespace {
   return namespace;
 }
 
-function isRejected(answer: { readonly kind: string }): answer is Rejected {
-  return answer.kind === 'rejected';
-}
+/** Calls that wait, and how each of them is ended before what it waits for has come. */
+class OpenWaits {
+  /** How it is ended → the namespace it waits in; '' for none. */
+  readonly #namespaceIds = new Map<() => void, string>();
 
-function isMatchingRejected(answer: { readonly kind: string }): answer is MatchingRejected {
-  return answer.kind === 'rejected';
+  add(namespaceId: string, end: () => void): void {
+    this.#namespaceIds.set(end, namespaceId);
+  }
+
+  delete(end: () => void): void {
+    this.#namespaceIds.delete(end);
+  }
+
+  endAll(): void {
+    for (const end of this.#namespaceIds.keys()) end();
+  }
+
+  /** Looks at all of them: for what is rare. */
+  endWhere(isOver: (namespaceId: string) => boolean): void {
+    for (const [end, namespaceId] of this.#namespaceIds) if (isOver(namespaceId)) end();
+  }
 }

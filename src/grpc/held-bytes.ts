@@ -1,10 +1,10 @@
 import { exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 
-/** Of one call. */
+/** The bytes of one call. */
 export type Held = {
-  /** RESOURCE_EXHAUSTED when there is no room. */
+  /** Throws RESOURCE_EXHAUSTED when there is no room. */
   readonly grow: (bytes: number) => void;
-  /** All of it. Once. */
+  /** Gives all of them back. To be called once. */
   readonly release: () => void;
 };
 

@@ -1,27 +1,25 @@
-import { DatabaseError } from '../actors/database.ts';
+import { DatabaseError } from '../projections/database-port.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { canceled, deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from './errors/details.ts';
-import { statusCode } from './errors/status-code.ts';
-import { StatusError } from './errors/status-error.ts';
+import { statusCode, StatusError } from './errors/status-error.ts';
 import type { Call } from './transport/call.ts';
 
-export type VisibilityQueryLimits = {
-  /** At a time, of one namespace. A database may do one after the other: those of others stand behind as many, never behind all. */
-  readonly runningPerNamespaceMax: number;
-  /** Beyond those; more are refused. */
-  readonly waitingPerNamespaceMax: number;
-  /** From the call on. What runs longer is given up, and counts until it has ended. */
-  readonly timeoutMs: number;
+const defaultLimits = {
+  /** Queries of one namespace at a time. A database may do one after the other: those of others stand behind as many, never behind all. */
+  runningPerNamespaceMax: 2,
+  /** Queries of one namespace that wait; more are refused. */
+  waitingPerNamespaceMax: 100,
+  /** A query whose call came longer ago is given up, and counts until it has ended. */
+  timeoutMs: 10_000,
 };
-
-const defaultLimits: VisibilityQueryLimits = { runningPerNamespaceMax: 2, waitingPerNamespaceMax: 100, timeoutMs: 10_000 };
+type VisibilityQueryLimits = Readonly<typeof defaultLimits>;
 
 type Lane = { running: number; readonly waiting: Set<() => void> };
 
 /** The lists and counts that are under way, in one process. */
 export class VisibilityQueries {
   readonly #limits: VisibilityQueryLimits;
-  /** Of namespaces that have any. */
+  /** By the ids of namespaces that have a query under way. */
   readonly #lanes = new Map<string, Lane>();
   readonly #giveUp: (asked: number) => Promise<void>;
   #lastAsked = 0;

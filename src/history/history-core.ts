@@ -10,51 +10,45 @@
  */
 import { assert } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
-import { canonicalText } from './canonical.ts';
-import type { Changes } from './checkpoint/changes.ts';
-import { install } from './checkpoint/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, TaskRow } from './checkpoint/rows.ts';
-import type { StateWire } from './checkpoint/state-wire.ts';
-import { commandKey } from './command-key.ts';
+import { canonicalText } from './run/canonical.ts';
+import type { Changes } from './shard/changes.ts';
+import { install, installLoaded, type Loaded } from './residency/install.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, TaskRow, WaitingRow } from './shard/rows.ts';
+import type { StateWire } from './shard/state-wire.ts';
+import { commandKey, commandLacks, decide, endTooLarge } from './command-table.ts';
 import type { RunKey } from '../kernel/run-key.ts';
-import type { HistoryCommand, ParentLink } from './commands.ts';
+import type { HistoryCommand } from './commands/history-commands.ts';
 import { answerWaiters } from './execution/describe.ts';
-import { decide, takeFinishedAlong } from './decide.ts';
-import { Draft, type ShardParts } from './draft.ts';
-import type { HistoryEffect } from './effects.ts';
-import { evolve } from './evolve.ts';
-import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
-import type { HandOverLines } from './hand-over/hand-over-lines.ts';
-import { keepWithinLimits } from './execution/keep-within-limits.ts';
-import { type RunSummary, summaryOf } from './execution/summary.ts';
+import { Draft, type ShardParts } from './draft/draft.ts';
+import type { HistoryEffect } from './run/effects.ts';
+import { evolve } from './evolve/evolve.ts';
+import { defaultHistoryLimits, type HistoryLimits } from './run/history-limits.ts';
+import { keepWithinLimits } from './keep-within-limits.ts';
+import { type RunSummary, summaryOf } from './run/summary.ts';
 import { releaseQueries } from './query/query.ts';
-import type { UnsentTasks } from './redrive/unsent-tasks.ts';
-import type { HistoryRecord } from './record.ts';
-import { settleLetters } from './redrive/redrive.ts';
-import { installLoaded, type Loaded } from './residency/install-loaded.ts';
-import type { KnownKeys } from './residency/known-keys.ts';
-import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
-import { DamagedRows } from './residency/damaged-rows.ts';
-import type { HistoryReply, HistoryWire } from './replies.ts';
-import { forgetSpeculative, makeSpeculativeReal } from './workflow-task/speculative.ts';
-import { Shard } from './shard.ts';
-import { listedRow } from './shard-tasks/list-tasks.ts';
-import type { ListedTask, ListTasks, TaskPlace } from './shard-tasks/shard-task-commands.ts';
-import { executionKey, isRunning } from './state.ts';
-import type { TimerTask, TransferTask } from './tasks.ts';
-import type { NextTimer } from './timer/timer-queue.ts';
-import { TimerWindow } from './timer/timer-window.ts';
-import { TransferWindow } from './transfer/transfer-window.ts';
-import { endTooLarge } from './execution/too-large.ts';
-import { abortUpdates } from './update/end-updates.ts';
-import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
+import type { UnsentTasks } from './run/unsent-tasks.ts';
+import type { HistoryRecord } from './run/record.ts';
+import { settleLetters } from './steps/redrive.ts';
+import type { Residency } from './shard/residency.ts';
+import { type Lacks, recordLacks } from './residency/lacks.ts';
+import type { HistoryReply, HistoryWire } from './run/history-replies.ts';
+import { forgetSpeculative, makeSpeculativeReal } from './steps/speculative.ts';
+import { Shard } from './shard/shard.ts';
+import { listedRow } from './tasks/list-tasks.ts';
+import type { ListedTask, ListTasks, TaskPlace } from './commands/shard-task-commands.ts';
+import { executionKey, isRunning, type ShardView } from './run/state.ts';
+import { TimerWindow } from './residency/timer-window.ts';
+import { TransferWindow } from './residency/transfer-window.ts';
+import { takeFinishedAlong } from './tasks/finished-tasks.ts';
+import { abortUpdates } from './steps/updates.ts';
+import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './run/volatile.ts';
 
 export type HistoryCoreOptions = {
   readonly wire: HistoryWire;
   readonly limits?: Partial<HistoryLimits>;
   /** Absent: none is archived. */
   readonly archives?: (namespaceId: string) => boolean;
-  /** For rows of a database. Absent: there is none, nothing is noted for checkpoints. */
+  /** Encodes rows of a database. Absent: there is none, nothing is noted for checkpoints. */
   readonly stateWire?: StateWire;
 };
 
@@ -62,8 +56,6 @@ export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>
   /** Applied by `accept`. */
   readonly changes: readonly VolatileChange[];
 };
-
-export type AboutRun = { readonly namespace: string; readonly workflowType: string; readonly parent: ParentLink | undefined };
 
 const noKey: Partial<RunKey> = {};
 
@@ -76,8 +68,6 @@ export class HistoryCore {
   /** Which tasks for workers are in memory. undefined: all, there is no database. */
   readonly transferWindow: TransferWindow | undefined;
   readonly #volatile: Volatile = emptyVolatile();
-  /** Rows of this shard that cannot be read. */
-  readonly damaged: DamagedRows;
 
   constructor({ wire, limits, archives = () => false, stateWire }: HistoryCoreOptions) {
     this.#wire = wire;
@@ -88,7 +78,6 @@ export class HistoryCore {
       this.#timerWindow = new TimerWindow(this.#shard, changes, stateWire);
       this.transferWindow = new TransferWindow(this.#shard, changes, stateWire);
     }
-    this.damaged = new DamagedRows(this.#shard, stateWire);
     this.#parts = {
       shard: this.#shard,
       volatile: this.#volatile,
@@ -132,41 +121,21 @@ export class HistoryCore {
     return { kind: 'wait', barrier: false, effects: [], changes: [{ kind: 'waitEnded', askId }] };
   }
 
-  /** Tasks that have failed for good, on their way to a queue of dead letters. */
-  get handOvers(): HandOverLines | undefined {
-    return this.#shard.handOvers;
+  /** All of it that decisions see, as memory has it now. */
+  get shard(): ShardView {
+    return this.#shard;
   }
 
-  /** It is executed again for a dead letter, and nothing has come of it yet. */
-  isLetter(taskId: number): boolean {
-    return this.#shard.letterMarks?.pendingOf(taskId) !== undefined;
+  /** What the core knows of what is not in its memory. */
+  get residency(): Residency {
+    const { residency } = this.#shard;
+    assert(residency !== undefined, 'without a database all is in memory');
+    return residency;
   }
 
-  /** In the order in which they were made. */
-  pendingTransferTasks(): IterableIterator<TransferTask> {
-    return this.#shard.transfers.values();
-  }
-
-  transferTask(taskId: number): TransferTask | undefined {
-    return this.#shard.transfers.get(taskId);
-  }
-
-  timerTask(taskId: number): TimerTask | undefined {
-    return this.#shard.timers.get(taskId);
-  }
-
-  nextTimer(): NextTimer | undefined {
-    return this.#shard.timers.next();
-  }
-
-  /** It cannot be decided now: no `nextTimer` before that time. Memory only; at a takeover it is due again. */
+  /** The timer cannot be decided now, and is not the next one before that time. Memory only; at a takeover it is due again. */
   postponeTimer(taskId: number, untilMs: number): void {
     this.#shard.postponeTimer(taskId, untilMs);
-  }
-
-  /** Runs whose timers and tasks wait aside, because the shard cannot go on with them. */
-  get runsAside(): number {
-    return this.#shard.aside.size;
   }
 
   /** Tasks that are finished but not yet journaled: worth a `flushFinishedTasks` when nothing else is written. */
@@ -179,22 +148,10 @@ export class HistoryCore {
     return commandKey(command, this.#shard);
   }
 
-  /** For log lines: names and ids, no content. */
+  /** Names and ids for log lines, no content. */
   idsOf(command: HistoryCommand): CommandIds {
     const { namespaceId, workflowId, runId } = this.keyOf(command) ?? noKey;
     return { command: command.kind, namespaceId, workflowId, runId, taskId: 'taskId' in command ? command.taskId : undefined };
-  }
-
-  /** The namespace and workflow id of a run, as far as it is in memory. */
-  nameOf(runId: string): { readonly namespaceId: string | undefined; readonly workflowId: string | undefined } {
-    const key = this.#shard.runs.get(runId)?.key;
-    return { namespaceId: key?.namespaceId, workflowId: key?.workflowId };
-  }
-
-  /** Names that a letter of one of its tasks tells; undefined: it is not in memory. */
-  aboutRun(runId: string): AboutRun | undefined {
-    const run = this.#shard.runs.get(runId);
-    return run === undefined ? undefined : { namespace: run.namespace, workflowType: run.start.workflowType, parent: run.start.parent };
   }
 
   /** What a list shows of the run, as memory has it now; undefined: it is not in memory, or not shown. */
@@ -203,50 +160,10 @@ export class HistoryCore {
     return run === undefined ? undefined : summaryOf(run);
   }
 
-  /** Of all runs in memory; those that come while it is read are among them, or not. */
-  runIds(): IterableIterator<string> {
-    return this.#shard.runs.keys();
-  }
-
-  get runsInMemory(): number {
-    return this.#shard.runs.size;
-  }
-
-  /** Not in memory; undefined: nobody has counted them. */
-  get runsCold(): number | undefined {
-    const { runCount, runs } = this.#shard;
-    return runCount === undefined ? undefined : runCount - runs.size;
-  }
-
-  /** So many are in the table, before the first record, where its counters do not say it. */
-  countRuns(inTable: number): void {
-    assert(this.#shard.runCount === undefined, 'runs are counted once');
-    this.#shard.runCount = inTable;
-  }
-
   get unsentTasks(): UnsentTasks {
     return this.#shard.unsentTasks;
   }
 
-  get transferTasksInMemory(): number {
-    return this.#shard.transfers.size;
-  }
-
-  get timersInMemory(): number {
-    return this.#shard.timers.size;
-  }
-
-  /** Of all runs in memory, likewise. */
-  *runKeys(): Generator<RunKey, void> {
-    for (const { key } of this.#shard.runs.values()) yield key;
-  }
-
-  /** The runs whose tasks wait aside, in memory or not. */
-  runsOfTasksAside(): readonly RunKey[] {
-    return [...new Map(Array.from(this.#shard.tasksAside.values(), ({ key }) => [key.runId, key])).values()];
-  }
-
-  /** In memory. */
   has({ namespaceId, workflowId, runId }: RunKey): boolean {
     const execution = executionKey(namespaceId, workflowId);
     const run = runId === '' ? this.#shard.currentRuns.get(execution) : this.#shard.runs.get(runId);
@@ -260,7 +177,7 @@ export class HistoryCore {
     return this.keepsAll ? undefined : commandLacks(this.#shard, command);
   }
 
-  /** Likewise before the record is evolved. */
+  /** What must be loaded before the record is evolved; undefined: nothing. */
   recordLacks(record: HistoryRecord): Lacks {
     return this.keepsAll ? undefined : recordLacks(this.#shard, record);
   }
@@ -269,11 +186,6 @@ export class HistoryCore {
   get keepsAll(): boolean {
     const { residency } = this.#shard;
     return residency === undefined || residency.allHere;
-  }
-
-  /** Of a run that a database shows: it is not in memory, and has not ended for good. */
-  isCold(key: RunKey): boolean {
-    return this.#shard.isRunCold(key);
   }
 
   /** How many runs have gone whose rows, if they have any, the next checkpoints delete. */
@@ -349,31 +261,15 @@ export class HistoryCore {
     return this.#changes.durableCount;
   }
 
-  /** What the runs in memory take there, roughly. */
-  get hotBytes(): number {
-    return this.#shard.residency?.hot.bytes ?? 0;
-  }
-
-  /** When the run was used that is next to leave; Infinity: there is none. */
-  get oldestHotMs(): number {
-    return this.#shard.residency?.hot.oldestMs ?? Infinity;
-  }
-
   /** The least recently used leave, closed ones first, as far as they may, up to that many bytes. Answers how many bytes left. */
   makeRoom(bytes: number, looksMax: number, isNeeded: (key: RunKey) => boolean): number {
-    const before = this.hotBytes;
-    this.#shard.residency?.hot.makeRoom(bytes, looksMax, (runId) => {
+    const { hot } = this.residency;
+    const before = hot.bytes;
+    hot.makeRoom(bytes, looksMax, (runId) => {
       const run = this.#shard.runs.get(runId);
       return run !== undefined && !isNeeded(run.key) && this.evict(runId);
     });
-    return before - this.hotBytes;
-  }
-
-  /** Which workflow ids there may be in memory or in the table. */
-  get knownKeys(): KnownKeys {
-    const { residency } = this.#shard;
-    assert(residency !== undefined, 'without a database all keys are in memory');
-    return residency.keys;
+    return before - hot.bytes;
   }
 
   // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -401,7 +297,7 @@ export class HistoryCore {
     return this.#changes.isGone(taskId);
   }
 
-  /** Of a row alone: how a list of tasks shows it; undefined: it has ended, or is not wanted. */
+  /** How a list of tasks shows one that is a row alone; undefined: it has ended, or is not wanted. */
   listedRow(row: TaskRow, place: TaskPlace, command: ListTasks): ListedTask | undefined {
     if (this.#stateWire === undefined || this.isGone(row.taskId)) return undefined;
     return listedRow(row, place, command, this.#stateWire);
@@ -412,10 +308,16 @@ export class HistoryCore {
     for (const _row of this.installing(rows, counters));
   }
 
-  /** The same with a pause after each row; it is to be gone through to its end. */
+  /** Installs with a pause after each row; the generator is to be gone through to its end. */
   installing(rows: ShardRows, counters: ShardCounters): Generator<undefined, void> {
     assert(this.#stateWire !== undefined, 'rows are read with their codec');
     return install(this.#shard, rows, counters, this.#stateWire);
+  }
+
+  /** A record that waits for a run whose row cannot be read, as a checkpoint has written it. Throws when it cannot be read. */
+  installWaiting({ runId, index, record }: WaitingRow): void {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    this.residency.behind.installRecord(runId, index, this.#stateWire.decodeRecord(record));
   }
 
   /**
@@ -423,8 +325,7 @@ export class HistoryCore {
    * pages. All messages to other shards were given.
    */
   leaveRestInTable(): void {
-    assert(this.#shard.residency !== undefined, 'what is not in memory is in a database');
-    this.#shard.residency.beginsInPart();
+    this.residency.beginsInPart();
     this.transferWindow?.beginsUnread(this.#shard.taskIdLast);
   }
 
@@ -445,7 +346,7 @@ export class HistoryCore {
     return canonicalText(this.#shard);
   }
 
-  /** Everything that is not durable, likewise. */
+  /** Everything that is not durable, in its canonical form. */
   canonicalVolatile(): string {
     return canonicalText(this.#volatile);
   }

@@ -9,7 +9,7 @@
 /** An entry of `callback.allowedAddresses`. `pattern`: of `host:port`, in which `*` is any number of any characters. */
 export type AddressRule = {
   readonly pattern: string;
-  /** Without TLS too. */
+  /** Allows addresses without TLS. */
   readonly allowInsecure: boolean;
   /** Addresses that are no public ones too: of this machine, of its networks. */
   readonly allowPrivate: boolean;
@@ -18,7 +18,7 @@ export type AddressRule = {
 export type CallbackUrl = {
   readonly url: string;
   readonly isSecure: boolean;
-  /** As it is connected to: an IPv6 address without brackets. */
+  /** The host that is connected to: an IPv6 address without brackets. */
   readonly hostname: string;
   readonly port: number;
   /** `https://example.com:8443`: callbacks to one destination share its circuit breaker. */
@@ -51,7 +51,7 @@ function defaultPort(isSecure: boolean): number {
   return isSecure ? 443 : 80;
 }
 
-/** With a space at either end, which a URL is read without. */
+/** Control characters, and a space at either end, which a URL is read without. */
 function hasControlCharacter(url: string): boolean {
   for (let at = 0; at < url.length; at++) if (url.charCodeAt(at) < 0x20 || url.charCodeAt(at) === 0x7f) return true;
   return url.trim() !== url;

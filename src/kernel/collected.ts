@@ -1,6 +1,6 @@
 /** Long lists, made in steps that somebody else may stop between. */
 
-/** Of what costs nothing to take, so many are one step. */
+/** Taking an item costs next to nothing, so this many are one step. */
 const itemsTogether = 100;
 
 export function* collected<Item>(items: Iterable<Item>): Generator<undefined, Item[]> {

@@ -1,9 +1,9 @@
-/** Of whatever was thrown, for people: `RangeError: Invalid array length`. */
+/** Whatever was thrown, as text for people: `RangeError: Invalid array length`. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** The same without its class, where the words around it say enough: `Invalid array length`. */
+/** What `errorText` says, without the class of the error: `Invalid array length`. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,7 +10,7 @@ import { Fifo } from './fifo.ts';
  * Within a line in the order in which it came. A line that is empty is gone.
  */
 export class FairLines<Item, Name = string> {
-  /** Those first whose turn is next. */
+  /** Lines whose turn is next come first. */
   readonly #lines = new Map<Name, Fifo<Item>>();
   #length = 0;
 

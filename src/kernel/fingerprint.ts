@@ -19,7 +19,7 @@ export function fingerprint32(text: string): number {
   return ofScratch(encode(text));
 }
 
-/** Of bytes that are no text. */
+/** The fingerprint of bytes that are no text. */
 export function fingerprint32OfBytes(bytes: Uint8Array): number {
   reserve(bytes.length);
   scratch.set(bytes);

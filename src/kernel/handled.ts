@@ -17,6 +17,32 @@ export type Handled<Record, Reply, Effect> =
   /** Only volatile state changed; the answer, if any, comes later. `barrier`: the effects wait like an answer; otherwise they go at once. */
   | { readonly kind: 'wait'; readonly barrier: boolean; readonly effects: readonly Effect[] };
 
+/** The records of a command that is accepted, in order. */
+export function recordsOf<Record>(handled: Handled<Record, unknown, unknown>): readonly Record[] {
+  return handled.kind === 'commit' ? [...(handled.before ?? []), handled.record] : [];
+}
+
+export const nothing: Handled<never, never, never> = { kind: 'wait', barrier: false, effects: [] };
+
+export function answer<Reply>(reply: Reply): Handled<never, Reply, never> {
+  return { kind: 'answer', reply, effects: [] };
+}
+
+/** The effects wait for all that is decided, and for the read barrier. */
+export function later<Effect>(effects: readonly Effect[]): Handled<never, never, Effect> {
+  return { kind: 'wait', barrier: true, effects };
+}
+
+export function rejected<Rejection>(
+  rejection: Rejection,
+): Handled<never, { readonly kind: 'rejected'; readonly rejection: Rejection }, never> {
+  return answer({ kind: 'rejected', rejection });
+}
+
+export function invalid(message: string) {
+  return rejected({ reason: 'invalid-argument', message } as const);
+}
+
 /** The effect that every core has: the answer to an ask that was not answered in its own turn. */
 export type ReplyEffect<Reply> = { readonly kind: 'reply'; readonly askId: number; readonly reply: Reply };
 
@@ -28,3 +54,16 @@ export function askOf(effect: unknown): number | undefined {
 
 /** What a command is about, for log lines: names and ids, never content. */
 export type CommandIds = { readonly command: string } & Readonly<Record<string, string | number | undefined>>;
+
+/** For each kind of request, the replies that it may get besides a rejection. */
+export type RowsWithReplies<Kind extends PropertyKey, Reply extends { readonly kind: string }> = {
+  readonly [Each in Kind]: { readonly replies: readonly Reply['kind'][] };
+};
+
+/** Kind of request -> what it may be answered, besides a rejection: by a table whose rows say so. */
+export type ReplyTo<Rows extends RowsWithReplies<Kind, Reply>, Kind extends keyof Rows, Reply extends { readonly kind: string }> = {
+  readonly [Each in Kind]: OfKind<Reply>[Rows[Each]['replies'][number]];
+};
+
+/** Kind -> the member of the union that has it. */
+export type OfKind<Reply extends { readonly kind: string }> = { readonly [Each in Reply as Each['kind']]: Each };

@@ -22,7 +22,7 @@ export class IndexedHeap<T extends HeapNode> {
     return this.#nodes[0];
   }
 
-  /** In no order. What a node's place depends on may change by the same for all of them. */
+  /** All nodes, in no order. Their keys may be changed meanwhile, if all of them change by the same amount. */
   nodes(): Iterable<T> {
     return this.#nodes;
   }

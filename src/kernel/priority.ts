@@ -1,7 +1,7 @@
 /** A priority that a queue could use. Starts and commands ask alike; the text is Temporal's. */
 import { utf8Bytes } from './utf8.ts';
 
-/** Of a queue: 1 goes first. 0 is not set. */
+/** Tasks of key 1 go first in a queue. 0 means that no key is set. */
 export const priorityKeyDefault = 3;
 export const priorityKeyMax = 5;
 

@@ -6,6 +6,6 @@ export type RefusalReason =
   | 'too-many-stretches'
   /** A queue has so many active jobs at most. */
   | 'too-many-jobs'
-  /** It was never made, or is forgotten. */
+  /** The plan was never made, or is forgotten. */
   | 'plan-not-found'
   | 'plan-expired';

@@ -2,11 +2,11 @@
 import { durationMsMax, wholeNanoseconds } from './duration.ts';
 
 export type RetryPolicyFields = {
-  /** Both intervals as they were given, with fractions of a millisecond. */
+  /** Intervals are as they were given, with fractions of a millisecond. */
   readonly initialIntervalMs: number;
   readonly backoffCoefficient: number;
   readonly maximumIntervalMs: number;
-  /** With the first one. 0 = unlimited; 1 = no retry. */
+  /** Attempts, the first one included. 0 = unlimited; 1 = no retry. */
   readonly maximumAttempts: number;
   readonly nonRetryableErrorTypes: readonly string[];
 };
@@ -16,7 +16,7 @@ const backoffCoefficientDefault = 2;
 /** Times the initial interval. */
 const maximumIntervalFactorDefault = 100;
 
-/** What it leaves out is filled in, as Temporal's default policies have it. */
+/** What the policy leaves out is filled in, as Temporal's default policies have it. */
 export function withRetryDefaults(policy: RetryPolicyFields | undefined): RetryPolicyFields {
   const { maximumAttempts = 0, nonRetryableErrorTypes = [] } = policy ?? {};
   const initialIntervalMs = given(policy?.initialIntervalMs) ?? initialIntervalMsDefault;
@@ -43,7 +43,7 @@ function given(value: number | undefined): number | undefined {
 const timeoutPrefix = 'TemporalTimeout:';
 const timeoutNames: ReadonlySet<string> = new Set(['StartToClose', 'ScheduleToStart', 'ScheduleToClose', 'Heartbeat']);
 
-/** Of a policy with its defaults. Undefined = it can be used. */
+/** What is wrong with a policy that has its defaults. undefined: nothing. */
 export function retryPolicyProblem(policy: RetryPolicyFields): string | undefined {
   // One attempt only: the rest of the policy never matters.
   if (policy.maximumAttempts === 1) return undefined;

@@ -4,12 +4,12 @@
  *
  * What a namespace may define follows from it: those of its own and those of every namespace together.
  */
-import { searchAttributeTypeName } from './search-attributes.ts';
+import { searchAttributeTypeName } from './indexed-value-types.ts';
 
-/** Of the types Text, Keyword, Int, Double, Bool, Datetime, KeywordList, in this order. */
+/** How many slots each type has, in this order: Text, Keyword, Int, Double, Bool, Datetime, KeywordList. */
 const slotsOfTypes = [6, 20, 6, 6, 6, 6, 6];
 
-/** By `temporal.api.enums.v1.IndexedValueType`: `Keyword01` … `Keyword20`. None is ever taken away: rows are kept in them. */
+/** Slots by `temporal.api.enums.v1.IndexedValueType`: `Keyword01` … `Keyword20`. None is ever taken away: rows are kept in them. */
 export const searchAttributeSlots: ReadonlyMap<number, readonly string[]> = new Map(
   slotsOfTypes.map((slots, index) => [index + 1, Array.from({ length: slots }, (_, slot) => slotName(index + 1, slot + 1))]),
 );

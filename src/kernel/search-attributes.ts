@@ -1,12 +1,12 @@
 /** Whether search attributes may be set: defined for the namespace, of the right type, within limits. Starts and commands ask alike. */
+import { indexedValueTypes, searchAttributeTypeName, unsettableSearchAttributes } from './indexed-value-types.ts';
 import { printedFloat } from './printed-float.ts';
-import { unsettableSearchAttributes } from './unsettable-search-attributes.ts';
 
 export type SearchAttributeLimits = {
   readonly searchAttributeKeysMax: number;
-  /** Of the value's data. */
+  /** Limits the data of one value. */
   readonly searchAttributeValueBytesMax: number;
-  /** Of the whole message. */
+  /** Limits the whole message. */
   readonly searchAttributesBytesMax: number;
 };
 
@@ -15,7 +15,7 @@ export type PayloadValue = {
   readonly encoding: string;
   readonly dataBytes: number;
   readonly text: string;
-  /** For which of several attributes of its name it was set (`searchAttributeGenerations`); 0: the first. */
+  /** Which of several attributes of its name the value was set for (`searchAttributeGenerations`); 0: the first. */
   readonly generation: number;
 };
 
@@ -70,7 +70,7 @@ function valueProblem({ encoding, text }: PayloadValue, type: number): string | 
 
 function isValue(value: unknown, text: string, type: number): boolean {
   if (value === null) return true;
-  if (type === keywordList) return Array.isArray(value) && value.every((item) => typeof item === 'string');
+  if (type === indexedValueTypes.KeywordList) return Array.isArray(value) && value.every((item) => typeof item === 'string');
   // Old clients wrap single values in a list.
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.length === 0 || (values.length === 1 && fits(values[0], text, type));
@@ -90,15 +90,7 @@ function goText(value: Json, levels = printedLevelsMax): string {
   return `map[${entries.map(([key, item]) => `${key}:${goText(item, levels - 1)}`).join(' ')}]`;
 }
 
-/** `temporal.api.enums.v1.IndexedValueType` */
-const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
-const keywordList = 7;
-
-export function searchAttributeTypeName(type: number): string {
-  return typeNames[type] ?? `IndexedValueType(${type})`;
-}
-
-/** As Temporal reads dates: with seconds and a zone. */
+/** A date as Temporal reads them: with seconds and a zone. */
 const rfc3339 = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** `1.0` is no integer, nor is what 64 bits do not hold. The text knows: in `value` it is rounded. */
@@ -111,16 +103,16 @@ function isInteger(text: string): boolean {
 
 function fits(value: unknown, text: string, type: number): boolean {
   switch (type) {
-    case 1:
-    case 2:
+    case indexedValueTypes.Text:
+    case indexedValueTypes.Keyword:
       return typeof value === 'string';
-    case 3:
+    case indexedValueTypes.Int:
       return typeof value === 'number' && isInteger(text);
-    case 4:
+    case indexedValueTypes.Double:
       return typeof value === 'number' && Number.isFinite(value);
-    case 5:
+    case indexedValueTypes.Bool:
       return typeof value === 'boolean';
-    case 6:
+    case indexedValueTypes.Datetime:
       return typeof value === 'string' && rfc3339.test(value);
     default:
       return false;

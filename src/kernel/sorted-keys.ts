@@ -29,7 +29,7 @@ export class SortedKeys {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** Those behind it, or all from the first: `max` at most. */
+  /** The keys behind `key`, or all from the first: `max` at most. */
   after(key: string | undefined, max: number): readonly string[] {
     const found: string[] = [];
     let at = key === undefined ? 0 : Math.max(0, this.#chunkBehind(key) - 1);
@@ -43,25 +43,23 @@ export class SortedKeys {
 
   /** The first chunk that begins behind that key. */
   #chunkBehind(key: string): number {
-    let low = 0;
-    let high = this.#chunks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#chunks[middle]?.[0] ?? '') <= key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstPlace(this.#chunks.length, (at) => (this.#chunks[at]?.[0] ?? '') > key);
   }
 }
 
 /** Where it stands, or would. */
 function placeOf(chunk: readonly string[], key: string): number {
+  return firstPlace(chunk.length, (at) => (chunk[at] ?? '') >= key);
+}
+
+/** The first place at which `isSo` holds, as it must for all places behind it; `places` if it holds for none. */
+function firstPlace(places: number, isSo: (at: number) => boolean): number {
   let low = 0;
-  let high = chunk.length;
+  let high = places;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((chunk[middle] ?? '') < key) low = middle + 1;
-    else high = middle;
+    if (isSo(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }

@@ -25,6 +25,11 @@ export class Tally {
     return most;
   }
 
+  /** There is room for one more; of what is full a key may still have its even share. */
+  hasRoom(key: string, max: number): boolean {
+    return this.#total < max || this.isBelowShare(key, max);
+  }
+
   /** Has it less than its even share of `max`? Then n keys have at most 1 + 1/2 + … + 1/n times as many. */
   isBelowShare(key: string, max: number): boolean {
     const own = this.of(key);

@@ -13,7 +13,7 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** As many of its characters as fit. */
+/** Cuts a text to as many of its characters as fit. */
 export function cutToUtf8Bytes(text: string, bytesMax: number): string {
   // Each unit of it is a byte at least: a long text is not counted to its end.
   if (text.length * 3 <= bytesMax || (text.length <= bytesMax && utf8Bytes(text) <= bytesMax)) return text;
@@ -29,9 +29,5 @@ export function cutToUtf8Bytes(text: string, bytesMax: number): string {
 
 /** Characters as people count them: one beyond 16 bits is one. */
 export function charactersIn(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length - 1; at++) {
-    if (text.charCodeAt(at) >> 10 === 0x36 && text.charCodeAt(at + 1) >> 10 === 0x37) count--;
-  }
-  return count;
+  return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }

@@ -9,15 +9,14 @@
  *            ◀─load                             │◀─leave── once they are written
  *
  * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look. A takeover reads the
- * first rows of each lane and the id of its last one: how many lie between is counted afterwards (cold-count.ts).
+ * first rows of each lane and the id of its last one: how many lie between is counted afterwards (`ColdCount`).
  */
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { ConfigTable } from './config-table.ts';
-import { KeyedLanes } from './keyed-lanes.ts';
-import { isKeyed, type LaneName, laneKey, parseLaneKey } from './lane-name.ts';
-import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
-import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './records.ts';
+import { hasOwnKey, isKeyed } from './lane-name.ts';
+import { taskBytes, taskIdentity, type MatchingTask } from './matching-tasks.ts';
+import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './matching-records.ts';
 import {
   type ColdTasks,
   coldHint,
@@ -28,18 +27,15 @@ import {
   type StoredQueue,
   type StoredTask,
 } from './stored-lane.ts';
-import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+import type { MatchingLimits } from './matching-limits.ts';
+import { Tally } from '../kernel/tally.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition, type LaneName, laneKey, parseLaneKey } from '../kernel/task-queue.ts';
 
 /** How many of the stored tasks that may be offered are in memory. */
-export type WindowLimits = {
-  readonly windowTasksPerLaneMax: number;
-  readonly windowTasksPerHostMax: number;
-  readonly windowBytesPerHostMax: number;
-  /** Of a lane, where all others fill the host's. */
-  readonly windowTasksPerLaneMin: number;
-  /** Of one with a fairness key, or of several keys. */
-  readonly windowTasksPerKeyedLaneMin: number;
-};
+export type WindowLimits = Pick<
+  MatchingLimits,
+  'windowTasksPerLaneMax' | 'windowTasksPerHostMax' | 'windowBytesPerHostMax' | 'windowTasksPerLaneMin' | 'windowTasksPerKeyedLaneMin'
+>;
 
 /** A read of cold tasks: what was known of them when it began. */
 export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count' | 'left'>> & {
@@ -59,18 +55,19 @@ export interface ChangeNotes {
 export class Backlog {
   /** The highest id ever given. */
   lastId = 0;
-  /** Of the last record. */
+  /** The time of the last record. */
   timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
   readonly lanes = new Map<string, StoredLane>();
-  readonly keyedLanes = new KeyedLanes();
+  /** Lanes of one fairness key each, by namespace. */
+  readonly keyedLanes = new Tally();
   readonly configs = new ConfigTable();
   /** undefined: there is no database, and all is in memory. */
   readonly #limits: WindowLimits | undefined;
-  /** Those in memory. */
+  /** Tasks in memory. */
   readonly #tasks = new Map<number, StoredTask>();
   #newerCount = 0;
-  /** Of those in windows. */
+  /** Bytes of the tasks in windows. */
   #windowBytes = 0;
   #coldCount = 0;
   /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
@@ -132,7 +129,7 @@ export class Backlog {
     return [...this.#unread].flatMap(([id, key]) => (parseLaneKey(key)?.queue.namespaceId === namespaceId ? [id] : []));
   }
 
-  /** Of the latest copy of this task that is in memory. One of a cold task is stored once more, and refused by history when its turn comes. */
+  /** The id of the latest copy of this task in memory. A copy of a cold task is stored once more, and history refuses it when its turn comes. */
   idOf(queueKey: string, task: MatchingTask): number | undefined {
     return this.queues.get(queueKey)?.ids.get(taskIdentity(task));
   }
@@ -184,7 +181,7 @@ export class Backlog {
       stored = { key, of, name, tasks: new Map(), windowUpToId: 0, cold: undefined, newer: new Map() };
       this.lanes.set(key, stored);
       of.lanes.set(key, stored);
-      this.keyedLanes.came(stored);
+      if (hasOwnKey(name)) this.keyedLanes.add(queue.namespaceId, 1);
     }
     return stored;
   }
@@ -219,7 +216,7 @@ export class Backlog {
     this.notes?.taskRemoved(id);
   }
 
-  /** It is not in memory any more. */
+  /** The task is not in memory any more. */
   #forget({ id, lane, task }: StoredTask): void {
     this.#tasks.delete(id);
     if (lane.tasks.delete(id)) this.#windowBytes -= taskBytes(task);
@@ -234,7 +231,7 @@ export class Backlog {
     if (stored.cold !== undefined && !hasCold(stored.cold) && stored.newer.size === 0) stored.cold = undefined;
     if (stored.cold !== undefined || stored.tasks.size > 0) return;
     this.lanes.delete(stored.key);
-    this.keyedLanes.left(stored);
+    if (hasOwnKey(stored.name)) this.keyedLanes.add(stored.of.queue.namespaceId, -1);
     stored.of.lanes.delete(stored.key);
     if (stored.of.lanes.size === 0) this.queues.delete(stored.of.key);
   }
@@ -292,7 +289,7 @@ export class Backlog {
     this.#store(spilled, storedAtMs);
   }
 
-  /** Of a lane whose window ends there: rows are all there is of the others, up to the last one. */
+  /** Installs a lane whose window ends at `afterId`: the others, up to `untilId`, are rows alone. */
   installCold(queue: TaskQueuePartition, name: LaneName, { afterId, untilId }: IdRange): void {
     this.#installed(untilId);
     const stored = this.#storedLane(queue, name);
@@ -401,7 +398,7 @@ export class Backlog {
     this.#awaitedBytes = this.#awaited === 0 ? 0 : this.#awaitedBytes - bytesMax;
   }
 
-  /** As many rows at least there are of those. */
+  /** A lower bound of how many rows there are of such tasks. */
   surelyCold({ count }: ColdRead): number {
     return Math.max(0, count - this.#goneCold.size);
   }
@@ -446,13 +443,13 @@ export class Backlog {
 
   // ── Rows of what a fold has removed ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A checkpoint is cut: it removes the rows of those. */
+  /** A checkpoint is cut: it removes the rows of tasks that are gone. */
   cut(): void {
     const isNone = this.#goneCold.size === 0 && this.#goneNewer.size === 0;
     this.#goneInCut = isNone ? none : [...this.#goneCold, ...this.#goneNewer];
   }
 
-  /** It has removed them. */
+  /** The checkpoint that was cut last is durable: those rows are gone. */
   durable(): void {
     this.#goneRows = this.#goneInCut;
     this.#goneInCut = none;

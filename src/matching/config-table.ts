@@ -1,10 +1,10 @@
 /** Durable: the configurations of a host's queues, each at its latest. Changed by the folds of `Backlog` alone. */
 import { configBytes, type ConfiguredQueue, type TaskQueueConfig } from './task-queue-config.ts';
-import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';
 
 export class ConfigTable {
   readonly #byKey = new Map<string, ConfiguredQueue>();
-  /** Of root partitions: what they say bounds what the others hear. */
+  /** Bytes of the root partitions' configurations, which bound those of the others. */
   #bytes = 0;
   readonly #bytesByNamespace = new Map<string, number>();
 
@@ -27,7 +27,7 @@ export class ConfigTable {
     return false;
   }
 
-  /** Its share is that of the others then. */
+  /** The share of the namespace is that of the others then. */
   forgetNamespace(namespaceId: string): void {
     for (const [key, { queue }] of this.#byKey) if (queue.namespaceId === namespaceId) this.#byKey.delete(key);
     this.#bytes -= this.#bytesByNamespace.get(namespaceId) ?? 0;

@@ -8,12 +8,11 @@
  * a rate it matches its own polls and tasks as before, for a moment, or as long as its host is away.
  */
 import type { Backlog } from './backlog.ts';
-import type { ConfigurePartition, UpdateTaskQueueConfig } from './commands.ts';
-import type { HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { ConfigurePartition, UpdateTaskQueueConfig } from './matching-commands.ts';
+import type { HostParts, LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
-import type { Done, MatchingRejected, TaskQueueConfigured } from './replies.ts';
+import type { Done, MatchingRejected, TaskQueueConfigured } from './matching-replies.ts';
 import {
   changedConfig,
   changesRates,
@@ -25,33 +24,31 @@ import {
   takesAway,
   type TaskQueueConfig,
 } from './task-queue-config.ts';
-import { taskQueuePartitionKey } from './task-queue.ts';
+import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
 
 const done: Done = { kind: 'done' };
 
+type ConfigsParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly rateLimit: RateLimit<T> };
+
 export class Configs<T> {
-  readonly #parts: HostParts<T>;
-  readonly #backlog: Backlog;
-  readonly #rateLimit: RateLimit<T>;
-  /** Of each queue. */
+  readonly #parts: ConfigsParts<T>;
+  /** How many partitions each queue has. */
   readonly #partitions: number;
 
-  constructor(parts: HostParts<T>, backlog: Backlog, rateLimit: RateLimit<T>, partitions: number) {
+  constructor(parts: ConfigsParts<T>, partitions: number) {
     this.#parts = parts;
-    this.#backlog = backlog;
-    this.#rateLimit = rateLimit;
     this.#partitions = partitions;
   }
 
-  /** At the root. True: it has changed. */
+  /** Changes the config at the root. True: it has changed. */
   update({ queue, ...change }: UpdateTaskQueueConfig, askId: number): boolean {
     const { decision, limits } = this.#parts;
-    const stored = this.#backlog.configs.get(taskQueuePartitionKey(queue));
+    const stored = this.#parts.backlog.configs.get(taskQueuePartitionKey(queue));
     const known = stored ?? emptyConfig;
     const changed = (by: ConfigChange): ConfiguredQueue => ({ queue, config: changedConfig(known, by, decision.nowMs) });
     const configured = changed(change);
     const { weights } = configured.config;
-    const hasRoom = this.#backlog.configs.hasRoom(configured, limits.configBytesPerHostMax);
+    const hasRoom = this.#parts.backlog.configs.hasRoom(configured, limits.configBytesPerHostMax);
     if (isNoChange(change)) return this.#unchanged(known, askId);
     if (weights.length > limits.fairnessWeightsPerQueueMax) return this.#refused(tooManyWeights, askId);
     if (hasRoom) return this.#configured(configured, change, askId);
@@ -82,11 +79,11 @@ export class Configs<T> {
     return false;
   }
 
-  /** At another partition. True: it is news. */
+  /** Takes the config at another partition. True: it is news. */
   hear({ queue, config }: ConfigurePartition, askId: number): boolean {
     const { decision } = this.#parts;
     decision.reply(askId, done);
-    const known = this.#backlog.configs.get(taskQueuePartitionKey(queue));
+    const known = this.#parts.backlog.configs.get(taskQueuePartitionKey(queue));
     if (known !== undefined && known.version >= config.version) {
       // The record of the earlier one may not be committed yet, and this answer rests on it.
       decision.barrier = true;
@@ -99,7 +96,7 @@ export class Configs<T> {
   forget(namespaceId: string, askId: number): void {
     const { decision } = this.#parts;
     decision.reply(askId, done);
-    if (this.#backlog.configs.hasNamespace(namespaceId)) decision.forgotten.push(namespaceId);
+    if (this.#parts.backlog.configs.hasNamespace(namespaceId)) decision.forgotten.push(namespaceId);
     // What was folded before may not be committed yet, and this answer rests on it.
     else decision.barrier = true;
     decision.act({ kind: 'forgetNews', namespaceId });
@@ -107,7 +104,7 @@ export class Configs<T> {
 
   /** A new owner does not know who has heard. */
   tellAll(): void {
-    for (const configured of this.#backlog.configs.values()) {
+    for (const configured of this.#parts.backlog.configs.values()) {
       if (configured.queue.partition === 0 && changesRates(configured.config)) this.#tellPartitions(configured);
     }
   }
@@ -122,11 +119,11 @@ export class Configs<T> {
   /** What is known of the queue holds for it from now on. True: its rates are others than before. */
   apply(queue: LoadedQueue): boolean {
     const decided = this.#parts.decision.configured.findLast((configured) => taskQueuePartitionKey(configured.queue) === queue.key);
-    const config = decided?.config ?? this.#backlog.configs.get(queue.key);
+    const config = decided?.config ?? this.#parts.backlog.configs.get(queue.key);
     if (config === undefined) return false;
     queue.weights = new Map(config.weights.map(({ key, weight }) => [key, weight]));
-    const ofKeys = this.#rateLimit.configureKeys(queue, config.keyRate?.perSecond);
-    return this.#rateLimit.configure(queue, config.queueRate?.perSecond) || ofKeys;
+    const ofKeys = this.#parts.rateLimit.configureKeys(queue, config.keyRate?.perSecond);
+    return this.#parts.rateLimit.configure(queue, config.queueRate?.perSecond) || ofKeys;
   }
 }
 

@@ -17,7 +17,6 @@ export class DeadlineHeap<T extends Due> {
     return this.#heap.first();
   }
 
-  /** Sets or moves the deadline of a node. */
   set(node: T, dueMs: number): void {
     node.dueMs = dueMs;
     node.dueOrder = ++this.#orders;

@@ -1,10 +1,10 @@
 /** What is decided while one command is handled: at which time, what leaves the host, what is stored. Used again for each command. */
 import type { Handled } from '../kernel/handled.ts';
-import type { MatchingEffect } from './effects.ts';
-import type { MatchingRecord, SpilledTask } from './records.ts';
-import type { MatchingReply } from './replies.ts';
+import type { MatchingEffect } from './matching-effects.ts';
+import type { MatchingRecord, SpilledTask } from './matching-records.ts';
+import type { MatchingReply } from './matching-replies.ts';
 import type { ConfiguredQueue } from './task-queue-config.ts';
-import { taskBytes } from './tasks.ts';
+import { taskBytes } from './matching-tasks.ts';
 
 export type MatchingHandled<T> = Handled<MatchingRecord, MatchingReply<T>, MatchingEffect<T>>;
 

@@ -2,10 +2,10 @@
  * The way from a child partition to its parent. Polls wait there, because any task may come there; tasks are tried there before they are
  * stored, and the first stored ones are held there as well.
  */
+import { taskTypes } from '../kernel/task-queue.ts';
 import { assert } from '../kernel/assert.ts';
-import { armQueue, type HostParts } from './host-parts.ts';
+import { armQueue, type HostParts, type LoadedQueue, type Offer, type Poll } from './loaded-queue.ts';
 import type { Lane, Level } from './lane.ts';
-import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
 import type { Windows } from './windows.ts';
 
 /**
@@ -14,19 +14,19 @@ import type { Windows } from './windows.ts';
  */
 type AtParent = { readonly offer: Offer; readonly shownMs: number; readonly holdUntilMs: number; readonly lane: Lane<Offer> | undefined };
 
+type ForwardingParts<T> = HostParts<T> & { readonly windows: Windows<T> };
+
 export class Forwarding<T> {
-  readonly #parts: HostParts<T>;
-  readonly #windows: Windows<T>;
+  readonly #parts: ForwardingParts<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
   readonly #tasks = new Map<number, AtParent>();
-  /** Of these, by correlation: those whose adds wait for the answer. */
+  /** The correlations of those tasks whose adds wait for the answer. */
   readonly #newTasks = new Set<number>();
   #lastCorrelation: number;
 
-  constructor(parts: HostParts<T>, windows: Windows<T>, firstCorrelation: number) {
+  constructor(parts: ForwardingParts<T>, firstCorrelation: number) {
     this.#parts = parts;
-    this.#windows = windows;
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -57,7 +57,7 @@ export class Forwarding<T> {
     }
   }
 
-  /** Its caller is gone. The poll stays known here until the answer comes: it may bring a task. */
+  /** The caller is gone. The poll stays known here until the answer comes: it may bring a task. */
   cancelPoll(poll: Poll): void {
     this.#parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.forwardCorrelation });
     poll.queue.forwardedPolls--;
@@ -75,7 +75,7 @@ export class Forwarding<T> {
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    if (this.#windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
+    if (this.#parts.windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
     if (this.#newTasks.size >= this.#parts.limits.forwardedAddsMax) return false;
     this.#newTasks.add(this.#forwardTask({ offer, shownMs: this.#parts.decision.nowMs, holdUntilMs: 0, lane: undefined }));
     return true;
@@ -89,7 +89,7 @@ export class Forwarding<T> {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     for (const level of queue.lanes.levels) {
       while (level.offeredTasks < this.#parts.limits.offeredTasksMax) {
-        const lane = this.#windows.firstLane(queue, level);
+        const lane = this.#parts.windows.firstLane(queue, level);
         if (lane === undefined) break;
         this.#offerFirst(queue, level, lane);
       }
@@ -145,7 +145,7 @@ export class Forwarding<T> {
     const correlation = ++this.#lastCorrelation;
     offer.state = 'forwarded';
     this.#tasks.set(correlation, atParent);
-    const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
+    const kind = taskTypes[queue.queue.taskType].add;
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
     this.#parts.decision.act({ kind: 'forwardTask', correlation, command });
     return correlation;

@@ -5,12 +5,12 @@
  * else the keys of one namespace would end the rates of all others. A queue keeps its last bucket in any case.
  */
 import type { Tally } from '../kernel/tally.ts';
-import type { MatchingLimits } from './limits.ts';
+import type { MatchingLimits } from './matching-limits.ts';
 import { fairnessKeyOf } from './lane-name.ts';
-import type { MatchingTask } from './tasks.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Of which queue, and what it shares with the others of its host: the limits, and the count of buckets by namespace. */
+/** Which queue it is, and what it shares with the others of its host: the limits, and the count of buckets by namespace. */
 export type KeyRatesOf = {
   readonly namespaceId: string;
   readonly weightOf: (task: MatchingTask) => number;
@@ -21,7 +21,7 @@ export type KeyRatesOf = {
 export class KeyRates {
   perSecond: number;
   readonly #of: KeyRatesOf;
-  /** By fairness key, the one that was used last at the end. */
+  /** Buckets by fairness key, the one that was used last at the end. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(perSecond: number, of: KeyRatesOf) {
@@ -29,7 +29,6 @@ export class KeyRates {
     this.#of = of;
   }
 
-  /** Keys that are remembered. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -49,7 +48,7 @@ export class KeyRates {
     this.#forget(nowMs);
   }
 
-  /** Its queue leaves memory, or has no such rate any more. */
+  /** The queue leaves memory, or has no such rate any more. */
   clear(): void {
     for (const key of this.#buckets.keys()) this.#drop(key);
   }

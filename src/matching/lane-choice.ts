@@ -3,12 +3,13 @@
  * keys beyond share some. Where a queue has too many, eight of each level by the key's hash: a flood of one key holds up an eighth of those. Where
  * the host has too many, one; but each namespace has its even share of those of the host.
  */
+import { type LaneName, laneKey } from '../kernel/task-queue.ts';
 import { fingerprint32 } from '../kernel/fingerprint.ts';
 import type { Backlog } from './backlog.ts';
-import { type LaneName, laneKey, ownLane } from './lane-name.ts';
-import type { MatchingLimits } from './limits.ts';
+import { ownLane } from './lane-name.ts';
+import type { MatchingLimits } from './matching-limits.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 
 export function laneFor(queue: LoadedQueue, task: MatchingTask, backlog: Backlog, limits: MatchingLimits): LaneName {
   const own = ownLane(task);

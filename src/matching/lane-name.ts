@@ -8,25 +8,20 @@
  * Rows stand under the lane's key. That of what has no priority and no fairness key is the queue's own, as it was before there were lanes.
  */
 import { priorityKeyDefault, priorityKeyMax } from '../kernel/priority.ts';
-import { type TaskQueuePartition, taskQueuePartitionKey, taskQueuePartitionOf } from './task-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import { type LaneName, plainLane } from '../kernel/task-queue.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 
-/** Which lane of its queue. `shared`: 0 = of its fairness key alone. */
-export type LaneName = { readonly level: number; readonly fairnessKey: string; readonly shared: number };
-
-/** Of one fairness key, and of no other. */
+/** Whether the lane has one fairness key and no other. */
 export function hasOwnKey({ fairnessKey }: LaneName): boolean {
   return fairnessKey !== '';
 }
 
-/** Of one fairness key, or of several that share it. */
+/** Whether the lane has one fairness key, or several that share it. */
 export function isKeyed(name: LaneName): boolean {
   return hasOwnKey(name) || name.shared > 0;
 }
 
-export const plainLane: LaneName = { level: priorityKeyDefault, fairnessKey: '', shared: 0 };
-
-/** From 1 to 5. Whoever sets no key is in the middle, whoever sets a higher one at the end. */
+/** A level from 1 to 5. Whoever sets no key is in the middle, whoever sets a higher one at the end. */
 export function levelOf({ priority }: MatchingTask): number {
   const key = priority?.priorityKey ?? 0;
   return key === 0 ? priorityKeyDefault : Math.min(key, priorityKeyMax);
@@ -36,27 +31,21 @@ export function fairnessKeyOf({ priority }: MatchingTask): string {
   return priority?.fairnessKey ?? '';
 }
 
+/** Temporal's bounds: whatever somebody says of himself, others have their turns. */
+const fairnessWeightMin = 0.001;
+const fairnessWeightMax = 1_000;
+
+/** What operators say of its key (`weights`) goes before what the task says. Of one that says nothing, or what makes no sense, 1. */
+export function fairnessWeightOf({ priority }: MatchingTask, weights: ReadonlyMap<string, number>): number {
+  return effectiveWeight(weights.get(priority?.fairnessKey ?? '') ?? priority?.fairnessWeight ?? 0);
+}
+
+function effectiveWeight(weight: number): number {
+  return weight > 0 ? Math.min(Math.max(weight, fairnessWeightMin), fairnessWeightMax) : 1;
+}
+
 /** The one where the task belongs, while there is room for a lane of its key. */
 export function ownLane(task: MatchingTask): LaneName {
   if (task.priority === undefined) return plainLane;
   return { level: levelOf(task), fairnessKey: fairnessKeyOf(task), shared: 0 };
-}
-
-/** What rows stand under. The fairness key's length says where it ends: it may hold any character. */
-export function laneKey(queue: TaskQueuePartition, { level, fairnessKey, shared }: LaneName): string {
-  const key = taskQueuePartitionKey(queue);
-  if (level === priorityKeyDefault && fairnessKey === '' && shared === 0) return key;
-  const nameAt = key.length - queue.name.length;
-  return `${key.slice(0, nameAt - 1)}p${level}s${shared}k${fairnessKey.length}/${fairnessKey}/${queue.name}`;
-}
-
-/** What that key names; undefined: nothing. */
-export function parseLaneKey(key: string): { readonly queue: TaskQueuePartition; readonly lane: LaneName } | undefined {
-  const plain = taskQueuePartitionOf(key);
-  if (plain !== undefined) return { queue: plain, lane: plainLane };
-  const [, before = '', level, shared, length, rest = ''] = /^([^/]*\/[ns][wa]\/\d+)p(\d)s(\d+)k(\d+)\/(.*)$/s.exec(key) ?? [];
-  const fairnessKey = rest.slice(0, Number(length));
-  const queue = taskQueuePartitionOf(`${before}/${rest.slice(fairnessKey.length + 1)}`);
-  const lane: LaneName = { level: Number(level), fairnessKey, shared: Number(shared) };
-  return queue !== undefined && laneKey(queue, lane) === key ? { queue, lane } : undefined;
 }

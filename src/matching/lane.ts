@@ -16,9 +16,9 @@ import { type HeapNode, IndexedHeap } from '../kernel/indexed-heap.ts';
 import { priorityKeyDefault } from '../kernel/priority.ts';
 import { type Linked, LinkedList } from '../kernel/linked-list.ts';
 import type { ColdRead } from './backlog.ts';
-import { isKeyed, type LaneName, laneKey } from './lane-name.ts';
-import type { TaskQueuePartition } from './task-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import { isKeyed } from './lane-name.ts';
+import { type TaskQueuePartition, type LaneName, laneKey } from '../kernel/task-queue.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 
 /** What lanes know of an offer: its task, and its place behind those that were stored, and came, before. */
 export interface Placed<Offer> extends Linked<Offer> {
@@ -37,7 +37,7 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
   readonly name: LaneName;
   /** What its rows stand under. */
   readonly key: string;
-  /** Those that wait. */
+  /** Offers that wait. */
   readonly offers = new LinkedList<Offer>();
   /** Offers that are not done yet, wherever they are. */
   openOffers = 0;
@@ -53,7 +53,7 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
   /** Stored offers that are at the parent. */
   offeredTasks = 0;
   pass = 0;
-  /** It has no turn before; 0 = it is not held. */
+  /** The lane has no turn before that time; 0 = it is not held. */
   heldUntilMs = 0;
   heapIndex = -1;
 
@@ -68,7 +68,7 @@ export class Lane<Offer extends Placed<Offer>> implements HeapNode {
     return this.openOffers > 0 || this.rest > 0 || this.coldRead !== undefined;
   }
 
-  /** So many stored tasks more that are no offers. */
+  /** The lane has so many stored tasks more that are no offers. */
   addRest(count: number): void {
     this.rest += count;
     this.of.rest += count;
@@ -83,9 +83,9 @@ export class Level<Offer extends Placed<Offer>> {
   readonly #held = new IndexedHeap<Lane<Offer>>((one, other) => one.heldUntilMs < other.heldUntilMs);
   /** Lanes that have tasks and no offers. */
   readonly starved = new Set<Lane<Offer>>();
-  /** Of those the ones for whose rows the queue has no read left. */
+  /** Lanes whose rows the queue has no read left for. */
   readonly blocked = new Set<Lane<Offer>>();
-  /** Of a child partition: lanes with offers of which none is at the parent. */
+  /** Lanes of a child partition that have offers, none of which is at the parent. */
   readonly unseen = new Set<Lane<Offer>>();
   /** Lanes that hold nothing, the one that has been so for longest first. */
   readonly idle = new Set<Lane<Offer>>();
@@ -99,12 +99,12 @@ export class Level<Offer extends Placed<Offer>> {
     this.number = number;
   }
 
-  /** Whose turn it is among those that have offers. */
+  /** The lane whose turn it is among those that have offers. */
   first(): Lane<Offer> | undefined {
     return this.#ready.first();
   }
 
-  /** It holds something again. */
+  /** The lane holds something again. */
   begin(lane: Lane<Offer>): void {
     this.idle.delete(lane);
     lane.pass = Math.max(lane.pass, this.#pass);
@@ -131,7 +131,7 @@ export class Level<Offer extends Placed<Offer>> {
     if (lane.offeredTasks === 0) this.unseen.add(lane);
   }
 
-  /** It does not wait any more: a poll has it (`taken`), or it is somewhere else. */
+  /** The offer does not wait any more: a poll has it (`taken`), or it is somewhere else. */
   remove(lane: Lane<Offer>, offer: Offer, taken: boolean): void {
     lane.offers.remove(offer);
     if (taken) {
@@ -145,12 +145,12 @@ export class Level<Offer extends Placed<Offer>> {
     if (lane.rest > 0) this.starves(lane);
   }
 
-  /** It has tasks and no offers. */
+  /** The lane has tasks and no offers. */
   starves(lane: Lane<Offer>): void {
     if (!this.blocked.has(lane)) this.starved.add(lane);
   }
 
-  /** What it had a turn for has reached nobody. */
+  /** The task for which the lane had a turn has reached nobody. */
   giveBack(lane: Lane<Offer>, task: MatchingTask): void {
     lane.pass = Math.max(this.#pass, lane.pass - this.#turn(lane, task));
     if (lane.offers.size > 0) this.#place(lane);
@@ -166,14 +166,14 @@ export class Level<Offer extends Placed<Offer>> {
     return 1 / lane.of.weightOf(task);
   }
 
-  /** It has offers, and no turn before that. */
+  /** The lane has offers, and no turn before that time. */
   hold(lane: Lane<Offer>, untilMs: number): void {
     this.#leave(lane);
     lane.heldUntilMs = untilMs;
     this.#place(lane);
   }
 
-  /** It is asked about anew: its key has a token again, or another key is in it. False: it was not held. */
+  /** The lane is asked about anew: its key has a token again, or another key is in it. False: it was not held. */
   letGo(lane: Lane<Offer>): boolean {
     if (lane.heldUntilMs === 0) return false;
     this.#leave(lane);
@@ -186,7 +186,7 @@ export class Level<Offer extends Placed<Offer>> {
     return this.#held.first()?.heldUntilMs;
   }
 
-  /** Those that were held until now have their turns again. */
+  /** Lanes that were held until now have their turns again. */
   release(nowMs: number): void {
     // The clock was set back: what was held by it is asked about anew.
     this.#releaseUntil(nowMs < this.#releasedAtMs ? Infinity : nowMs);
@@ -238,14 +238,13 @@ function isBeforeLane<Offer extends Placed<Offer>>(one: Lane<Offer>, other: Lane
   return first !== undefined && second !== undefined && isLaterOffer(second, first);
 }
 
-/** The lanes of one queue. */
 export class Lanes<Offer extends Placed<Offer>> {
   readonly #queue: TaskQueuePartition;
   readonly weightOf: (task: MatchingTask) => number;
   readonly #byKey = new Map<string, Lane<Offer>>();
-  /** In the order of their priorities; those that were ever used. */
+  /** The priorities that were ever used, in their order. */
   readonly levels: Level<Offer>[] = [];
-  /** Of all lanes. */
+  /** What all lanes have: stored tasks that are no offers yet, and all stored tasks. */
   rest = 0;
   stored = 0;
   /** Offers that wait, of all lanes. */
@@ -268,7 +267,7 @@ export class Lanes<Offer extends Placed<Offer>> {
     return this.#byKey.get(key);
   }
 
-  /** That lane, which will hold something now. */
+  /** The lane of that name, which will hold something now. */
   lane(name: LaneName): Lane<Offer> {
     const key = laneKey(this.#queue, name);
     const known = this.#byKey.get(key);

@@ -12,25 +12,35 @@
  *              ⇅                                     resting: its shard is not served; no poll waits for it, it is offered again later
  *           resting
  */
-import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
-import type { Due } from './deadline-heap.ts';
+import type { DispatchQuery, PollTask } from './matching-commands.ts';
+import type { Due, DeadlineHeap } from './deadline-heap.ts';
 import type { KeyRates } from './key-rates.ts';
-import type { MatchingLimits } from './limits.ts';
+import type { MatchingLimits } from './matching-limits.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { type Lane, Lanes } from './lane.ts';
-import type { PollerDescription } from './replies.ts';
-import { fairnessWeightOf } from './fairness.ts';
-import { levelOf } from './lane-name.ts';
+import type { PollerDescription } from './matching-replies.ts';
+import { fairnessWeightOf, levelOf } from './lane-name.ts';
 import { RecentRate } from './recent-rate.ts';
-import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import { parentPartition, type TaskQueuePartition } from '../kernel/task-queue.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 import type { TokenBucket } from './token-bucket.ts';
+import type { Decision } from './decision.ts';
 
 type LevelRates = { readonly added: RecentRate; readonly dispatched: RecentRate };
 
 type Poller = { readonly identity: string; lastAccessMs: number; rate: number | undefined };
 
-export class LoadedQueue implements Due, Linked<LoadedQueue> {
+/** The place in a list, and in the heap of deadlines. */
+class Entry<Self> implements Due, Linked<Self> {
+  prev: Self | undefined = undefined;
+  next: Self | undefined = undefined;
+  linked = false;
+  dueMs = 0;
+  dueOrder = 0;
+  heapIndex = -1;
+}
+
+export class LoadedQueue extends Entry<LoadedQueue> {
   readonly node = 'queue';
   readonly key: string;
   readonly queue: TaskQueuePartition;
@@ -49,7 +59,6 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   openQueries = 0;
   /** Offers not done yet, wherever they are. */
   openOffers = 0;
-  /** Polls that are at the parent. */
   forwardedPolls = 0;
 
   /** When the rate limit last held a task up. */
@@ -65,7 +74,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   /** What operators say goes before what the last worker said; undefined: nothing. */
   configuredRate: number | undefined = undefined;
   workerRate: number | undefined = undefined;
-  /** Of fairness keys, set by operators. */
+  /** Weights of fairness keys, set by operators. */
   weights: ReadonlyMap<string, number> = new Map();
   /**
    * When polls and offers that both wait here are looked at again (a token is there), when those that are no offers yet are, and when the parent
@@ -74,18 +83,13 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   pairingDueMs = 0;
   restDueMs = 0;
   forwardDueMs = 0;
-  dueMs = 0;
-  dueOrder = 0;
-  heapIndex = -1;
-  prev: LoadedQueue | undefined = undefined;
-  next: LoadedQueue | undefined = undefined;
-  linked = false;
   readonly #limits: MatchingLimits;
   readonly #pollers = new Map<string, Poller>();
-  /** By priority, of those that there were. */
+  /** Rates by priority, of those that there were. */
   readonly #rates = new Map<number, LevelRates>();
 
   constructor(key: string, queue: TaskQueuePartition, limits: MatchingLimits) {
+    super();
     this.#limits = limits;
     this.key = key;
     this.queue = queue;
@@ -129,7 +133,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     for (const lane of this.lanes.values()) if (lane.notBeforeMs !== 0) lane.notBeforeMs -= byMs;
   }
 
-  /** Of a sticky queue: the worker that asks is the one that said that it stops. */
+  /** Whether the worker that polls a sticky queue is the one that said that it stops. */
   isShutDownBy(workerInstanceKey: string): boolean {
     return this.shutDown && this.shutDownBy !== '' && this.shutDownBy === workerInstanceKey;
   }
@@ -200,23 +204,20 @@ export type DueNode = Poll | Offer | WaitingQuery | LoadedQueue;
 /** `askId` of an offer that nobody waits for any more. */
 export const noAsk = -1;
 
-export class Poll implements Due, Linked<Poll> {
+export class Poll extends Entry<Poll> {
   readonly node = 'poll';
   readonly queue: LoadedQueue;
-  readonly command: PollWorkflowTask | PollActivityTask;
+  readonly command: PollTask;
   askId: number;
   deadlineMs: number;
   state: 'waiting' | 'starting' | 'forwarded' | 'gone' = 'waiting';
   offer: Offer | undefined = undefined;
+  /** A start under its request id was withdrawn, or is to be. */
+  hasWithdrawn = false;
   forwardCorrelation = 0;
-  prev: Poll | undefined = undefined;
-  next: Poll | undefined = undefined;
-  linked = false;
-  dueMs = 0;
-  dueOrder = 0;
-  heapIndex = -1;
 
-  constructor(queue: LoadedQueue, command: PollWorkflowTask | PollActivityTask, askId: number) {
+  constructor(queue: LoadedQueue, command: PollTask, askId: number) {
+    super();
     this.queue = queue;
     this.command = command;
     this.askId = askId;
@@ -234,7 +235,7 @@ export type Arrival = {
   readonly holdUntilMs: number;
 };
 
-export class Offer implements Due, Linked<Offer> {
+export class Offer extends Entry<Offer> {
   readonly node = 'offer';
   readonly queue: LoadedQueue;
   readonly task: MatchingTask;
@@ -255,7 +256,7 @@ export class Offer implements Due, Linked<Offer> {
   /** A child's, or one that nobody stores: matched here or handed back. */
   readonly isLent: boolean;
   readonly isOfChild: boolean;
-  /** Until when one that is lent is held here; 0 = handed back at once. */
+  /** Until when an offer that is lent is held here; 0 = handed back at once. */
   holdUntilMs: number;
   state: 'waiting' | 'starting' | 'retrying' | 'resting' | 'forwarded' | 'done' = 'waiting';
   poll: Poll | undefined = undefined;
@@ -263,14 +264,9 @@ export class Offer implements Due, Linked<Offer> {
   retries = 0;
   /** Starts in a row that were refused: the shard is not served, or the workflow stands still. */
   rests = 0;
-  prev: Offer | undefined = undefined;
-  next: Offer | undefined = undefined;
-  linked = false;
-  dueMs = 0;
-  dueOrder = 0;
-  heapIndex = -1;
 
   constructor(queue: LoadedQueue, task: MatchingTask, arrival: Arrival) {
+    super();
     this.queue = queue;
     this.task = task;
     this.order = arrival.order;
@@ -283,22 +279,30 @@ export class Offer implements Due, Linked<Offer> {
   }
 }
 
-export class WaitingQuery implements Due, Linked<WaitingQuery> {
+/** `linked`: no poll has taken it. */
+export class WaitingQuery extends Entry<WaitingQuery> {
   readonly node = 'query';
   readonly queue: LoadedQueue;
   readonly command: DispatchQuery;
   readonly askId: number;
-  prev: WaitingQuery | undefined = undefined;
-  next: WaitingQuery | undefined = undefined;
-  /** True while no poll has taken it. */
-  linked = false;
-  dueMs = 0;
-  dueOrder = 0;
-  heapIndex = -1;
 
   constructor(queue: LoadedQueue, command: DispatchQuery, askId: number) {
+    super();
     this.queue = queue;
     this.command = command;
     this.askId = askId;
   }
+}
+
+// ── What all lives of a host share ────────────────────────────────────────────────────────────────────────────────────────────
+
+export type HostParts<T> = {
+  readonly decision: Decision<T>;
+  readonly deadlines: DeadlineHeap<DueNode>;
+  readonly limits: MatchingLimits;
+};
+
+/** Has the queue looked at when its next time comes. */
+export function armQueue<T>({ deadlines, limits }: HostParts<T>, queue: LoadedQueue): void {
+  deadlines.set(queue, queue.nextDueMs(limits.queueIdleMs));
 }

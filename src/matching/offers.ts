@@ -11,18 +11,17 @@
 import { unreachable } from '../kernel/assert.ts';
 import { backOffMs } from '../kernel/back-off.ts';
 import type { Backlog } from './backlog.ts';
-import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
-import { armQueue, type HostParts } from './host-parts.ts';
+import type { AddTask, ForwardedTaskAnswered } from './matching-commands.ts';
+import { armQueue, type HostParts, type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
 import { laneFor } from './lane-choice.ts';
 import type { Lane } from './lane.ts';
-import { type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
-import type { Done, MatchingReply, NoMatch, StickyUnavailable, Stored } from './replies.ts';
+import type { Done, MatchingReply, NoMatch, StickyUnavailable, Stored } from './matching-replies.ts';
 import type { Starts } from './starts.ts';
-import { isExpired } from './tasks.ts';
+import { isExpired } from './matching-tasks.ts';
 import type { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
@@ -31,7 +30,7 @@ const noMatch: NoMatch = { kind: 'noMatch', isRefused: false };
 const refused: NoMatch = { kind: 'noMatch', isRefused: true };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
-type Collaborators<T> = {
+type OffersParts<T> = HostParts<T> & {
   readonly backlog: Backlog;
   readonly removals: Removals;
   readonly windows: Windows<T>;
@@ -41,30 +40,18 @@ type Collaborators<T> = {
 };
 
 export class Offers<T> {
-  readonly #parts: HostParts<T>;
-  readonly #backlog: Backlog;
-  readonly #removals: Removals;
-  readonly #windows: Windows<T>;
-  readonly #rateLimit: RateLimit<T>;
-  readonly #forwarding: Forwarding<T>;
-  readonly #starts: Starts<T>;
+  readonly #parts: OffersParts<T>;
   #lastArrival = 0;
   /** The last id given out. Ahead of the backlog's last id while one command stores several tasks. */
   #lastStoredId = 0;
 
-  constructor(parts: HostParts<T>, { backlog, removals, windows, rateLimit, forwarding, starts }: Collaborators<T>) {
+  constructor(parts: OffersParts<T>) {
     this.#parts = parts;
-    this.#backlog = backlog;
-    this.#removals = removals;
-    this.#windows = windows;
-    this.#rateLimit = rateLimit;
-    this.#forwarding = forwarding;
-    this.#starts = starts;
   }
 
   // ── From arrival to a poll ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  add(queue: LoadedQueue, command: AddWorkflowTask | AddActivityTask, askId: number): void {
+  add(queue: LoadedQueue, command: AddTask, askId: number): void {
     const sinceMs = this.#parts.decision.nowMs;
     const isOfChild = command.forwardedFrom !== undefined;
     const isLent = isOfChild || command.holdUntilMs > 0;
@@ -73,11 +60,11 @@ export class Offers<T> {
     const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, isOfChild, holdUntilMs });
     queue.countTask(offer, 'added', sinceMs);
     if (this.#isExpired(offer)) return this.finish(offer);
-    if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
-    if (!isLent && this.#forwarding.forwardNewTask(offer)) return;
+    if (this.#parts.windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
+    if (!isLent && this.#parts.forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
     // Its own are shown when they are stored; nothing else shows what a child has lent.
-    if (isOfChild) this.#forwarding.offerBacklog(queue);
+    if (isOfChild) this.#parts.forwarding.offerBacklog(queue);
     // What waits before it may only wait for its key.
     if (queue.keyRates !== undefined) this.startWaiting(queue);
   }
@@ -88,14 +75,14 @@ export class Offers<T> {
   }
 
   get #lastId(): number {
-    return Math.max(this.#lastStoredId, this.#backlog.lastId);
+    return Math.max(this.#lastStoredId, this.#parts.backlog.lastId);
   }
 
   /** Back from a poll that went away, from a rest, or from the parent. */
   offerAgain(offer: Offer): void {
     if (this.#isExpired(offer)) return this.finish(offer);
     const { queue, lane, task } = offer;
-    const isNext = queue.waitingPolls.first !== undefined && this.#windows.first(queue) === undefined;
+    const isNext = queue.waitingPolls.first !== undefined && this.#parts.windows.first(queue) === undefined;
     if (isNext && this.#startWithWaitingPoll(offer)) return lane?.level.charge(lane, task);
     this.#keep(offer);
     // Under a rate both polls and better offers may wait here.
@@ -108,7 +95,7 @@ export class Offers<T> {
       const offer = this.take(queue);
       if (offer === undefined) return;
       const poll = queue.waitingPolls.shift();
-      if (poll !== undefined) this.#starts.ask(offer, poll);
+      if (poll !== undefined) this.#parts.starts.ask(offer, poll);
     }
   }
 
@@ -116,9 +103,9 @@ export class Offers<T> {
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
     for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
-      const first = this.#windows.first(queue);
+      const first = this.#parts.windows.first(queue);
       if (first === undefined) {
-        this.#rateLimit.awaitKeys(queue);
+        this.#parts.rateLimit.awaitKeys(queue);
         return undefined;
       }
       if (this.#isExpired(first)) {
@@ -126,9 +113,9 @@ export class Offers<T> {
         this.finish(first);
         continue;
       }
-      const offer = this.#rateLimit.firstReady(first);
+      const offer = this.#parts.rateLimit.firstReady(first);
       if (offer === undefined) continue;
-      if (!this.#rateLimit.takeToken(queue, offer.task)) return undefined;
+      if (!this.#parts.rateLimit.takeToken(queue, offer.task)) return undefined;
       this.#leave(offer, true);
       this.#parts.deadlines.remove(offer);
       return offer;
@@ -139,16 +126,16 @@ export class Offers<T> {
     return undefined;
   }
 
-  /** With the poll that has waited longest. False: none waits, or no task may go out now. */
+  /** Starts the task with the poll that has waited longest. False: none waits, or no task may go out now. */
   #startWithWaitingPoll(offer: Offer): boolean {
     const poll = this.#takePoll(offer);
     if (poll === undefined) return false;
-    this.#starts.ask(offer, poll);
+    this.#parts.starts.ask(offer, poll);
     return true;
   }
 
   #takePoll({ queue, task }: Offer): Poll | undefined {
-    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#rateLimit.takeToken(queue, task)) return undefined;
+    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#parts.rateLimit.takeToken(queue, task)) return undefined;
     return queue.waitingPolls.shift();
   }
 
@@ -159,7 +146,7 @@ export class Offers<T> {
     const { queue } = offer;
     if (offer.storedId > 0) {
       this.#wait(offer);
-      this.#forwarding.offerBacklog(queue);
+      this.#parts.forwarding.offerBacklog(queue);
     } else if (queue.sticky) {
       if (queue.openOffers > this.#parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
       // The add is answered at once: history's schedule-to-start timer limits how long the task may wait.
@@ -177,16 +164,16 @@ export class Offers<T> {
     offer.state = 'waiting';
   }
 
-  /** It does not wait any more. `taken`: it was its lane's turn. */
+  /** The offer does not wait any more. `taken`: it was its lane's turn. */
   #leave(offer: Offer, taken: boolean): void {
     offer.queue.lanes.remove(offer, this.#laneOf(offer), taken);
   }
 
-  /** It stays in its lane from the first time that it waits to its end. */
+  /** An offer stays in its lane from the first time that it waits to its end. */
   #laneOf(offer: Offer): Lane<Offer> {
     if (offer.lane === undefined) {
       const { queue, task } = offer;
-      offer.lane = queue.lanes.lane(laneFor(queue, task, this.#backlog, this.#parts.limits));
+      offer.lane = queue.lanes.lane(laneFor(queue, task, this.#parts.backlog, this.#parts.limits));
       offer.lane.openOffers++;
     }
     return offer.lane;
@@ -201,24 +188,24 @@ export class Offers<T> {
     deadlines.set(offer, offer.holdUntilMs);
   }
 
-  /** It waits as one that is stored. */
+  /** The offer waits as a stored task from now on. */
   #spill(offer: Offer): void {
     if (this.#store(offer)) this.#wait(offer);
-    this.#forwarding.offerBacklog(offer.queue);
+    this.#parts.forwarding.offerBacklog(offer.queue);
   }
 
   /** Into the journal, with the record of this command. False: it is no offer any more, or not yet. */
   #store(offer: Offer): boolean {
     const { decision, limits } = this.#parts;
     const { queue } = offer;
-    const earlierId = this.#backlog.idOf(queue.key, offer.task);
-    if (earlierId !== undefined && !this.#removals.has(earlierId)) {
+    const earlierId = this.#parts.backlog.idOf(queue.key, offer.task);
+    if (earlierId !== undefined && !this.#parts.removals.has(earlierId)) {
       // The record of the first copy may not be committed yet, and this answer rests on it.
       decision.barrier = true;
       this.#end(offer, stored);
       return false;
     }
-    const storedMax = this.#backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
+    const storedMax = this.#parts.backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
     if (queue.lanes.stored >= storedMax) {
       this.#end(offer, backlogFull(storedMax));
       return false;
@@ -228,7 +215,7 @@ export class Offers<T> {
     const lane = this.#laneOf(offer);
     lane.stored++;
     queue.lanes.stored++;
-    const isOffer = this.#windows.admit(queue, lane);
+    const isOffer = this.#parts.windows.admit(queue, lane);
     if (isOffer) this.#takeStoredPlace(offer, lane, id);
     decision.spill({ id, queue: queue.queue, task: offer.task, shared: lane.name.shared });
     if (isOffer) this.#answerAdd(offer, stored);
@@ -245,7 +232,7 @@ export class Offers<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
-    const known = this.#forwarding.taskAnswered(correlation);
+    const known = this.#parts.forwarding.taskAnswered(correlation);
     if (known === undefined) return;
     const { offer } = known;
     const { queue, lane, task } = offer;
@@ -254,14 +241,14 @@ export class Offers<T> {
       case 'taken':
         queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
         this.finish(offer);
-        return this.#forwarding.offerBacklog(queue);
+        return this.#parts.forwarding.offerBacklog(queue);
       case 'refused':
         this.rest(offer);
         // Its place there is free for the next one.
-        return this.#forwarding.offerBacklog(queue);
+        return this.#parts.forwarding.offerBacklog(queue);
       case 'noMatch':
       case 'unavailable':
-        if (known.lane !== undefined || outcome === 'unavailable') this.#forwarding.handedBack(known, outcome);
+        if (known.lane !== undefined || outcome === 'unavailable') this.#parts.forwarding.handedBack(known, outcome);
         return this.offerAgain(offer);
       default:
         return unreachable(outcome);
@@ -277,7 +264,7 @@ export class Offers<T> {
     const { limits } = this.#parts;
     const { storedId, queue, isLent } = offer;
     if (offer.isOfChild) return this.#end(offer, refused);
-    if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.#forwarding.offerBacklog(queue);
+    if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.#parts.forwarding.offerBacklog(queue);
     this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }
 
@@ -288,7 +275,7 @@ export class Offers<T> {
 
   due(offer: Offer): void {
     const { poll } = offer;
-    if (offer.state === 'retrying' && poll !== undefined) return this.#starts.ask(offer, poll);
+    if (offer.state === 'retrying' && poll !== undefined) return this.#parts.starts.ask(offer, poll);
     const isHeld = offer.state !== 'resting';
     if (offer.isLent && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
       // It has been here long enough: the child has it again, or has given this answer up and sends another copy.
@@ -311,14 +298,14 @@ export class Offers<T> {
     if (offer.storedId > 0) {
       this.#laneOf(offer).stored--;
       offer.queue.lanes.stored--;
-      this.#removals.add(offer.storedId, this.#parts.decision.nowMs);
+      this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);
     }
     this.#end(offer, done);
   }
 
   /** All that wait in a sticky queue, where nothing is stored: history offers them on the normal queue. */
   sendStickyAway(queue: LoadedQueue): void {
-    for (let offer = this.#windows.first(queue); offer !== undefined; offer = this.#windows.first(queue)) {
+    for (let offer = this.#parts.windows.first(queue); offer !== undefined; offer = this.#parts.windows.first(queue)) {
       this.#leave(offer, false);
       this.#end(offer, stickyUnavailable);
     }
@@ -334,7 +321,7 @@ export class Offers<T> {
 
   #leaveLane(lane: Lane<Offer>): void {
     lane.openOffers--;
-    this.#windows.settle(lane);
+    this.#parts.windows.settle(lane);
   }
 
   #answerAdd(offer: Offer, reply: MatchingReply<T>): void {

@@ -5,22 +5,21 @@
  *            an offer may go out? ─────▶ its start is asked (start-answers.ts)
  *            waits at the parent, or here, until something comes or its time is over
  */
-import type { ForwardedPollAnswered, PollActivityTask, PollWorkflowTask } from './commands.ts';
-import type { HostParts } from './host-parts.ts';
-import { type LoadedQueue, Poll } from './loaded-queue.ts';
+import type { ForwardedPollAnswered, PollTask } from './matching-commands.ts';
+import { type HostParts, type LoadedQueue, Poll } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Queries } from './queries.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { tooManyPolls } from './rejections.ts';
-import type { EmptyPoll, MatchingReply } from './replies.ts';
+import type { EmptyPoll, MatchingReply } from './matching-replies.ts';
 import type { Starts } from './starts.ts';
 import { StoppedWorkers } from './stopped-workers.ts';
-import type { TaskQueuePartition } from './task-queue.ts';
+import type { TaskQueuePartition } from '../kernel/task-queue.ts';
 
 const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
 
-type Collaborators<T> = {
+type PollsParts<T> = HostParts<T> & {
   readonly rateLimit: RateLimit<T>;
   readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
@@ -29,25 +28,15 @@ type Collaborators<T> = {
 };
 
 export class Polls<T> {
-  readonly #parts: HostParts<T>;
-  readonly #rateLimit: RateLimit<T>;
-  readonly #forwarding: Forwarding<T>;
-  readonly #starts: Starts<T>;
-  readonly #offers: Offers<T>;
-  readonly #queries: Queries<T>;
+  readonly #parts: PollsParts<T>;
   readonly #stopped: StoppedWorkers<T>;
   /** All open ones. */
   readonly #byAsk = new Map<number, Poll>();
   /** The server stops: no poll waits any more. */
   #ending = false;
 
-  constructor(parts: HostParts<T>, { rateLimit, forwarding, starts, offers, queries }: Collaborators<T>) {
+  constructor(parts: PollsParts<T>) {
     this.#parts = parts;
-    this.#rateLimit = rateLimit;
-    this.#forwarding = forwarding;
-    this.#starts = starts;
-    this.#offers = offers;
-    this.#queries = queries;
     this.#stopped = new StoppedWorkers(parts);
   }
 
@@ -57,7 +46,7 @@ export class Polls<T> {
 
   // ── From the ask to work ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  open(queue: LoadedQueue, command: PollWorkflowTask | PollActivityTask, askId: number): void {
+  open(queue: LoadedQueue, command: PollTask, askId: number): void {
     const { decision, deadlines, limits } = this.#parts;
     if (this.#ending || this.#comesLate(queue, command) || command.deadlineMs <= decision.nowMs) return decision.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
@@ -78,23 +67,23 @@ export class Polls<T> {
     return queue.isShutDownBy(workerInstanceKey) || this.#stopped.has(queue.queue, workerInstanceKey);
   }
 
-  /** The same poll asked again: the earlier caller has given up, the later one gets whatever comes. */
-  #takeOver(poll: Poll, command: PollWorkflowTask | PollActivityTask, askId: number): void {
+  /** A poll that is asked again replaces the earlier one: that caller has given up, and the later one gets the task. */
+  #takeOver(poll: Poll, command: PollTask, askId: number): void {
     this.#parts.decision.reply(poll.askId, emptyPoll);
     this.#byAsk.delete(poll.askId);
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
     this.#byAsk.set(askId, poll);
-    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#forwarding.deadlineOf(poll) : poll.deadlineMs);
+    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#parts.forwarding.deadlineOf(poll) : poll.deadlineMs);
   }
 
   #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
-    if (this.#rateLimit.set(queue, wantedPerSecond)) this.rateChanged(queue);
+    if (this.#parts.rateLimit.set(queue, wantedPerSecond)) this.rateChanged(queue);
   }
 
   rateChanged(queue: LoadedQueue): void {
-    this.#forwarding.forwardWaitingPolls(queue);
-    this.#offers.startWaiting(queue);
+    this.#parts.forwarding.forwardWaitingPolls(queue);
+    this.#parts.offers.startWaiting(queue);
   }
 
   /** False: nothing to do here or at the parent; the caller lets the poll wait. */
@@ -102,15 +91,15 @@ export class Polls<T> {
     const { queue } = poll;
     const query = queue.waitingQueries.first;
     if (query !== undefined) {
-      this.answer(poll, this.#queries.give(query));
+      this.answer(poll, this.#parts.queries.give(query));
       return true;
     }
-    const offer = this.#offers.take(queue);
+    const offer = this.#parts.offers.take(queue);
     if (offer !== undefined) {
-      this.#starts.ask(offer, poll);
+      this.#parts.starts.ask(offer, poll);
       return true;
     }
-    return this.#forwarding.forwardPoll(poll);
+    return this.#parts.forwarding.forwardPoll(poll);
   }
 
   /** The start that the poll waited for came to nothing. */
@@ -126,22 +115,22 @@ export class Polls<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedPollAnswered<T>): void {
-    const poll = this.#forwarding.pollAnswered(correlation);
+    const poll = this.#parts.forwarding.pollAnswered(correlation);
     if (poll === undefined) return;
     const { queue } = poll;
     if (poll.state !== 'forwarded') {
       // The poll ended before the parent's answer came: a start is taken back, and a query runs into its deadline.
-      if (outcome.kind === 'task') this.#starts.takeBack(outcome.origin, poll);
+      if (outcome.kind === 'task') this.#parts.starts.takeBack(outcome.origin, poll);
       return;
     }
     if (outcome.kind === 'unavailable') {
       this.#parts.deadlines.set(poll, poll.deadlineMs);
       this.#waitAgain(poll);
-      this.#forwarding.pauseForwarding(queue);
-      this.#offers.startWaiting(queue);
+      this.#parts.forwarding.pauseForwarding(queue);
+      this.#parts.offers.startWaiting(queue);
     } else {
       this.answer(poll, outcome);
-      this.#forwarding.forwardWaitingPolls(queue);
+      this.#parts.forwarding.forwardWaitingPolls(queue);
     }
   }
 
@@ -168,11 +157,11 @@ export class Polls<T> {
     const wasForwarded = poll.state === 'forwarded';
     this.#end(poll);
     if (wasForwarded) {
-      this.#forwarding.cancelPoll(poll);
+      this.#parts.forwarding.cancelPoll(poll);
     } else if (offer?.state === 'retrying') {
       this.#parts.deadlines.remove(offer);
-      this.#starts.withdraw(offer, poll);
-      this.#offers.offerAgain(offer);
+      this.#parts.starts.withdraw(offer, poll);
+      this.#parts.offers.offerAgain(offer);
     }
   }
 
@@ -194,12 +183,12 @@ export class Polls<T> {
     }
   }
 
-  /** Its start is to be asked again. */
+  /** The start that the poll waits for is to be asked again. */
   endIfStopped(poll: Poll): void {
     if (this.#comesLate(poll.queue, poll.command)) this.#endEmpty(poll);
   }
 
-  /** For good, as the server stops. A forwarded poll is answered by its parent, which ends its polls as well. */
+  /** Ends polls for good, as the server stops. A forwarded poll is answered by its parent, which ends its polls as well. */
   endAll(queues: Iterable<LoadedQueue>): void {
     this.#ending = true;
     for (const queue of queues) {

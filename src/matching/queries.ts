@@ -3,12 +3,11 @@
  *
  *   waiting (in its queue's list) ──poll──▶ given ──▶ answered | expired
  */
-import type { AnswerQuery, DispatchQuery } from './commands.ts';
-import type { HostParts } from './host-parts.ts';
-import { type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
+import type { AnswerQuery, DispatchQuery } from './matching-commands.ts';
+import { type HostParts, type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
-import type { MatchingRejected, QueryTask } from './replies.ts';
-import { taskQueuePartitionKey } from './task-queue.ts';
+import type { MatchingRejected, QueryTask } from './matching-replies.ts';
+import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
 
 export class Queries<T> {
   readonly #parts: HostParts<T>;
@@ -77,7 +76,7 @@ export class Queries<T> {
     if (query !== undefined) this.#end(query);
   }
 
-  /** Those that no poll has taken are for another queue now. */
+  /** Queries that no poll has taken are for another queue now. */
   sendAway(queue: LoadedQueue): void {
     let query = queue.waitingQueries.first;
     while (query !== undefined) {

@@ -14,16 +14,15 @@ import type { Backlog } from './backlog.ts';
 import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { Configs } from './configs.ts';
 import type { Forwarding } from './forwarding.ts';
-import { armQueue, type HostParts } from './host-parts.ts';
-import { LoadedQueue } from './loaded-queue.ts';
+import { armQueue, type HostParts, LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Removals } from './removals.ts';
 import { priorityKeyDefault } from '../kernel/priority.ts';
-import type { LevelDescription, TaskQueueDescription } from './replies.ts';
-import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+import type { LevelDescription, TaskQueueDescription } from './matching-replies.ts';
+import { type QueueWithTasks, taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';
 import type { Windows } from './windows.ts';
 
-type Collaborators<T> = {
+type QueueTableParts<T> = HostParts<T> & {
   readonly backlog: Backlog;
   readonly configs: Configs<T>;
   readonly removals: Removals;
@@ -35,27 +34,15 @@ type Collaborators<T> = {
 type Oldest = { readonly id: number; readonly storedAtMs: number };
 
 export class QueueTable<T> {
-  readonly #parts: HostParts<T>;
-  readonly #backlog: Backlog;
-  readonly #configs: Configs<T>;
-  readonly #offers: Offers<T>;
-  readonly #forwarding: Forwarding<T>;
-  readonly #removals: Removals;
-  readonly #windows: Windows<T>;
+  readonly #parts: QueueTableParts<T>;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #byNamespace = new Tally();
   /** What a takeover has not come to yet; undefined: nothing. */
   #storedQueues: Iterator<StoredQueue> | undefined = undefined;
 
-  constructor(parts: HostParts<T>, { backlog, configs, removals, windows, offers, forwarding }: Collaborators<T>) {
+  constructor(parts: QueueTableParts<T>) {
     this.#parts = parts;
-    this.#removals = removals;
-    this.#windows = windows;
-    this.#backlog = backlog;
-    this.#configs = configs;
-    this.#offers = offers;
-    this.#forwarding = forwarding;
   }
 
   get size(): number {
@@ -82,19 +69,19 @@ export class QueueTable<T> {
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
     const queue = loaded ?? this.#newQueue(key, partition);
-    const stored = this.#backlog.queues.get(key);
+    const stored = this.#parts.backlog.queues.get(key);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
       backlogCountHint: loaded?.lanes.stored ?? (stored === undefined ? 0 : storedIn(stored)),
       backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
-      ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
-      readLevel: this.#backlog.lastId,
+      ackLevel: oldest === undefined ? this.#parts.backlog.lastId : oldest.id - 1,
+      readLevel: this.#parts.backlog.lastId,
       ratePerSecond: queue.bucket?.rate,
       isRateLimited: nowMs - queue.limitedAtMs < limits.rateLimitedMemoryMs,
       levels: this.#describeLevels(queue, stored),
-      config: this.#backlog.configs.get(key),
+      config: this.#parts.backlog.configs.get(key),
     };
   }
 
@@ -119,9 +106,9 @@ export class QueueTable<T> {
       });
   }
 
-  /** Of a lane that is not in use what has gone is not removed from the journal yet. */
+  /** The tasks of a lane. If it is not in use, removed ones may still be in the journal. */
   #countIn(queue: LoadedQueue, lane: StoredLane): number {
-    return queue.lanes.find(lane.key)?.stored ?? storedInLane(lane) - this.#removals.countIn(lane.tasks);
+    return queue.lanes.find(lane.key)?.stored ?? storedInLane(lane) - this.#parts.removals.countIn(lane.tasks);
   }
 
   #oldest({ lanes }: StoredQueue): Oldest | undefined {
@@ -135,16 +122,16 @@ export class QueueTable<T> {
 
   /** Where it is not in memory: what is known of those close to it. */
   #oldestIn({ tasks, cold, newer }: StoredLane): Oldest | undefined {
-    for (const task of tasks.values()) if (!this.#removals.has(task.id)) return task;
+    for (const task of tasks.values()) if (!this.#parts.removals.has(task.id)) return task;
     if (cold !== undefined && hasCold(cold)) return { id: cold.afterId + 1, storedAtMs: cold.sinceMs };
     return newer.values().next().value;
   }
 
   // ── Loading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Those with stored tasks: a new owner offers what the journal holds. One turn's worth now, the rest with `loadMore`. */
+  /** Offers tasks that are stored: a new owner offers what the journal holds. One turn's worth now, the rest with `loadMore`. */
   loadStored(): void {
-    this.#storedQueues = this.#backlog.queues.values();
+    this.#storedQueues = this.#parts.backlog.queues.values();
     this.loadMore();
   }
 
@@ -169,19 +156,19 @@ export class QueueTable<T> {
       this.#use(known);
       return known;
     }
-    const stored = this.#backlog.queues.get(key);
+    const stored = this.#parts.backlog.queues.get(key);
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = this.#newQueue(key, partition);
     this.#add(queue);
-    if (stored !== undefined) this.#windows.addStored(queue, stored);
+    if (stored !== undefined) this.#parts.windows.addStored(queue, stored);
     armQueue(this.#parts, queue);
-    this.#forwarding.offerBacklog(queue);
+    this.#parts.forwarding.offerBacklog(queue);
     return queue;
   }
 
   #newQueue(key: string, partition: TaskQueuePartition): LoadedQueue {
     const queue = new LoadedQueue(key, partition, this.#parts.limits);
-    this.#configs.apply(queue);
+    this.#parts.configs.apply(queue);
     return queue;
   }
 
@@ -204,21 +191,21 @@ export class QueueTable<T> {
     const { decision, limits } = this.#parts;
     if (queue.pairingDueMs !== 0 && queue.pairingDueMs <= decision.nowMs) {
       queue.pairingDueMs = 0;
-      this.#offers.startWaiting(queue);
+      this.#parts.offers.startWaiting(queue);
     }
     if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {
       queue.forwardDueMs = 0;
-      this.#forwarding.forwardWaitingPolls(queue);
-      this.#forwarding.offerBacklog(queue);
+      this.#parts.forwarding.forwardWaitingPolls(queue);
+      this.#parts.forwarding.offerBacklog(queue);
     }
     if (queue.restDueMs !== 0 && queue.restDueMs <= decision.nowMs) {
       queue.restDueMs = 0;
-      this.#windows.lookAgain(queue);
-      this.#offers.startWaiting(queue);
-      this.#forwarding.offerBacklog(queue);
+      this.#parts.windows.lookAgain(queue);
+      this.#parts.offers.startWaiting(queue);
+      this.#parts.forwarding.offerBacklog(queue);
     }
     if (queue.lastUseMs + limits.queueIdleMs <= decision.nowMs) {
-      if (queue.sticky && queue.polls.size === 0) this.#offers.sendStickyAway(queue);
+      if (queue.sticky && queue.polls.size === 0) this.#parts.offers.sendStickyAway(queue);
       if (queue.idle) return this.#unload(queue);
       queue.lastUseMs = decision.nowMs;
     }
@@ -261,7 +248,19 @@ export class QueueTable<T> {
   }
 }
 
-export function storedIn({ lanes }: StoredQueue): number {
+/** Queues of a namespace, with how many tasks each has, or a few more. */
+export function storedQueues({ queues }: Backlog, namespaceId: string): readonly QueueWithTasks[] {
+  const wanted = [...queues.values()].filter(({ queue }) => queue.namespaceId === namespaceId);
+  return wanted.map((stored) => ({ queue: stored.queue, stored: storedIn(stored) }));
+}
+
+/** That one, if it has any. */
+export function storedQueue({ queues }: Backlog, queue: TaskQueuePartition): readonly QueueWithTasks[] {
+  const stored = queues.get(taskQueuePartitionKey(queue));
+  return stored === undefined ? [] : [{ queue, stored: storedIn(stored) }];
+}
+
+function storedIn({ lanes }: StoredQueue): number {
   let count = 0;
   for (const lane of lanes.values()) count += storedInLane(lane);
   return count;

@@ -2,12 +2,12 @@
  * The rate limits of a whole queue, and of each of its fairness keys, at its root partition; while there is one, child partitions match nothing
  * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
  */
-import { armQueue, type HostParts } from './host-parts.ts';
+import { laneKey } from '../kernel/task-queue.ts';
+import { armQueue, type HostParts, type LoadedQueue, type Offer } from './loaded-queue.ts';
 import { Tally } from '../kernel/tally.ts';
 import { KeyRates } from './key-rates.ts';
-import { laneKey, ownLane } from './lane-name.ts';
-import type { LoadedQueue, Offer } from './loaded-queue.ts';
-import { isExpired, type MatchingTask } from './tasks.ts';
+import { ownLane } from './lane-name.ts';
+import { isExpired, type MatchingTask } from './matching-tasks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Offers of a lane of several keys that are looked at for one that may go out. */
@@ -15,7 +15,7 @@ const sharedLooksMax = 64;
 
 export class RateLimit<T> {
   readonly #parts: HostParts<T>;
-  /** Of fairness keys, by namespace. */
+  /** Counts the buckets of fairness keys by namespace. */
   readonly #buckets = new Tally();
 
   constructor(parts: HostParts<T>) {

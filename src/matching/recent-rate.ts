@@ -3,7 +3,7 @@ const BUCKET_MS = 5_000;
 const BUCKETS = 6;
 
 export class RecentRate {
-  /** Of the last stretches of 5 s, the oldest overwritten. */
+  /** Counts of the last stretches of 5 s; the oldest is overwritten. */
   readonly #counts = Array.from({ length: BUCKETS }, () => 0);
   readonly #sinceMs: number;
   #bucket: number;

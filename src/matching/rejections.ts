@@ -1,6 +1,6 @@
 /** Every refusal of a matching host, with its text. */
-import type { MatchingLimits } from './limits.ts';
-import type { MatchingRejected, MatchingRejection } from './replies.ts';
+import type { MatchingLimits } from './matching-limits.ts';
+import type { MatchingRejected, MatchingRejection } from './matching-replies.ts';
 
 /** Clients compare this text. */
 export const noPoller = rejected('no-poller', 'no poller seen for task queue recently, worker may be down');
@@ -15,7 +15,7 @@ export function configsFull({ configBytesPerHostMax }: MatchingLimits): Matching
 }
 
 export function tasksLeft(stored: number): MatchingRejected {
-  return rejected('tasks-left', `task queues of the namespace have ${stored} stored tasks: they are to be polled empty first`);
+  return rejected('tasks-left', `task queues of the namespace have ${stored} stored tasks: poll them empty first`);
 }
 
 export function tooManyPolls({ pollsPerQueueMax }: MatchingLimits): MatchingRejected {

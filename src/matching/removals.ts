@@ -2,7 +2,7 @@
  * Ids of stored tasks that are done and not yet journaled as such. They travel with whatever is stored, or alone when the first of them
  * has waited long enough.
  */
-import type { MatchingLimits } from './limits.ts';
+import type { MatchingLimits } from './matching-limits.ts';
 
 const none: readonly number[] = [];
 
@@ -37,7 +37,7 @@ export class Removals {
     if (this.#dueMs === Infinity) this.#dueMs = nowMs + this.#limits.removalsFlushMs;
   }
 
-  /** They go with the command that is being handled. */
+  /** Removals go with the command that is being handled. */
   hasten(nowMs: number): void {
     if (this.#ids.size > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
   }
@@ -46,7 +46,7 @@ export class Removals {
     this.#dueMs -= byMs;
   }
 
-  /** Those that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
+  /** Removals that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
   take(nowMs: number, withRecord: boolean): readonly number[] {
     if (this.#ids.size === 0 || (!withRecord && this.#dueMs > nowMs)) return none;
     const taken = [...this.#ids].slice(0, this.#limits.removalsPerRecordMax);

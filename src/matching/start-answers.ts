@@ -9,15 +9,14 @@
  */
 import { backOffMs } from '../kernel/back-off.ts';
 import { unreachable } from '../kernel/assert.ts';
-import type { StartOutcome, TaskStartAnswered } from './commands.ts';
-import type { Offer, Poll } from './loaded-queue.ts';
-import type { HostParts } from './host-parts.ts';
+import type { StartOutcome, TaskStartAnswered } from './matching-commands.ts';
+import type { Offer, Poll, HostParts } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Polls } from './polls.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Starts } from './starts.ts';
 
-type Collaborators<T> = {
+type StartAnswersParts<T> = HostParts<T> & {
   readonly rateLimit: RateLimit<T>;
   readonly starts: Starts<T>;
   readonly offers: Offers<T>;
@@ -25,22 +24,14 @@ type Collaborators<T> = {
 };
 
 export class StartAnswers<T> {
-  readonly #parts: HostParts<T>;
-  readonly #rateLimit: RateLimit<T>;
-  readonly #starts: Starts<T>;
-  readonly #offers: Offers<T>;
-  readonly #polls: Polls<T>;
+  readonly #parts: StartAnswersParts<T>;
 
-  constructor(parts: HostParts<T>, { rateLimit, starts, offers, polls }: Collaborators<T>) {
+  constructor(parts: StartAnswersParts<T>) {
     this.#parts = parts;
-    this.#rateLimit = rateLimit;
-    this.#starts = starts;
-    this.#offers = offers;
-    this.#polls = polls;
   }
 
   settle({ correlation, outcome }: TaskStartAnswered<T>): void {
-    const offer = this.#starts.answered(correlation);
+    const offer = this.#parts.starts.answered(correlation);
     const poll = offer?.poll;
     if (offer === undefined || poll === undefined) return;
     try {
@@ -56,10 +47,10 @@ export class StartAnswers<T> {
       case 'started':
         return this.#started(offer, poll, outcome.task);
       case 'obsolete':
-        this.#starts.part(offer, poll);
-        this.#rateLimit.giveBack(offer);
-        this.#offers.finish(offer);
-        if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
+        this.#parts.starts.part(offer, poll);
+        this.#parts.rateLimit.giveBack(offer);
+        this.#parts.offers.finish(offer);
+        if (poll.state !== 'gone') this.#parts.polls.findOtherWork(poll);
         return;
       case 'refused':
         return this.#refused(offer, poll);
@@ -73,37 +64,37 @@ export class StartAnswers<T> {
   #started(offer: Offer, poll: Poll, task: T): void {
     if (poll.state === 'gone') {
       // History offers a withdrawn activity again by itself, under a new stamp; this copy is of no more use.
-      this.#starts.withdraw(offer, poll);
-      return this.#offers.finish(offer);
+      this.#parts.starts.withdraw(offer, poll);
+      return this.#parts.offers.finish(offer);
     }
     const { pollRequestId } = poll.command;
     offer.queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
-    this.#starts.part(offer, poll);
-    this.#offers.finish(offer);
+    this.#parts.starts.part(offer, poll);
+    this.#parts.offers.finish(offer);
     const backlogCountHint = offer.queue.lanes.stored;
-    this.#polls.answer(poll, { kind: 'task', task, origin: offer.task, pollRequestId, backlogCountHint });
+    this.#parts.polls.answer(poll, { kind: 'task', task, origin: offer.task, pollRequestId, backlogCountHint });
   }
 
   #refused(offer: Offer, poll: Poll): void {
     // An earlier try of the same poll may have started it.
-    if (offer.retries > 0) this.#starts.withdraw(offer, poll);
+    if (offer.retries > 0) this.#parts.starts.withdraw(offer, poll);
     else {
-      this.#starts.part(offer, poll);
-      this.#rateLimit.giveBack(offer);
+      this.#parts.starts.part(offer, poll);
+      this.#parts.rateLimit.giveBack(offer);
     }
-    this.#offers.rest(offer);
-    if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
+    this.#parts.offers.rest(offer);
+    if (poll.state !== 'gone') this.#parts.polls.findOtherWork(poll);
   }
 
   #unavailable(offer: Offer, poll: Poll): void {
     if (poll.state === 'gone') {
-      this.#starts.withdraw(offer, poll);
-      return this.#offers.offerAgain(offer);
+      this.#parts.starts.withdraw(offer, poll);
+      return this.#parts.offers.offerAgain(offer);
     }
     const { decision, deadlines, limits } = this.#parts;
     offer.state = 'retrying';
     deadlines.set(offer, decision.nowMs + backOffMs(++offer.retries, limits.startRetryFirstMs, limits.startRetryMaxMs));
-    this.#polls.endIfStopped(poll);
+    this.#parts.polls.endIfStopped(poll);
   }
 
   /**
@@ -113,8 +104,8 @@ export class StartAnswers<T> {
   #afterError(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
     const startedAgain = offer.poll !== undefined && offer.poll !== poll;
     if (offer.state !== 'starting' || startedAgain) return;
-    this.#starts.part(offer, poll);
-    this.#offers.restFor(offer, this.#parts.limits.brokenRetryMs);
-    if (outcome.kind === 'started') this.#starts.takeBack(offer.task, poll);
+    this.#parts.starts.part(offer, poll);
+    this.#parts.offers.restFor(offer, this.#parts.limits.brokenRetryMs);
+    if (outcome.kind === 'started') this.#parts.starts.takeBack(offer.task, poll);
   }
 }

@@ -1,19 +1,19 @@
 /** The starts that history is asked for: one offer and the poll that holds it, until history's answer parts them. */
-import type { HostParts } from './host-parts.ts';
-import type { Offer, Poll } from './loaded-queue.ts';
+import { taskTypes } from '../kernel/task-queue.ts';
+import type { HostParts, Offer, Poll } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { MatchingTask } from './tasks.ts';
+import type { MatchingTask } from './matching-tasks.ts';
+
+type StartsParts<T> = HostParts<T> & { readonly rateLimit: RateLimit<T> };
 
 export class Starts<T> {
-  readonly #parts: HostParts<T>;
-  readonly #rateLimit: RateLimit<T>;
+  readonly #parts: StartsParts<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #offers = new Map<number, Offer>();
   #lastCorrelation: number;
 
-  constructor(parts: HostParts<T>, rateLimit: RateLimit<T>, firstCorrelation: number) {
+  constructor(parts: StartsParts<T>, firstCorrelation: number) {
     this.#parts = parts;
-    this.#rateLimit = rateLimit;
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -29,6 +29,8 @@ export class Starts<T> {
     poll.state = 'starting';
     poll.offer = offer;
     this.#offers.set(correlation, offer);
+    // The withdrawal leaves when its own decision is committed; overtaken by this start, it would take this one back.
+    if (poll.hasWithdrawn) this.#parts.decision.barrier = true;
     const { pollRequestId, identity, workerVersion } = poll.command;
     const { queue } = poll.queue;
     this.#parts.decision.act({ kind: 'startTask', correlation, queue, task: offer.task, pollRequestId, identity, workerVersion });
@@ -52,14 +54,15 @@ export class Starts<T> {
   withdraw(offer: Offer, poll: Poll): void {
     this.takeBack(offer.task, poll);
     this.part(offer, poll);
-    this.#rateLimit.giveBack(offer);
+    this.#parts.rateLimit.giveBack(offer);
   }
 
-  /** Has history withdraw the start that it recorded, or may have recorded. Workflow tasks are left to their timeout. */
+  /** Has history withdraw the start that it recorded, or may have recorded. */
   takeBack(task: MatchingTask, poll: Poll): void {
-    if (poll.queue.queue.taskType !== 'activity') return;
+    if (!taskTypes[poll.queue.queue.taskType].takesBackStarts) return;
     const { historyShard, key, scheduledEventId } = task;
     const { pollRequestId } = poll.command;
+    poll.hasWithdrawn = true;
     this.#parts.decision.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 }

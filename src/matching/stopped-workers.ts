@@ -3,14 +3,14 @@
  * the ends of its polls would wait in vain for these.
  */
 import { Tally } from '../kernel/tally.ts';
-import type { HostParts } from './host-parts.ts';
-import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+import type { HostParts } from './loaded-queue.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';
 
 type Stopped = { readonly untilMs: number; readonly namespaceId: string };
 
 export class StoppedWorkers<T> {
   readonly #parts: HostParts<T>;
-  /** By partition and worker. The oldest first. */
+  /** Stopped workers by partition and worker, the oldest first. */
   readonly #stopped = new Map<string, Stopped>();
   readonly #byNamespace = new Tally();
 
@@ -34,7 +34,7 @@ export class StoppedWorkers<T> {
     return this.#stopped.size > 0 && workerInstanceKey !== '' && this.#stopped.has(keyOf(queue, workerInstanceKey));
   }
 
-  /** So that no poll looks for any once all are over: each is known for as long, and whoever stops again begins anew. */
+  /** Drops stops that are over, so that no poll looks for any once all are: each is known for as long, and whoever stops again begins anew. */
   #dropOver(): void {
     for (const [oldest, { untilMs }] of this.#stopped) {
       if (untilMs > this.#parts.decision.nowMs) return;

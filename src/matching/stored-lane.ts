@@ -1,7 +1,6 @@
 /** The stored tasks of a queue, in its lanes: what of them is in memory (backlog.ts). */
-import type { LaneName } from './lane-name.ts';
-import type { TaskQueuePartition } from './task-queue.ts';
-import type { MatchingTask } from './tasks.ts';
+import type { TaskQueuePartition, LaneName } from '../kernel/task-queue.ts';
+import type { MatchingTask } from './matching-tasks.ts';
 
 export type StoredTask = { readonly id: number; readonly lane: StoredLane; readonly task: MatchingTask; readonly storedAtMs: number };
 
@@ -18,7 +17,7 @@ export type StoredQueue = {
   readonly key: string;
   readonly queue: TaskQueuePartition;
   readonly lanes: Map<string, StoredLane>;
-  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
+  /** Ids of tasks in memory, by identity: history offers what it is not sure of again, after each of its takeovers. */
   readonly ids: Map<string, number>;
 };
 
@@ -26,7 +25,7 @@ export type StoredLane = {
   readonly key: string;
   readonly of: StoredQueue;
   readonly name: LaneName;
-  /** By id, in rising order. */
+  /** Tasks by id, in rising order. */
   readonly tasks: Map<number, StoredTask>;
   /** The highest id that ever stood in `tasks`. */
   windowUpToId: number;
@@ -35,7 +34,7 @@ export type StoredLane = {
   readonly newer: Map<number, StoredTask>;
 };
 
-/** As many at least: of those that nobody has counted there is one. */
+/** A lower bound: of tasks that nobody has counted there is one. */
 export function coldHint({ count, uncounted }: ColdTasks): number {
   return uncounted === undefined ? count : count + 1;
 }

@@ -1,5 +1,5 @@
 /** What operators have said of a task queue (UpdateTaskQueueConfig): it is journaled, and goes before what workers say. */
-import type { TaskQueuePartition } from './task-queue.ts';
+import type { TaskQueuePartition } from '../kernel/task-queue.ts';
 
 export type ConfiguredRate = {
   /** undefined: unset again. */
@@ -17,23 +17,24 @@ export type TaskQueueConfig = {
   readonly version: number;
   /** undefined: never said. */
   readonly queueRate: ConfiguredRate | undefined;
-  /** In the order of their keys. */
+  /** Configured weights, in the order of their keys. */
   readonly weights: readonly FairnessWeight[];
-  /** Of each fairness key, times its weight. undefined: never said. */
+  /** The rate of each fairness key, times its weight. undefined: never configured. */
   readonly keyRate: ConfiguredRate | undefined;
 };
 
-/** At one partition: all of it at the root; of the others, which match nothing while there is a rate, only the rates. */
+/** What one partition knows: all of it at the root; of the others, which match nothing while there is a rate, only the rates. */
 export type ConfiguredQueue = { readonly queue: TaskQueuePartition; readonly config: TaskQueueConfig };
 
 export type RateUpdate = {
-  /** At least 0 (nothing leaves the queue); undefined: there is none any more. */
+  /** A rate of at least 0 (nothing leaves the queue); undefined: there is none any more. */
   readonly perSecond: number | undefined;
   readonly reason: string;
 };
 
 export type ConfigChange = {
   readonly identity: string;
+  /** undefined: as it is. */
   readonly queueRate: RateUpdate | undefined;
   readonly keyRate: RateUpdate | undefined;
   readonly setWeights: readonly FairnessWeight[];
@@ -46,7 +47,7 @@ export function isNoChange({ setWeights, unsetWeights, ...rates }: ConfigChange)
   return !changesRates(rates) && setWeights.length === 0 && unsetWeights.length === 0;
 }
 
-/** Of a full host too: without it a rate of 0 would stay, and a namespace with it. */
+/** Whether a change only takes away. A full host accepts such a change, or a rate of 0 would stay, and a namespace with it. */
 export function takesAway({ queueRate, keyRate, setWeights }: ConfigChange): boolean {
   const isUnset = (rate: RateUpdate | undefined): boolean => rate === undefined || (rate.perSecond === undefined && rate.reason === '');
   return isUnset(queueRate) && isUnset(keyRate) && setWeights.length === 0;
@@ -84,7 +85,7 @@ function nobodySaid(rate: ConfiguredRate): ConfiguredRate {
   return { ...rate, reason: '', identity: '' };
 }
 
-/** In memory, in a record and in each checkpoint, roughly: two bytes a character. */
+/** Approximate bytes of a configuration in memory, in a record and in each checkpoint: two a character. */
 export function configBytes({ queue, config: { queueRate, keyRate, weights } }: ConfiguredQueue): number {
   const withoutWeights = 300 + 4 * queue.name.length + rateBytes(queueRate) + rateBytes(keyRate);
   return weights.reduce((bytes, { key }) => bytes + 60 + 2 * key.length, withoutWeights);

@@ -13,25 +13,23 @@ import { backOffMs } from '../kernel/back-off.ts';
 import type { Backlog, TaskOfRow } from './backlog.ts';
 import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
-import type { MatchingTask } from './tasks.ts';
-import { armQueue, type HostParts } from './host-parts.ts';
+import type { MatchingTask } from './matching-tasks.ts';
+import { armQueue, type HostParts, type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
 import { isLaterOffer, type Lane, type Level } from './lane.ts';
-import { type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
 import type { Removals } from './removals.ts';
+import type { StoredTasksCounted } from './matching-commands.ts';
+
+type WindowsParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly removals: Removals };
 
 export class Windows<T> {
-  readonly #parts: HostParts<T>;
-  readonly #backlog: Backlog;
-  readonly #removals: Removals;
+  readonly #parts: WindowsParts<T>;
   /** Rows have all up to it. */
   #writtenUpToId = 0;
   /** Queues from which something may leave memory; undefined: nothing may. */
   #shedding: Iterator<StoredLane> | undefined = undefined;
 
-  constructor(parts: HostParts<T>, backlog: Backlog, removals: Removals) {
+  constructor(parts: WindowsParts<T>) {
     this.#parts = parts;
-    this.#backlog = backlog;
-    this.#removals = removals;
   }
 
   // ── Offers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -40,13 +38,13 @@ export class Windows<T> {
   addStored(queue: LoadedQueue, { lanes }: StoredQueue): void {
     for (const { name, tasks, cold, newer } of lanes.values()) {
       // The queue was in memory before, and those were finished then: their removal is journaled soon.
-      const removed = this.#removals.countIn(tasks);
+      const removed = this.#parts.removals.countIn(tasks);
       const rest = tasks.size - removed + (cold === undefined ? 0 : coldHint(cold)) + newer.size;
       if (rest > 0) this.changeRest(queue.lanes.lane(name), rest);
     }
   }
 
-  /** So many stored tasks more of that lane, which are no offers; or fewer. */
+  /** That lane has so many stored tasks more, which are no offers; or fewer. */
   changeRest(lane: Lane<Offer>, count: number): void {
     lane.addRest(count);
     lane.of.stored += count;
@@ -62,7 +60,7 @@ export class Windows<T> {
   admit(queue: LoadedQueue, lane: Lane<Offer>): boolean {
     const { decision, limits } = this.#parts;
     const isFull = lane.offers.size >= limits.windowTasksPerLaneMax;
-    if (lane.rest === 0 && !isFull && this.#backlog.hasRoom(lane.key, decision.spilled.length, decision.spilledBytes)) return true;
+    if (lane.rest === 0 && !isFull && this.#parts.backlog.hasRoom(lane.key, decision.spilled.length, decision.spilledBytes)) return true;
     lane.addRest(1);
     // It is in no list yet, and nothing else may happen here for long.
     if (this.#isLow(lane) && queue.restDueMs === 0) this.#lookAgain(queue, decision.nowMs);
@@ -140,11 +138,11 @@ export class Windows<T> {
   }
 
   #makeOffers(queue: LoadedQueue, lane: Lane<Offer>): void {
-    const stored = this.#backlog.lanes.get(lane.key);
+    const stored = this.#parts.backlog.lanes.get(lane.key);
     let left = this.#parts.limits.storedTasksPerTurnMax;
     let later = lane.offers.first;
     for (const { id, task, storedAtMs } of stored?.tasks.values() ?? []) {
-      if (id <= lane.offeredUpToId || this.#removals.has(id)) continue;
+      if (id <= lane.offeredUpToId || this.#parts.removals.has(id)) continue;
       if (left-- === 0) return;
       const offer = storedOffer(queue, id, task, storedAtMs);
       while (later !== undefined && !isLaterOffer(later, offer)) later = later.next;
@@ -164,10 +162,10 @@ export class Windows<T> {
 
   /** All of the window are offers. True: there are more in it now; else those that are cold are asked for. */
   #refill(queue: LoadedQueue, lane: Lane<Offer>): boolean {
-    const stored = this.#backlog.lanes.get(lane.key);
+    const stored = this.#parts.backlog.lanes.get(lane.key);
     if (stored?.cold === undefined || stored.windowUpToId > lane.offeredUpToId) return false;
     if (!hasCold(stored.cold)) {
-      this.#backlog.takeNewer(stored, lane.offers.size);
+      this.#parts.backlog.takeNewer(stored, lane.offers.size);
       return true;
     }
     const { decision, limits } = this.#parts;
@@ -181,11 +179,11 @@ export class Windows<T> {
     if (lane.of.stored - lane.of.rest >= limits.heldTasksPerQueueMax) {
       return this.#notYet(queue, decision.nowMs + limits.coldReadRetryFirstMs);
     }
-    const read = this.#backlog.nextColdRead(stored, lane.offers.size);
+    const read = this.#parts.backlog.nextColdRead(stored, lane.offers.size);
     lane.coldRead = read;
     queue.coldReads++;
     const { afterId: afterTaskId, untilId: untilTaskId, max } = read;
-    const rowsMin = this.#backlog.surelyCold(read);
+    const rowsMin = this.#parts.backlog.surelyCold(read);
     decision.act({ kind: 'loadStoredTasks', queue: queue.queue, key: lane.key, afterTaskId, untilTaskId, max, rowsMin });
     return false;
   }
@@ -201,12 +199,12 @@ export class Windows<T> {
 
   loaded(queue: LoadedQueue, key: string, rows: readonly (TaskOfRow | UnreadTask)[]): void {
     const lane = queue.lanes.find(key);
-    const stored = this.#backlog.lanes.get(key);
+    const stored = this.#parts.backlog.lanes.get(key);
     const read = lane?.coldRead;
     if (lane === undefined || stored === undefined || read === undefined) return;
     this.#readEnds(queue, lane);
     lane.coldReadFailures = 0;
-    this.changeRest(lane, -this.#backlog.installRead(stored, read, rows));
+    this.changeRest(lane, -this.#parts.backlog.installRead(stored, read, rows));
     this.settle(lane);
   }
 
@@ -214,7 +212,7 @@ export class Windows<T> {
     const { decision, limits } = this.#parts;
     const lane = queue.lanes.find(key);
     if (lane?.coldRead === undefined) return;
-    this.#backlog.notRead(lane.coldRead);
+    this.#parts.backlog.notRead(lane.coldRead);
     this.#readEnds(queue, lane);
     lane.notBeforeMs = decision.nowMs + backOffMs(++lane.coldReadFailures, limits.coldReadRetryFirstMs, limits.coldReadRetryMaxMs);
     this.#lookAgain(queue, lane.notBeforeMs);
@@ -229,17 +227,15 @@ export class Windows<T> {
 
   // ── What leaves memory ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Rows have all up to that id. */
   written(upToId: number): void {
     this.#writtenUpToId = upToId;
-    this.#shedding = this.#backlog.lanes.values();
+    this.#shedding = this.#parts.backlog.lanes.values();
   }
 
   get hasToShed(): boolean {
     return this.#shedding !== undefined;
   }
 
-  /** A moment's work. */
   shedMore(): void {
     let budget = this.#parts.limits.shedTasksPerTurnMax;
     while (budget > 0 && this.#shedding !== undefined) {
@@ -248,9 +244,9 @@ export class Windows<T> {
         this.#shedding = undefined;
         return;
       }
-      const left = this.#backlog.shed(next.value, this.#writtenUpToId, budget);
+      const left = this.#parts.backlog.shed(next.value, this.#writtenUpToId, budget);
       // There may be more of it; what was written since is looked at again.
-      if (left >= budget) this.#shedding = this.#backlog.lanes.values();
+      if (left >= budget) this.#shedding = this.#parts.backlog.lanes.values();
       budget -= left + 1;
     }
   }
@@ -269,4 +265,51 @@ function storedOffer(queue: LoadedQueue, id: number, task: MatchingTask, storedA
   });
   offer.storedId = id;
   return offer;
+}
+
+// ── How many are cold ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+//
+// How many stored tasks of a lane are rows alone: nobody knows after a takeover, which reads the first rows of each lane. They are counted while
+// the host serves, some thousands of one lane at a time. Until then a queue tells of those that are known, and of one more.
+//
+//     window │ counted │ uncounted ─────────────▶        a stretch at a time, whatever is read of the rows meanwhile
+//
+// Rows of tasks that a fold has removed stand there until the next checkpoint: it is waited for, or they would be counted.
+
+type ColdCountParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly windows: Windows<T> };
+
+export class ColdCount<T> {
+  readonly #parts: ColdCountParts<T>;
+  /** The lane of which a stretch is being counted. */
+  #lane: StoredLane | undefined = undefined;
+
+  constructor(parts: ColdCountParts<T>) {
+    this.#parts = parts;
+  }
+
+  /** Something may be counted now that could not be before. */
+  goOn(): void {
+    if (this.#lane !== undefined) return;
+    const stored = this.#parts.backlog.toCount;
+    const uncounted = stored?.cold?.uncounted;
+    if (stored === undefined || uncounted === undefined) return;
+    this.#lane = stored;
+    const { key } = stored;
+    const { queue } = stored.of;
+    const { afterId: afterTaskId, untilId: untilTaskId } = uncounted;
+    const max = this.#parts.limits.countedTasksPerReadMax;
+    this.#parts.decision.act({ kind: 'countStoredTasks', queue, key, afterTaskId, untilTaskId, max });
+  }
+
+  /** `queue`: where it is in memory. */
+  counted({ afterTaskId, upToTaskId, count }: StoredTasksCounted, queue: LoadedQueue | undefined): void {
+    const stored = this.#lane;
+    if (stored === undefined) return;
+    this.#lane = undefined;
+    const more = this.#parts.backlog.counted(stored, { afterId: afterTaskId, untilId: upToTaskId }, count);
+    const lane = queue?.lanes.find(stored.key);
+    if (lane !== undefined) this.#parts.windows.changeRest(lane, more);
+    if (lane?.coldRead === undefined) this.#parts.backlog.settleCounted(stored);
+    this.goOn();
+  }
 }

@@ -14,7 +14,7 @@ import type { Logger } from './logger.ts';
 
 const mebibyte = 2 ** 20;
 const boundedFromMiB = 64;
-/** Of the limit, and no more than so much of a large one. */
+/** The room that is kept: a share of the limit, and no more than so much of a large one. */
 const roomShareMin = 1 / 4;
 const roomMiBMax = 1_024;
 /** More than that has to be free before workflows are started again, or it would be now and then at every collection. */
@@ -47,7 +47,7 @@ export class HeapWatch {
     this.#stop = afterFullCollections(() => this.#collected());
   }
 
-  /** Asked by what would fill it further. undefined: there is room. */
+  /** How full the heap is, for what would fill it further; undefined: there is room. */
   get nearlyFull(): HeapUse | undefined {
     if (this.#nearlyFull !== undefined && performance.now() - this.#collectedMs > this.#collectIntervalMs) {
       this.#collectedMs = performance.now();
@@ -68,7 +68,10 @@ export class HeapWatch {
     if (use.usedMiB >= limitMiB - roomMiB) this.#isNearlyFull(use);
     else if (this.#nearlyFull !== undefined && use.usedMiB < limitMiB - roomAgainFactor * roomMiB) {
       this.#nearlyFull = undefined;
-      this.#logger.info('there is room in the heap again: workflows are started', { 'heap-mib': use.usedMiB, 'heap-limit-mib': limitMiB });
+      this.#logger.info('there is room in the heap again: workflows can be started', {
+        'heap-mib': use.usedMiB,
+        'heap-limit-mib': limitMiB,
+      });
     }
   }
 
@@ -77,13 +80,13 @@ export class HeapWatch {
     if (performance.now() - this.#warnedMs < warnIntervalMs) return;
     this.#warnedMs = performance.now();
     this.#logger.warn(
-      'the heap is nearly full: no workflow is started until there is room; those that run go on. Give it more memory, or let closed workflows go sooner (retention)',
+      'the heap is nearly full: no workflow is started until there is room; running workflows continue. Give it more memory, or shorten the retention of closed workflows',
       { 'heap-mib': use.usedMiB, 'heap-limit-mib': use.limitMiB },
     );
   }
 }
 
-/** Of objects that have outlived the space for new ones. */
+/** Bytes of objects that have outlived the space for new ones. */
 function lastingBytes(): number {
   let bytes = 0;
   for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) if (!name.startsWith('new_')) bytes += used;

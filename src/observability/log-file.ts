@@ -12,7 +12,7 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
   let descriptor = openSync(filename, 'a');
   let failing = false;
   let linesLost = 0;
-  /** Of a line whose beginning stands in the file. */
+  /** The rest of a line whose beginning stands in the file. */
   let rest = nothing;
   const writeRest = (): void => {
     while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
@@ -22,7 +22,7 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
     try {
       descriptor = openSync(filename, 'a');
     } catch (error) {
-      say(`the log file ${filename} cannot be opened again, the old one is written on (${errorMessage(error)})`);
+      say(`the log file ${filename} cannot be reopened; lines go to the old one (${errorMessage(error)})`);
       return;
     }
     closeSync(old);
@@ -40,11 +40,11 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
       // Not a byte of it is in the file.
       if (!begun || rest === bytes) linesLost += 1;
       if (rest === bytes) rest = nothing;
-      if (!failing) say(`the log file ${filename} cannot be written, its lines are lost until it can (${errorMessage(error)})`);
+      if (!failing) say(`the log file ${filename} cannot be written; lines are lost until it can (${errorMessage(error)})`);
       failing = true;
       return;
     }
-    if (failing) say(`the log file ${filename} is written again, ${linesLost} lines are lost`);
+    if (failing) say(`the log file ${filename} can be written again; ${linesLost} lines were lost`);
     failing = false;
     linesLost = 0;
   };

@@ -29,7 +29,7 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
   /** True when a record of that level would be written: guards work that only a log line needs. */
   enabled(level: RecordLevel): boolean;
-  /** The same log, with these fields on every record. */
+  /** A logger that writes to the same log, with these fields on every record. */
   with(fields: LogFields): Logger;
 }
 

@@ -18,7 +18,7 @@ type Waiting = { readonly name: string; lastMs: number; reason: string };
 export type OutageReportOptions<Subject> = {
   readonly logger: Logger;
   readonly nowMs: () => number;
-  /** Of the partition that waits; '': it is none. */
+  /** The name of the partition that waits; '': it is none. */
   readonly nameOf: (subject: Subject) => string;
   /** Whoever waits tries again much sooner than this; a waiter that has not done so is forgotten. */
   readonly abandonedAfterMs: number;

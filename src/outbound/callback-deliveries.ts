@@ -8,8 +8,8 @@
  * Namespaces take turns, and of a namespace its lines. So a destination that is slow holds up itself alone, and a namespace with many of them leaves
  * half of the places to others. Who may not begin is not among the turns: one costs the same however many wait.
  */
-import type { CallbackDeliveries, CallbackDelivery, CallbackOutcome } from '../actors/callback-deliveries.ts';
-import type { Clock, Timer } from '../actors/ports.ts';
+import type { CallbackDeliveries, CallbackDelivery, CallbackOutcome } from '../ports/callback-deliveries.ts';
+import type { Clock, Timer } from '../ports/machine.ts';
 import { addressProblem, type AddressRule, callbackUrl, type CallbackUrl, ruleFor } from '../kernel/callback-address.ts';
 import { asError } from '../kernel/error-text.ts';
 import { decodeCallback } from '../wire/generated/lean/callback.ts';
@@ -29,17 +29,17 @@ import { completionRequest } from './nexus-completion.ts';
 import type { DeliveryOutcome } from './completion-answer.ts';
 
 export const deliveryLimits = {
-  /** On their way at a time. */
+  /** Callbacks that are on their way at a time. */
   underWayMax: 100,
   ofNamespaceMax: 50,
   ofLineMax: 4,
-  /** Those that wait stand in tables of their shards as well, and come again when they find no room here. */
+  /** Callbacks that wait stand in tables of their shards as well, and come again when they find no room here. */
   waitingOfLineMax: 1_000,
   waitingOfNamespaceMax: 5_000,
-  /** But each namespace finds room for a few, however many wait of others, for whoever is down may stay so for days. */
+  /** Each namespace finds room for a few callbacks, however many wait of others: whoever is down may stay so for days. */
   waitingMax: 20_000,
   waitingOfNamespaceMin: 100,
-  /** Beyond that breakers of lines that are idle are forgotten, those first that are so for longest. */
+  /** Beyond so many idle lines their breakers are forgotten, those first that are idle for longest. */
   idleLinesMax: 10_000,
 } as const;
 
@@ -49,13 +49,13 @@ const ADDRESS_NOT_ALLOWED = 'AddressNotAllowed';
 export type DeliverySettings = {
   readonly requestTimeoutMs: number;
   readonly breaker: BreakerSettings;
-  /** Of the namespace. */
+  /** The addresses that the namespace may call. */
   readonly allowedAddresses: readonly AddressRule[];
 };
 
 export type CallbackSenderOptions = {
   readonly clock: Pick<Clock, 'monoMs' | 'after'>;
-  /** As of now. */
+  /** The settings of a destination now. */
   readonly settingsOf: (namespace: string, destination: string) => DeliverySettings;
   readonly post: (post: Post, answer: (outcome: DeliveryOutcome) => void) => () => void;
   /** One attempt has ended. */
@@ -99,13 +99,13 @@ type Waiting = {
 
 export class CallbackSender implements CallbackDeliveries {
   readonly #options: CallbackSenderOptions;
-  /** Those that wait or are under way, and those whose breaker has something to remember. */
+  /** Lines of which callbacks wait or are under way, and lines whose breaker has something to remember. */
   readonly #lines = new Map<string, Line>();
-  /** Of those the latter, in the order in which they became so. */
+  /** Lines that stay for their breaker alone, in the order in which they became idle. */
   readonly #idle = new Set<Line>();
-  /** Those of which one waits or is under way. */
+  /** Namespaces of which a callback waits or is under way. */
   readonly #namespaces = new Map<string, Namespace>();
-  /** Those that may begin with one, in the order of their turns. */
+  /** Namespaces that may begin with a callback, in the order of their turns. */
   readonly #turns = new Set<Namespace>();
   #underWay = 0;
   #waiting = 0;
@@ -282,7 +282,7 @@ export class CallbackSender implements CallbackDeliveries {
     }
   }
 
-  /** undefined: nobody wants to know. */
+  /** An attempt has ended. `outcome` undefined: nobody wants to know. */
   #end(line: Line, waiting: Waiting, generation: number, outcome: CallbackOutcome | undefined): void {
     if (waiting.isOver) return;
     waiting.isOver = true;
@@ -306,7 +306,7 @@ export class CallbackSender implements CallbackDeliveries {
   }
 }
 
-/** False: it was not asked, so nobody knows whether it is there. */
+/** False: the destination was not asked, so nobody knows whether it is there. */
 function saysOfDestination(outcome: CallbackOutcome): boolean {
   if (outcome.kind === 'refused') return outcome.errorType !== ADDRESS_NOT_ALLOWED && outcome.errorType !== PRIVATE_ADDRESS;
   return outcome.kind === 'delivered' || outcome.kind === 'failed';

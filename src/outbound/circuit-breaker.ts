@@ -10,11 +10,11 @@
  */
 
 export type BreakerSettings = {
-  /** That may be under way while it is half open; as many successes in a row close it. */
+  /** Requests that may be under way while the breaker is half open; as many successes in a row close it. */
   readonly requestsMax: number;
   /** How long a closed one counts failures before it forgets them; 0: for ever. */
   readonly intervalMs: number;
-  /** How long it is open. */
+  /** How long the breaker is open. */
   readonly timeoutMs: number;
 };
 
@@ -31,19 +31,19 @@ export function closedBreaker(nowMs: number): CircuitBreaker {
   return { generation: 0, state: 'closed', failuresInARow: 0, sinceMs: nowMs };
 }
 
-/** As it is by now. */
+/** The breaker as it is by now. */
 export function breakerAt(breaker: CircuitBreaker, nowMs: number, settings: BreakerSettings): CircuitBreaker {
   const generation = breaker.generation + 1;
   if (breaker.state === 'open' && openMs(breaker, nowMs, settings) === 0) return { generation, state: 'halfOpen', begun: 0, succeeded: 0 };
   return isClosedAnew(breaker, nowMs, settings) ? { generation, state: 'closed', failuresInARow: 0, sinceMs: nowMs } : breaker;
 }
 
-/** For how long it is open yet: operators may have changed that since it opened. */
+/** How long the breaker is open yet: operators may have changed that since it opened. */
 export function openMs(breaker: CircuitBreaker, nowMs: number, { timeoutMs }: BreakerSettings): number {
   return breaker.state === 'open' ? Math.max(0, breaker.sinceMs + timeoutMs - nowMs) : 0;
 }
 
-/** Its interval is over; or its tries succeeded when it took more of them, and nobody would begin another by which to tell. */
+/** Whether the interval of a breaker is over; or its tries succeeded when it took more of them, and nobody would begin another by which to tell. */
 function isClosedAnew(breaker: CircuitBreaker, nowMs: number, { intervalMs, requestsMax }: BreakerSettings): boolean {
   if (breaker.state === 'closed') return intervalMs > 0 && nowMs - breaker.sinceMs >= intervalMs;
   return breaker.state === 'halfOpen' && breaker.succeeded >= requestsMax;
@@ -57,7 +57,7 @@ export function begun(breaker: CircuitBreaker): CircuitBreaker {
   return breaker.state === 'halfOpen' ? { ...breaker, begun: breaker.begun + 1 } : breaker;
 }
 
-/** It was given up before anybody could say what the destination makes of it. */
+/** A request was given up before anybody could say what the destination makes of it. */
 export function givenUp(breaker: CircuitBreaker, generation: number): CircuitBreaker {
   if (breaker.generation !== generation || breaker.state !== 'halfOpen') return breaker;
   return { ...breaker, begun: breaker.begun - 1 };

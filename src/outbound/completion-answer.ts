@@ -12,7 +12,7 @@ export type Answer = {
   readonly contentType: string;
   /** `Nexus-Request-Retryable` */
   readonly retryable: string;
-  /** Its beginning. */
+  /** The beginning of the body. */
   readonly body: string;
 };
 
@@ -21,32 +21,23 @@ export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'refused' | 'failed' | 'full'; readonly errorType: string; readonly message: string };
 
-const typeOfStatus: ReadonlyMap<number, string> = new Map([
-  [400, 'BAD_REQUEST'],
-  [401, 'UNAUTHENTICATED'],
-  [403, 'UNAUTHORIZED'],
-  [404, 'NOT_FOUND'],
-  [408, 'REQUEST_TIMEOUT'],
-  [409, 'CONFLICT'],
-  [429, 'RESOURCE_EXHAUSTED'],
-  [500, 'INTERNAL'],
-  [501, 'NOT_IMPLEMENTED'],
-  [503, 'UNAVAILABLE'],
-  [520, 'UPSTREAM_TIMEOUT'],
-]);
+type HandlerErrorKind = { readonly status: number; readonly type: string; readonly isRetryable: boolean };
 
-const types: ReadonlySet<string> = new Set(typeOfStatus.values());
+const handlerErrors: readonly HandlerErrorKind[] = [
+  { status: 400, type: 'BAD_REQUEST', isRetryable: false },
+  { status: 401, type: 'UNAUTHENTICATED', isRetryable: false },
+  { status: 403, type: 'UNAUTHORIZED', isRetryable: false },
+  { status: 404, type: 'NOT_FOUND', isRetryable: false },
+  { status: 408, type: 'REQUEST_TIMEOUT', isRetryable: true },
+  { status: 409, type: 'CONFLICT', isRetryable: false },
+  { status: 429, type: 'RESOURCE_EXHAUSTED', isRetryable: true },
+  { status: 500, type: 'INTERNAL', isRetryable: true },
+  { status: 501, type: 'NOT_IMPLEMENTED', isRetryable: false },
+  { status: 503, type: 'UNAVAILABLE', isRetryable: true },
+  { status: 520, type: 'UPSTREAM_TIMEOUT', isRetryable: true },
+];
 
-const notRetryable: ReadonlySet<string> = new Set([
-  'BAD_REQUEST',
-  'UNAUTHENTICATED',
-  'UNAUTHORIZED',
-  'NOT_FOUND',
-  'NOT_IMPLEMENTED',
-  'CONFLICT',
-]);
-
-/** undefined: it takes the body to tell. */
+/** What the status alone says; undefined: it takes the body to tell. */
 export function outcomeOfStatus(status: number): DeliveryOutcome | undefined {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status < 300 || status >= 400) return undefined;
@@ -62,17 +53,18 @@ export function outcomeOf(answer: Answer): DeliveryOutcome {
     const { type, retryable } = failure.handlerError;
     return handlerError(type, failure.message, retryable);
   }
-  const type = typeOfStatus.get(status);
-  if (type !== undefined) return handlerError(type, failure?.message ?? '', saidRetryable(answer.retryable));
+  const known = handlerErrors.find((each) => each.status === status);
+  if (known !== undefined) return handlerError(known.type, failure?.message ?? '', saidRetryable(answer.retryable));
   const message = `unexpected response status: ${status}`;
   return { kind: 'failed', errorType: 'UnexpectedResponse', message: failure === undefined ? message : `${message}: ${failure.message}` };
 }
 
 function handlerError(type: string, said: string, retryable: boolean | undefined): DeliveryOutcome {
-  const goesOn = retryable ?? !notRetryable.has(type);
+  const known = handlerErrors.find((each) => each.type === type);
+  const goesOn = retryable ?? known?.isRetryable !== false;
   const message = `handler error (${type})${said === '' ? '' : `: ${said}`}`;
   // Metrics count by it: what else somebody calls an error stands in the message.
-  const errorType = types.has(type) ? `HandlerError ${type}` : 'HandlerError';
+  const errorType = known !== undefined ? `HandlerError ${type}` : 'HandlerError';
   return { kind: goesOn ? 'failed' : 'refused', errorType, message };
 }
 

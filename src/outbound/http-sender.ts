@@ -11,6 +11,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import type { CallbackUrl } from '../kernel/callback-address.ts';
+import { asError } from '../kernel/error-text.ts';
 import { type DeliveryOutcome, outcomeOf, outcomeOfStatus } from './completion-answer.ts';
 import { Lookups } from './lookups.ts';
 import { isPublicAddress } from './public-addresses.ts';
@@ -37,7 +38,7 @@ export type Post = {
   readonly allowPrivate: boolean;
 };
 
-/** Of a refusal without a call. */
+/** The type of a refusal without a call. */
 export const PRIVATE_ADDRESS = 'PrivateAddress';
 
 class PrivateAddress extends Error {
@@ -122,7 +123,7 @@ export class HttpSender {
   }
 }
 
-/** As it stands where it is not encoded as UTF-8: it would fail at each attempt otherwise. */
+/** A text that is not encoded as UTF-8 stays as it stands: it would fail at each attempt otherwise. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -132,7 +133,7 @@ function decoded(text: string): string {
 }
 
 function notPublic(hostname: string): string {
-  return `${hostname} is no public address, and its rule does not say AllowPrivate`;
+  return `${hostname} is not a public address, and its rule does not say AllowPrivate`;
 }
 
 function statusOf({ statusCode = 0 }: IncomingMessage): number {
@@ -159,18 +160,18 @@ function readAnswer(response: IncomingMessage, settle: (outcome: DeliveryOutcome
   response.on('end', answered);
 }
 
-/** Of file descriptors, ports and memory: they say nothing of the destination. */
+/** Shortages of file descriptors, ports and memory: they say nothing of the destination. */
 const ownShortages: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
 
 function failed(thrown: unknown): DeliveryOutcome {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const error = asError(thrown);
   if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const message = error.message.slice(0, senderLimits.errorMessageCharsMax);
   return { kind: isOwnShortage(error) ? 'full' : 'failed', errorType: code, message: message === '' ? code : message };
 }
 
-/** Of several addresses that were tried, each has to say so: the code of them all is that of the first. */
+/** Each of several addresses that were tried has to say so: the code of them all is that of the first. */
 function isOwnShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isOwnShortage);
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;

@@ -12,10 +12,10 @@ import { lookup as resolve, type LookupAddress } from 'node:dns';
 type Answer = { readonly error: Error } | { readonly addresses: readonly LookupAddress[] };
 
 const lookupLimits = {
-  /** Of each kind. */
+  /** Places for each of the two kinds of names. */
   placesMax: 4,
   quickMs: 1_000,
-  /** Beyond that those are forgotten that were resolved longest ago. */
+  /** Of more names, those are forgotten that were resolved longest ago. */
   quickNamesMax: 10_000,
 } as const;
 
@@ -81,9 +81,9 @@ export class Lookups {
 }
 
 class Places {
-  /** By namespace, those first whose turn is next. */
+  /** Questions that wait, by namespace: those first whose turn is next. */
   readonly #waiting = new Map<string, Set<Question>>();
-  /** Namespaces that have one. */
+  /** Namespaces that have a place. */
   readonly #taken = new Set<string>();
 
   add(question: Question): void {

@@ -9,34 +9,20 @@
  *
  * Temporal's server sends the same, so whoever takes completions from it takes these.
  */
-import type { HistoryEvent } from '../wire/generated/lean/history.ts';
 import { EventType } from '../wire/generated/lean/enums.ts';
 import { type Callback, decodeCallback } from '../wire/generated/lean/callback.ts';
 import { decodePayload, decodePayloads } from '../wire/generated/lean/common.ts';
-import { decodeHistoryEvent } from '../wire/generated/lean/history.ts';
+import { decodeHistoryEvent, type HistoryEvent } from '../wire/generated/lean/history.ts';
 import { Undecodable } from '../kernel/undecodable.ts';
 import { decodeOutcome } from '../wire/generated/lean/update.ts';
-import type { CallbackOfUpdate } from '../actors/callback-deliveries.ts';
+import type { CallbackDelivery, CallbackOfUpdate } from '../ports/callback-deliveries.ts';
 import { nexusFailure, type NexusFailure } from './nexus-failure.ts';
 
 /** Not by `import`, as in http-sender.ts. */
 const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
 
-/** Plain values: of the run that has closed, and of the request that brought the callback. */
-export type Completion = {
-  /** temporal.api.common.v1.Callback */
-  readonly callback: Uint8Array;
-  readonly namespace: string;
-  readonly workflowId: string;
-  readonly runId: string;
-  readonly startTimeMs: number;
-  /** That attached the callback to a run that was open, or brought its update; '': it came with the start. */
-  readonly attachedBy: string;
-  /** temporal.api.history.v1.HistoryEvent, with which the run closed or the update was completed; empty where `update` tells its end. */
-  readonly closeEvent: Uint8Array;
-  /** Absent: of the workflow. */
-  readonly update?: CallbackOfUpdate;
-};
+/** A delivery whose event has been read: temporal.api.history.v1.HistoryEvent, empty where `update` tells its end. */
+export type Completion = Omit<CallbackDelivery, 'namespaceId' | 'closeEvent'> & { readonly closeEvent: Uint8Array };
 
 export type CompletionRequest = {
   readonly url: string;
@@ -138,7 +124,7 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Of several results the first is told. */
+/** The first of several results is told. */
 function succeeded(result: Uint8Array | undefined): Content {
   const first = result === undefined ? undefined : decodePayloads(result).payloads[0];
   if (first === undefined) return { state: 'succeeded', contentHeaders: new Map(), body: new Uint8Array() };

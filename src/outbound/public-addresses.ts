@@ -19,7 +19,7 @@ const v4Ranges: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 3],
 ];
 
-/** Of those in 2000::/3: tunnels whose addresses hold one of IPv4, and documentation. */
+/** Ranges of 2000::/3: tunnels whose addresses hold one of IPv4, and documentation. */
 const v6Ranges: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],

@@ -72,7 +72,7 @@ function addBackfills(progress: ScheduleProgress, asked: readonly Backfill[]): S
   return { ...progress, backfills, bufferDropped: progress.bufferDropped + Math.max(0, asked.length - room) };
 }
 
-/** Its workflow has begun, or had before. undefined: it is not under way (any more). */
+/** The workflow of the action has begun, or had before. undefined: the action is not under way (any more). */
 export function actionStarted(progress: ScheduleProgress, workflow: RunningWorkflow, nowMs: number): ScheduleProgress | undefined {
   const action = progress.starting.find(({ startId }) => startId === workflow.startId);
   if (action === undefined) return undefined;
@@ -85,7 +85,7 @@ export function actionStarted(progress: ScheduleProgress, workflow: RunningWorkf
   return action.tracked ? { ...begun, running: [...progress.running, workflow], runningSeenMs: nowMs } : begun;
 }
 
-/** In the order in which they became due: those that begin together are heard of in any. */
+/** Keeps the newest in the order in which they became due: those that begin together are heard of in any. */
 function newest(actions: readonly RecentAction[]): readonly RecentAction[] {
   return actions.toSorted((a, b) => a.startId - b.startId).slice(-scheduleLimits.recentActionsMax);
 }
@@ -93,7 +93,7 @@ function newest(actions: readonly RecentAction[]): readonly RecentAction[] {
 /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
 const runningStatus = 1;
 
-/** It could not be started, and never will be. undefined: it is not under way (any more). */
+/** The action could not be started, and never will be. undefined: it is not under way (any more). */
 export function actionFailed(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
   return progress.starting.some((one) => one.startId === startId) ? withoutStarting(progress, startId) : undefined;
 }
@@ -109,7 +109,7 @@ export function actionLeft(progress: ScheduleProgress, startId: number): Schedul
   return { ...progress, starting: starting.filter((one) => !one.left || kept.includes(one)) };
 }
 
-/** None of them is a letter any more: they were purged, and nobody will start them. undefined: there are none. */
+/** None of the starts that were left is a letter any more: they were purged, and nobody will start them. undefined: there are none. */
 export function letGoOfLeft(progress: ScheduleProgress): ScheduleProgress | undefined {
   return hasLeft(progress) ? { ...progress, starting: progress.starting.filter(({ left }) => !left) } : undefined;
 }
@@ -122,7 +122,7 @@ function withoutStarting(progress: ScheduleProgress, startId: number): ScheduleP
   return { ...progress, starting: progress.starting.filter((one) => one.startId !== startId) };
 }
 
-/** Its workflow is found nowhere: how it ended nobody knows. undefined: nobody waits for it. */
+/** The workflow of the action is found nowhere: how it ended nobody knows. undefined: nobody waits for it. */
 export function actionGone(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
   const running = progress.running.filter((one) => one.startId !== startId);
   return running.length === progress.running.length ? undefined : { ...progress, running };
@@ -147,7 +147,7 @@ export function actionSeenClosed(
   };
 }
 
-/** It runs, also where it had ended: it was reset meanwhile. undefined: that is what is known. */
+/** The workflow of the action runs, also where it had ended: it was reset meanwhile. undefined: that is what is known. */
 export function actionSeenRunning(progress: ScheduleProgress, startId: number): ScheduleProgress | undefined {
   const isKnown = !progress.recentActions.some((action) => action.startId === startId && action.status !== runningStatus);
   if (isKnown || !progress.running.some((one) => one.startId === startId)) return undefined;
@@ -191,7 +191,7 @@ export function actionClosed(
   return { ...closed, paused: true, notes: cutNotes(notes), conflictToken: closed.conflictToken + 1 };
 }
 
-/** They are part of every change that is written of a schedule, and of its row in lists. */
+/** Notes are part of every change that is written of a schedule, and of its row in lists. */
 export function cutNotes(notes: string): string {
   return notes.slice(0, scheduleLimits.notesCharsMax).toWellFormed();
 }

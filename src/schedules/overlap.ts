@@ -2,7 +2,7 @@
 import { type BufferedStart, overlapPolicy } from './schedule.ts';
 
 export type OverlapDecision = {
-  /** They wait for no other, and make way for none: all of them may start. */
+  /** Starts that wait for no other, and make way for none: all of them may start. */
   readonly overlapping: readonly BufferedStart[];
   /** The one of the others that may start now. */
   readonly next: BufferedStart | undefined;
@@ -14,9 +14,9 @@ export type OverlapDecision = {
 
 export type OverlapSituation = {
   readonly isRunning: boolean;
-  /** Of starts that have none of their own. */
+  /** The policy for starts that have none of their own. */
   readonly policyOfSchedule: number;
-  /** For so many more that are being started: others wait. */
+  /** How many more may be in starting: others wait. */
   readonly room: number;
 };
 

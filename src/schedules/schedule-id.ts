@@ -6,7 +6,7 @@ export function keptAs(scheduleId: string): string {
   return `${prefix}${scheduleId}`;
 }
 
-/** Of a workflow that says in lists that it is a schedule: its own. */
+/** The id of a schedule, from that of the workflow that lists show in its place. */
 export function scheduleIdOf({ workflowId }: { readonly workflowId: string }): string {
   return workflowId.startsWith(prefix) ? workflowId.slice(prefix.length) : workflowId;
 }
@@ -15,7 +15,7 @@ export function isSchedules({ workflowId }: { readonly workflowId: string }): bo
   return workflowId.startsWith(prefix);
 }
 
-/** Of the schedule, not of its run: one that is made anew acts at the same times. As in Temporal. */
+/** Belongs to the schedule, not to its run, as in Temporal: one that is made anew acts at the same times. */
 export function jitterSeedOf(namespaceId: string, scheduleId: string): string {
   return `${namespaceId}-${scheduleId}`;
 }

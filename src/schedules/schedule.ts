@@ -51,16 +51,16 @@ export type BufferedStart = {
   readonly manual: boolean;
 };
 
-/** Its workflow is being started: whether it has begun is not known yet. */
+/** An action whose workflow is being started: whether it has begun is not known yet. */
 export type StartingAction = {
-  /** From 1, within the schedule. */
+  /** Counts from 1 within the schedule. */
   readonly startId: number;
   readonly nominalTimeMs: number;
   readonly actualTimeMs: number;
   readonly manual: boolean;
   /** The next ones wait for its end. */
   readonly tracked: boolean;
-  /** Its start is a dead letter, or was: nobody tells whether it was purged. It is kept so that the letter, merged, can do its work. */
+  /** The start is a dead letter, or was: nobody tells whether it was purged. The action is kept so that the letter, merged, can do its work. */
   readonly left: boolean;
 };
 
@@ -97,7 +97,7 @@ export type ScheduleProgress = {
   readonly missedCatchupWindow: number;
   readonly overlapSkipped: number;
   readonly bufferDropped: number;
-  /** In the order in which they were due. */
+  /** Starts that wait, in the order in which they were due. */
   readonly buffered: readonly BufferedStart[];
   readonly backfills: readonly Backfill[];
   readonly starting: readonly StartingAction[];
@@ -106,7 +106,7 @@ export type ScheduleProgress = {
   readonly runningSeenMs: number;
   /** The last of them, oldest first. */
   readonly recentActions: readonly RecentAction[];
-  /** Of the last changes, oldest first: who asks again has been heard. */
+  /** Request ids of the last changes, oldest first: who asks again has been heard. */
   readonly requestIds: readonly string[];
 };
 
@@ -137,31 +137,29 @@ export function newProgress(state: ScheduleStateFields, nowMs: number): Schedule
 
 /** Numbers of Temporal, but for those that bound a turn. */
 export const scheduleLimits = {
-  /** Of starts that wait for their turn. When it is full, times of the spec and of backfills are taken later; a trigger is dropped. */
+  /** Starts that wait for their turn. With so many, times of the spec and of backfills are taken later; a trigger is dropped. */
   bufferedMax: 1_000,
   backfillsMax: 1_000,
   recentActionsMax: 10,
   futureActionsMax: 10,
-  /** In a list. */
   listedActionsMax: 5,
   requestIdsMax: 20,
   /** UTF-16 units. */
   notesCharsMax: 1_000,
-  /** Of times that are looked at in one step; the rest follows at once. */
+  /** Times that are looked at in one step; the rest follows at once. */
   timesPerStepMax: 1_000,
-  /** Of times of backfills. */
   backfillsPerStepMax: 10,
   /** Between steps of a backfill that waits for nothing. */
   backfillPauseMs: 1_000,
-  /** Of starts that are under way: more wait for the answers to these. */
+  /** Starts that are under way: more wait for the answers to these. */
   startingMax: 1_000,
-  /** Of starts that have become dead letters, the newest: what is merged of older ones does nothing. */
+  /** Starts that have become dead letters, the newest: what is merged of older ones does nothing. */
   leftMax: 100,
   /** Others wait for a workflow of which nothing was heard so long: the news of its end may be a dead letter, or lost with one. */
   lookAfterMs: 600_000,
   /** The news of an end say more than a look, and may be on their way: one that was seen to have ended is looked at again after that. */
   newsAfterMs: 60_000,
-  /** Whose next time is not found is looked at again after that: another release of the server, or of its time zones, may find it. */
+  /** A schedule whose next time is not found is looked at again after that: another release of the server, or of its time zones, may find it. */
   searchAgainMs: 24 * 3_600_000,
   /** A schedule that has nothing left to do is kept so long. */
   idleRetentionMs: 7 * 24 * 3_600_000,

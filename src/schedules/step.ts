@@ -30,11 +30,11 @@ export type ScheduleStep = {
   readonly looks: readonly RunningWorkflow[];
   /** The next step by itself; undefined: none, whatever the time. */
   readonly wakeTimeMs: number | undefined;
-  /** It has nothing left to do, and goes then; undefined: it has. */
+  /** When a schedule goes that has nothing left to do; undefined: this one has something. */
   readonly expireTimeMs: number | undefined;
 };
 
-/** As its last step left it. */
+/** The schedule as its last step left it. */
 export type LastStep = { readonly progress: ScheduleProgress; readonly policies: SchedulePolicies };
 
 /** `last`: where something has happened since. */
@@ -95,7 +95,7 @@ function passingOver(progress: ScheduleProgress, { nextTime }: SchedulePlan, now
   return { ...progress, processedToMs: passedOver(progress.processedToMs, nextTime, nowMs, turn) };
 }
 
-/** It has nothing to do, and its retention begins when the pause ends: the times of its spec until then are behind it. */
+/** The schedule has nothing to do, and its retention begins when the pause ends: the times of its spec until then are behind it. */
 function keptFromNow(step: ScheduleStep, nowMs: number): ScheduleStep {
   const progress = { ...step.progress, processedToMs: nowMs };
   return { ...step, progress, expireTimeMs: expiration(progress, undefined) };
@@ -172,7 +172,7 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
   return turn.problem === undefined ? undefined : nowMs + scheduleLimits.searchAgainMs;
 }
 
-/** They take up half of the buffer at most, and a few times in each step: one at least. Answers whether it is known which time is next. */
+/** Backfills take up half of the buffer at most, and a few times in each step: one at least. Answers whether it is known which time is next. */
 function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: SearchSteps): boolean {
   let taken = 0;
   let isKnown = true;
@@ -290,7 +290,7 @@ function lookTime({ buffered, running, runningSeenMs }: ScheduleProgress): numbe
   return buffered.length > 0 && running.length > 0 ? runningSeenMs + scheduleLimits.lookAfterMs : undefined;
 }
 
-/** Of a backfill that waits for nothing but its turn. `isKnown`: which of its times is next. */
+/** When a backfill goes on that waits for nothing but its turn. `isKnown`: which of its times is next. */
 function backfillTime(
   { backfills, buffered }: ScheduleProgress,
   { policies }: SchedulePlan,

@@ -42,7 +42,7 @@ export function sqliteFailure(error: unknown, filename: string, wanted: KindOfFi
     case corrupt:
       return { kind: 'corrupt', message: `${filename} is damaged: ${message}` };
     case notADatabase:
-      return { kind: 'foreign', message: `${filename} is not ${kindsOfFile[wanted]}: it is no SQLite database; name another file` };
+      return { kind: 'foreign', message: `${filename} is not ${kindsOfFile[wanted]}: it is not an SQLite database; name another file` };
     case tooBig:
     case constraint:
     case mismatch:

@@ -7,7 +7,7 @@
  */
 export type KindOfFile = 'log' | 'state';
 
-/** As messages call them. */
+/** What messages call the kinds of files. */
 export const kindsOfFile: Readonly<Record<KindOfFile, string>> = { log: 'a log of Perdure', state: 'the state of a Perdure server' };
 
 const mark: Readonly<Record<KindOfFile, string>> = { log: 'format', state: 'migration' };

@@ -1,19 +1,19 @@
-/** Archival of closed histories, put together of what the server file says. */
+/** Sets up the archival of closed histories from the server file. */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Router } from '../actors/asks/router.ts';
 import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
 import { archiveRunner } from '../actors/history/side-tasks/archive-tasks.ts';
 import { letterCheckRunner } from '../actors/history/side-tasks/letter-checks.ts';
 import type { SideRunners } from '../actors/history/side-tasks/side-tasks.ts';
-import { systemClock } from '../actors/system-ports.ts';
+import { systemClock } from '../ports/system-ports.ts';
 import { FileArchiver } from '../archival/file-archiver.ts';
 import type { ArchivalOptions } from '../config/archival.ts';
-import type { ArchivalPort } from '../actors/archiver.ts';
+import type { ArchivalPort } from '../ports/archiver.ts';
 
 export type Archival = {
   readonly isArchiving: boolean;
   readonly runners: SideRunners;
-  /** For the edge; undefined: nothing is archived here. */
+  /** For the gRPC edge; undefined if nothing is archived. */
   readonly port: ArchivalPort | undefined;
 };
 

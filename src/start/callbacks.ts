@@ -1,5 +1,5 @@
-/** Completion callbacks, put together: what operators set, who delivers them, and what is counted. */
-import { systemClock } from '../actors/system-ports.ts';
+/** Sets up completion callbacks: settings, delivery, and metrics. */
+import { systemClock } from '../ports/system-ports.ts';
 import type { CallbackOptions } from '../actors/history/side-tasks/callback-tasks.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from '../config/callback-settings.ts';
 import type { DynamicValues } from '../config/dynamic-config.ts';
@@ -45,7 +45,7 @@ function allowedAddresses(config: DynamicValues, namespace: string): readonly Ad
   return values.allowedAddresses ?? values.componentAllowedAddresses ?? [];
 }
 
-/** Without the destination: whoever may start workflows chooses it, and each would be a series. */
+/** The destination is not a tag, because clients choose it, and each would be a new series. */
 function count(metrics: Metrics | undefined, { namespace, outcome, durationMs }: AttemptMade): void {
   const tags = { namespace, outcome: outcome.kind === 'delivered' ? 'success' : outcome.errorType };
   metrics?.counter('callback_outbound_requests', tags).add();

@@ -1,40 +1,39 @@
 /**
- * The database of one cluster, and of no other: rows of another one would be folded together with journals that they know nothing of.
+ * A database belongs to one cluster: rows of another cluster must never be combined with these journals.
  *
- *     it is             the log knows its cluster       the log knows none: a first start
- *     nobody's          bound to it, if the journals    restored from, and bound once the cluster has its identity
- *                       reach back to where it ends
- *     this cluster's    gone on with                    –
- *     another's         refused                         refused: the log was lost, or is another one
+ *     database of       the log knows its cluster       the log knows none: a first start
+ *     no cluster        bound to this one, if the       restored from, and bound once the cluster has its identity
+ *                       journals reach back to its end
+ *     this cluster      used                            –
+ *     another one       refused                         refused: the log was lost, or is another one
  *
- * Looked at before the first claim, so that a start that is refused has changed nothing. A database that does not answer then is looked at
+ * This is checked before the first claim, so that a refused start has changed nothing. A database that does not answer then is checked
  * again before a shard restores from it.
  */
-import { LogError, partitionName } from '../actors/log.ts';
-import { DatabaseError, type CheckpointPosition, type Database, type JournalId } from '../actors/database.ts';
+import { LogError, partitionName } from '../ports/log.ts';
+import { DatabaseError, type CheckpointPosition, type Database, type JournalId } from '../projections/database-port.ts';
+import { foreignSchema } from '../projections/checkpoints/fenced-rows.ts';
 import { missingBeginning, missingEnd } from '../actors/ownership/missing-records.ts';
-import type { Log, PartitionId } from '../actors/log.ts';
+import type { Log, PartitionId } from '../ports/log.ts';
 
 export type ClusterDatabaseOptions = {
-  /** Its methods are its own: those of a class would be missing in what is made of it. */
+  /** A plain object with own methods, because wrappers copy its properties. */
   readonly database: Database;
-  /** There is none: asking it anything would make it. */
+  /** Whether the database does not exist yet: any call would create it. */
   readonly isNew: boolean;
-  /** For people. */
+  /** The name of the log, for messages. */
   readonly logName: string;
-  /** As the log knows it; undefined: a first start. */
+  /** The cluster id in the log; undefined at a first start. */
   readonly clusterId: string | undefined;
 };
 
 export type CheckpointedJournal = {
   readonly journal: JournalId;
   readonly partition: PartitionId;
-  /** Why this program cannot read the rows of its checkpoint; undefined: it can. */
-  readonly newer: (position: CheckpointPosition) => string | undefined;
 };
 
 export class ClusterDatabase {
-  /** Restores nothing before it is known to be ours. */
+  /** Restores nothing before it is known to be this cluster's. */
   readonly database: Database;
   readonly #options: ClusterDatabaseOptions;
   #isOurs = false;
@@ -51,14 +50,14 @@ export class ClusterDatabase {
     };
   }
 
-  /** Changes nothing. Throws DatabaseError: it is another's, or cannot be asked. */
+  /** Changes nothing. Throws DatabaseError if the database is another cluster's or does not answer. */
   async checkOwner(): Promise<void> {
     if (!this.#options.isNew) await this.#look();
   }
 
   /**
-   * Makes what is new, and binds what is nobody's. One that is ours already is bound once more, which changes nothing, and fails where nothing can
-   * be written. Throws DatabaseError: it is another's, or cannot be asked or written.
+   * Creates a new database, and binds one without a cluster. One that is already this cluster's is bound again, which changes nothing but fails if
+   * nothing can be written. Throws DatabaseError if it is another cluster's, or cannot be read or written.
    */
   async makeOurs(): Promise<void> {
     if (!this.#isOurs) await this.#look();
@@ -73,7 +72,7 @@ export class ClusterDatabase {
     this.#isOurs = owner === clusterId;
   }
 
-  /** The cluster has its identity. */
+  /** Called once the cluster has its identity. */
   async bind(clusterId: string): Promise<void> {
     const owner = await this.#options.database.bind(clusterId);
     if (owner !== clusterId) throw this.#anothers(owner, clusterId);
@@ -81,8 +80,8 @@ export class ClusterDatabase {
   }
 
   /**
-   * Throws LogError with what is missing of a journal that must go on: the database was lost, or is from another time than the log. No journal
-   * is served then, though others may have all they need: they would go on from this database, and no other could be put in its place.
+   * Throws LogError with what is missing of a journal: the database was lost, or is from another time than the log. Then no journal is served,
+   * even if others are complete: they would continue from this database, so that it could no longer be replaced.
    */
   async checkJournals(log: Pick<Log, 'bounds'>, journals: readonly CheckpointedJournal[]): Promise<void> {
     const troubles = await Promise.all(journals.map((each) => this.#troubleOf(log, each)));
@@ -90,19 +89,19 @@ export class ClusterDatabase {
     if (first === undefined) return;
     const { database, isNew, logName } = this.#options;
     const problem = isNew ? `is not there, but belongs to the journals in ${logName}` : `does not go with the journals in ${logName}`;
-    const more = others.length === 0 ? '' : ` (and ${others.length} more likewise)`;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
     throw new LogError('corrupt', `${database.name} ${problem}: ${first}${more}`);
   }
 
-  async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition, newer }: CheckpointedJournal): Promise<string | undefined> {
+  async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition }: CheckpointedJournal): Promise<string | undefined> {
     const { database, isNew } = this.#options;
     for (let before: CheckpointPosition | undefined, isFirst = true; ; isFirst = false) {
       const { position } = isNew ? { position: undefined } : await database.position(journal);
       const bounds = await log.bounds(partition);
-      const unreadable = position === undefined ? undefined : newer(position);
-      const trouble = unreadable ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
+      const foreign = position === undefined ? undefined : foreignSchema(position);
+      const trouble = foreign ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
       if (trouble === undefined) return undefined;
-      // An owner that is just stopping may have written a checkpoint in between, and trimmed behind it.
+      // An owner that is stopping may have written a checkpoint in between, and trimmed the journal.
       if (!isFirst && before?.nextOffset === position?.nextOffset) return `${partitionName(partition)}: ${trouble}`;
       before = position;
     }
@@ -118,7 +117,7 @@ export class ClusterDatabase {
           ]
         : [
             `the journals in ${logName} are those of cluster ${clusterId}`,
-            'Put back the database that belongs to these journals, or name another one: where a journal still begins at offset 0, it is made anew',
+            'Put back the database that belongs to these journals, or name another one: if its journals still begin at offset 0, it is rebuilt from them',
           ];
     return new DatabaseError('misconfigured', `${database.name} holds the state of cluster ${owner}, but ${who}. ${wayOut}`);
   }

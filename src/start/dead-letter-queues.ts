@@ -1,46 +1,46 @@
 /**
- * The queues of dead letters of this server: opened once it serves, drained before its log is closed.
+ * The dead letter queues of this server: opened once it serves, drained before its log is closed.
  *
  *     serving ─▶ office: topic, number ─▶ QueueHost ─▶ router.deadLetters, under its number
  *
- * Nothing waits for them, and nothing else fails with them: tasks that fail for good wait in their shards meanwhile, and health says so. What is
- * lost or has failed is tried again now and then (owner-revival.ts).
+ * Nothing waits for them, and nothing fails with them: tasks that fail for good wait in their shards, and health says so. A queue that was
+ * lost or has failed is started again after a pause (owner-revival.ts).
  */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
-import type { ClusterSnapshot, KnownDeadLetterQueue } from '../cluster/cluster-state.ts';
-import { CheckpointSchedule } from '../actors/checkpoint/checkpoint-schedule.ts';
-import type { CheckpointOptions } from '../actors/checkpoint/partition-checkpoints.ts';
-import type { Database } from '../actors/database.ts';
-import { DeadLetterOffice, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
-import { RedriveIntake } from '../actors/deadletters/redrive-intake.ts';
+import type { KnownDeadLetterQueue } from '../cluster/cluster-records.ts';
+import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
+import { CheckpointSchedule } from '../projections/checkpoints/checkpoint-schedule.ts';
+import type { CheckpointOptions } from '../projections/checkpoints/partition-checkpoints.ts';
+import type { Database } from '../projections/database-port.ts';
+import { DeadLetterOffice, RedriveIntake, type WantedQueue } from '../actors/deadletters/dead-letter-office.ts';
 import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue/queue-host.ts';
 import { QueueMetrics } from '../actors/deadletters/queue/queue-metrics.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
-import type { GrowingLog, TopicSpec } from '../actors/log.ts';
+import type { GrowingLog, TopicSpec } from '../ports/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 import type { Router } from '../actors/asks/router.ts';
 import { StartedByAsk } from './started-by-ask.ts';
 import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
 import { deadLetterTopicSpec, redriveTopic } from '../topics/catalogue.ts';
-import { deadLetterCodec } from '../topics/codec/dead-letter-codec.ts';
-import { encodeLetterTask } from '../topics/codec/redrive-codec.ts';
-import { decodeTaskInfo } from '../topics/codec/task-info-codec.ts';
+import { deadLetterCodec } from '../codec/dead-letter-codec.ts';
+import { encodeLetterTask } from '../codec/letter-task-codec.ts';
+import { decodeTaskInfo } from '../codec/task-info-codec.ts';
 import { perdureBuild } from '../config/version.ts';
-import { deadLetterStateCodec } from '../topics/codec/dead-letter-state-codec.ts';
+import { deadLetterStateCodec } from '../codec/dead-letter-state-codec.ts';
 
 type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
 
 export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly historyShards: number;
-  /** As letters name who runs tasks. */
+  /** The name of this process in dead letters. */
   readonly node: string;
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly clusterName: string;
   readonly cluster: Pick<ClusterHost, 'view'>;
   readonly router: Router;
-  /** Where their indexes stand: the server's, or one in memory. */
+  /** The database of their indexes: the server's, or one in memory. */
   readonly database: Database;
   readonly settings: () => {
     readonly emitsMetrics: boolean;
@@ -49,17 +49,17 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
     readonly compactionMaxCarry: number;
     readonly undoWindowMs: number;
   };
-  /** Absent: nobody counts. `storeKind`: what topics stand on. */
+  /** Absent if no metrics are served. `storeKind` says what topics are stored in. */
   readonly metrics?: Metrics | undefined;
   readonly storeKind: string;
-  /** Of the server's database; absent: it has none. */
+  /** Checkpoints in the server's database; absent if it has none. */
   readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
   readonly revival?: Partial<RevivalTiming>;
-  /** The log began with this process, and so did its queues: an owner starts with the first ask, and so does the thread of its index. */
+  /** If the log is in memory its queues are empty, so an owner, and the thread of its index, starts only with the first ask. */
   readonly startsWithAsks?: boolean;
 };
 
-/** The categories whose tasks come from this cluster, and may fail for good. */
+/** The queues of this cluster's own tasks. */
 export function ownQueues(clusterName: string): readonly WantedQueue[] {
   const own = { sourceCluster: clusterName, targetCluster: clusterName };
   return [
@@ -71,7 +71,7 @@ export function ownQueues(clusterName: string): readonly WantedQueue[] {
   ];
 }
 
-/** Those that were opened before for tasks of other clusters. */
+/** Queues that were opened earlier for tasks of other clusters. */
 export function foreignQueues(
   clusterName: string,
   { deadLetterQueues }: Pick<ClusterSnapshot, 'deadLetterQueues'>,
@@ -85,10 +85,10 @@ function foreignQueue(targetCluster: string, { category, sourceCluster }: QueueN
   return { category, categoryId: category === 'replication' ? 3 : undefined, sourceCluster, targetCluster };
 }
 
-/** One that is not served for so long is told of: a takeover is nobody's business. */
+/** A queue that is not served for this long is reported; a takeover is shorter. */
 const TOLD_AFTER_MS = 5_000;
 
-/** What dashboards expect, whether there are such queues or not. */
+/** Dashboards expect these categories, even without such queues. */
 const toldCategories = ['transfer', 'timer', 'visibility', 'archival'];
 
 type Served = {
@@ -96,7 +96,7 @@ type Served = {
   readonly topic: string;
   readonly category: string;
   readonly sourceCluster: string;
-  /** Of its rows. */
+  /** The partition number of its rows. */
   readonly number: number;
   readonly revival: OwnerRevival;
   readonly hasStarted: () => boolean;
@@ -110,7 +110,7 @@ export class DeadLetterQueues {
   readonly #office: DeadLetterOffice;
   readonly #served: Served[] = [];
   readonly #execution: QueueHostOptions['execution'];
-  /** Absent: nobody but this server writes the log. */
+  /** Absent if only this server can write the log. */
   readonly #intake: RedriveIntake | undefined;
 
   constructor(options: DeadLetterQueuesOptions) {
@@ -140,13 +140,13 @@ export class DeadLetterQueues {
     options.metrics?.beforeScrape(() => this.#tellCounts());
   }
 
-  /** Idempotent; as soon as they can be. */
+  /** Opens queues as soon as possible. Idempotent. */
   open(wanted: readonly WantedQueue[]): void {
     this.#office.open(wanted);
     this.#intake?.open();
   }
 
-  /** One of another cluster's tasks, when the first of its letters comes. False: it is not served yet. */
+  /** Opens the queue of another cluster's tasks, for its first dead letter. Returns false while it is not served yet. */
   openForeign(queue: QueueName): boolean {
     const isServed = this.#served.some(
       ({ category, sourceCluster }) => category === queue.category && sourceCluster === queue.sourceCluster,
@@ -155,7 +155,7 @@ export class DeadLetterQueues {
     return isServed;
   }
 
-  /** For health. */
+  /** What health reports about the queues. */
   get concerns(): readonly Concern[] {
     const nowMs = this.#options.clock.monoMs();
     const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened: ${reason}`));
@@ -167,29 +167,29 @@ export class DeadLetterQueues {
       ...closed,
       ...unserved.map(({ topic, status, number }) => {
         const concern = concernOf(topic, whyUnserved(status));
-        return status?.state === 'failed' && this.#hasDatabase ? { ...concern, mend: forgetIndex(number) } : concern;
+        return status?.state === 'failed' && this.#hasDatabase ? { ...concern, repair: forgetIndex(number) } : concern;
       }),
     ];
   }
 
-  /** Else its rows are in memory, and are made again with each start. */
+  /** Without a database the rows are in memory, and each start rebuilds them. */
   get #hasDatabase(): boolean {
     return this.#options.checkpoints !== undefined;
   }
 
-  /** Of one that was wanted and could not be opened so far; undefined: nothing has gone wrong with it. */
+  /** Why a wanted queue could not be opened so far; undefined if nothing went wrong. */
   whyNotOpen(topic: string): string | undefined {
     return this.concerns.find(({ subject }) => subject === topic)?.message;
   }
 
-  /** Where the journal of a queue may begin; undefined: it is none of these. */
+  /** The highest offset at which the journal of a queue may begin; undefined for other topics. */
   journalStartMax(topic: string): number | undefined {
-    // What is sent there is counted, and no more.
+    // Records of that topic are only counted.
     if (topic === redriveTopic(this.#options.prefix).name) return Infinity;
     return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;
   }
 
-  /** They commit what they accepted, and let go. */
+  /** The queues commit what they have accepted, and let go. */
   async stop(): Promise<void> {
     this.#office.close();
     this.#intake?.stop();
@@ -197,7 +197,7 @@ export class DeadLetterQueues {
     await Promise.all(this.#served.filter(({ hasStarted }) => hasStarted()).map(({ host }) => host.actor.drain()));
   }
 
-  /** Of a category that is not served now what was told last stands. */
+  /** For a category that is not served now, the last value stays. */
   #tellCounts(): void {
     const { metrics, settings } = this.#options;
     if (metrics === undefined || !settings().emitsMetrics) return;
@@ -212,7 +212,7 @@ export class DeadLetterQueues {
     }
   }
 
-  #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec, home: NonNullable<QueueHostOptions['home']>): void {
+  #serve(queue: QueueHostOptions['queue'], { name: topic }: TopicSpec, clusterId: string): void {
     const { metrics, ...given } = this.#options;
     const { prefix, router, clock, storeKind, settings } = given;
     const emitsReplicationMetrics = (): boolean => settings().emitsReplicationMetrics;
@@ -223,7 +223,7 @@ export class DeadLetterQueues {
       carryAtOnceMax: () => settings().compactionMaxCarry,
       undoWindowMs: () => settings().undoWindowMs,
       queue,
-      home,
+      clusterId,
       topic,
       codec: deadLetterCodec(queue, prefix),
       sink: router.deadLetters.sink(queue.number),
@@ -261,7 +261,7 @@ export class DeadLetterQueues {
   }
 }
 
-/** What its rows tell goes, and it is made again from what the topic holds: docs/operations/dead-letters.md says when. */
+/** The statements that delete the index of a queue, which is then rebuilt from its topic; docs/operations/dead-letters.md says when. */
 function forgetIndex(number: number): string {
   return `DELETE FROM dead_letters WHERE partition = ${number}; DELETE FROM journals WHERE kind = 'deadLetters' AND partition = ${number};`;
 }
@@ -271,11 +271,11 @@ function isDown(status: PartitionStatus | undefined): boolean {
 }
 
 function whyUnserved(status: PartitionStatus | undefined): string {
-  return status === undefined ? 'it has not begun' : `it is ${status.state}${status.reason === '' ? '' : ` (${status.reason})`}`;
+  return status === undefined ? 'it has not started' : `it is ${status.state}${status.reason === '' ? '' : ` (${status.reason})`}`;
 }
 
 function concernOf(topic: string, why: string): Concern {
-  // What mends it is the end, for people copy it.
-  const message = `the dead letters of ${topic} are not served; tasks that fail for good wait in their shards, all else goes on: ${why}`;
+  // The repair comes last, so that people can copy it.
+  const message = `the dead letters of ${topic} are not served; tasks that fail for good wait in their shards, everything else continues: ${why}`;
   return { subject: topic, severity: 'warning', message };
 }

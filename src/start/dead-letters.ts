@@ -1,33 +1,33 @@
 /**
- * What a server does for dead letters, together: their queues, the jobs over them, the audit of both. It begins when the server serves, and nothing
- * that serves workflows waits for it.
+ * Everything about dead letters in a server: their queues, the jobs over them, and the audit of both. It starts once the server serves, and
+ * workflows never wait for it.
  */
 import type { Concern } from '../actors/ownership/census.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import type { MetricsRegistry } from '../observability/metrics/metrics.ts';
-import { DeadLetterAudit } from './dead-letter-audit.ts';
-import { DeadLetterJobs, type DeadLetterJobsOptions } from './dead-letter-jobs.ts';
+import { deadLetterAudit } from './dead-letter-audit.ts';
+import { deadLetterJobs, type DeadLetterJobsOptions } from './dead-letter-jobs.ts';
 import { DeadLetterQueues, type DeadLetterQueuesOptions, foreignQueues, ownQueues, type QueueName } from './dead-letter-queues.ts';
 
 export type DeadLettersOptions = Omit<DeadLetterQueuesOptions, 'metrics' | 'settings'> & {
   readonly settings: () => ReturnType<DeadLetterQueuesOptions['settings']> & ReturnType<DeadLetterJobsOptions['settings']>;
-  /** Absent: nobody counts. */
+  /** Undefined if no metrics are served. */
   readonly metrics: MetricsRegistry | undefined;
 };
 
 export class DeadLetters {
   readonly #options: DeadLettersOptions;
-  readonly #audit: DeadLetterAudit;
+  readonly #audit: ReturnType<typeof deadLetterAudit>;
   readonly #queues: DeadLetterQueues;
-  readonly #jobs: DeadLetterJobs;
+  readonly #jobs: ReturnType<typeof deadLetterJobs>;
 
   constructor(options: DeadLettersOptions) {
     const { metrics, checkpoints, ...ofOwners } = options;
     this.#options = options;
-    // Queues alone keep checkpoints: what the others hold is small, and is folded.
-    this.#audit = new DeadLetterAudit(ofOwners);
+    // Only queues have checkpoints: the state of the others is small, and is replayed.
+    this.#audit = deadLetterAudit(ofOwners);
     this.#queues = new DeadLetterQueues({ ...ofOwners, checkpoints, metrics: metrics?.of('history') });
-    this.#jobs = new DeadLetterJobs({ ...ofOwners, metrics: metrics?.of('worker') });
+    this.#jobs = deadLetterJobs({ ...ofOwners, metrics: metrics?.of('worker') });
   }
 
   open(): void {
@@ -37,27 +37,27 @@ export class DeadLetters {
     this.#jobs.open();
   }
 
-  /** With the first letter of another cluster's tasks. False: it is not served yet. */
+  /** Opens the queue for the first dead letter of another cluster's tasks. Returns false while it is not served yet. */
   openForeign(queue: QueueName): boolean {
     return this.#queues.openForeign(queue);
   }
 
-  /** Undefined: nothing keeps it from being opened. */
+  /** Undefined if nothing prevents it from being opened. */
   whyNoQueue(category: string, sourceCluster: string): string | undefined {
     return this.#queues.whyNotOpen(deadLetterTopic(this.#options.prefix, category, sourceCluster));
   }
 
-  /** Where the journal of a topic may begin; undefined: it is none of these. */
+  /** The highest offset at which the journal of a topic may begin; undefined for other topics. */
   journalStartMax(topic: string): number | undefined {
     return this.#queues.journalStartMax(topic) ?? this.#jobs.journalStartMax(topic) ?? this.#audit.journalStartMax(topic);
   }
 
-  /** For health. */
+  /** What health reports. */
   get concerns(): readonly Concern[] {
     return [...this.#queues.concerns, ...this.#jobs.concerns, ...this.#audit.concerns];
   }
 
-  /** Jobs ask queues, and both tell the audit. */
+  /** Stops them in this order, because jobs ask queues, and both write to the audit. */
   async stop(): Promise<void> {
     await this.#jobs.stop();
     await this.#queues.stop();

@@ -8,7 +8,7 @@ export function dynamicConfigOf({ dynamicConfig, dynamicConfigFile }: ServerOpti
   return new DynamicConfig(constantEntries(dynamicConfig).entries, dynamicConfigFile?.entries);
 }
 
-/** From here on what changes in the file holds; where none is named nothing does. Returns what ends that. */
+/** From now on changes of the file take effect, if there is one. Returns a function that ends that. */
 export function watchDynamicConfig(
   { dynamicConfigFile: file, logger }: ServerOptions,
   config: DynamicConfig,

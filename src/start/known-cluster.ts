@@ -1,22 +1,23 @@
-/** What `<prefix>.cluster` says about the cluster, read without claiming it. */
+/** Reads what `<prefix>.cluster` says about the cluster, without claiming it. */
 import { withoutCluster } from '../actors/ownership/census.ts';
-import { LogError, partitionName } from '../actors/log.ts';
+import { LogError, partitionName } from '../ports/log.ts';
 import { readJournal } from './read-journal.ts';
-import { ClusterState, type ClusterIdentity } from '../cluster/cluster-state.ts';
+import type { ClusterIdentity } from '../cluster/cluster-records.ts';
+import { ClusterState } from '../cluster/cluster-state.ts';
 import { clusterTopic } from '../topics/catalogue.ts';
-import { clusterCodec } from '../topics/codec/cluster-codec.ts';
+import { clusterCodec } from '../codec/cluster-codec.ts';
 import { decodeClaim, type Claim } from '../wire/generated/journal/claim.ts';
-import type { ClaimCodec } from '../actors/ownership/claim.ts';
-import type { Log, PartitionId } from '../actors/log.ts';
+import type { ClaimCodec } from '../actors/ownership/effective.ts';
+import type { Log, PartitionId } from '../ports/log.ts';
 
 export type KnownCluster = {
-  /** Undefined until a first start has gone through: it is written when every partition has been claimed once. */
+  /** Undefined until a first start is complete: it is written once every partition has been claimed. */
   readonly identity: ClusterIdentity | undefined;
-  /** The last claim that counts; undefined when nobody has ever claimed. */
+  /** The last effective claim; undefined if there was never one. */
   readonly owner: Claim | undefined;
 };
 
-/** Whoever serves meanwhile may cut the journal while it is read. */
+/** A running server may trim the journal while it is read. */
 const READINGS_MAX = 5;
 
 export async function readKnownCluster(log: Log, prefix: string, claims: ClaimCodec): Promise<KnownCluster> {

@@ -1,28 +1,28 @@
 /**
- * The owner of one topic that the server can do without. Nothing waits for it:
+ * The owner of a topic that the server can work without. Nothing waits for it:
  *
- *     serving ─▶ its topic (topic-opener.ts) ─▶ its actor takes it over ─▶ lost, failed ─▶ once more, later (owner-revival.ts)
+ *     serving ─▶ its topic (topic-opener.ts) ─▶ its actor takes it over ─▶ lost, failed ─▶ started again later (owner-revival.ts)
  */
 import { TopicOpener } from '../actors/deadletters/topic-opener.ts';
-import type { GrowingLog, TopicSpec } from '../actors/log.ts';
+import type { GrowingLog, TopicSpec } from '../ports/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../ports/machine.ts';
 import type { Logger } from '../observability/logger.ts';
 import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
 
-type Host = { readonly actor: { start(): void; drain(): Promise<void> } };
+type Host = { readonly actor: { start(): void; drain(): Promise<void> }; readonly journalStartMax: number };
 
 export type LateOwnerOptions<Owner extends Host> = {
   readonly log: GrowingLog;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly topic: TopicSpec;
-  /** Told now and then while its topic cannot be opened. */
+  /** The message that is logged from time to time while its topic cannot be opened. */
   readonly unopened: string;
-  /** What it means that it is not served, for health: the reason goes behind. */
+  /** What it means that the topic is not served, for health; the reason is appended. */
   readonly unserved: string;
-  /** Once its topic is there. */
+  /** Called once its topic exists. */
   readonly make: (onStatus: (status: PartitionStatus) => void) => Owner;
   readonly revival?: Partial<RevivalTiming> | undefined;
 };
@@ -41,18 +41,18 @@ export class LateOwner<Owner extends Host> {
     this.#revival = new OwnerRevival({ clock: options.clock, start, timing: options.revival ?? {} });
   }
 
-  /** Idempotent. */
+  /** Opens the topic and starts the owner. Idempotent. */
   open(): void {
     const { topic, unopened } = this.#options;
     this.#opener.open([{ topic, serve: () => this.#serve(), warning: unopened, logFields: {} }]);
   }
 
-  /** Undefined: its topic is not there yet. */
+  /** Undefined while its topic does not exist yet. */
   get host(): Owner | undefined {
     return this.#host;
   }
 
-  /** For health. */
+  /** What health reports. */
   get concerns(): readonly Concern[] {
     const { state, reason = '' } = this.#status ?? {};
     const isDown = state === 'failed' || state === 'unassigned';
@@ -60,6 +60,11 @@ export class LateOwner<Owner extends Host> {
     if (why === undefined) return [];
     const { topic, unserved } = this.#options;
     return [{ subject: topic.name, severity: 'warning', message: `${unserved}: ${why}` }];
+  }
+
+  /** The highest offset at which its journal may begin; undefined for other topics. */
+  journalStartMax(topic: string): number | undefined {
+    return topic === this.#options.topic.name ? (this.#host?.journalStartMax ?? Infinity) : undefined;
   }
 
   async stop(): Promise<void> {

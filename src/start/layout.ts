@@ -1,5 +1,5 @@
 /**
- * How many partitions are served: what the cluster was made with, whatever the topics have grown to since.
+ * How many partitions are served: as many as the cluster was created with, even if topics have more since.
  *
  *     identity    configured    topic has  
  *     none        4             4             first start with 4
@@ -8,19 +8,19 @@
  *     4           4             3             refused: a partition's workflows are gone
  *     4           8             any           refused: the number decides which partition owns a workflow
  */
-import { LogError, type TopicSpec } from '../actors/log.ts';
+import { LogError, type TopicSpec } from '../ports/log.ts';
 import { clusterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
-import type { ClusterIdentity } from '../cluster/cluster-state.ts';
+import type { ClusterIdentity } from '../cluster/cluster-records.ts';
 
 export type LayoutQuestion = {
   readonly prefix: string;
   readonly identity: ClusterIdentity | undefined;
   readonly configured: { readonly clusterName: string; readonly historyShards: number; readonly matchingPartitions: number };
-  /** As the log has them. */
+  /** The topics as they are in the log. */
   readonly topics: readonly TopicSpec[];
 };
 
-/** Partitions that no workflow and no task queue belongs to. */
+/** Surplus partitions, to which no workflow and no task queue belongs. */
 export type IgnoredPartitions = { readonly topic: string; readonly found: number; readonly served: number };
 
 /** Throws LogError `misconfigured`. */
@@ -59,13 +59,13 @@ function checkTopic({ identity, topics }: LayoutQuestion, topic: string, served:
   if (identity === undefined) {
     throw new LogError(
       'misconfigured',
-      `topic ${topic} has ${found} partitions, needed are ${served} (${what}): nothing is written yet, so delete the topic and let Perdure make it`,
+      `topic ${topic} has ${found} partitions, needed are ${served} (${what}): nothing is written yet, so delete the topic and let Perdure create it`,
     );
   }
   if (found > served) return { topic, found, served };
   throw new LogError(
     'misconfigured',
-    `topic ${topic} has ${found} partitions, but the cluster was made with ${served}: the topic was deleted and made anew, and what it ` +
+    `topic ${topic} has ${found} partitions, but the cluster was made with ${served}: the topic was deleted and created again, and what it ` +
       `held is gone. Restore it, or start a new cluster under another perdure.kafka.topicPrefix`,
   );
 }

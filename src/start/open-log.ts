@@ -1,11 +1,11 @@
-/** Opens the log that the options name: its topics are there afterwards, and what is said about it is said in one place. */
-import { DatabaseError } from '../actors/database.ts';
-import { LogError, type TopicSpec } from '../actors/log.ts';
+/** Opens the log that the options name, creates its topics, and logs about both in one place. */
+import { DatabaseError } from '../projections/database-port.ts';
+import { LogError, type TopicSpec } from '../ports/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
 import { ignoredPartitions, type LayoutQuestion } from './layout.ts';
 import { addedTopics, topicCatalogue } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
-import type { GrowingLog, PartitionId } from '../actors/log.ts';
+import type { GrowingLog, PartitionId } from '../ports/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { LogOptions, ServerOptions } from '../config/server-options.ts';
 import type * as embeddedLog from '../topics/embedded/embedded-log.ts';
@@ -13,13 +13,13 @@ import type * as kafkaLog from '../topics/kafka/kafka-log.ts';
 
 export type OpenLog = {
   readonly log: GrowingLog;
-  /** `kafka <brokers>`, a file name, or `memory`. */
+  /** The name of the log: `kafka <brokers>`, a file name, or `memory`. */
   readonly name: string;
-  /** Of topics. */
+  /** The prefix of topic names. */
   readonly prefix: string;
-  /** With the partitions that they have. */
+  /** The topics, with their numbers of partitions. */
   readonly topics: readonly TopicSpec[];
-  /** Looks now and then whether the log is as it should be; answers a function that ends that. `startMax`: where a journal may begin. */
+  /** Checks the log from time to time; returns a function that ends that. `startMax` is the highest offset at which a journal may begin. */
   readonly watch: (onLook: (concerns: readonly Concern[]) => void, startMax: (partition: PartitionId) => number) => () => void;
 };
 
@@ -27,17 +27,20 @@ type OpenKafkaLog = (typeof kafkaLog)['openKafkaLog'];
 type OpenEmbeddedLog = (typeof embeddedLog)['openEmbeddedLog'];
 export type Layout = Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions'>;
 type Options = Pick<ServerOptions, 'log' | 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'> & {
-  /** Throws why no topic may be made. */
+  /** Throws if topics may not be created, with the reason. */
   readonly beforeMakingTopics: (logName: string) => Promise<void>;
 };
 
-/** The embedded log is one server's own: nobody else's topics are beside them. */
+/** The embedded log belongs to one server, so its prefix is fixed. */
 const EMBEDDED_PREFIX = 'perdure';
 
-/** Throws LogError, or AnotherServerError where somebody else holds it. */
+/** Throws LogError, or AnotherServerError if another process holds the log. */
 export type OpensLog = () => Promise<OpenLog>;
 
-/** Loads what opens it, and no more: when that is called its thread is started, or its first request sent, at once. `onFailure`: the log can be written no more. */
+/**
+ * Loads only the code that opens the log; the returned function starts its thread, or sends its first request, at once. `onFailure` is called if
+ * the log can no longer be written.
+ */
 export async function logOpener(options: Options, onFailure: (error: LogError) => void): Promise<OpensLog> {
   const { log } = options;
   if (log.kind === 'kafka') {
@@ -78,7 +81,7 @@ export function kafkaName({ brokers }: KafkaOptions): string {
   return `kafka ${brokers.join(',')}`;
 }
 
-/** Of a cluster that is made now: topics that are there already have the partitions that it is to have. */
+/** For a cluster that is created now: existing topics must have the configured numbers of partitions. */
 export function checkFirstLayout(
   prefix: string,
   configured: LayoutQuestion['configured'],
@@ -89,7 +92,7 @@ export function checkFirstLayout(
   ignoredPartitions({ prefix, identity: undefined, configured, topics: found });
 }
 
-/** It says by itself what is wrong: on the way through Kafka's client it would be taken for an error of Kafka's. */
+/** A DatabaseError explains itself, but Kafka's client would report it as an error of Kafka. */
 function asLogError(error: unknown): unknown {
   return error instanceof DatabaseError ? new LogError('misconfigured', error.message, { cause: error }) : error;
 }
@@ -103,7 +106,7 @@ async function openEmbedded(
   const topics = catalogueOf(EMBEDDED_PREFIX, options);
   const log = await openEmbeddedLog({ filename, topics, pragmas, onFailure }).catch((error: unknown) => {
     if (!(error instanceof LogError) || error.code !== 'locked') throw error;
-    throw new AnotherServerError(`another server serves ${filename}, or a tool has it open: stop one of them, or name another file`, {
+    throw new AnotherServerError(`${filename} is in use by another server or by a tool: stop one of them, or name another file`, {
       cause: error,
     });
   });

@@ -1,22 +1,23 @@
 /**
- * Owners that the server can do without are started again by themselves: one that was lost to a rival, for he may be gone, and one that failed, for
- * somebody may have mended what was wrong.
+ * Owners that the server can work without are started again after they were lost to a rival, which may be gone, or have failed, because
+ * the cause may be repaired.
  *
- *     lost, failed ─▶ a pause ─▶ takes over anew ─┬─▶ active ─ for long ─▶ the next pause is short again
+ *     lost, failed ─▶ a pause ─▶ takes over again ┬─▶ active ─ for long ─▶ the next pause is short again
  *          ▲                                      │
  *          └──────────── a longer pause ──────────┘
  *
- * Two servers that both want it take it from each other ever more rarely. (Of what no server can do without taken-back.ts decides whose it is.)
+ * Two servers that compete for a partition take it from each other less and less often. (taken-back.ts decides about partitions that a server
+ * cannot work without.)
  */
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
-import type { Clock, Timer } from '../actors/ports.ts';
+import type { Clock, Timer } from '../ports/machine.ts';
 import { backOffMs } from '../kernel/back-off.ts';
 
 export type RevivalTiming = {
-  /** The first pause, and the longest. */
+  /** The first pause. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Whoever has served for so long begins with the first pause again. */
+  /** After serving for this long, an owner starts with the first pause again. */
   readonly steadyMs: number;
 };
 
@@ -42,7 +43,7 @@ export class OwnerRevival {
     this.#timing = { ...defaultTiming, ...options.timing };
   }
 
-  /** Of each change. */
+  /** Called with each change of the state. */
   told({ state }: Pick<PartitionStatus, 'state'>): void {
     if (state === this.#state) return;
     this.#state = state;

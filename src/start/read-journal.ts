@@ -1,27 +1,25 @@
-/** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
+/** Reads a journal as its owner would replay it, but without claiming it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
+import { LogError, missingOffsets, partitionName } from '../ports/log.ts';
 import { missingBeginning } from '../actors/ownership/missing-records.ts';
 import { OwnerPosition } from '../actors/ownership/owner-position.ts';
-import { readThrough } from '../actors/ownership/read-through.ts';
-import type { ClaimCodec } from '../actors/ownership/claim.ts';
-import type { Verdict } from '../actors/ownership/effective.ts';
-import type { Log, PartitionId, StoredRecord } from '../actors/log.ts';
-import type { Reader } from '../actors/ownership/read-through.ts';
+import { readThrough, type Reader } from '../actors/ownership/log-stretch.ts';
+import type { ClaimCodec, Verdict } from '../actors/ownership/effective.ts';
+import type { Log, PartitionId, StoredRecord } from '../ports/log.ts';
 
 export type JournalReading = {
   readonly log: Log;
   readonly partition: PartitionId;
   readonly claims: ClaimCodec;
-  /** First: it begins behind 0. Absent, or where it throws, such a journal is not read. */
+  /** Called first if the journal does not begin at 0. If it is absent or throws, such a journal is not read. */
   readonly onCut?: (start: number) => void;
-  /** Every claim and record that counts, in order. */
+  /** Called with every effective claim and record, in order. */
   readonly onCounted: (record: StoredRecord, verdict: Verdict & ('claim' | 'record')) => void;
 };
 
 const SHORT_READ_PAUSE_MS = 50;
 
-/** From its start, up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone: no checkpoint stands for it here. */
+/** Reads from the start to the current end. Throws LogError `corrupt` if the beginning is gone, because no checkpoint replaces it here. */
 export async function readJournal({ log, partition, claims, onCut, onCounted }: JournalReading): Promise<void> {
   const bounds = await log.bounds(partition);
   const missing = missingBeginning(bounds, undefined, false);

@@ -1,26 +1,26 @@
 /**
- * How others find out whether a server that claimed is still there. Its claims carry the addresses of its listener and the id of its
- * process, and `GET /health` answers with that id: another program on the port, or another server, is told apart.
+ * How others find out whether a server that claimed is still there. Its claims have the addresses of its listener and the id of its
+ * process, and `GET /health` answers with that id, which distinguishes it from another program or server on the port.
  */
 import type { networkInterfaces } from 'node:os';
 import { decodeClaim, emptyClaim, encodeClaim } from '../wire/generated/journal/claim.ts';
-import type { ClaimCodec } from '../actors/ownership/claim.ts';
+import type { ClaimCodec } from '../actors/ownership/effective.ts';
 
 export type ServerContact = {
-  /** Drawn anew at every start of a process. */
+  /** A random id, new at every start of a process. */
   readonly instance: string;
-  /** `host:port`, IPv6 in brackets; may be empty. */
+  /** Addresses as `host:port`, IPv6 in brackets; may be empty. */
   readonly addresses: readonly string[];
 };
 
-/** The contact is the process's, not the partition's: actors neither know nor read it. */
+/** The contact belongs to the process, not to a partition, so actors do not know it. */
 export function claimsOf({ instance, addresses }: ServerContact): ClaimCodec {
   return { encode: (claim) => encodeClaim({ ...emptyClaim(), ...claim, instance, addresses }), decode: decodeClaim };
 }
 
 export const addressesMax = 8;
 
-/** Where a listener on `host` may be reached, from this machine and from others. None for port 0, which is drawn later. */
+/** The addresses at which a listener on `host` may be reached, from this machine and from others. None for port 0, because the real port is not known yet. */
 export function listenerAddresses(host: string, port: number, machine: Machine): readonly string[] {
   if (port === 0) return [];
   return hostsOf(host, machine)
@@ -35,7 +35,7 @@ function hostsOf(host: string, { name, interfaces }: Machine): readonly string[]
   if (host !== '0.0.0.0' && host !== '::') return [host];
   const external = Object.values(interfaces)
     .flatMap((list) => list ?? [])
-    // A link-local address means nothing without the name of an interface.
+    // A link-local address is useless without the name of an interface.
     .filter(({ internal, family, address }) => !internal && (family === 'IPv4' || host === '::') && !address.startsWith('fe80'))
     .map(({ address }) => address);
   return ['127.0.0.1', name, ...external];

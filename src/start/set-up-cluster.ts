@@ -1,19 +1,19 @@
-/** First things first: the cluster's identity and token key, then the namespaces and search attributes that the options name. */
+/** Creates the cluster's identity and token key, then the namespaces and search attributes that the options name. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { isAskFailure } from '../actors/asks/asks.ts';
+import { isAskFailure, ownWork } from '../actors/asks/asks.ts';
 import { ClusterCore } from '../cluster/cluster-core.ts';
-import { indexedValueTypeName, indexedValueTypeNamed } from '../cluster/search-attributes.ts';
-import type { Clock } from '../actors/ports.ts';
+import { indexedValueTypeNamed } from '../cluster/search-attributes.ts';
+import { searchAttributeTypeName } from '../kernel/indexed-value-types.ts';
+import type { Clock } from '../ports/machine.ts';
 import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
-import type { ClusterCommand } from '../cluster/commands.ts';
-import type { ClusterRejection } from '../cluster/replies.ts';
+import type { ClusterCommand, ClusterRejection } from '../cluster/cluster-commands.ts';
 import type { ServerOptions } from '../config/server-options.ts';
 
 export type ClusterToSetUp = {
   readonly asker: Pick<Asker, 'askCluster'>;
   readonly clock: Pick<Clock, 'monoMs'>;
-  /** As far as it is committed. */
+  /** The committed state of the cluster. */
   readonly cluster: { readonly view: ClusterView };
   readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'namespaces' | 'searchAttributes'>;
 };
@@ -23,11 +23,11 @@ type ClusterView = Pick<ClusterSnapshot, 'namespaceByName' | 'clusterSearchAttri
 const DEFAULT_RETENTION_MS = 72 * 3_600_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Idempotent. Throws when the cluster's actor refuses something, or does not answer. */
+/** Idempotent. Throws if the cluster's actor refuses something or does not answer. */
 export async function setUpCluster({ asker, clock, cluster, options }: ClusterToSetUp): Promise<void> {
   const ask: Ask = (command, about) =>
     new Promise((resolve, reject) => {
-      asker.askCluster(command, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) => {
+      asker.askCluster(command, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) => {
         if (isAskFailure(answer)) reject(new Error(`the cluster actor could not be set up: ${answer.message}`));
         else if (answer.kind === 'rejected') reject(refused(answer.rejection, about));
         else resolve();
@@ -37,7 +37,7 @@ export async function setUpCluster({ asker, clock, cluster, options }: ClusterTo
 }
 
 /**
- * Tried on a cluster that nobody keeps: with what no cluster could be set up a start is refused before a file or a topic is made. Throws as
+ * Tries the options on a cluster in memory, so that a start with invalid options is refused before a file or a topic is created. Throws like
  * `setUpCluster`.
  */
 export async function checkSetUp(options: ClusterToSetUp['options']): Promise<void> {
@@ -50,7 +50,7 @@ export async function checkSetUp(options: ClusterToSetUp['options']): Promise<vo
   await setUp(ask, { view: core.state }, options);
 }
 
-/** `about`: what comes before the reason, for people. */
+/** `about` is the beginning of the error message, before the reason. */
 type Ask = (command: ClusterCommand, about?: string) => Promise<void>;
 
 function refused({ message }: ClusterRejection, about = ''): Error {
@@ -72,7 +72,7 @@ function namespaceNamed(name: string): ClusterCommand {
   return { kind: 'registerNamespace', id: randomUUID(), name, ...nothingSaid, retentionMs: DEFAULT_RETENTION_MS };
 }
 
-/** Name → indexed value type. */
+/** Maps names to indexed value types. */
 function wantedAttributes(typeNames: ServerOptions['searchAttributes'], cluster: ClusterView): ReadonlyMap<string, number> {
   const attributes = new Map<string, number>();
   for (const [name, typeName] of typeNames) {
@@ -81,7 +81,7 @@ function wantedAttributes(typeNames: ServerOptions['searchAttributes'], cluster:
     const known = cluster.clusterSearchAttributes.get(name);
     if (known !== undefined && known !== type) {
       throw new Error(
-        `search attribute ${name} exists with type ${indexedValueTypeName(known)}, asked for is ${typeName}: a type never changes; choose another name`,
+        `search attribute ${name} exists with type ${searchAttributeTypeName(known)}, asked for is ${typeName}: a type never changes; choose another name`,
       );
     }
     attributes.set(name, type);

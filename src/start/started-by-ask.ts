@@ -1,9 +1,9 @@
 /**
- * An owner that takes over when it is first asked for something: one whose journal is empty for certain has nothing to tell before.
+ * An owner that takes over with the first ask, because its journal is known to be empty.
  *
- *     ask ─▶ held, the owner starts ─▶ it serves, or cannot ─▶ all that was held is asked of it, and what comes later at once
+ *     ask ─▶ held, the owner starts ─▶ it serves, or cannot ─▶ held asks are passed on, and later ones at once
  */
-import type { AskFailure } from '../actors/asks/asks.ts';
+import type { AskContext, AskFailure } from '../actors/asks/asks.ts';
 import type { Endpoint, ReplySink } from '../actors/asks/switchboard.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
 
@@ -17,8 +17,8 @@ export type StartedByAskOptions<Request> = {
 
 export class StartedByAsk<Request> implements Endpoint<Request> {
   readonly #options: StartedByAskOptions<Request>;
-  /** By their asks; undefined: it has begun. */
-  #held: Map<number, Request> | undefined = new Map();
+  /** The held requests by their asks; undefined once the owner has started. */
+  #held: Map<number, { readonly request: Request; readonly context: AskContext }> | undefined = new Map();
   #isStarting = false;
 
   constructor(options: StartedByAskOptions<Request>) {
@@ -29,11 +29,11 @@ export class StartedByAsk<Request> implements Endpoint<Request> {
     return this.#isStarting;
   }
 
-  submit(askId: number, request: Request): AskFailure | undefined {
+  submit(askId: number, request: Request, context: AskContext): AskFailure | undefined {
     const { endpoint, start } = this.#options;
-    if (this.#held === undefined) return endpoint.submit(askId, request);
+    if (this.#held === undefined) return endpoint.submit(askId, request, context);
     if (this.#held.size >= HELD_ASKS_MAX) return { kind: 'busy', message: `${HELD_ASKS_MAX} others wait for the first takeover` };
-    this.#held.set(askId, request);
+    this.#held.set(askId, { request, context });
     if (this.#isStarting) return undefined;
     this.#isStarting = true;
     start();
@@ -45,14 +45,14 @@ export class StartedByAsk<Request> implements Endpoint<Request> {
     else this.#held.delete(askId);
   }
 
-  /** Of each change of the owner. */
+  /** Called with each change of the owner's state. */
   told({ state }: Pick<PartitionStatus, 'state'>): void {
     if (this.#held === undefined || (state !== 'active' && state !== 'failed' && state !== 'unassigned' && state !== 'released')) return;
     const held = this.#held;
     this.#held = undefined;
     const { endpoint, sink } = this.#options;
-    for (const [askId, request] of held) {
-      const failure = endpoint.submit(askId, request);
+    for (const [askId, { request, context }] of held) {
+      const failure = endpoint.submit(askId, request, context);
       if (failure !== undefined) sink.fail(askId, failure);
     }
   }

@@ -1,4 +1,4 @@
-/** What the history shards of this server are given for tasks that fail for good: when they do, and where their letters go. */
+/** How the history shards of this server handle tasks that fail for good: when that is, and which queue gets their dead letters. */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
 import { captureSettings } from '../config/dead-letter-settings.ts';
@@ -6,14 +6,14 @@ import { type DevFault, faultOf } from '../config/dev-faults.ts';
 import type { DynamicValues } from '../config/dynamic-config.ts';
 import { perdureBuild } from '../config/version.ts';
 import type { MetricsRegistry } from '../observability/metrics/metrics.ts';
-import { encodeTaskInfo } from '../topics/codec/task-info-codec.ts';
+import { encodeTaskInfo } from '../codec/task-info-codec.ts';
 
 export type TaskCaptureSetting = {
   readonly cluster: Pick<ClusterHost, 'view'>;
   readonly dynamicConfig: DynamicValues;
-  /** Of topics. */
+  /** The prefix of topic names. */
   readonly prefix: string;
-  /** As letters name who runs tasks. */
+  /** The name of this process in dead letters. */
   readonly node: string;
   readonly metrics: MetricsRegistry | undefined;
   readonly devFaults: readonly DevFault[];

@@ -1,20 +1,21 @@
 /**
- * A database whose outages are told by one line for all that ask it (outage-report.ts), not by each shard for each thing that it cannot do.
+ * Wraps the database so that an outage is reported by one line for all its users (outage-report.ts), not by each shard for each failed call.
  *
  *     shards, task queues, List ─▶ this ─▶ the database
  *                                   └─ unavailable, or a commit of unknown outcome ─▶ WARN the database is away … ─▶ INFO the database answers again
  *
- * What a database refuses for good is for whoever asked to tell, and so is a List that reads too much: the database answers all others.
+ * A permanent refusal is reported by the caller, and so is a List that reads too much, because the database answers all others.
  */
-import { DatabaseError, isOutage, type Database, type JournalId } from '../actors/database.ts';
+import { callMethod, databaseMethods, everyMethod, type Arguments, type Method } from '../projections/database-methods.ts';
+import { DatabaseError, isOutage, type Database, type JournalId } from '../projections/database-port.ts';
 import type { Logger } from '../observability/logger.ts';
 import { OutageReport, steadyWallMs } from '../observability/outage-report.ts';
 
-/** Retention looks twice a minute, and may be the only one who asks. */
+/** Retention calls the database twice a minute, and may be its only user. */
 const ABANDONED_AFTER_MS = 60_000;
 const TICK_MS = 500;
 
-/** What an owner does until it is done, of its journal; and whatever is read, for somebody who may give up and not ask again. */
+/** Writes of an owner, which repeats them until they succeed, by its journal; and all reads, which callers may give up. */
 type Subject = JournalId | 'reads';
 
 export function toldOutages(database: Database, logger: Logger, nowMs = steadyWallMs): Database {
@@ -24,9 +25,9 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     nameOf: (subject) => (subject === 'reads' ? '' : `${subject.kind}/${subject.partition}`),
     abandonedAfterMs: ABANDONED_AFTER_MS,
     messages: {
-      waits: 'the database is away: workflows in memory go on, others are unavailable',
+      waits: 'the database is away: workflows in memory continue, others are unavailable',
       over: 'the database answers again',
-      nobodyAsks: 'nobody asks the database any more',
+      nobodyAsks: 'nothing waits for the database any more',
     },
     details: () => ({ database: database.name }),
   });
@@ -36,7 +37,7 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     tick ??= setInterval(() => report.tick(), TICK_MS).unref();
   };
 
-  /** `whyNot`: what it has answered may be an outage too. */
+  /** `whyNot` says whether an answer is an outage too. */
   const told = async <Result>(
     doing: string,
     subject: Subject,
@@ -51,7 +52,7 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
         return result;
       }
       report.worked(doing, subject);
-      // Where it is written can be read; the other way round a disk may be full.
+      // A database that accepts writes can be read; the reverse is not true, because a disk may be full.
       if (subject !== 'reads') report.worked('read', 'reads');
       return result;
     } catch (error) {
@@ -60,39 +61,15 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
       throw error;
     }
   };
-  const read = <Result>(asked: Promise<Result>): Promise<Result> => told('read', 'reads', asked);
   return {
-    name: database.name,
-    cluster: () => read(database.cluster()),
-    bind: (clusterId) => read(database.bind(clusterId)),
-    restore: (journal) => told('restore', journal, database.restore(journal)),
-    position: (journal) => read(database.position(journal)),
+    ...everyMethod(database.name, (method, args) => {
+      const { doing } = databaseMethods[method];
+      const asked = callMethod(database, method, args);
+      return doing === 'nothing' ? asked : told(doing, doing === 'read' ? 'reads' : subjectOf(args[0]), asked);
+    }),
     write: (journal, ...rest) =>
       told('write', journal, database.write(journal, ...rest), (outcome) => (outcome.kind === 'unknown' ? outcome.reason : undefined)),
-    flush: (journal, ...rest) => told('flush', journal, database.flush(journal, ...rest)),
     clearSlots: (held, clearing) => told('clear slots', held[0]?.journal ?? 'reads', database.clearSlots(held, clearing)),
-    rewrite: (journal, ...rest) => told('flush', journal, database.rewrite(journal, ...rest)),
-    load: (...asked) => read(database.load(...asked)),
-    transferTasks: (...asked) => read(database.transferTasks(...asked)),
-    timers: (...asked) => read(database.timers(...asked)),
-    tasksAside: (...asked) => read(database.tasksAside(...asked)),
-    dueRuns: (...asked) => read(database.dueRuns(...asked)),
-    runIds: (...asked) => read(database.runIds(...asked)),
-    runs: (...asked) => read(database.runs(...asked)),
-    strayRows: (...asked) => read(database.strayRows(...asked)),
-    rebuildDue: (...asked) => read(database.rebuildDue(...asked)),
-    noteRebuild: (journal, ...rest) => told('flush', journal, database.noteRebuild(journal, ...rest)),
-    matchingTasks: (...asked) => read(database.matchingTasks(...asked)),
-    matchingQueues: (...asked) => read(database.matchingQueues(...asked)),
-    countMatchingTasks: (...asked) => read(database.countMatchingTasks(...asked)),
-    letters: (...asked) => read(database.letters(...asked)),
-    letterIds: (...asked) => read(database.letterIds(...asked)),
-    countLetters: (...asked) => read(database.countLetters(...asked)),
-    letterGroups: (...asked) => read(database.letterGroups(...asked)),
-    history: (...asked) => read(database.history(...asked)),
-    list: (...asked) => read(database.list(...asked)),
-    count: (...asked) => read(database.count(...asked)),
-    giveUp: (asked) => database.giveUp(asked),
     close: async () => {
       clearInterval(tick);
       await database.close();
@@ -100,7 +77,12 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
   };
 }
 
-/** We end it: whether it answers is not known, nor asked any more. */
+/** The server itself has ended the call, so it is not known whether the database answers. */
 function isOver(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'closed';
+}
+
+/** Calls that are not reads have the journal as their first argument. */
+function subjectOf(first: Arguments<Method>[0]): Subject {
+  return typeof first === 'object' && 'partition' in first ? first : 'reads';
 }

@@ -1,6 +1,6 @@
 /**
- * For `config validate --connect`: what a start would find on Kafka and in PostgreSQL, whose it is, and what it would refuse. Looks at the same
- * things in the same order as a start, and changes nothing there.
+ * For `config validate --connect`: what a start would find on Kafka and in PostgreSQL, which cluster that belongs to, and what it would refuse.
+ * It checks the same things in the same order as a start, and changes nothing.
  */
 import { addedTopics, clusterTopic } from '../topics/catalogue.ts';
 import { errorMessage } from '../kernel/error-text.ts';
@@ -12,15 +12,15 @@ import { ignoredPartitions } from './layout.ts';
 import { catalogueOf, checkFirstLayout, kafkaName, type Layout } from './open-log.ts';
 import { claimsOf } from './server-contact.ts';
 import { checkWholeJournals } from './whole-journals.ts';
-import type { Database } from '../actors/database.ts';
-import type { Log } from '../actors/log.ts';
+import type { Database } from '../projections/database-port.ts';
+import type { Log } from '../ports/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { PostgresOptions } from '../config/postgres-options.ts';
 import type { BrokerProbe, LogOptions, PostgresProbe, Tried } from '../config/server-options.ts';
 
 type LogOnKafka = LogOptions & { readonly kind: 'kafka' };
 type Identity = KnownCluster['identity'];
-/** `log`: undefined where there are no topics yet. */
+/** `log` is undefined if there are no topics yet. */
 type FoundOnKafka = { readonly log: Log | undefined; readonly identity: Identity };
 
 export async function tryStart({ kafka, state }: LogOnKafka, layout: Layout): Promise<readonly Tried[]> {
@@ -56,7 +56,7 @@ function triedTopics(prefix: string, found: FoundOnKafka | string): Tried {
   return { subject, ok: true, message: `ok, ${whose}` };
 }
 
-/** A text: why a start would be refused. */
+/** Returns a text if a start would be refused, with the reason. */
 async function tryTopics(kafka: KafkaOptions, layout: Layout): Promise<FoundOnKafka | string> {
   let log: Log | undefined;
   try {
@@ -84,17 +84,17 @@ async function tryTopics(kafka: KafkaOptions, layout: Layout): Promise<FoundOnKa
   }
 }
 
-/** `found`: undefined while nobody knows what is on Kafka. */
+/** `found` is undefined if it is not known what is on Kafka. */
 async function tryPostgres(
   postgres: PostgresOptions,
   kafka: KafkaOptions,
   layout: Layout,
   found: FoundOnKafka | undefined,
 ): Promise<Tried> {
-  const { probePostgres } = await import('../database/postgres/probe.ts');
+  const { probePostgres } = await import('../projections/postgres/probe.ts');
   const probe = await probePostgres(postgres);
   const refused = (message: string): Tried => ({ subject: '', ok: false, message });
-  // It begins with the name of the database.
+  // The reason begins with the name of the database.
   if (probe.answer === 'failed') return refused(probe.reason);
   const { database: subject, owner } = probe;
   const older = probe.tables === 'older' ? '; its tables are older, and a start brings them up to date' : '';
@@ -117,17 +117,17 @@ type DatabaseToCheck = {
   readonly layout: Layout;
 };
 
-/** Throws DatabaseError or LogError, as the start does. */
+/** Throws DatabaseError or LogError, like a start. */
 async function checkDatabase({ postgres, probe, found: { log, identity }, logName, prefix, layout }: DatabaseToCheck): Promise<void> {
-  const { openPostgres } = await import('../database/postgres/open-postgres.ts');
+  const { openPostgres } = await import('../projections/postgres/open-postgres.ts');
   const opened = openPostgres(postgres, silentLogger);
-  // The probe has seen whose it is; asked by itself, the database would make its tables.
+  // The probe knows the cluster of the database; asking the database itself would create its tables.
   const looked: Database = { ...opened, cluster: async () => probe.owner };
   const database: Database = probe.tables === 'none' ? { ...looked, position: async () => ({ fence: 0, position: undefined }) } : looked;
   try {
     const state = new ClusterDatabase({ database, isNew: false, logName, clusterId: identity?.clusterId });
     await state.checkOwner();
-    // Where its tables are older, how far they reach is known once they are brought up to date.
+    // The position of older tables is known only after their migration.
     if (log !== undefined && probe.tables !== 'older') await state.checkJournals(log, checkpointedJournals(prefix, layout));
   } finally {
     await opened.close();

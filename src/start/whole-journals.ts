@@ -1,29 +1,29 @@
 /**
- * Whether the journals are those of one cluster. Every partition is claimed before the cluster gets its identity, and nothing but claims is
- * written before that, so two states cannot come about without loss:
+ * Checks that the journals belong to one cluster. Every partition is claimed before the cluster gets its identity, and only claims are
+ * written before that, so two states are possible only after a loss:
  *
- *     identity known,  a partition empty         its topic was deleted and made anew
+ *     identity known,  a partition empty         its topic was deleted and created again
  *     no identity,     a partition with records  the cluster's topic was
  *
- * A start that went on would serve an empty cluster in place of one that lost its workflows, without a word.
+ * A start that continued would silently serve an empty cluster in place of one that lost its workflows.
  */
-import { LogError, partitionName } from '../actors/log.ts';
+import { LogError, partitionName } from '../ports/log.ts';
 import { readJournal } from './read-journal.ts';
 import type { Census } from '../actors/ownership/census.ts';
-import type { ClaimCodec } from '../actors/ownership/claim.ts';
-import type { Log, PartitionId } from '../actors/log.ts';
+import type { ClaimCodec } from '../actors/ownership/effective.ts';
+import type { Log, PartitionId } from '../ports/log.ts';
 import type { KnownCluster } from './known-cluster.ts';
 
 export type JournalsToCheck = {
   readonly log: Log;
   readonly claims: ClaimCodec;
   readonly known: KnownCluster;
-  /** Of workflows and task queues, without the cluster's own. */
+  /** The partitions of workflows and task queues, without the cluster's own. */
   readonly partitions: readonly PartitionId[];
   readonly clusterTopic: string;
 };
 
-/** Throws LogError `corrupt` with what is missing. */
+/** Throws LogError `corrupt`, which says what is missing. */
 export async function checkWholeJournals(check: JournalsToCheck): Promise<void> {
   const { log, known, partitions } = check;
   const ends = await Promise.all(partitions.map((id) => log.end(id)));
@@ -36,7 +36,7 @@ export async function checkWholeJournals(check: JournalsToCheck): Promise<void> 
   throw new LogError(
     'corrupt',
     `${empty.join(', ')} ${empty.length === 1 ? 'is' : 'are'} empty, though the cluster "${known.identity.clusterName}" has served from ` +
-      `there: the topic was deleted and made anew, and what it held is gone. ${wayOut}`,
+      `there: the topic was deleted and created again, and what it held is gone. ${wayOut}`,
   );
 }
 
@@ -45,7 +45,7 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
     new LogError(
       'corrupt',
       `${partitionName(partition)} ${what}, but ${clusterTopic} knows of no cluster: it was ` +
-        `deleted and made anew, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
+        `deleted and created again, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
     );
   const { start } = await log.bounds(partition);
   if (start > 0) throw served(`starts at offset ${start}, as a journal that was trimmed behind a checkpoint does`);
@@ -61,8 +61,8 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
 }
 
 /**
- * Before the identity is written: an empty partition beside it would be taken for a lost one at every later start. Throws when a first start
- * has not got all partitions.
+ * Called before the identity is written, because later starts would take an empty partition for a lost one. Throws if a first start
+ * does not serve all partitions.
  */
 export function checkFirstStart(census: Pick<Census, 'neverActive'>): void {
   const [first, ...others] = census.neverActive();

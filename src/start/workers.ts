@@ -1,4 +1,4 @@
-/** The registry of workers, put together: what operators set, and the share of memory that it has. */
+/** Sets up the registry of workers: settings, and its share of memory. */
 import type { DynamicValues } from '../config/dynamic-config.ts';
 import { workerHeartbeatSettings, workerSettings } from '../config/worker-settings.ts';
 import { WorkerRegistry } from '../workers/worker-registry.ts';
@@ -9,7 +9,7 @@ export type Workers = {
   readonly waitForPolls: (namespace: string) => boolean;
 };
 
-/** `share`: of the limit of bytes, where the heap is small. */
+/** `share` reduces the limit of bytes on a small heap. */
 export function workersOf(config: DynamicValues, share: number): Workers {
   const limits = (): ReturnType<typeof config.values<typeof workerSettings>> => {
     const values = config.values(workerSettings);

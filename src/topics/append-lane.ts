@@ -10,7 +10,7 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { errorText } from '../kernel/error-text.ts';
-import { requestBytesMax, sealedBytes } from './limits.ts';
+import { requestBytesMax, sealedBytes } from './append-limits.ts';
 import {
   APPEND_BYTES_MAX,
   type AppendOutcome,
@@ -19,7 +19,7 @@ import {
   type PartitionId,
   type SealedBatch,
   partitionName,
-} from '../actors/log.ts';
+} from '../ports/log.ts';
 
 /** A batch on its way, and whom to tell. */
 export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };
@@ -46,7 +46,7 @@ export class LaneSlot implements LogAttachment {
   detached = false;
   /** Its last append failed: it is sent alone, so that another failure affects no other partition. */
   suspect = false;
-  /** Which connection it was last placed on; for the log that has more than one. */
+  /** The connection on which the partition was last placed, for a log that has several. */
   connection = '';
 
   constructor(partition: PartitionId, source: BatchSource, enqueue: (slot: LaneSlot) => void) {

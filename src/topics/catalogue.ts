@@ -11,13 +11,9 @@
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
-import { APPEND_BYTES_MAX, LogError, type TopicSpec } from '../actors/log.ts';
+import { APPEND_BYTES_MAX, LogError, type TopicSpec } from '../ports/log.ts';
 
-export type CatalogueOptions = {
-  readonly prefix: string;
-  readonly historyPartitions: number;
-  readonly matchingPartitions: number;
-};
+export type CatalogueOptions = { readonly prefix: string; readonly historyPartitions: number; readonly matchingPartitions: number };
 
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
@@ -25,7 +21,7 @@ export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
 export const dlqJobsTopic = (prefix: string): TopicSpec => ({
   name: `${prefix}.dlq-jobs`,
   partitions: 1,
-  purpose: 'plans and jobs over dead letters',
+  purpose: 'dead letter plans and jobs',
 });
 export const auditTopic = (prefix: string): TopicSpec => ({
   name: `${prefix}.audit`,
@@ -55,7 +51,7 @@ export function deadLetterTopicSpec(prefix: string, category: string, sourceClus
 /** The categories whose tasks come from this cluster, and may fail for good. */
 const ownCategories = ['transfer', 'timer', 'visibility', 'archival', 'outbound'] as const;
 
-/** Those on Kafka that are added while a server serves: whoever makes topics by hand makes them as well. */
+/** The topics on Kafka that are added while a server serves; whoever makes topics by hand makes these as well. */
 export function addedTopics(prefix: string, clusterName: string): readonly TopicSpec[] {
   const queues = ownCategories.map((category) => deadLetterTopicSpec(prefix, category, clusterName));
   return [...queues, dlqJobsTopic(prefix), auditTopic(prefix), redriveTopic(prefix)];
@@ -81,7 +77,8 @@ export type TopicSetting = {
   readonly name: string;
   /** What new topics get, and what the mending command sets. */
   readonly value: string;
-  readonly accepts: (actual: string) => boolean;
+  /** Absent: nothing but the value. */
+  readonly accepts?: (actual: string) => boolean;
   readonly why: string;
   /** Served all the same, and people are told; absent: it is not served. */
   readonly isOnlyTold?: boolean;
@@ -98,19 +95,16 @@ export function topicSettings(
     {
       name: 'cleanup.policy',
       value: 'delete',
-      accepts: (actual) => actual === 'delete',
       why: 'compaction would remove records of a journal by key',
     },
     {
       name: 'retention.ms',
       value: '-1',
-      accepts: (actual) => actual === '-1',
       why: 'with a time limit Kafka deletes the history of workflows that still run',
     },
     {
       name: 'retention.bytes',
       value: '-1',
-      accepts: (actual) => actual === '-1',
       why: 'with a size limit Kafka deletes the history of workflows that still run',
     },
     {
@@ -122,13 +116,11 @@ export function topicSettings(
     {
       name: 'unclean.leader.election.enable',
       value: 'false',
-      accepts: (actual) => actual === 'false',
       why: 'an unclean election removes records that were acknowledged',
     },
     {
       name: 'message.timestamp.after.max.ms',
       value: forever,
-      accepts: (actual) => actual === forever,
       why: 'record times never go back, so after a clock that ran ahead they may lie in the future',
     },
   ];
@@ -154,8 +146,7 @@ const letterSettings: readonly TopicSetting[] = [
   {
     name: 'message.timestamp.type',
     value: 'CreateTime',
-    accepts: (actual) => actual === 'CreateTime',
-    why: 'the timestamp of a letter is the time at which its owner wrote it',
+    why: 'the timestamp of a dead letter is the time at which its owner wrote it',
     isOnlyTold: true,
   },
 ];

@@ -10,7 +10,7 @@ export function copyOf(buffer: Buffer, start: number, length: number): Uint8Arra
 }
 
 /**
- * Likewise, of what is used up at once: a slice of an array that many share, which is made in a fifth of the time of one that has its memory to
+ * A copy of what is used up at once: a slice of an array that many share, which is made in a fifth of the time of one that has its memory to
  * itself. Whoever keeps one keeps that array, and whoever hands its buffer to a thread hands on its neighbours.
  */
 export function briefCopyOf(buffer: Buffer, start: number, length: number): Uint8Array {

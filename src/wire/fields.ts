@@ -44,7 +44,7 @@ export function fieldOf(message: Uint8Array, name: string): Uint8Array | undefin
   return payload;
 }
 
-/** undefined: the entry has another name. */
+/** The payload of an entry; undefined: the entry has another name. */
 function entryOf(r: Reader, name: string, nameBytes: number): Uint8Array | undefined {
   const outer = r.enter();
   const after = r.end;
@@ -90,7 +90,7 @@ export function payloadValue(payload: Uint8Array): PayloadValue {
   return { encoding, dataBytes: data.length, text: fromUtf8.decode(data), generation: generationOf(metadata) };
 }
 
-/** In the metadata of a search attribute's value, where an attribute of its name was removed before. */
+/** Stands in the metadata of a search attribute's value, where an attribute of its name was removed before. */
 export const GENERATION = 'perdure-generation';
 
 /** The edge alone writes it; what else may stand there is none. */

@@ -11,7 +11,7 @@ export function jsonPayload(value: string | boolean | readonly string[], type?: 
   return jsonTextPayload(JSON.stringify(value), type);
 }
 
-/** Of what is JSON already. */
+/** A payload of what is JSON already. */
 export function jsonTextPayload(text: string, type?: string): Uint8Array {
   const metadata = type === undefined ? untyped : new Map([plain, ['type', utf8.encode(type)]]);
   return encodePayload({ metadata, data: utf8.encode(text), externalPayloads: noExternals });

@@ -148,48 +148,10 @@ export class Reader {
     return this.#low >>> 0;
   }
 
-  sint32(): number {
-    const raw = this.uint32();
-    return (raw >>> 1) ^ -(raw & 1);
-  }
-
   int64(field: string): number {
     const buffer = this.#buffer;
     if (this.pos < this.end && (buffer[this.pos] as number) < 128) return buffer[this.pos++] as number;
     return this.#safe(this.#int64Rounded(), field);
-  }
-
-  uint64(field: string): number {
-    this.#varint();
-    return this.#safe((this.#high >>> 0) * twoTo32 + (this.#low >>> 0), field);
-  }
-
-  sint64(field: string): number {
-    this.#varint();
-    const sign = -(this.#low & 1);
-    const low = ((this.#low >>> 1) | (this.#high << 31)) ^ sign;
-    const high = (this.#high >>> 1) ^ sign;
-    return this.#safe((high | 0) * twoTo32 + (low >>> 0), field);
-  }
-
-  fixed32(): number {
-    const at = this.pos;
-    this.#advance(4);
-    return this.#buffer.readUInt32LE(at);
-  }
-
-  sfixed32(): number {
-    return this.fixed32() | 0;
-  }
-
-  fixed64(field: string): number {
-    const low = this.fixed32();
-    return this.#safe(this.fixed32() * twoTo32 + low, field);
-  }
-
-  sfixed64(field: string): number {
-    const low = this.fixed32();
-    return this.#safe((this.fixed32() | 0) * twoTo32 + low, field);
   }
 
   float(): number {
@@ -213,7 +175,7 @@ export class Reader {
     return ms > 0 ? Math.ceil(ms) : Math.floor(ms);
   }
 
-  /** Likewise, but with the fraction of a millisecond: exact to the nanosecond up to 50 days. */
+  /** google.protobuf.Duration in milliseconds with their fraction: exact to the nanosecond up to 50 days. */
   exactDurationMs(field: string): number {
     const seconds = this.#secondsAndNanos();
     const nanos = this.#low;

@@ -13,9 +13,9 @@ import {
 /** Under this name in the memo of its row, List finds it. */
 export const listInfoField = 'ScheduleInfo';
 
-/** Of calendars, of intervals and of exclusions, in a list. */
+/** A list shows so many calendars, intervals and exclusions of a schedule. */
 const listedSpecsMax = 10;
-/** A list is no place for one that is larger: it is written with every change of the schedule. */
+/** A spec that is larger is not listed: it is written with every change of the schedule. */
 const listedSpecBytesMax = 16 * 1024;
 
 /** What is shown of a schedule until it is changed. */

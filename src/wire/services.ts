@@ -9,10 +9,10 @@ import type { google, temporal } from './generated/services.js';
 
 export type ServiceMessages = typeof temporal.server.api;
 
-/** Of the public API, as far as those messages hold it. */
+/** Messages of the public API, as far as the services' messages hold them. */
 export type PublicMessages = typeof temporal.api;
 
-/** Of protobuf itself. */
+/** Messages of protobuf itself. */
 export type WellKnownMessages = typeof google.protobuf;
 
 type Loaded = { readonly temporal: typeof temporal; readonly google: typeof google };
@@ -44,14 +44,14 @@ export function int64(value: number | bigint): Long {
 
 type Parts = { readonly seconds: Long; readonly nanos: number };
 
-/** Also of a duration; 0 = not set. */
+/** A timestamp or a duration as a message; 0 = not set. */
 export function timestamp(ms: number): Parts | null {
   if (ms === 0) return null;
   const seconds = Math.floor(ms / 1_000);
   return { seconds: Long.fromNumber(seconds), nanos: Math.round((ms - seconds * 1_000) * 1e6) };
 }
 
-/** Of a timestamp or a duration; 0 = not set. */
+/** Milliseconds of a timestamp or a duration; 0 = not set. */
 export function timestampMs(parts: { readonly seconds?: Long | null; readonly nanos?: number | null } | null | undefined): number {
   if (parts === null || parts === undefined) return 0;
   return (parts.seconds?.toNumber() ?? 0) * 1_000 + (parts.nanos ?? 0) / 1e6;

@@ -34,7 +34,7 @@ export class Writer {
     return bytes;
   }
 
-  /** The same for bytes that nobody keeps. */
+  /** A copy that nobody keeps (copy-of.ts). */
   finishBriefly(): Uint8Array {
     const bytes = briefCopyOf(this.#buffer, 0, this.#pos);
     this.#begin();
@@ -143,38 +143,6 @@ export class Writer {
     else this.#varint(value >>> 0, 0xffff_ffff);
   }
 
-  uint32(tag: number, value: number): void {
-    if (value !== 0) this.uint32Always(tag, value);
-  }
-
-  uint32Always(tag: number, value: number): void {
-    this.#reserve(15);
-    this.#small(tag);
-    this.uint32Raw(value);
-  }
-
-  uint32Raw(value: number): void {
-    if (value !== value >>> 0) throw new WireError(`${value} is not an unsigned 32-bit integer`);
-    this.#reserve(10);
-    this.#small(value);
-  }
-
-  sint32(tag: number, value: number): void {
-    if (value !== 0) this.sint32Always(tag, value);
-  }
-
-  sint32Always(tag: number, value: number): void {
-    this.#reserve(15);
-    this.#small(tag);
-    this.sint32Raw(value);
-  }
-
-  sint32Raw(value: number): void {
-    if (value !== (value | 0)) throw new WireError(`${value} is not a 32-bit integer`);
-    this.#reserve(10);
-    this.#small(((value << 1) ^ (value >> 31)) >>> 0);
-  }
-
   int64(tag: number, value: number): void {
     if (value !== 0) this.int64Always(tag, value);
   }
@@ -192,100 +160,6 @@ export class Writer {
       assertSafe(value);
       this.#varint((value % twoTo32) >>> 0, Math.floor(value / twoTo32) >>> 0);
     }
-  }
-
-  uint64(tag: number, value: number): void {
-    if (value !== 0) this.uint64Always(tag, value);
-  }
-
-  uint64Always(tag: number, value: number): void {
-    this.#reserve(15);
-    this.#small(tag);
-    this.uint64Raw(value);
-  }
-
-  uint64Raw(value: number): void {
-    if (value < 0) throw new WireError(`${value} is not an unsigned integer`);
-    this.int64Raw(value);
-  }
-
-  sint64(tag: number, value: number): void {
-    if (value !== 0) this.sint64Always(tag, value);
-  }
-
-  sint64Always(tag: number, value: number): void {
-    this.#reserve(15);
-    this.#small(tag);
-    this.sint64Raw(value);
-  }
-
-  sint64Raw(value: number): void {
-    assertSafe(value);
-    this.#reserve(10);
-    const low = (value % twoTo32) >>> 0;
-    const high = Math.floor(value / twoTo32) | 0;
-    const sign = high >> 31;
-    this.#varint(((low << 1) ^ sign) >>> 0, (((high << 1) | (low >>> 31)) ^ sign) >>> 0);
-  }
-
-  fixed32(tag: number, value: number): void {
-    if (value !== 0) this.fixed32Always(tag, value);
-  }
-
-  fixed32Always(tag: number, value: number): void {
-    this.#reserve(9);
-    this.#small(tag);
-    this.fixed32Raw(value);
-  }
-
-  fixed32Raw(value: number): void {
-    if (value !== value >>> 0) throw new WireError(`${value} is not an unsigned 32-bit integer`);
-    this.#reserve(4);
-    this.#pos = this.#buffer.writeUInt32LE(value, this.#pos);
-  }
-
-  fixed64(tag: number, value: number): void {
-    if (value !== 0) this.fixed64Always(tag, value);
-  }
-
-  fixed64Always(tag: number, value: number): void {
-    this.#reserve(13);
-    this.#small(tag);
-    this.fixed64Raw(value);
-  }
-
-  fixed64Raw(value: number): void {
-    if (value < 0) throw new WireError(`${value} is not an unsigned integer`);
-    this.#fixed64(value);
-  }
-
-  sfixed64(tag: number, value: number): void {
-    if (value !== 0) this.sfixed64Always(tag, value);
-  }
-
-  sfixed64Always(tag: number, value: number): void {
-    this.#reserve(13);
-    this.#small(tag);
-    this.sfixed64Raw(value);
-  }
-
-  sfixed64Raw(value: number): void {
-    this.#fixed64(value);
-  }
-
-  sfixed32(tag: number, value: number): void {
-    if (value !== 0) this.sfixed32Always(tag, value);
-  }
-
-  sfixed32Always(tag: number, value: number): void {
-    this.#reserve(9);
-    this.#small(tag);
-    this.sfixed32Raw(value);
-  }
-
-  sfixed32Raw(value: number): void {
-    if (value !== (value | 0)) throw new WireError(`${value} is not a 32-bit integer`);
-    this.fixed32Raw(value >>> 0);
   }
 
   float(tag: number, value: number): void {
@@ -327,7 +201,7 @@ export class Writer {
     this.#secondsAndNanos(tag, Math.trunc(ms / 1000), (ms % 1000) * 1e6);
   }
 
-  /** With its fraction of a millisecond, to the nanosecond. */
+  /** A duration with its fraction of a millisecond, to the nanosecond. */
   exactDurationMs(tag: number, ms: number): void {
     if (ms !== 0) this.exactDurationMsAlways(tag, ms);
   }
@@ -359,13 +233,6 @@ export class Writer {
     this.int64(8, seconds);
     this.int32(16, nanos);
     this.close(at);
-  }
-
-  #fixed64(value: number): void {
-    assertSafe(value);
-    this.#reserve(8);
-    this.#pos = this.#buffer.writeUInt32LE((value % twoTo32) >>> 0, this.#pos);
-    this.#pos = this.#buffer.writeUInt32LE(Math.floor(value / twoTo32) >>> 0, this.#pos);
   }
 
   /** A varint of at most 32 bits; the room is reserved by the caller. */
@@ -413,7 +280,7 @@ export function encodeWith<T>(write: (writer: Writer, message: T) => void, messa
   return sharedWriter.finish();
 }
 
-/** The same for bytes that nobody keeps: an answer to a call, a record that is appended (copy-of.ts). */
+/** Encodes what nobody keeps: an answer to a call, a record that is appended (copy-of.ts). */
 export function encodeBriefly<T>(write: (writer: Writer, message: T) => void, message: T): Uint8Array {
   sharedWriter.reset();
   write(sharedWriter, message);

@@ -98,7 +98,7 @@ function conditionOf(syntax: Syntax): Condition {
   }
 }
 
-/** From the left, up to the first that decides: false of AND, true of OR, and what means nothing of both. */
+/** Conditions are met from the left, up to the first that decides: false of AND, true of OR, and what means nothing of both. */
 function joined(conditions: readonly Condition[], deciding: boolean): Condition {
   return (worker) => {
     for (const condition of conditions) {
@@ -113,46 +113,32 @@ function comparison({ operator, left, right }: Syntax & { kind: 'comparison' }):
   const name = nameOf(left);
   if (name === undefined || right.kind !== 'literal') return meansNothing;
   const text = textsByName.get(name);
-  if (text !== undefined) return right.type === 'string' && right.text !== '' ? textComparison(text, operator, right.text) : meansNothing;
+  if (text !== undefined) {
+    const meets = right.type === 'string' && right.text !== '' ? textComparisons.get(operator) : undefined;
+    return meets === undefined ? meansNothing : (worker) => meets(text(worker), right.text);
+  }
   const time = timesByName.get(name);
   const wanted = instantOf(right);
+  const meets = timeComparisons.get(operator);
   // A time that is not there is compared as 1970, as Temporal's server does.
-  return time === undefined || wanted === undefined ? meansNothing : timeComparison((worker) => time(worker) ?? 0, operator, wanted);
+  return time && meets && wanted !== undefined ? (worker) => meets(time(worker) ?? 0, wanted) : meansNothing;
 }
 
-function textComparison(text: (worker: WorkerFields) => string, operator: string, wanted: string): Condition {
-  switch (operator) {
-    case '=':
-      return (worker) => text(worker) === wanted;
-    case '!=':
-      return (worker) => text(worker) !== wanted;
-    case 'starts_with':
-      return (worker) => text(worker).startsWith(wanted);
-    case 'not starts_with':
-      return (worker) => !text(worker).startsWith(wanted);
-    default:
-      return meansNothing;
-  }
-}
+const textComparisons: ReadonlyMap<string, (found: string, wanted: string) => boolean> = new Map([
+  ['=', (found, wanted) => found === wanted],
+  ['!=', (found, wanted) => found !== wanted],
+  ['starts_with', (found, wanted) => found.startsWith(wanted)],
+  ['not starts_with', (found, wanted) => !found.startsWith(wanted)],
+]);
 
-function timeComparison(time: (worker: WorkerFields) => number, operator: string, wanted: number): Condition {
-  switch (operator) {
-    case '=':
-      return (worker) => time(worker) === wanted;
-    case '!=':
-      return (worker) => time(worker) !== wanted;
-    case '<':
-      return (worker) => time(worker) < wanted;
-    case '<=':
-      return (worker) => time(worker) <= wanted;
-    case '>':
-      return (worker) => time(worker) > wanted;
-    case '>=':
-      return (worker) => time(worker) >= wanted;
-    default:
-      return meansNothing;
-  }
-}
+const timeComparisons: ReadonlyMap<string, (found: number, wanted: number) => boolean> = new Map([
+  ['=', (found, wanted) => found === wanted],
+  ['!=', (found, wanted) => found !== wanted],
+  ['<', (found, wanted) => found < wanted],
+  ['<=', (found, wanted) => found <= wanted],
+  ['>', (found, wanted) => found > wanted],
+  ['>=', (found, wanted) => found >= wanted],
+]);
 
 function range({ not, left, low, high }: Syntax & { kind: 'range' }): Condition {
   const time = timesByName.get(nameOf(left) ?? '');

@@ -18,7 +18,7 @@ export type RegistryLimits = {
   /** How long a worker without heartbeats stays. */
   readonly ttlMs: number;
   readonly workersMax: number;
-  /** Of all heartbeats and of what is read of them, with what it costs to hold them. */
+  /** The bytes of all heartbeats and of what is read of them, with what it costs to hold them. */
   readonly bytesMax: number;
 };
 
@@ -41,7 +41,7 @@ function bytesOf({ fields, heartbeat }: Worker): number {
 class NamespaceWorkers implements HeapNode {
   readonly namespaceId: string;
   readonly byKey = new Map<string, Entry>();
-  /** By their last heartbeat, the oldest first. */
+  /** Workers by their last heartbeat, the oldest first. */
   readonly oldestFirst = new LinkedList<Entry>();
   readonly keys = new SortedKeys();
   bytes = 0;
@@ -88,7 +88,7 @@ export class WorkerRegistry {
     this.#makeRoom();
   }
 
-  /** It has shut down. */
+  /** A worker has shut down. */
   remove(namespaceId: string, instanceKey: string): void {
     const workers = this.#namespaces.get(namespaceId);
     const known = workers?.byKey.get(instanceKey);
@@ -96,13 +96,13 @@ export class WorkerRegistry {
     this.#remove(workers, known);
   }
 
-  /** undefined: it is not known. */
+  /** Gives undefined where the worker is not known. */
   find(namespaceId: string, instanceKey: string, nowMs: number): Worker | undefined {
     this.#expire(namespaceId, nowMs);
     return this.#namespaces.get(namespaceId)?.byKey.get(instanceKey)?.worker;
   }
 
-  /** Those there are now, in the order of their keys: `max` at most behind that one. */
+  /** The workers that there are now, in the order of their keys: at most `max` behind that key. */
   workersAfter(namespaceId: string, instanceKey: string | undefined, max: number, nowMs: number): readonly Worker[] {
     this.#expire(namespaceId, nowMs);
     const workers = this.#namespaces.get(namespaceId);
@@ -147,7 +147,7 @@ export class WorkerRegistry {
     this.#namespaces.delete(workers.namespaceId);
   }
 
-  /** It is gone, or comes again at once. */
+  /** A worker is gone, or comes again at once. */
   #leave(workers: NamespaceWorkers, entry: Entry): void {
     workers.byKey.delete(entry.worker.fields.instanceKey);
     workers.oldestFirst.remove(entry);

@@ -11,7 +11,7 @@ export type WorkerFields = {
   readonly buildId: string;
   readonly sdkName: string;
   readonly sdkVersion: string;
-  /** By its name: `Running`. */
+  /** The name of its state: `Running`. */
   readonly status: string;
   readonly startTimeMs: number | undefined;
   readonly heartbeatTimeMs: number | undefined;

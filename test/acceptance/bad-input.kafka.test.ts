@@ -151,9 +151,9 @@ function badInput(brokers: readonly string[]): void {
       raw = new RawClient(server.address);
       await service.getSystemInfo({});
       expect(await server.exitCode(0), 'it still runs').toBeUndefined();
-      expect(server.output).not.toContain('a call failed for a reason of ours');
+      expect(server.output).not.toContain('a call failed because of a bug');
       expect(residentMiB(pid) - before.rss, 'MiB more than before').toBeLessThan(rssGrowthMiBMax);
-      await expect.poll(() => leaked(before.handles, openHandles(pid)), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => leaked(before.handles, openHandles(pid)), { timeout: 60_000 }).toEqual([]);
     });
 
     test('what was accepted can be read again: a new process comes to the same state', async () => {

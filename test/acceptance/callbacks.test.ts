@@ -330,7 +330,7 @@ describe('an update with a callback', () => {
   });
 });
 
-test('one that is refused for good is FAILED and a letter; mended and merged it is delivered', async () => {
+test('one that is refused for good is FAILED and a dead letter; repaired and merged it is delivered', async () => {
   const target_ = await target((response) => {
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'wrong token' }));
   });
@@ -406,7 +406,7 @@ describe('a start is refused', () => {
       { 'callback.allowedAddresses': [{ Pattern: '*' }] },
       [{ url, header: { a: 'x\r\ny: z' } }],
       3,
-      'invalid header: "a" or its value cannot stand in an HTTP request',
+      'invalid header: "a" or its value is not allowed in an HTTP request',
     ],
     [
       'with too many',
@@ -434,6 +434,6 @@ test('an address that is not public is not called unless its rule says so, and w
   await start(client, 'w', { callbacks: [{ url: target_.url() }] });
   await terminate(client, 'w');
   const { lastAttemptFailure } = await untilState(client, 'w', 'FAILED');
-  expect(lastAttemptFailure?.message).toContain('127.0.0.1 is no public address');
+  expect(lastAttemptFailure?.message).toContain('127.0.0.1 is not a public address');
   expect(target_.received).toEqual([]);
 });

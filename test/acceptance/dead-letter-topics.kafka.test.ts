@@ -5,7 +5,7 @@
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
-import { perdureAt } from '../cli/perdure-process.ts';
+import { perdureAt, registerNamespace } from '../cli/perdure-process.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import { kafkaServer, withFolder } from '../support/servers.ts';
@@ -27,7 +27,7 @@ describe.skipIf(!(await canStartLocalKafka('dead letters on a broker that is kil
   });
   afterAll(() => broker?.stop());
 
-  test('hold letters that any tool reads, pass over strangers, and lose what is purged; merges outlive broker and server', () =>
+  test('hold dead letters that any tool reads, pass over strangers, and lose what is purged; merges outlive broker and server', () =>
     withFolder(async (folder) => {
       const settings = { brokers: broker.brokers, topicPrefix: prefix, dynamic: noUndo, logLevel: 'info' } as const;
       const faulty = await kafkaServer(folder, { ...settings, hidden: { devFaults: [workflowTasksFail] } });
@@ -35,7 +35,7 @@ describe.skipIf(!(await canStartLocalKafka('dead letters on a broker that is kil
       const next = await kafkaServer(folder, settings);
       try {
         await faulty.start();
-        expect(await perdureAt(faulty.address, `namespace register ${namespace}`)).toMatchObject({ code: 0 });
+        await registerNamespace(faulty.address, namespace);
         await makeLetters(faulty, 0, 4);
         await settingsAreRight(broker);
         await lettersAreReadable(broker);
@@ -130,7 +130,7 @@ async function strangersChangeNothing({ brokers }: LocalBroker, server: ServerPr
   await server.kill9();
   await server.start();
   await expect.poll(() => countAt(server), patience).toBe(6);
-  await expect.poll(() => server.output, patience).toContain('letters that were sent back are not tried again');
+  await expect.poll(() => server.output, patience).toContain('records that Kafka tools sent back are not executed');
   const { out } = await perdureAt(server.address, `${queue} read --category transfer`);
   const letters = JSON.parse(out) as readonly { readonly messageId: number; readonly errorMessage: string }[];
   expect(letters.map(({ messageId }) => messageId)).toEqual([0, 1, 2, 3, 4, 5]);

@@ -48,7 +48,7 @@ test('a task that fails is tried for as long as the file says, and is a dead let
       await server.start();
       await seen('could not be decided');
       await writeFile(dynamic, 'history.TaskDLQUnexpectedErrorAttempts: 1\n');
-      await seen('the values from before hold on');
+      await seen('its previous values stay in effect');
       expect(server.output).not.toContain('Marking task as terminally failed');
 
       await writeFile(dynamic, attempts(1));

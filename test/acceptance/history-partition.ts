@@ -5,20 +5,20 @@
 import { assert } from '../../src/kernel/assert.ts';
 import { effective } from '../../src/actors/ownership/effective.ts';
 import type { LogCursor } from '../../src/actors/ownership/effective.ts';
-import { missingOffsets } from '../../src/actors/log.ts';
-import type { Log, PartitionId, StoredRecord } from '../../src/actors/log.ts';
+import { missingOffsets } from '../../src/ports/log.ts';
+import type { Log, PartitionId, StoredRecord } from '../../src/ports/log.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
-import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
-import type { HistoryCommand } from '../../src/history/commands.ts';
-import type { HistoryEffect } from '../../src/history/effects.ts';
-import { commandBytes, finishesWork } from '../../src/history/command-bytes.ts';
+import { systemClock, systemRandom } from '../../src/ports/system-ports.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
+import type { HistoryEffect } from '../../src/history/run/effects.ts';
+import { commandScale } from '../../src/history/command-table.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
 import { decodeClaim } from '../../src/wire/generated/journal/claim.ts';
 import { scriptLimits } from './history-script.ts';
@@ -53,7 +53,7 @@ export class LivePartition {
       },
       clock: { ...systemClock, wallMs: () => this.#nowMs },
       random: systemRandom,
-      scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork },
+      scale: { ...commandScale, namespaceOf: () => '' },
       logger: silentLogger,
       onStatus: (status) => this.#statusChanged(status),
     });

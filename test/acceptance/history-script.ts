@@ -2,8 +2,8 @@
  * A random program as a list of what it asked of its shard, and when: the same list makes every other shard do the same, because a core
  * decides by state, command and time alone. Beside each entry stands the state that the plain core had after it.
  */
-import type { HistoryCommand } from '../../src/history/commands.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { Program } from '../history/random-program.ts';
 import type { ProgramStep } from '../history/random-program.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';

@@ -87,6 +87,8 @@ export async function obey(admin: Admin, command: string): Promise<void> {
       ],
       waitForLeaders: false,
     });
+    // A broker hears of it a moment after the controller has made it.
+    while (!(await admin.listTopics()).includes(option('topic'))) await delay(20);
   } else if (command.startsWith('kafka-configs.sh ')) {
     await setTopic(
       admin,

@@ -1,12 +1,13 @@
 /**
- * Somebody deletes records of the topics of dead letters and of the audit, beside a server and between two: letters whose records are gone are damaged,
- * all others are read, purged and merged, and the server is healthy. Where rows of them are in PostgreSQL they are known after a restart, too.
+ * Somebody deletes records of the topics of dead letters and of the audit, beside a server and between two: dead letters whose records are gone are
+ * damaged, all others are read, purged and merged, and the server is healthy. Where rows of them are in PostgreSQL they are known after a restart,
+ * too.
  */
 import { randomUUID } from 'node:crypto';
 import { Connection } from '@temporalio/client';
 import { afterAll, expect, inject, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
-import { perdureAt } from '../cli/perdure-process.ts';
+import { perdureAt, registerNamespace } from '../cli/perdure-process.ts';
 import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
@@ -52,10 +53,11 @@ else {
         return read.map(({ messageId, damage = '' }) => `${messageId} ${damage}`.trim());
       };
       const whole = (from: number): readonly string[] => Array.from({ length: letters - from }, (_, nth) => String(from + nth));
-      const isHealthy = async (): Promise<void> => expect((await healthPageOf(faulty.address))[1].status).toBe('SERVING');
+      const isHealthy = (): Promise<void> =>
+        expect.poll(async () => (await healthPageOf(faulty.address))[1].status, patience).toBe('SERVING');
       try {
         await faulty.start();
-        expect(await perdureAt(faulty.address, `namespace register ${namespace}`)).toMatchObject({ code: 0 });
+        await registerNamespace(faulty.address, namespace);
         await makeLetters(faulty);
         await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${letters}\n`);
 
@@ -84,8 +86,11 @@ else {
         await mended.start();
         await expect.poll(async () => (await queue('count --category transfer')).out, patience).toBe(`${left}\n`);
         await isHealthy();
-        expect(mended.output).toMatch(/records of a dead letter queue are gone from its topic/);
-        expect(mended.output).toMatch(/entries of the audit of dead letters are gone/);
+        await expect.poll(() => mended.output, patience).toMatch(/records of a dead letter queue are gone from its topic/);
+        await expect.poll(() => mended.output, patience).toMatch(/entries of the audit of dead letters are gone/);
+        // Jobs and the audit are served a moment after the queues.
+        await expect.poll(async () => (await queue('job list')).code, patience).toBe(0);
+        await expect.poll(async () => (await queue('audit --limit 1')).code, patience).toBe(0);
         expect(await damages()).toEqual([...gone, ...whole(3)]);
         if (keepsRows) expect(await queue(`${purge} --message-id 2`)).toMatchObject({ code: 0, out: 'purged 1\n' });
         expect(await queue('merge --category transfer --reason mended')).toMatchObject({

@@ -43,14 +43,14 @@ function lostTopics(brokers: readonly string[]): void {
     const settings = { 'retention.ms': '-1', 'max.message.bytes': '8388608', 'message.timestamp.after.max.ms': '9223372036854775807' };
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     await admin.createTopics({ topics: [{ topic, numPartitions, replicationFactor: 1, configEntries }], waitForLeaders: false });
-    await expect.poll(() => topicLength(admin, topic).catch(() => -1), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => topicLength(admin, topic).catch(() => -1), { timeout: 60_000 }).toBe(0);
   }
 
   describe('after the first start', () => {
     test.each([
       ['history', 'workflow histories', ['matching', 'cluster']],
       ['cluster', 'namespaces and search attributes', ['history', 'matching']],
-    ] as const)('a deleted .%s is not made anew; who wants to start anew does what is printed', async (lost, what, others) => {
+    ] as const)('a deleted .%s is not created again; the printed commands start afresh', async (lost, what, others) => {
       const settings = fresh();
       const { prefix } = settings;
       await startsAndStops(settings);
@@ -70,7 +70,7 @@ function lostTopics(brokers: readonly string[]): void {
     test.each([
       ['history', 4, /history\/0, .*history\/3 are empty, though the cluster "active" has served from there/],
       ['matching', 16, /matching\/0, .*matching\/15 are empty, though the cluster "active" has served from there/],
-    ] as const)('.%s deleted and made anew by hand is told from a young cluster', async (lost, partitions, words) => {
+    ] as const)('.%s deleted and created again by hand is distinguished from a young cluster', async (lost, partitions, words) => {
       const settings = fresh();
       await startsAndStops(settings);
       await inAdmin(async (admin) => {
@@ -81,7 +81,7 @@ function lostTopics(brokers: readonly string[]): void {
       });
     });
 
-    test('.cluster made anew by hand beside a history with workflows', async () => {
+    test('.cluster created again by hand beside a history with workflows', async () => {
       const settings = fresh();
       await whileServing(settings, ({ address }) => startWorkflow(address));
       await inAdmin(async (admin) => {
@@ -112,7 +112,7 @@ function lostTopics(brokers: readonly string[]): void {
         await admin.createPartitions({ topicPartitions: [{ topic, count: 5 }] });
         // A second later its shard notes that matching has the task which no worker takes.
         const whenIdle = 4 + 2;
-        await expect.poll(() => topicLength(admin, topic), { timeout: 20_000 }).toBeGreaterThanOrEqual(whenIdle);
+        await expect.poll(() => topicLength(admin, topic), { timeout: 60_000 }).toBeGreaterThanOrEqual(whenIdle);
         const before = await topicLength(admin, topic);
         expect(await refusedStart({ ...settings, shards: 5 })).toContain('was made with 4 history shards');
         expect(await refusedStart({ ...settings, clusterName: 'another' })).toContain('is called "active"');
@@ -123,7 +123,7 @@ function lostTopics(brokers: readonly string[]): void {
     });
     await whileServing(settings, async (server) => {
       expect(await runIdOf(server.address)).toBe(runId);
-      expect(server.output).toMatch(/"level":"warn","msg":"partitions that somebody added are ignored[^}]*"found":5,"served":4/);
+      expect(server.output).toMatch(/"level":"warn","msg":"partitions that were added to a topic are ignored[^}]*"found":5,"served":4/);
     });
   });
 }

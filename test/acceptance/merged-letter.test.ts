@@ -1,6 +1,6 @@
 /**
- * The start of a child fails for good, and is mended: its letter is merged, and the child starts, once. Killed with -9 while the letter is there, and
- * once it is merged.
+ * The start of a child fails for good, and is repaired: its dead letter is merged, and the child starts, once. Killed with -9 while the dead letter
+ * is there, and once it is merged.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Child } from '../cli/child.ts';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
-import { perdureAt } from '../cli/perdure-process.ts';
+import { perdureAt, registerNamespace } from '../cli/perdure-process.ts';
 import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { healthPageOf } from '../support/health-page.ts';
@@ -186,17 +186,17 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
 
       const outOf = async ({ address }: ServerProcess, line: string): Promise<string> => (await perdureAt(address, line)).out;
 
-      test('come while PostgreSQL is away; who looks at them is told so, nothing is changed blindly, and then all are there', async () => {
+      test('come while PostgreSQL is away; who looks at them is informed, nothing is changed blindly, and then all are there', async () => {
         await withFolder(async (folder) => {
           const server = await kafkaServer(folder, settings(`letters-${randomUUID()}`, faulty));
           try {
             await server.start();
-            await perdureAt(server.address, `namespace register ${workflowTasksFail.namespace}`);
+            await registerNamespace(server.address, workflowTasksFail.namespace);
             await makeLetters(server, 0, 3);
             await postgres.shutDown();
             await makeLetters(server, 3, 20);
             const looked = await perdureAt(server.address, `${letters} read --category transfer`);
-            expect([looked.code, looked.err]).toEqual([4, expect.stringContaining('does not serve this now')]);
+            expect([looked.code, looked.err]).toEqual([4, expect.stringContaining('does not serve this right now')]);
             const purged = await perdureAt(server.address, `${letters} purge --category transfer`);
             expect([purged.code, purged.out]).toEqual([4, '']);
             expect(await outOf(server, `${letters} count --category transfer`)).toBe('23\n');
@@ -209,6 +209,7 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
             expect(await outOf(server, `${letters} groups --category transfer --by disposition -o json`)).toContain('"count":23');
             await server.kill9();
             await server.start();
+            await expect.poll(() => outOf(server, `${letters} count --category transfer`), wait).toBe('23\n');
             expect(await outOf(server, `${letters} purge --category transfer`)).toBe('purged 23\n');
           } finally {
             await server.stop();
@@ -216,27 +217,28 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         });
       });
 
-      test('whose topic is deleted while their rows stand are told of, and what health names as mend lets the queue go on', async () => {
+      test('whose topic is deleted while their rows stand are reported, and the repair that health names lets the queue continue', async () => {
         const prefix = `lost-${randomUUID()}`;
         await withFolder(async (folder) => {
           const server = await kafkaServer(folder, settings(prefix, faulty));
           try {
             await server.start();
-            await perdureAt(server.address, `namespace register ${workflowTasksFail.namespace}`);
+            await registerNamespace(server.address, workflowTasksFail.namespace);
             await makeLetters(server, 0, 3);
             await server.stop();
             await withAdmin(kafkaClient(brokers), (admin) => deleteTopic(admin, `dlq.${prefix}.transfer.active`));
             await server.start();
             const concern = async () => (await healthPageOf(server.address))[1].concerns?.find(({ subject }) => subject.startsWith('dlq.'));
-            await expect.poll(async () => (await concern())?.mend, wait).toContain('DELETE FROM dead_letters');
-            const { mend = '' } = (await concern()) ?? {};
+            await expect.poll(async () => (await concern())?.repair, wait).toContain('DELETE FROM dead_letters');
+            const { repair = '' } = (await concern()) ?? {};
             expect((await perdureAt(server.address, `${letters} count --category transfer`)).code).toBe(4);
             await server.stop();
-            const lost = `SELECT message_id::int, convert_from(workflow_id, 'UTF8') AS workflow_id FROM "${prefix}".dead_letters ORDER BY 1`;
-            expect(await postgres.run(lost)).toEqual([0, 1, 2].map((id) => ({ message_id: id, workflow_id: `order-${id}` })));
-            await postgres.run(`SET search_path = "${prefix}"; ${mend}`);
+            // They came at the same time, so in any order.
+            const lost = `SELECT convert_from(workflow_id, 'UTF8') AS workflow_id FROM "${prefix}".dead_letters ORDER BY 1`;
+            expect(await postgres.run(lost)).toEqual([0, 1, 2].map((nth) => ({ workflow_id: `order-${nth}` })));
+            await postgres.run(`SET search_path = "${prefix}"; ${repair}`);
             await server.start();
-            expect(await outOf(server, `${letters} count --category transfer`)).toBe('0\n');
+            await expect.poll(() => outOf(server, `${letters} count --category transfer`), wait).toBe('0\n');
             await withClient(
               server.address,
               ({ workflow }) => workflow.start('Order', { workflowId: 'next', taskQueue: 'orders' }),

@@ -1,4 +1,4 @@
-/** A server on a file is killed with -9 in a merge, which is cancelled then, and the rest is purged: each letter is either executed or purged. */
+/** A server on a file is killed with -9 in a merge, which is cancelled then, and the rest is purged: each dead letter is either executed or purged. */
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const letters = 60;
 const fault = 'task=TASK_TYPE_TRANSFER_WORKFLOW_TASK,kind=permanent,error=planted';
 type Job = { readonly state: string; readonly merged: number; readonly purged: number };
 
-test('each letter of a merge that was killed is executed, or purged and never executed', () =>
+test('each dead letter of a merge that was killed is executed, or purged and never executed', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'perdure.db');
     const faulty = await embeddedServer(file, ['--dev-faults', fault]);

@@ -1,12 +1,12 @@
 /**
- * Letters whose merge could not say what came of it, on a real broker that refuses what matching writes: what is told as purged is never executed,
- * what may be executed stays and is told as that, and so many of them hold up no other namespace. Killed with -9 in between.
+ * Dead letters whose merge could not say what came of it, on a real broker that refuses what matching writes: what is reported as purged is never
+ * executed, what may be executed stays and is reported as that, and so many of them hold up no other namespace. Killed with -9 in between.
  */
 import { randomUUID } from 'node:crypto';
 import { Connection } from '@temporalio/client';
 import { expect, inject, test } from 'vitest';
 import { workflowTasksFail } from '../cli/commands-over-letters.ts';
-import { perdureAt } from '../cli/perdure-process.ts';
+import { perdureAt, registerNamespace } from '../cli/perdure-process.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { kafkaServer, withFolder } from '../support/servers.ts';
@@ -53,9 +53,7 @@ else {
         );
       try {
         await faulty.start();
-        for (const name of [namespace, other]) {
-          expect(await perdureAt(faulty.address, `namespace register ${name}`)).toMatchObject({ code: 0 });
-        }
+        for (const name of [namespace, other]) await registerNamespace(faulty.address, name);
         await use({ faulty, mended, ofMatching });
       } finally {
         for (const server of [faulty, mended]) await server.stop();

@@ -1,6 +1,6 @@
 /**
  * `perdure server start` on topics that would lose records, or that it may not make: it exits with 1, says why, and prints commands that
- * mend it. Each test then does what was printed, and the same start goes through.
+ * repair it. Each test then does what was printed, and the same start goes through.
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -204,7 +204,7 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
     );
   });
 
-  test('a wrong password is told apart', async () => {
+  test('a wrong password is reported as such', async () => {
     const output = await refusedStart({ ...login, sasl: '{ mechanism: plain, username: perdure, password: guess-work }' });
     expect(output).toMatch(
       /^perdure: Kafka at \S+ refused the user name or the password: correct perdure\.kafka\.sasl \(user "perdure", mechanism plain\)\n$/,

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
-import type { Log, PartitionId } from '../../src/actors/log.ts';
+import type { Log, PartitionId } from '../../src/ports/log.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';

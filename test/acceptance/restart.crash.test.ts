@@ -3,7 +3,6 @@
  * gets the task that was being started for it, instead of leaving it to its timeout.
  */
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CrashLoad } from '../crash/crash-load.ts';
 import { check } from '../crash/checker.ts';
@@ -35,7 +34,7 @@ async function restartUnderLoad(server: ServerProcess): Promise<void> {
   load.run();
   const stopsMs: number[] = [];
   for (let round = 1; round <= restarts; round++) {
-    await delay(300 + random() * 900);
+    await load.begun(20 + Math.floor(random() * 80));
     stopsMs.push(Date.now());
     await server.stop();
     expect(await server.exitCode(0), `restart ${round}`).toBe(0);

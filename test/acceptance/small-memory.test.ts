@@ -92,7 +92,7 @@ test('on a file: what is not in use leaves memory, though a large heap would hav
   });
 });
 
-test('in memory: no workflow is started once the heap is nearly full, those that run go on, and people are told', async () => {
+test('in memory: no workflow is started once the heap is nearly full, those that run go on, and operators are informed', async () => {
   await withSmallServer([], async (server) => {
     const { started, refusal } = await opened(server.address, 1_000_000);
     expect(refusal?.code, server.output).toBe(resourceExhausted);

@@ -36,11 +36,21 @@ async function withEnvironment<T>(
   server: Omit<ServerOptions, 'executable'>,
   use: (env: TestWorkflowEnvironment) => Promise<T>,
 ): Promise<T> {
-  const env = await TestWorkflowEnvironment.createLocal({ server: { executable, ...server } });
+  const env = await created({ server: { executable, ...server } });
   try {
     return await use(env);
   } finally {
     await env.teardown();
+  }
+}
+
+/** The SDK gives a server five seconds to start, which a machine that does much else may not have. */
+async function created(options: LocalTestWorkflowEnvironmentOptions, triesLeft = 5): Promise<TestWorkflowEnvironment> {
+  try {
+    return await TestWorkflowEnvironment.createLocal(options);
+  } catch (error) {
+    if (triesLeft === 1 || !/connect|start/i.test(String(error))) throw error;
+    return await created(options, triesLeft - 1);
   }
 }
 

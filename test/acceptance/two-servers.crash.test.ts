@@ -66,7 +66,7 @@ test('two servers on one file', async () => {
     const second = await embeddedServer(file);
     try {
       await first.start();
-      await refused(second, new RegExp(`another server serves ${file}, or a tool has it open: stop one of them, or name another file`));
+      await refused(second, new RegExp(`${file} is in use by another server or by a tool: stop one of them, or name another file`));
       await serves(first);
     } finally {
       await first.stop();

@@ -1,14 +1,14 @@
 /** A journal that holds what no version should have written: a timer that cannot be decided, ever. */
 import { expect } from 'vitest';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
-import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../src/ports/system-ports.ts';
 import { defaults } from '../../src/config/defaults.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
 import { topicCatalogue } from '../../src/topics/catalogue.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
 

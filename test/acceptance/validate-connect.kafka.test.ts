@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
 import { Child } from '../cli/child.ts';
-import { openedPostgres } from '../database/postgres/support.ts';
+import { openedPostgres } from '../projections/postgres/support.ts';
 import { canStartPostgres, postgresOptions, startPostgres } from '../postgres/postgres.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
@@ -105,7 +105,7 @@ function connecting(brokers: readonly string[]): void {
         key: 'perdure.kafka.sasl',
       },
       { name: 'TLS at a plaintext listener', more: ', tls: true', key: 'perdure.kafka.tls' },
-    ])('$name: exit code 1, and the key that mends it', async ({ more, key }) => {
+    ])('$name: exit code 1, and the key that repairs it', async ({ more, key }) => {
       const { code, err } = await validate({ kafka: more });
       expect(code).toBe(1);
       for (const broker of brokers) expect(err).toMatch(new RegExp(`^${broker}: .*${key}`, 'm'));

@@ -1,4 +1,4 @@
-/** A server whose journals are on Kafka keeps the rows of List itself: it fills them anew at each start. */
+/** A server whose journals are on Kafka keeps the rows of List itself: it fills them again at each start. */
 import { describe, expect, test } from 'vitest';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { describedBy, listedServer, rowsOf } from '../support/listed-workflows.ts';

@@ -6,9 +6,9 @@
  */
 import assert from 'node:assert/strict';
 import { Router } from '../../src/actors/asks/router.ts';
-import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { type Database, DatabaseError, type JournalId } from '../../src/actors/database.ts';
-import { partitionName, type StoredRecord } from '../../src/actors/log.ts';
+import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../src/projections/checkpoints/checkpoint-schedule.ts';
+import { type Database, DatabaseError, type JournalId } from '../../src/projections/database-port.ts';
+import { partitionName, type StoredRecord } from '../../src/ports/log.ts';
 import { effective, type LogCursor } from '../../src/actors/ownership/effective.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import { createLogger, type Logger } from '../../src/observability/logger.ts';

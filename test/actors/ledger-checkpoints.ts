@@ -3,11 +3,11 @@
  * tables of its own: its entries are tasks of a matching partition.
  */
 import assert from 'node:assert/strict';
-import { DatabaseError } from '../../src/actors/database.ts';
+import { DatabaseError } from '../../src/projections/database-port.ts';
 import type { LedgerCore, LedgerRecord } from './ledger.ts';
-import type { CheckpointPosition, Database, Fence, JournalId, MatchingTaskRow, Restored } from '../../src/actors/database.ts';
-import type { RecordPosition } from '../../src/actors/log.ts';
-import type { CommitSubscriber } from '../../src/actors/partition/partition-core.ts';
+import type { CheckpointPosition, Database, Fence, JournalId, MatchingTaskRow, Restored } from '../../src/projections/database-port.ts';
+import type { RecordPosition } from '../../src/ports/log.ts';
+import type { CommitSubscriber } from '../../src/ports/commit-subscriber.ts';
 
 export type LedgerRow = { readonly id: string; readonly offset: number; readonly timeMs: number };
 

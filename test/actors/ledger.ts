@@ -3,10 +3,10 @@
  *
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
-import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { LoopTurns } from '../../src/ports/loop-turns.ts';
 import assert from 'node:assert/strict';
-import { NOBODY } from '../../src/actors/asks/asks.ts';
-import { Switchboard, type AnswerTo, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
+import { NOBODY, type AskContext } from '../../src/actors/asks/asks.ts';
+import { Switchboard, type AnswerTo, type ReplyRows } from '../../src/actors/asks/switchboard.ts';
 import { errorText } from '../../src/kernel/error-text.ts';
 import { asksAreCarried } from '../support/asks-are-carried.ts';
 import type {
@@ -17,8 +17,8 @@ import type {
   PartitionShell,
   RecordCodec,
 } from '../../src/actors/partition/partition-core.ts';
-import type { RecordPosition } from '../../src/actors/log.ts';
-import type { Clock } from '../../src/actors/ports.ts';
+import type { RecordPosition } from '../../src/ports/log.ts';
+import type { Clock } from '../../src/ports/machine.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
 export type LedgerCommand =
@@ -53,15 +53,15 @@ export type LedgerReplyTo = {
   readonly break: Extract<LedgerReply, { kind: 'added' }>;
 };
 
-const ledgerReplies: ReplyKinds<LedgerReplyTo> = {
-  add: { added: true },
-  read: { entries: true },
-  refuse: { refused: true },
-  await: { entries: true, canceled: true },
-  poison: { added: true },
-  throw: {},
-  unwritable: { added: true },
-  break: { added: true },
+const ledgerReplies: ReplyRows<LedgerReplyTo> = {
+  add: { replies: ['added'] },
+  read: { replies: ['entries'] },
+  refuse: { replies: ['refused'] },
+  await: { replies: ['entries', 'canceled'] },
+  poison: { replies: ['added'] },
+  throw: { replies: [] },
+  unwritable: { replies: ['added'] },
+  break: { replies: ['added'] },
 };
 
 export type LedgerSwitchboard = Switchboard<LedgerReplyTo, LedgerCommand, never>;
@@ -84,10 +84,10 @@ class BetweenProcesses extends Switchboard<LedgerReplyTo, LedgerCommand, never> 
   override ask<Asked extends LedgerCommand>(
     partition: number,
     command: Asked,
-    deadlineMs: number,
+    context: AskContext,
     onReply: (answer: AnswerTo<LedgerReplyTo, never, Asked['kind']>) => void,
   ): number {
-    return super.ask(partition, copied(command), deadlineMs, (answer) => onReply(copied(answer)));
+    return super.ask(partition, copied(command), context, (answer) => onReply(copied(answer)));
   }
 }
 

@@ -1,6 +1,6 @@
 /** The log port in a few lines, for tests that need nothing to go wrong. */
-import { LogError, partitionName } from '../../src/actors/log.ts';
-import type { BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../src/actors/log.ts';
+import { LogError, partitionName } from '../../src/ports/log.ts';
+import type { BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../src/ports/log.ts';
 
 export class MemoryLog implements Log {
   readonly exclusive: boolean;

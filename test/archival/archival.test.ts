@@ -96,7 +96,7 @@ test('a history that is closed is in the folder, and is read from there once the
   await register('kept', { historyArchivalState: enabled });
   expect(await configOf('kept')).toEqual([enabled, uri]);
   const runId = await closedRun('kept', 'order');
-  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
+  await expect.poll(files, { timeout: 60_000 }).toEqual(oneFile);
   const before = await historyOf('kept', 'order', runId);
   await deleteRun('kept', 'order', runId);
   const after = await historyOf('kept', 'order', runId);
@@ -108,11 +108,11 @@ test('a history that is closed is in the folder, and is read from there once the
   );
 });
 
-test('a history whose file is damaged is told of as lost, and never shown as if it ended there', async () => {
+test('a history whose file is damaged is reported as lost, and never shown as if it ended there', async () => {
   await serve();
   await register('kept', { historyArchivalState: enabled });
   const runId = await closedRun('kept', 'order');
-  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
+  await expect.poll(files, { timeout: 60_000 }).toEqual(oneFile);
   await deleteRun('kept', 'order', runId);
   const path = join(folder, 'kept', (await files())[0] ?? '');
   await truncate(path, (await stat(path)).size - 20);
@@ -126,7 +126,7 @@ test('a long history is read page by page', async () => {
   await serve();
   await register('kept', { historyArchivalState: enabled });
   const runId = await closedRun('kept', 'order', 250);
-  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
+  await expect.poll(files, { timeout: 60_000 }).toEqual(oneFile);
   const before: unknown[] = [];
   const after: unknown[] = [];
   const readInto = async (events: unknown[]): Promise<void> => {
@@ -144,12 +144,12 @@ test('a long history is read page by page', async () => {
   expect(after).toEqual(before);
 });
 
-test('a folder that cannot be written makes a letter; once it can, a merge writes the file, and the letter is gone', async () => {
+test('a folder that cannot be written makes a dead letter; once it can, a merge writes the file, and the dead letter is gone', async () => {
   await serve();
   await register('kept', { historyArchivalState: enabled });
   await writeFile(join(folder, 'kept'), 'in the way');
   await closedRun('kept', 'order');
-  await expect.poll(openLetters, { timeout: 20_000 }).toMatchObject([
+  await expect.poll(openLetters, { timeout: 60_000 }).toMatchObject([
     {
       taskType: 'TASK_TYPE_ARCHIVAL_ARCHIVE_EXECUTION',
       namespace: 'kept',
@@ -167,7 +167,7 @@ test('a folder that cannot be written makes a letter; once it can, a merge write
   };
   const { plan } = await letters.onceServed('PlanDeadLetters', request);
   await letters.call('ApplyPlan', { planId: (plan as { readonly planId: string }).planId });
-  await expect.poll(openLetters, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(openLetters, { timeout: 60_000 }).toEqual([]);
   expect(await files()).toEqual(oneFile);
   expect(JSON.parse(await readFile(join(folder, 'kept', (await files())[0] ?? ''), 'utf8'))).toMatchObject([
     { events: [{ eventId: '1' }, {}, {}, {}, {}, {}] },
@@ -187,7 +187,7 @@ test('a namespace names its folder once, below those that are allowed, and what 
   await closedRun('own', 'not kept');
   await update({ historyArchivalState: enabled });
   await closedRun('own', 'kept');
-  await expect.poll(() => readdir(join(folder, 'own')).catch(() => []), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => readdir(join(folder, 'own')).catch(() => []), { timeout: 60_000 }).toHaveLength(1);
   await register('silent');
   expect(await configOf('silent')).toEqual([disabled, '']);
 });
@@ -206,7 +206,7 @@ test('who waits for the end of what is archived is told it, and odd reads are re
   await serve();
   await register('kept', { historyArchivalState: enabled });
   const runId = await closedRun('kept', 'order');
-  await expect.poll(files, { timeout: 10_000 }).toEqual(oneFile);
+  await expect.poll(files, { timeout: 60_000 }).toEqual(oneFile);
   await deleteRun('kept', 'order', runId);
   const client = new Client({ connection, namespace: 'kept' });
   await expect(client.workflow.getHandle('order', runId).result()).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ArchiveAway, ArchiveDamaged } from '../../src/actors/archiver.ts';
+import { ArchiveAway, ArchiveDamaged } from '../../src/ports/archiver.ts';
 import { archiveFileName, FileArchiver } from '../../src/archival/file-archiver.ts';
 import { loadPublicMessages } from '../../src/wire/services.ts';
 
@@ -87,7 +87,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-describe('what somebody has done to a file is told, and never taken for a history', () => {
+describe('what somebody has done to a file is reported, and never taken for a history', () => {
   let path: string;
   const uri = (): string => uriOf('allowed/orders');
   beforeEach(async () => {

@@ -50,7 +50,7 @@ export async function deadLettersRound(
       figure('letters merged, nothing left to do', '/s', perSecond(merged, mergedMs)),
       figure('letters purged', '/s', perSecond(left, purgedMs)),
       figure(`raw ${users} at a time: workflows`, '/s', alone),
-      figure(`… beside a merge of ${usualRps} letters a second`, '/s', beside),
+      figure(`… beside a merge of ${usualRps} dead letters a second`, '/s', beside),
       { ...figure('… of what they are alone', '%', (100 * beside) / alone), lowerIsBetter: false },
     ];
   } finally {

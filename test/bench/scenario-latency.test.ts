@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { signalRound, signalsPerRun } from './scenario-latency.ts';
 

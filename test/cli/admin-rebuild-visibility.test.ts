@@ -19,7 +19,7 @@ async function types(address: string): Promise<readonly string[]> {
 
 async function isDone(address: string): Promise<void> {
   const state = async () => JSON.parse((await admin(address, 'state', '-o', 'json')).out).shards[0].listRebuild;
-  await expect.poll(state, { timeout: 20_000 }).toMatchObject({ state: 'done', unreadRuns: 0 });
+  await expect.poll(state, { timeout: 60_000 }).toMatchObject({ state: 'done', unreadRuns: 0 });
 }
 
 test('a List that is wrong is right again, while the server serves; one that lost its rows is built by the next start', async () => {
@@ -63,7 +63,7 @@ test('a List that is wrong is right again, while the server serves; one that los
 
 test('where there is no database it is refused in words, as text and as JSON', async () => {
   const server = await memoryServer();
-  const refused = 'there is no database: rows of List are in memory, and a restart builds them';
+  const refused = 'there is no database: rows of List are in memory, and a restart rebuilds them';
   expect(await admin(server.address, 'visibility', 'rebuild')).toMatchObject({ code: 1, out: `shard 1: ${refused}\n`, err: '' });
   const { out } = await admin(server.address, 'visibility', 'rebuild', '-o', 'json');
   expect(JSON.parse(out)).toEqual({ shards: [{ shard: 1, refused }] });

@@ -19,7 +19,7 @@ test('a server on a file: each partition, with what is written of it', async () 
     const page = async () => JSON.parse((await state(address, '-o', 'json')).out);
     const shard = async () => (await page()).shards[0];
     // One claim, the start, and the note that its task is stored where it waits for a worker.
-    await expect.poll(shard, { timeout: 20_000 }).toMatchObject({
+    await expect.poll(shard, { timeout: 60_000 }).toMatchObject({
       shard: 1,
       state: 'active',
       reason: '',
@@ -30,7 +30,7 @@ test('a server on a file: each partition, with what is written of it', async () 
     // Its workflow task waits for a worker: one claim, and the task.
     const queue = async () => (await page()).matching;
     const written = { partition: 0, state: 'active', reason: '', offset: 2, storedTasks: 1, checkpoint: { offset: 1, tailRecords: 0 } };
-    await expect.poll(queue, { timeout: 20_000 }).toMatchObject([written]);
+    await expect.poll(queue, { timeout: 60_000 }).toMatchObject([written]);
     const { code, out } = await state(address);
     expect(code).toBe(0);
     const [status, memory = '', shards = '', matching = ''] = out.split('\n\n');
@@ -95,7 +95,7 @@ test('a server in memory has none, and says so', async () => {
   const server = await memoryServer();
   const { out } = await state(server.address);
   expect(out).toMatch(
-    /\n1 +active +1 +- +- +- +- +0 +0\n\nMATCHING[^\n]+\n0 +active +1 +- +- +- +- +0\n\nThere is no database: state lives in memory and in the journals\.\n$/,
+    /\n1 +active +1 +- +- +- +- +0 +0\n\nMATCHING[^\n]+\n0 +active +1 +- +- +- +- +0\n\nThere is no database: state is in memory and in the journals\.\n$/,
   );
   await server.stop();
 });
@@ -155,7 +155,7 @@ test('nobody there, somebody else, and no address', async () => {
   const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { readonly port: number };
-  expect((await state(`127.0.0.1:${port}`)).err).toContain(`what answers at 127.0.0.1:${port} is no Perdure server`);
+  expect((await state(`127.0.0.1:${port}`)).err).toContain(`the server at 127.0.0.1:${port} is not Perdure`);
   other.close();
   expect(await state('here')).toMatchObject({ code: 2, err: expect.stringContaining('--address: expected host:port') });
   const asked = await run(['admin', 'state'], { TEMPORAL_ADDRESS: 'http://db-3:7233' });

@@ -1,4 +1,4 @@
-/** Who did what to which letters, beside a whole server on a file that is killed: each act is told, once. */
+/** Who did what to which dead letters, beside a whole server on a file that is killed: each act is reported, once. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@ import type { RunningServer, ServerOptions } from '../../src/config/server-optio
 export type Run = { readonly code: number; readonly out: string; readonly err: string; readonly started: readonly ServerOptions[] };
 
 /** Runs one command line in this process, with a server that notes its options and fails at once, so that nothing keeps running. */
-export async function run(line: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+export async function run(line: readonly string[], env: Readonly<Record<string, string | undefined>> = {}): Promise<Run> {
   let out = '';
   let err = '';
   const started: ServerOptions[] = [];

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rootCommand } from '../../src/cli/commands.ts';
+import { usageError } from '../../src/cli/cli-error.ts';
+import { rootCommand } from '../../src/cli/root-command.ts';
 import { connectionSettings, type ConnectionSettings } from '../../src/cli/connection.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 
@@ -46,7 +47,7 @@ function settings(line = '', env: Readonly<Record<string, string>> = {}): Connec
   const words = line.split(' ').filter((word) => word !== '');
   const { flags, args } = parseCommandLine(rootCommand, ['cluster', 'health', ...words]);
   const io = { env: { HOME: home, ...env } } as unknown as Parameters<typeof connectionSettings>[0]['io'];
-  return connectionSettings({ flags, args, io });
+  return connectionSettings({ flags, args, io, format: 'none' });
 }
 
 describe('the address', () => {
@@ -86,15 +87,38 @@ describe('a profile', () => {
   test.each([
     ['--profile nobody', 'there is no profile nobody in'],
     ['--config-file /nowhere/x.toml', "can't read /nowhere/x.toml"],
-    ['--profile broken', 'profile broken: address is to be a text'],
+    ['--profile broken', 'profile broken: address must be a text'],
   ])('%s is refused', (line, text) => {
     expect(() => settings(line)).toThrow(text);
   });
 
-  test('in a broken file is refused with the line', () => {
+  // A text may be a key: the place alone is told, not what stands there.
+  test.each([
+    ['address = ', '2:11: Invalid TOML document: invalid value'],
+    ['a = "x"\napi_key = "secret', '3:11: Invalid TOML document: unfinished string'],
+    ['a = "x"\n\na = "y"', '4:1: Invalid TOML document: trying to redefine an already defined table or value'],
+    [`a = ${'['.repeat(1_001)}`, '2:1005: Invalid TOML document: document contains excessively nested structures. aborting.'],
+  ])('a broken file is refused with its place, case %#', (text, problem) => {
     const broken = join(home, 'broken.toml');
-    writeFileSync(broken, '[profile.default]\naddress = ');
-    expect(() => settings(`--config-file ${broken}`)).toThrow(`${broken}:2: expected a value`);
+    writeFileSync(broken, `[profile.default]\n${text}`);
+    expect(() => settings(`--config-file ${broken}`)).toThrow(usageError(`${broken}:${problem}`));
+  });
+
+  test.each([
+    ['address = 7233', 'address'],
+    ['grpc_meta = { team = 7 }', 'grpc_meta.team'],
+    ['address = 1979-05-27 07:32:00Z', 'address'],
+  ])('%s is refused: it is no text', (text, key) => {
+    const wrong = join(home, 'wrong.toml');
+    writeFileSync(wrong, `[profile.default]\n${text}`);
+    expect(() => settings(`--config-file ${wrong}`)).toThrow(`profile default: ${key} must be a text`);
+  });
+
+  test.each(['__proto__', 'constructor'])('may have the name %s', (name) => {
+    const named = join(home, 'named.toml');
+    expect(() => settings(`--profile ${name}`)).toThrow(`there is no profile ${name}`);
+    writeFileSync(named, `[profile."${name}"] # of Europe\r\naddress = 'prod:7233'\r\ntls = { server_name = "eu" }\r\n`);
+    expect(settings(`--profile ${name} --config-file ${named}`)).toMatchObject({ address: 'prod:7233', tls: { serverName: 'eu' } });
   });
 });
 
@@ -115,8 +139,8 @@ describe('TLS', () => {
   });
 
   test('takes no half of a certificate, and not two for one', () => {
-    expect(() => settings('--tls-cert-data x')).toThrow('go together');
-    expect(() => settings(`--tls-ca-data x --tls-ca-path ${file}`)).toThrow('are two for one thing');
+    expect(() => settings('--tls-cert-data x')).toThrow('needs its key');
+    expect(() => settings(`--tls-ca-data x --tls-ca-path ${file}`)).toThrow('cannot be combined');
   });
 });
 

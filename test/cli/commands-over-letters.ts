@@ -152,7 +152,7 @@ export class CommandsOverLetters {
     const merged = await this.perdure(`merge ${ofTransfer} --rps 0 --concurrency 2 --task-timeout 5s --yes --quiet`);
     expect(merged.code).toBe(3);
     expect(merged.out).toMatch(
-      /^merged 1, failed 1, skipped 0\nnothing left to do 1, of those merged\nremaining 1\n {2}message 3 of .*: the dependency is away \(as before\)\n {2}message 0 of .* {2}nothing left to do: the workflow is closed\n$/,
+      /^merged 1, failed 1, skipped 0\nmerged with nothing left to do 1\nremaining 1\n {2}message 3 of .*: the dependency is away \(as before\)\n {2}message 0 of .* {2}nothing left to do: the workflow is closed\n$/,
     );
     expect(await this.json(`read ${ofTransfer}`)).toMatchObject([{ messageId: 3, generation: 1 }]);
   }

@@ -77,13 +77,16 @@ describe('completion', () => {
     const fake = new FakeDeadLetters();
     await fake.listen();
     fake.letters.push(letter(0), letter(0, { queue: { category: 'timer', sourceCluster: 'active' } }));
-    const words = ['admin', 'queue', 'dlq', 'read', '--category', 't'];
+    const patient = ['admin', '--command-timeout', '60s', '--client-connect-timeout', '60s'];
+    const words = [...patient, 'queue', 'dlq', 'read', '--category', 't'];
     expect(await complete(words, { TEMPORAL_ADDRESS: fake.address })).toEqual(['timer', 'transfer', ':4']);
-    expect(await complete(['admin', 'dlq', 'read', '--address', fake.address, '--cluster', ''])).toEqual(['active', ':4']);
+    expect(await complete([...patient, 'dlq', 'read', '--address', fake.address, '--cluster', ''])).toEqual(['active', ':4']);
     fake.jobs.push({ ...emptyJob(), jobId: 'job-1' }, { ...emptyJob(), jobId: 'job\n2' });
-    expect(await complete(['admin', '--address', fake.address, 'dlq', 'job', 'watch', ''])).toEqual(['job-1', ':4']);
+    expect(await complete([...patient, '--address', fake.address, 'dlq', 'job', 'watch', ''])).toEqual(['job-1', ':4']);
     fake.close();
-    expect(await complete(words, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` })).toEqual([':4']);
+    expect(await complete(['admin', ...words.slice(patient.length)], { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` })).toEqual([
+      ':4',
+    ]);
   });
 
   test('in bash', () => {

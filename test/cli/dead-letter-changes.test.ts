@@ -1,4 +1,4 @@
-/** Merge, purge, plans and jobs of the command line, as processes, beside a service whose letters and jobs are the test's. */
+/** Merge, purge, plans and jobs of the command line, as processes, beside a service whose dead letters and jobs are the test's. */
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -143,7 +143,7 @@ describe('merge', () => {
     expect(await perdure(`${queue} merge --category transfer`)).toEqual({
       code: 0,
       out:
-        'merged 3, failed 0, skipped 0\nnothing left to do 1, of those merged\n' +
+        'merged 3, failed 0, skipped 0\nmerged with nothing left to do 1\n' +
         '  message 1 of transfer/active  nothing left to do: the workflow is closed\n',
       err: '',
     });
@@ -183,7 +183,7 @@ describe('merge', () => {
     });
   });
 
-  test('of both replication queues makes two jobs of one group, and of the one that has letters one', async () => {
+  test('of both replication queues makes two jobs of one group, and of the one that has dead letters one', async () => {
     const fromB = (messageId: number, category: string): DeadLetter => letter(messageId, { queue: { category, sourceCluster: 'b' } });
     fake.letters.push(fromB(0, 'replication'), fromB(1, 'replication'), fromB(0, 'namespace-replication'));
     expect((await perdure('admin dlq merge --cluster b')).out).toBe('merged 3, failed 0, skipped 0\n');
@@ -215,18 +215,18 @@ describe('merge', () => {
     expect(gone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: message 41 is already merged\n' });
     expect(await perdure(`${queue} merge --category transfer --message-id 41 --message-id 41`), 'named twice').toEqual(gone);
     const bothGone = await perdure(`${queue} merge --category transfer --message-id 41 --message-id 42`);
-    expect(bothGone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: none of the messages 41, 42 is among them\n' });
+    expect(bothGone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: none of the messages 41, 42 is selected\n' });
     const noTask = await perdure(`${queue} purge --category transfer --task-id 7`);
     expect(noTask).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: no dead letter has task id 7\n' });
     expect(fake.requestsOf('ApplyPlan')).toEqual([]);
   });
 
-  test('of one letter that does not fit says what each queue knows of it', async () => {
+  test('of one dead letter that does not fit says what each queue knows of it', async () => {
     fake.letters.push(letter(5, { queue: { category: 'namespace-replication', sourceCluster: 'b' } }));
     expect(await perdure('admin dlq merge --cluster b --message-id 5 --namespace billing')).toEqual({
       code: 1,
       out: '',
-      err: 'perdure: NOT_FOUND: message 5 is not among them\nIt is in namespace-replication/b, and another flag leaves it out.\n',
+      err: 'perdure: NOT_FOUND: message 5 is not selected\nIt is in namespace-replication/b, but another flag excludes it.\n',
     });
     expect(await perdure('admin dlq purge --cluster b --message-id 6')).toEqual({
       code: 1,
@@ -243,7 +243,7 @@ describe('merge', () => {
     });
   });
 
-  test('of letters that another job works on says which', async () => {
+  test('of dead letters that another job works on says which', async () => {
     letters(2);
     fake.refuse = (method) => (method === 'ApplyPlan' ? refusal(status.FAILED_PRECONDITION, 'job job-7 works on message 1') : undefined);
     const ran = await perdure(`${queue} merge --category transfer`);
@@ -299,7 +299,7 @@ describe('questions on a terminal', () => {
     ['merge --max-message-id 1', '', 0, 'merged 2, failed 0, skipped 0'],
     ['purge --max-message-id 1', 'Yes\\n', 0, 'Purge 2 dead letters (2 of transfer/active)? [y/N] '],
     ['purge --max-message-id 1', 'n\\n', 1, 'nothing was changed'],
-    ['purge', '3\\n', 0, 'Type their number to go on: '],
+    ['purge', '3\\n', 0, 'Type their number to continue: '],
     ['purge', 'y\\n', 1, 'nothing was changed'],
     ['purge --yes', '', 0, 'purged 3'],
     ['purge -o json', '', 0, '"purged":3'],
@@ -371,8 +371,8 @@ describe('a selection that needs several plans', () => {
     expect(child.err).toBe(
       'perdure: program interrupted\n' +
         'So far: merged 7, failed 0, skipped 0\n' +
-        'The job goes on:\nperdure admin queue dlq job watch job-2\n' +
-        'Not begun: 3 dead letters of transfer/active. To go on with them, repeat the command with these flags added: ' +
+        'The job continues:\nperdure admin queue dlq job watch job-2\n' +
+        'Not started: 3 dead letters of transfer/active. To continue with them, repeat the command with these additional flags: ' +
         '--min-message-id 9 --max-message-id 11\n',
     );
     fake.runsUntil = undefined;
@@ -389,7 +389,7 @@ describe('a selection that needs several plans', () => {
     expect(await child.exit).toEqual({ code: 3, signal: null });
     expect(child.out).toMatch(/^merged 6, failed 1, skipped 0\nnot tried 3\nremaining 6\n/);
     expect(child.err).toMatch(
-      /^perdure: job job-2 was cancelled\nperdure: Not begun: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/,
+      /^perdure: job job-2 was cancelled\nperdure: Not started: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/,
     );
     expect(states()).toHaveLength(2);
   });
@@ -404,31 +404,31 @@ describe('a selection that needs several plans', () => {
     expect(plans().at(-1)?.selection).toMatchObject({ minMessageId: 6, maxMessageId: 8, query: "Cause = 'retries-exhausted'" });
   });
 
-  test('goes on with a part whose job has begun though its answer was lost', async () => {
+  test('goes on with a part whose job has started though its answer was lost', async () => {
     fake.runsUntil = undefined;
     fake.losesAnswer = (method, nth) => method === 'ApplyPlan' && nth === 2;
     expect(await perdure(line)).toEqual({ code: 0, out: 'merged 12, failed 0, skipped 0\n', err: '' });
     expect(fake.requestsOf('ApplyPlan')).toHaveLength(3);
   });
 
-  test('says so where nobody knows whether the job of a part has begun', async () => {
+  test('says so where nobody knows whether the job of a part has started', async () => {
     fake.runsUntil = undefined;
     fake.losesAnswer = (method, nth) => method === 'ApplyPlan' && nth === 2;
     refuseAlso((method) => (method === 'DescribeJob' ? refusal(status.NOT_FOUND, 'not there, or not yet') : undefined));
     const { code, err } = await perdure(line);
     expect(code).toBe(4);
-    expect(err).toContain('Its job may have begun: perdure admin queue dlq job describe plan-2\n');
+    expect(err).toContain('Its job may have started: perdure admin queue dlq job describe plan-2\n');
     expect(err).toContain('So far: merged 6, failed 0, skipped 0\n');
   });
 
-  test('with --no-wait begins as many jobs as the queue takes, and says how the rest is begun', async () => {
+  test('with --no-wait begins as many jobs as the queue takes, and says how the rest is started', async () => {
     refuseAlso((method, nth) =>
       method === 'ApplyPlan' && nth === 3 ? refusal(status.RESOURCE_EXHAUSTED, 'no', 'too-many-jobs') : undefined,
     );
     const { code, out, err } = await perdure(`${line} --no-wait -o json`);
     expect(code).toBe(3);
     expect(JSON.parse(out)).toMatchObject({ jobIds: ['job-1', 'job-2'], selected: 12, remaining: 10, notTried: 3 });
-    expect(err).toMatch(/^perdure: Not begun: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/);
+    expect(err).toMatch(/^perdure: Not started: 3 dead letters .* --min-message-id 9 --max-message-id 11\n$/);
   });
 });
 
@@ -453,7 +453,7 @@ describe('while a job works', () => {
     await expect.poll(describes, patience).toBe(1);
     child.process.kill('SIGINT');
     expect(await child.exit).toEqual({ code: 130, signal: null });
-    expect(child.err).toBe('perdure: program interrupted\nThe job goes on:\nperdure admin queue dlq job watch job-1\n');
+    expect(child.err).toBe('perdure: program interrupted\nThe job continues:\nperdure admin queue dlq job watch job-1\n');
     expect(fake.jobs[0]?.state).toBe('running');
     const watch = waiting(`${queue} job watch job-1`);
     await expect.poll(describes, patience).toBe(3);
@@ -494,7 +494,7 @@ describe('while a job works', () => {
     fake.change('job-1', { state: 'paused', stateReason: 'failure-budget' });
     expect(await child.exit).toEqual({ code: 3, signal: null });
     expect(child.out).toBe('merged 370, failed 0, skipped 0\nremaining 630\n');
-    expect(child.err).toBe('perdure: job job-1 is paused: failure-budget\nIt goes on with: perdure admin queue dlq job resume job-1\n');
+    expect(child.err).toBe('perdure: job job-1 is paused: failure-budget\nResume it with: perdure admin queue dlq job resume job-1\n');
   });
 
   test('an operator may pause it, and the wait goes on', async () => {
@@ -502,14 +502,14 @@ describe('while a job works', () => {
     await expect.poll(describes, patience).toBe(1);
     expect((await perdure(`${queue} job pause job-1 --reason lunch`)).out).toMatch(/^state +paused$/m);
     expect(
-      await child.seen('err', /job-1 is paused \(operator\); it goes on with: perdure admin queue dlq job resume job-1\n/),
+      await child.seen('err', /job-1 is paused \(operator\); resume it with: perdure admin queue dlq job resume job-1\n/),
     ).toBeTruthy();
     expect((await perdure(`${queue} job resume job-1`)).out).toMatch(/^state +running$/m);
     fake.finish('job-1');
     expect((await child.exit).code).toBe(0);
   });
 
-  test('a cancelled job leaves letters: 3; one that failed as a whole: 1', async () => {
+  test('a cancelled job leaves dead letters: 3; one that failed as a whole: 1', async () => {
     const cancelled = waiting(`${queue} merge --category transfer`);
     await expect.poll(describes, patience).toBe(1);
     expect(JSON.parse((await perdure(`${queue} job cancel job-1 -o json`)).out)).toMatchObject({
@@ -520,7 +520,7 @@ describe('while a job works', () => {
     expect((await cancelled.exit).code).toBe(3);
     expect(cancelled.err).toBe('perdure: job job-1 was cancelled\n');
     const again = await perdure(`${queue} job cancel job-1 -o json`);
-    expect(again).toMatchObject({ code: 0, err: 'perdure: job job-1 had ended\n' });
+    expect(again).toMatchObject({ code: 0, err: 'perdure: job job-1 has already ended\n' });
     expect(JSON.parse(again.out)).toMatchObject({ canceled: false });
     const failed = waiting(`${queue} merge --category transfer`);
     await expect.poll(() => fake.jobs.length, patience).toBe(2);
@@ -534,7 +534,7 @@ describe('while a job works', () => {
     await expect.poll(describes, patience).toBe(1);
     fake.close();
     expect((await child.exit).code).toBe(4);
-    expect(child.err).toContain('The job goes on:\nperdure admin queue dlq job watch job-1\n');
+    expect(child.err).toContain('The job continues:\nperdure admin queue dlq job watch job-1\n');
   });
 
   test('jobs are listed, described and given another pace', async () => {
@@ -563,7 +563,7 @@ describe('while a job works', () => {
   });
 });
 
-test('restore asks for letters, or for all of a job', async () => {
+test('restore asks for dead letters, or for all of a job', async () => {
   expect(await perdure(`${queue} restore --category transfer --message-id 3 --message-id 4`)).toEqual({
     code: 0,
     out: 'restored 2\n',
@@ -599,8 +599,8 @@ test('restore of a job that is of another queue than the one that is named chang
 test.each([
   ['skipped for their window is over', { restored: 1, skipped: 1, remaining: 1 }, 3, 'restored 1, failed 0, skipped 1\nremaining 1\n'],
   ['not tried', { restored: 1, notTried: 1, remaining: 1 }, 3, 'restored 1\nnot tried 1\nremaining 1\n'],
-  ['back already', { restored: 1, gone: 1, remaining: 0 }, 0, 'restored 1\ngone 1: in the queue already\n'],
-])('a restore of letters of which one is %s', async (_, some, code, out) => {
+  ['back already', { restored: 1, gone: 1, remaining: 0 }, 0, 'restored 1\ngone 1: already in the queue\n'],
+])('a restore of dead letters of which one is %s', async (_, some, code, out) => {
   const counts = { ...emptyCounts(), selected: 2, ...some };
   fake.jobs.push({ ...emptyJob(), jobId: 'job-1', operation: Operation.RESTORE, state: 'completed', counts });
   expect(await perdure(`${queue} job watch job-1`)).toEqual({ code, out, err: '' });

@@ -1,4 +1,4 @@
-/** `perdure admin dlq` and `perdure admin queue dlq` as processes, beside a service whose letters are the test's. */
+/** `perdure admin dlq` and `perdure admin queue dlq` as processes, beside a service whose dead letters are the test's. */
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type {
@@ -32,7 +32,7 @@ const fromB = (messageId: number, category = 'replication', more: Partial<DeadLe
   });
 
 describe('read', () => {
-  test('of replication: a JSON list of eight fields, whose taskId is the id of the letter', async () => {
+  test('of replication: a JSON list of eight fields, whose taskId is the id of the dead letter', async () => {
     fake.letters.push(fromB(7), fromB(2, 'namespace-replication', { taskType: 'NAMESPACE_TASK' }));
     const { code, out, err } = await perdure('admin dlq read --cluster cluster-b');
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -201,7 +201,7 @@ describe('what is selected', () => {
     });
   });
 
-  test('without flags it is all letters of both replication queues, or of the one that is named', async () => {
+  test('without flags it is all dead letters of both replication queues, or of the one that is named', async () => {
     await perdure('admin dlq count --cluster cluster-b');
     const queues = [
       { category: 'replication', sourceCluster: 'cluster-b' },
@@ -236,7 +236,7 @@ describe('what is selected', () => {
     expect(await perdure('admin queue dlq list --category 0 -o json')).toMatchObject({ code: 1, out: '' });
   });
 
-  test('a category that was mistyped is no queue without letters', async () => {
+  test('a category that was mistyped is no queue without dead letters', async () => {
     fake.letters.push(letter(0), fromB(1));
     expect(await perdure('admin queue dlq list --category tranfser')).toEqual({
       code: 1,
@@ -255,7 +255,7 @@ describe('what is selected', () => {
     });
   });
 
-  test('one task that several letters tell of is refused, with the letters', async () => {
+  test('one task that several dead letters tell of is refused, with the dead letters', async () => {
     fake.letters.push(letter(1, { taskId: '77' }), letter(2, { taskId: '77' }), fromB(4), fromB(4, 'namespace-replication'));
     const tasks = await perdure('admin queue dlq read --category transfer --task-id 77');
     expect(tasks).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task-id matches 2 dead letters\n') });
@@ -278,7 +278,7 @@ describe('what is selected', () => {
     ['admin queue dlq read --category transfer --min-message-id 9 --max-message-id 8', '--min-message-id 9 is above --max-message-id 8'],
     ['admin queue dlq read --category transfer --limit many', '--limit: expected a whole number from 0, got "many"'],
     ['admin queue dlq read --category transfer -o yaml', '--output: expected json, jsonl, text or none, got "yaml"'],
-    ['admin queue dlq groups --category transfer --by colour', '--by: expected one of fingerprint'],
+    ['admin queue dlq groups --category transfer --by colour', '--by: expected fingerprint'],
     ['admin queue dlq read --categroy transfer', 'Did you mean --category?'],
   ])('%s ends with 2', async (line, said) => {
     const { code, out, err } = await perdure(line);
@@ -296,7 +296,7 @@ describe('count, list, show and groups', () => {
     expect((await perdure('admin queue dlq count --category transfer -o none')).out).toBe('');
   });
 
-  test('list shows the queues, most letters first', async () => {
+  test('list shows the queues, most dead letters first', async () => {
     fake.letters.push(fromB(0), letter(1), letter(2, { state: 'quarantined' }));
     const { out } = await perdure('admin queue dlq list --time-format iso');
     expect(out).toMatch(
@@ -330,7 +330,7 @@ describe('count, list, show and groups', () => {
     expect(await perdure('admin dlq count --cluster cluster-b')).toEqual({ code: 0, out: '0\n', err: '' });
   });
 
-  test('show tells of one letter all there is', async () => {
+  test('show tells of one dead letter all there is', async () => {
     const payload = { valueType: 'T', value: new Uint8Array(0), json: '{"taskId":"1041"}', problem: '' };
     fake.letters.push(letter(41, { payload }));
     const { code, out } = await perdure('admin queue dlq show --category transfer --message-id 41');
@@ -347,7 +347,7 @@ describe('count, list, show and groups', () => {
     });
   });
 
-  test('show finds a letter of either replication queue, and says what became of one that is gone', async () => {
+  test('show finds a dead letter of either replication queue, and says what became of one that is gone', async () => {
     fake.letters.push(fromB(3, 'namespace-replication'));
     const found = await perdure('admin dlq show --cluster cluster-b --message-id 3');
     expect(found).toMatchObject({ code: 0, out: expect.stringContaining('message 3 of namespace-replication/cluster-b\n') });
@@ -355,12 +355,12 @@ describe('count, list, show and groups', () => {
     expect(gone).toEqual({ code: 1, out: '', err: 'perdure: NOT_FOUND: message 41 is already merged\n' });
   });
 
-  test('show has no letter of another shard than the one that is named', async () => {
+  test('show has no dead letter of another shard than the one that is named', async () => {
     fake.letters.push(letter(41));
     expect(await perdure('admin queue dlq show --category transfer --message-id 41 --shard-id 3')).toEqual({
       code: 1,
       out: '',
-      err: 'perdure: NOT_FOUND: message 41 is not among them\nIt is in transfer, and another flag leaves it out.\n',
+      err: 'perdure: NOT_FOUND: message 41 is not selected\nIt is in transfer, but another flag excludes it.\n',
     });
     expect((await perdure('admin queue dlq show --category transfer --message-id 41 --shard-id 2')).code).toBe(0);
   });
@@ -398,7 +398,7 @@ describe('a server that refuses', () => {
     [status.PERMISSION_DENIED, 'Request unauthorized.', 5, 'PERMISSION_DENIED: Request unauthorized.'],
     [status.INVALID_ARGUMENT, 'Unknown task category: transfers', 2, 'INVALID_ARGUMENT: Unknown task category: transfers'],
     [status.NOT_FOUND, 'no cluster-x', 1, 'NOT_FOUND: no cluster-x'],
-    [status.UNIMPLEMENTED, 'unknown method', 1, 'of another version'],
+    [status.UNIMPLEMENTED, 'unknown method', 1, 'may have another version'],
     [status.DEADLINE_EXCEEDED, 'too slow', 4, 'has not answered in time'],
   ])('with %s', async (code, details, exitCode, said) => {
     fake.refuse = () => refusal(code, details);
@@ -413,7 +413,7 @@ describe('a server that refuses', () => {
     expect(ran).toMatchObject({ code: 4, out: '' });
     expect(ran.err).toMatch(
       new RegExp(
-        `^perdure: no server answers at ${nobody}\n.*ECONNREFUSED [\\d.:]+\nName the gRPC port of a running server: --address HOST:PORT\\.\n$`,
+        `^perdure: no server answers at ${nobody}\n.*ECONNREFUSED [\\d.:]+\nGive the address of the gRPC port of a running server: --address HOST:PORT\\.\n$`,
       ),
     );
   });
@@ -421,7 +421,7 @@ describe('a server that refuses', () => {
   test('never is served: 4, with the reason', async () => {
     fake.refuse = () => refusal(status.UNAVAILABLE, 'the queue has no owner');
     const ran = await perdure('admin queue dlq count --category transfer');
-    expect(ran).toMatchObject({ code: 4, out: '', err: expect.stringMatching(/does not serve this now\nthe queue has no owner\n/) });
+    expect(ran).toMatchObject({ code: 4, out: '', err: expect.stringMatching(/does not serve this right now\nthe queue has no owner\n/) });
     expect(fake.asked.length).toBeGreaterThan(3);
   });
 

@@ -1,5 +1,5 @@
 /**
- * DeadLetterService over letters that a test hands in, for what the command line asks and prints. It keeps to the order of queues and ids and
+ * DeadLetterService over dead letters that a test hands in, for what the command line asks and prints. It keeps to the order of queues and ids and
  * to selections; of filters it knows `Field = 'text'`.
  */
 import { Metadata, Server, ServerCredentials, status, type handleUnaryCall, type ServiceDefinition } from '@grpc/grpc-js';

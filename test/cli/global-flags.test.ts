@@ -1,7 +1,7 @@
 /** Flags of every command, wherever they stand; and what a code means. */
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../src/cli/command.ts';
-import { rootCommand } from '../../src/cli/commands.ts';
+import { rootCommand } from '../../src/cli/root-command.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { run } from './capture.ts';
 

@@ -148,7 +148,7 @@ describe('namespace', () => {
 
   test.each([
     ['namespace describe', 'NAMESPACE is missing'],
-    ['namespace update orders', 'nothing to update is given'],
+    ['namespace update orders', 'no change is given'],
     ['namespace update orders --description=', 'an empty text changes nothing'],
     ['namespace delete --yes', 'NAMESPACE is missing'],
     ['namespace register', 'NAMESPACE is missing'],

@@ -50,7 +50,7 @@ describe('version', () => {
   test('in one line, also as --version', async () => {
     const { code, out } = await run(['version']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^Perdure \d+\.\d+\.\d+ \(Temporal API 1\.63, Node \d+\.\d+\)\n$/);
+    expect(out).toMatch(/^Perdure \d+\.\d+\.\d+\+(?:sources|[0-9a-f]{8}) \(Temporal API 1\.63, Node \d+\.\d+\)\n$/);
     expect((await run(['--version'])).out).toBe(out);
     expect((await run(['-v'])).out).toBe(out);
   });

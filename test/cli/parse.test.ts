@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../src/cli/command.ts';
-import { rootCommand } from '../../src/cli/commands.ts';
+import { rootCommand } from '../../src/cli/root-command.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { run } from './capture.ts';
 
@@ -123,7 +123,7 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
   });
 });
 
-test('a flag means the same in every command, for the words can only be told apart by knowing which flags take a value', () => {
+test('a flag means the same in every command, for the words can only be distinguished by knowing which flags take a value', () => {
   const kinds = new Map<string, string>();
   const differing: string[] = [];
   const visit = (command: Command): void => {

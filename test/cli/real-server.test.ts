@@ -88,7 +88,7 @@ describe('perdure server start-dev', () => {
     children.push(second);
     expect(await second.exit).toEqual({ code: 3, signal: null });
     expect(second.err).toMatch(
-      /^perdure: another server serves \S*locked\.db, or a tool has it open: stop one of them, or name another file\n$/,
+      /^perdure: \S*locked\.db is in use by another server or by a tool: stop one of them, or name another file\n$/,
     );
     expect(second.out).toBe('');
   });

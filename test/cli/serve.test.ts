@@ -148,7 +148,7 @@ describe('server start', () => {
     await moving.seen('err', /"serving"/);
     const stuck = start(['server', 'start', '--config', config], 'slow-start');
     expect(await stuck.exit).toEqual({ code: 1, signal: null });
-    expect(stuck.err).toContain('nothing has moved for 0.4 s');
+    expect(stuck.err).toContain('there was no progress for 0.4 s');
   });
 
   test('serves as the file says and logs JSON', async () => {
@@ -200,7 +200,7 @@ describe('server start', () => {
     await grows(join(logs, 'perdure.log'), /"serving"/);
     renameSync(logs, `${logs}.1`);
     child.process.kill('SIGUSR1');
-    await child.seen('err', /perdure: the log file \S+perdure\.log cannot be opened again, the old one is written on \(ENOENT/);
+    await child.seen('err', /perdure: the log file \S+perdure\.log cannot be reopened; lines go to the old one \(ENOENT/);
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 0, signal: null });
     expect(readFileSync(join(`${logs}.1`, 'perdure.log'), 'utf8')).toContain('"stopping"');
@@ -212,7 +212,7 @@ describe('server start', () => {
     await child.seen('err', /cannot be written/);
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 0, signal: null });
-    expect(child.err).toMatch(/^perdure: the log file \/dev\/full cannot be written, its lines are lost until it can \(ENOSPC.*\)\n$/);
+    expect(child.err).toMatch(/^perdure: the log file \/dev\/full cannot be written; lines are lost until it can \(ENOSPC.*\)\n$/);
   });
 
   test.each([
@@ -222,7 +222,7 @@ describe('server start', () => {
     { line: ['--config', 'x', '--role', 'frontend'], err: /can't run frontend alone/ },
     {
       line: ['--config', 'x', '--role', 'histroy'],
-      err: /expected frontend, history, matching, worker, got "histroy"\nDid you mean history\?/,
+      err: /expected frontend, history, matching or worker, got "histroy"\nDid you mean history\?/,
     },
   ])('$line ends with 2', async ({ line, err }) => {
     const child = start(['server', 'start', ...line]);

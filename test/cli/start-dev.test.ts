@@ -56,7 +56,7 @@ describe('server start-dev', () => {
 
   test('says when nobody will answer on a port that was asked for', async () => {
     const { err } = await run(['server', 'start-dev', '--port', '0', '--http-port', '9090', '--ui-port', '8233', '--headless']);
-    expect(err).toMatch(/WARN .*the web UI is a program of its own.*\n/);
+    expect(err).toMatch(/WARN .*the web UI is a separate program.*\n/);
     expect(err).toMatch(/WARN .*nothing is served on --http-port yet.*\n/);
     expect((await run(['server', 'start-dev', '--port', '0', '--headless'])).err).toBe('perdure: the test wants no server\n');
   });
@@ -180,7 +180,7 @@ describe('a flag that makes no sense is refused before anything starts', () => {
     {
       flags: ['--dynamic-config-value', 'a=b'],
       code: 2,
-      err: 'perdure: --dynamic-config-value a: expected a JSON value, got b\nA string needs its quotes, also against the shell.\nWrite --dynamic-config-value \'a="b"\' for the string.\n',
+      err: 'perdure: --dynamic-config-value a: expected a JSON value, got b\nA string needs quotes, and these must be protected from the shell.\nWrite --dynamic-config-value \'a="b"\' for the string.\n',
     },
     {
       flags: ['--dynamic-config-value', 'limit.blobSize.error="2 MB"'],
@@ -263,7 +263,7 @@ describe('the banner', () => {
 
   test('pads labels to 21 columns and one blank', () => {
     const lines = banner({ host: 'localhost', log: embedded(undefined) }, 7233).split('\n');
-    expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+ \(Temporal API 1\.63, Node \d+\.\d+\)$/);
+    expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+\+sources \(Temporal API 1\.63, Node \d+\.\d+\)$/);
     expect(lines.slice(1)).toEqual([
       '',
       'Server:               localhost:7233',

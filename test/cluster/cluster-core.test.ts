@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { processorMs } from '../support/processor-time.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ClusterCore, clusterLimits } from '../../src/cluster/cluster-core.ts';
-import type { ClusterCommand, RegisterNamespace, UpdateNamespace } from '../../src/cluster/commands.ts';
-import type { ClusterRecord, SearchAttributesAdded } from '../../src/cluster/records.ts';
+import { ClusterCore } from '../../src/cluster/cluster-core.ts';
+import { clusterLimits } from '../../src/cluster/command-table.ts';
+import { canonicalState } from './canonical-state.ts';
+import type { ClusterCommand, RegisterNamespace, UpdateNamespace } from '../../src/cluster/cluster-commands.ts';
+import type { ClusterRecord, SearchAttributesAdded } from '../../src/cluster/cluster-records.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
-import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
+import { clusterCodec } from '../../src/codec/cluster-codec.ts';
 
 const day = 86_400_000;
 let core: ClusterCore;
@@ -64,9 +66,9 @@ describe('namespaces', () => {
     ["the system's name", register('temporal-system'), 'namespace-exists', 'Namespace "temporal-system" already exists'],
   ])('refused: %s', (_what, command, reason, message) => {
     ask(register('orders'));
-    const before = core.canonicalState();
+    const before = canonicalState(core.state);
     expect(ask(command)).toEqual(rejected(reason, message));
-    expect(core.canonicalState()).toBe(before);
+    expect(canonicalState(core.state)).toBe(before);
   });
 
   test('texts have a limit together, at first and by updates', () => {
@@ -199,14 +201,14 @@ describe('a deleted namespace', () => {
 
   test('changes no more, and its name and id are taken', () => {
     ask(deletion);
-    const before = core.canonicalState();
+    const before = canonicalState(core.state);
     expect(ask(deletion)).toEqual(done);
     expect(ask(register('new', { id }))).toMatchObject({ kind: 'rejected' });
     expect(ask(register('orders-deleted-01234'))).toMatchObject({ kind: 'rejected', rejection: { reason: 'namespace-exists' } });
     const change = { description: 'x', ownerEmail: undefined, data: undefined, retentionMs: undefined, state: undefined };
     expect(ask({ kind: 'updateNamespace', id, ...change })).toMatchObject({ rejection: { reason: 'failed-precondition' } });
     expect(ask({ kind: 'addSearchAttributes', namespaceId: id, attributes: new Map([['A', 2]]) })).toMatchObject({ kind: 'rejected' });
-    expect(core.canonicalState()).toBe(before);
+    expect(canonicalState(core.state)).toBe(before);
     expect(ask({ kind: 'deleteNamespace', id: 'nobody', ...delays })).toEqual(
       rejected('namespace-not-found', 'Namespace nobody is not found.'),
     );
@@ -247,9 +249,9 @@ describe('a deleted namespace', () => {
       expect(core.state.deletions.get(id)).toEqual({ id, purgeAtMs: now + 100, deleteDelayMs: 50, purgedAtMs: undefined });
       ask(end);
       expect(journal.at(-1)).toEqual({ kind: 'namespacePurged', timeMs: now, id });
-      const before = core.canonicalState();
+      const before = canonicalState(core.state);
       expect(ask(end)).toEqual(done);
-      expect(core.canonicalState()).toBe(before);
+      expect(canonicalState(core.state)).toBe(before);
       now += 50;
       ask(end);
       expect(journal.at(-1)).toEqual({ kind: 'namespaceRemoved', timeMs: now, id });
@@ -375,9 +377,9 @@ describe('search attributes', () => {
     ] as const,
     ['removal of nothing', remove('id-a'), 'invalid-argument', 'SearchAttributes are not set on request.'] as const,
   ])('refused: %s', (_what, command, reason, message) => {
-    const before = core.canonicalState();
+    const before = canonicalState(core.state);
     expect(ask(command)).toEqual(rejected(reason, message));
-    expect(core.canonicalState()).toBe(before);
+    expect(canonicalState(core.state)).toBe(before);
   });
 
   const many = (count: number, type: number, prefix = 'A'): Record<string, number> =>
@@ -544,69 +546,6 @@ describe('search attributes', () => {
   });
 });
 
-/** What this gives stands in databases: it never changes. */
-describe('a journal of before there were slots', () => {
-  const old = (timeMs: number, namespaceId: string, attributes: Record<string, number>): ClusterRecord => ({
-    kind: 'searchAttributesAdded',
-    timeMs,
-    namespaceId,
-    attributes: new Map(Object.entries(attributes)),
-    slots: new Map(),
-    generations: new Map(),
-  });
-  const numbered = (from: number, to: number, type: number): Record<string, number> =>
-    Object.fromEntries(Array.from({ length: to - from + 1 }, (_, index) => [`A${from + index}`, type]));
-  const records: readonly ClusterRecord[] = [
-    { ...register('a'), kind: 'namespaceRegistered', timeMs: 1 },
-    { ...register('b'), kind: 'namespaceRegistered', timeMs: 2 },
-    old(3, 'id-a', { Zebra: 2, Apple: 2, Size: 3 }),
-    old(4, '', { Region: 2 }),
-    old(5, 'id-b', numbered(1, 19, 2)),
-    old(6, '', { Size: 3 }),
-    { kind: 'searchAttributesRemoved', timeMs: 7, namespaceId: 'id-a', names: ['Zebra'] },
-    old(8, 'id-a', { Pear: 2 }),
-    old(9, 'id-a', { Zebra: 2 }),
-    old(10, 'id-b', { A20: 2, Whole: 3 }),
-    old(11, '', { Late: 2, When: 6 }),
-  ];
-
-  test('gives the same slots to every reader; what came too late for one has none, and is there all the same', () => {
-    for (const record of records) core.evolve(record);
-    const slots = (name: string): unknown => Object.fromEntries(core.state.namespaceByName(name)?.searchAttributeSlots ?? []);
-    expect(slots('a')).toEqual({
-      Region: 'Keyword20',
-      When: 'Datetime06',
-      Zebra: 'Keyword01',
-      Apple: 'Keyword02',
-      Pear: 'Keyword03',
-      Size: 'Int01',
-    });
-    expect(slots('b')).toEqual({
-      Region: 'Keyword20',
-      When: 'Datetime06',
-      Size: 'Int06',
-      Whole: 'Int01',
-      ...Object.fromEntries(Array.from({ length: 19 }, (_, index) => [`A${index + 1}`, `Keyword${String(index + 1).padStart(2, '0')}`])),
-    });
-    const b = core.state.namespaceByName('b');
-    expect([b?.searchAttributeTypes.get('A20'), b?.searchAttributeTypes.get('Late')]).toEqual([2, 2]);
-  });
-
-  test('knows one attribute of each name, whenever it was added again', () => {
-    for (const record of records) core.evolve(record);
-    expect(core.state.namespaceByName('a')?.searchAttributeGenerations).toEqual(new Map());
-    ask({ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Zebra'] });
-    ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Zebra', 2]]) });
-    expect(core.state.namespaceByName('a')?.searchAttributeGenerations).toEqual(new Map([['Zebra', 1]]));
-  });
-
-  test('is gone on with: what is added now says its slot, and takes none that an old record was given', () => {
-    for (const record of records) core.evolve(record);
-    expect(ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['New', 2]]) })).toEqual(done);
-    expect(journal.at(-1)).toMatchObject({ slots: new Map([['New', 'Keyword04']]) });
-  });
-});
-
 describe('the identity of the cluster', () => {
   const initialize = (clusterId: string, bytes = 32): ClusterCommand => ({
     kind: 'initializeCluster',
@@ -690,7 +629,7 @@ test('replaying the journal gives the live state, at every step', () => {
           }
           if (handled.record.kind === 'searchAttributesAdded') expectUncleared(waiting, handled.record);
         }
-        expect(replayed.canonicalState()).toBe(core.canonicalState());
+        expect(canonicalState(replayed.state)).toBe(canonicalState(core.state));
         for (const namespace of core.state.namespaces()) {
           const { searchAttributeSlots, customSearchAttributes } = namespace;
           expect(new Set(searchAttributeSlots.values()).size).toBe(customSearchAttributes.size);
@@ -754,7 +693,7 @@ test.each<[ClusterCommand, unknown]>([
   ask(register('a'));
   ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Color', 2]]) });
   expect(ask(command)).toEqual(done);
-  const state = core.canonicalState();
+  const state = canonicalState(core.state);
   expect(ask(command)).toEqual(second);
-  expect(core.canonicalState()).toBe(state);
+  expect(canonicalState(core.state)).toBe(state);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { faultOf, faultyTaskTypes, parseDevFault } from '../../src/config/dev-faults.ts';
-import { taskTypeOf } from '../../src/history/hand-over/task-types.ts';
-import { fullTasks } from '../topics/codec/full-state.ts';
+import { taskTypeOf } from '../../src/history/run/task-types.ts';
+import { fullTasks } from '../codec/full-state.ts';
 
 function parsed(text: string) {
   const read = parseDevFault(text);

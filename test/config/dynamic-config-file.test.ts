@@ -8,7 +8,7 @@ import { captureSettings } from '../../src/config/dead-letter-settings.ts';
 import { DynamicConfig, noEntries } from '../../src/config/dynamic-config.ts';
 import { DynamicConfigFile } from '../../src/config/dynamic-config-file.ts';
 import { readDynamicConfig } from '../../src/config/dynamic-config-yaml.ts';
-import { limitSettings } from '../../src/config/limits.ts';
+import { limitSettings } from '../../src/config/limit-settings.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 
 let folder: string;
@@ -48,7 +48,7 @@ function opened(text: string) {
   };
 }
 
-test('what changes holds at once, and is told with what it was', async () => {
+test('what changes holds at once, and is reported with what it was', async () => {
   const { failuresMax, change, logged, failing } = opened(attempts(20));
   expect(failuresMax()).toBe(20);
   await change(attempts(300));
@@ -62,7 +62,7 @@ test('what changes holds at once, and is told with what it was', async () => {
   expect(failing).toEqual([false, false]);
 });
 
-test('nothing is told while nothing changes, not even when the file is written again', async () => {
+test('nothing is logged while nothing changes, not even when the file is written again', async () => {
   const { look, change, logged } = opened(attempts(20));
   await look();
   await look();
@@ -70,16 +70,16 @@ test('nothing is told while nothing changes, not even when the file is written a
   expect(logged).toEqual([]);
 });
 
-test('a broken file changes nothing, is told once with its line, and is used once it is mended', async () => {
+test('a broken file changes nothing, is reported once with its line, and is used once it is repaired', async () => {
   const { failuresMax, look, change, logged, failing } = opened(attempts(20));
   await change(`${attempts(3)}  - value: [\n`);
   await look();
   expect(failuresMax()).toBe(20);
-  expect(logged).toEqual([expect.stringMatching(/ERROR .*is not used; the values from before hold on .*line 4: /)]);
+  expect(logged).toEqual([expect.stringMatching(/ERROR .*cannot be used; its previous values stay in effect .*line 4: /)]);
   rmSync(filename);
   await look();
   await look();
-  expect(logged.slice(1)).toEqual([expect.stringMatching(/ERROR .*is not used; the values from before hold on .*ENOENT/)]);
+  expect(logged.slice(1)).toEqual([expect.stringMatching(/ERROR .*cannot be used; its previous values stay in effect .*ENOENT/)]);
   expect(failuresMax()).toBe(20);
   await change(attempts(5));
   expect(failuresMax()).toBe(5);
@@ -96,7 +96,7 @@ test('what was there before a broken file is used again without having changed',
   expect(logged).toHaveLength(2);
 });
 
-test('a value that the key does not take is told once for each change of the file; the default holds', async () => {
+test('a value that the key does not take is reported once for each change of the file; the default holds', async () => {
   const { failuresMax, look, change, logged } = opened(attempts(20));
   await change(attempts(0));
   await look();
@@ -106,12 +106,12 @@ test('a value that the key does not take is told once for each change of the fil
   ]);
 });
 
-test('a limit that changes holds from the next start on, and that is told', async () => {
+test('a limit that changes holds from the next start on, and that is reported', async () => {
   const { change, logged, config } = opened('');
   await change('limit.maxIDLength:\n  - value: 100\n');
   expect(config.values(limitSettings).idBytesMax).toBe(100);
   expect(logged.filter((line) => line.includes(' WARN '))).toEqual([
-    expect.stringMatching(/holds from the next start on .*key=limit.maxIDLength value=100/),
+    expect.stringMatching(/takes effect with the next start .*key=limit.maxIDLength value=100/),
   ]);
 });
 
@@ -134,7 +134,7 @@ test('what never ends, or is too large to be parsed while the server serves, is 
   rmSync(filename);
   execFileSync('mkfifo', [filename]);
   await look();
-  expect(logged.at(-1)).toMatch(/ERROR .*not used; the values from before hold on .*error="it is no file"/);
+  expect(logged.at(-1)).toMatch(/ERROR .*cannot be used; its previous values stay in effect .*error="it is no file"/);
   rmSync(filename);
   writeFileSync(filename, `${attempts(300)}# ${'x'.repeat(256 * 1024)}`);
   await look();

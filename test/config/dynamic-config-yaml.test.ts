@@ -67,7 +67,7 @@ describe('refused, with the line:', () => {
     ['any.key:\n  - value: 1\n    constraints: {namespace: [a]}', 'expected the name of a namespace, got a list'],
     ['any.key:\n  - value: 1\n    constraints: {taskType: Timer}', 'expected Workflow, Activity or Nexus, got "Timer"'],
     ['any.key:\n  - value: 1\n    constraints: {taskType: 4}', 'expected Workflow, Activity or Nexus, got 4'],
-    ['any.key:\n  - value: 1\n    constraints: {shardId: 1, shardID: 2}', 'this constraint stands here already'],
+    ['any.key:\n  - value: 1\n    constraints: {shardId: 1, shardID: 2}', 'this constraint is already here'],
     ['any.key: &a [*a]', 'any.key[0]: expected value and constraints, got a list'],
   ])('%j', (source, problem) => {
     expect(readDynamicConfig(source).entries).toBeUndefined();
@@ -84,9 +84,9 @@ describe('left out, with a warning:', () => {
     ['history.TaskDLQErrorPattern:\n  - value: (?=a)', 'warning 2:12 history.TaskDLQErrorPattern[0].value: this value is not used: '],
     [
       'history.TaskDLQEnabled:\n  - value: false\n    constraints: {namespace: orders}',
-      'warning 2:5 history.TaskDLQEnabled[0]: this entry is not used: the key holds for the whole server and takes no constraints',
+      'warning 2:5 history.TaskDLQEnabled[0]: this entry is not used: the key is for the whole server and cannot have constraints',
     ],
-    ['history.TaskDLQEnabled: []', 'warning 1:1 history.TaskDLQEnabled: no entries: the default holds'],
+    ['history.TaskDLQEnabled: []', 'warning 1:1 history.TaskDLQEnabled: no entries: the default applies'],
   ])('%j', (source, problem) => {
     const { entries } = readDynamicConfig(source);
     expect(entries?.get('history.taskdlqenabled') ?? []).toEqual([]);
@@ -124,7 +124,7 @@ constructor: [{ value: 1 }]
   test('a limit that is raised holds as it is by default', () => {
     const source = 'limit.blobSize.error:\n  - value: 1000000000';
     expect(problemsOf(source)).toEqual([
-      'warning 2:12 limit.blobSize.error[0].value: this limit can be lowered, not raised: the default holds',
+      'warning 2:12 limit.blobSize.error[0].value: this limit can be lowered, not raised: the default applies',
     ]);
     expect(readDynamicConfig(source).entries?.size).toBe(1);
   });

@@ -58,7 +58,7 @@ describe('of several entries', () => {
 });
 
 describe('values of a group', () => {
-  const group = { perQueue: { ...wholeNumber('a.b', { min: 1, max: 10, default: 5, about: '' }), scope: 'taskQueue' } as Setting<number> };
+  const group = { perQueue: { ...wholeNumber('a.b', { range: [1, 10], default: 5, about: '' }), scope: 'taskQueue' } as Setting<number> };
   const valueOf = (config: DynamicConfig, filter: Constraints = {}): number => config.values(group, filter).perQueue;
 
   test('come from the file, then from constants, then from the default; and from the new file once it is there', () => {
@@ -103,7 +103,7 @@ describe('a value is read as', () => {
     [0, 'expected a whole number from 1 to 10, got 0'],
     [11, 'expected a whole number from 1 to 10, got 11'],
   ])('a whole number: %j', (value, expected) => {
-    expect(read(wholeNumber('k', { min: 1, max: 10, default: 5, about: '' }), value)).toBe(expected);
+    expect(read(wholeNumber('k', { range: [1, 10], default: 5, about: '' }), value)).toBe(expected);
   });
 
   test.each([
@@ -119,7 +119,7 @@ describe('a value is read as', () => {
     ['soon', 'expected a duration from 1ms to 2d, such as 90s, got "soon"'],
     [true, 'expected a duration from 1ms to 2d, such as 90s, got true'],
   ])('a duration: %j', (value, expected) => {
-    expect(read(durationSetting('k', { min: '1ms', max: '2d', default: 1, about: '' }), value)).toBe(expected);
+    expect(read(durationSetting('k', { range: ['1ms', '2d'], default: 1, about: '' }), value)).toBe(expected);
   });
 });
 

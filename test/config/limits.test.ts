@@ -2,8 +2,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { DynamicConfig } from '../../src/config/dynamic-config.ts';
 import { constantEntries } from '../../src/config/dynamic-settings.ts';
-import { limitKeys, limitSettings } from '../../src/config/limits.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import { limitSettings } from '../../src/config/limit-settings.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
 import {
   decodeDescribeNamespaceResponse,
   emptyDescribeNamespaceRequest,
@@ -27,7 +27,7 @@ afterEach(async () => {
 test('every key names a limit of the core, and its default', () => {
   const defaults: Readonly<Record<string, number>> = defaultHistoryLimits;
   expect(Object.entries(limitSettings).map(([limit, setting]) => [limit, setting.default])).toEqual(
-    Object.values(limitKeys).map(({ limit }) => [limit, defaults[limit]]),
+    Object.keys(limitSettings).map((limit) => [limit, defaults[limit]]),
   );
 });
 
@@ -49,8 +49,8 @@ test('values are checked, and none raises a limit above its maximum', () => {
     ]),
   );
   expect(problems).toEqual([
-    { key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default holds' },
-    { key: 'history.maxBufferedQueryCount', message: 'this limit can be 100 at most: that holds' },
+    { key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default applies' },
+    { key: 'history.maxBufferedQueryCount', message: 'this limit can be at most 100: that applies' },
   ]);
   const limits = new DynamicConfig(entries).values(limitSettings);
   expect(limits).toMatchObject({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3, bufferedQueriesMax: 100, idBytesMax: 1_000 });

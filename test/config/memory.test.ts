@@ -11,7 +11,7 @@ import {
   whyItDoesNotFit,
   whyTheyDoNotFit,
 } from '../../src/config/memory.ts';
-import { windowLimitsOf } from '../../src/matching/limits.ts';
+import { windowLimitsOf } from '../../src/matching/matching-limits.ts';
 
 const mebibyte = 2 ** 20;
 const memory = (heapMiB: number, machineMiB: number) => ({ heapBytes: heapMiB * mebibyte, machineBytes: machineMiB * mebibyte });
@@ -63,7 +63,7 @@ describe('all limits together', () => {
     expect(whyTheyDoNotFit(limits, there)).toBeUndefined();
   });
 
-  test('where what is set leaves nothing, the others keep a quarter, and all are told', () => {
+  test('where what is set leaves nothing, the others keep a quarter, and all are reported', () => {
     const there = memory(1_536, 4_096);
     const given = { hotStateBytesMax: 700 * mebibyte, unwrittenStateBytesMax: 700 * mebibyte };
     const limits = stateLimitsBeside(given, there);
@@ -89,7 +89,7 @@ test('what this process has is no more than V8 and the machine say', () => {
   expect(machineBytes).toBeGreaterThan(128 * mebibyte);
 });
 
-test('a limit that somebody sets past half of the heap is told, with what fits', () => {
+test('a limit that somebody sets past half of the heap is reported, with what fits', () => {
   const little = memory(96, 16_384);
   expect(whyItDoesNotFit('hotStateBytesMax', 48 * mebibyte, little)).toBeUndefined();
   expect(whyItDoesNotFit('hotStateBytesMax', 256 * mebibyte, little)).toBe(

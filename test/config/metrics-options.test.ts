@@ -58,8 +58,8 @@ describe('global.metrics', () => {
     ['{clientConfig: {perUnitHistogramBoundaries: {milliseconds: [.nan]}}}', 'expected a list of rising numbers'],
     ['{clientConfig: {perUnitHistogramBoundaries: {milliseconds: []}}}', 'expected a list of rising numbers'],
     ['{clientConfig: {perUnitHistogramBoundaries: {miles: [1]}}}', 'unknown key'],
-    ['{excludeTags: {namespace: []}}', 'error global.metrics.excludeTags: means the opposite'],
-    ['{excludeTags: {namespace: [a]}}', 'error global.metrics.excludeTags: means the opposite of clientConfig.excludeTags'],
+    ['{excludeTags: {namespace: []}}', 'error global.metrics.excludeTags: not available'],
+    ['{excludeTags: {namespace: [a]}}', 'error global.metrics.excludeTags: not available: it lists values to keep'],
   ])('%s', (metrics, problem) => {
     expect(read(metrics).problems.join('\n')).toContain(problem);
   });

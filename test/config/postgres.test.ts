@@ -58,7 +58,7 @@ describe('perdure.postgres', () => {
   test.each([
     ['port: 1', 'perdure.postgres: host is missing: where PostgreSQL listens; or write url: postgres://user@host/database'],
     ['url: "postgres://db", user: u', 'perdure.postgres.user: url is set too; keep one of them'],
-    ['url: "postgres://u:p@db", password: q', 'perdure.postgres.password: stands in url too; keep one of them'],
+    ['url: "postgres://u:p@db", password: q', 'perdure.postgres.password: is also in url; keep one of them'],
     ['url: "postgres://db?sslmode=require", tls: true', 'perdure.postgres.tls: url has an sslmode; keep one of them'],
     [
       'url: "postgres://db?sslmode=prefer"',

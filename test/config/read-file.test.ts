@@ -332,7 +332,7 @@ describe('what is wrong, and where', () => {
       problems: [
         'server.yaml:1:12: archival.visibility: warning: archival of visibility is not available yet',
         'server.yaml:2:1: publicClient: warning: read, but not used by this server',
-        'server.yaml:5:18: services.worker.rpc.membershipPort: warning: has no effect: Kafka carries the membership',
+        'server.yaml:5:18: services.worker.rpc.membershipPort: warning: has no effect: membership is kept on Kafka',
       ],
     },
     {
@@ -391,7 +391,7 @@ describe('what is wrong, and where', () => {
     {
       name: 'a key twice',
       source: 'log: {}\nlog: {}\n',
-      problems: ['server.yaml:2:1: the key "log" stands twice in this group; keep one of them'],
+      problems: ['server.yaml:2:1: the key "log" is twice in this group; keep one of them'],
     },
     {
       name: 'two documents',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultCheckpointLimits } from '../../src/actors/checkpoint/checkpoint-limits.ts';
+import { defaultCheckpointLimits } from '../../src/projections/checkpoints/checkpoint-limits.ts';
 import { defaults } from '../../src/config/defaults.ts';
 import { effectiveConfig, toYaml } from '../../src/config/effective.ts';
 import { readConfigFile } from '../../src/config/read-file.ts';
@@ -45,7 +45,7 @@ describe('limits of state in memory', () => {
     expect(defaults.state.checkpointRecordsMax).toBe(defaultCheckpointLimits.recordsMax);
   });
 
-  test('on little memory those that nobody set are smaller, and one that is set and does not fit is told', () => {
+  test('on little memory those that nobody set are smaller, and one that is set and does not fit is reported', () => {
     const little = { heapBytes: 96 * mebibyte, machineBytes: 4_096 * mebibyte };
     const { settings, problems } = read(`${inFile}perdure: {unwrittenStateBytesMax: 104857600}`, little);
     // A quarter of the 16 and 4 MiB that they would have.
@@ -60,7 +60,7 @@ describe('limits of state in memory', () => {
     ]);
   });
 
-  test('two that fit alone and not together are told together', () => {
+  test('two that fit alone and not together are reported together', () => {
     const there = { heapBytes: 1_536 * mebibyte, machineBytes: 4_096 * mebibyte };
     const two = 'hotStateBytesMax: 734003200, unwrittenStateBytesMax: 734003200';
     const told =
@@ -83,7 +83,7 @@ describe('limits of state in memory', () => {
     expect(read(`perdure: {${onPostgres}${key}}`).problems).toEqual([`error perdure.${problem}`]);
   });
 
-  test('what means nothing without a database, or beside one in a file, is told', () => {
+  test('what means nothing without a database, or beside one in a file, is reported', () => {
     const keys = 'hotStateBytesMax: 1048576, historyCacheBytesMax: 1048576, journalRetentionBytes: 1048576';
     expect(read(`perdure: {${onKafka}${keys}}`).problems).toEqual([
       'warning perdure.journalRetentionBytes: means nothing without perdure.postgres: the topics keep everything',

@@ -1,9 +1,9 @@
-/** What every log promises its actors (src/actors/log.ts); run against the embedded log, in memory and on disk, and against Kafka. */
+/** What every log promises its actors (src/ports/log.ts); run against the embedded log, in memory and on disk, and against Kafka. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { baseOf, LogWriter, readAll, record } from './log-writer.ts';
 import { RECORD_BYTES_MAX } from '../../src/actors/partition/commit-window.ts';
 import type { WriterEvent } from './log-writer.ts';
-import type { GrowingLog, LogRecord, PartitionId, StoredRecord } from '../../src/actors/log.ts';
+import type { GrowingLog, LogRecord, PartitionId, StoredRecord } from '../../src/ports/log.ts';
 
 export type LogFixture = {
   /** `topic` has `partitionsMin` partitions or more; the suite takes a fresh one for each test. */
@@ -209,7 +209,7 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
       expect((await readAll(log, at)).map(({ sequence }) => sequence)).toEqual([2]);
     });
 
-    test('two attachments of one partition: every batch whole, at the offset it was told', async () => {
+    test('two attachments of one partition: every batch whole, at the offset that was returned', async () => {
       const at = fresh();
       const writers = [new LogWriter(log, at), new LogWriter(log, at)];
       const told = new Map<number, number>();

@@ -1,5 +1,5 @@
 /** The actor's side of an attachment, reduced to what tests want: append these records, tell me the outcome, keep a protocol. */
-import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch } from '../../src/actors/log.ts';
+import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch } from '../../src/ports/log.ts';
 
 export type WriterEvent = { readonly kind: 'seal' | 'settle'; readonly partition: number };
 

@@ -1,11 +1,12 @@
 /**
- * Dead letters whose topics somebody deletes, cuts or keeps for another cluster, while merges and purges of them are under way, outcomes are refused and
- * servers are killed with -9:
+ * Dead letters whose topics somebody deletes, cuts or keeps for another cluster, while merges and purges of them are under way, outcomes are
+ * refused and servers are killed with -9:
  *
  *     a disaster ─▶ letters of a faulty server ─▶ a mended one: merges, purges, restores, plans; the broker refuses what is written ─▶ killed ─▶ a disaster
  *
- * In the end nothing is under way, and of each letter one thing has come: it was merged, and its task was given to a worker; it was purged, and that was
- * not; or somebody has deleted its record. Whatever was chosen among the letters of one topic, or by one cluster, has touched no letter of the next.
+ * In the end nothing is under way, and of each dead letter one thing has come: it was merged, and its task was given to a worker; it was purged,
+ * and that was not; or somebody has deleted its record. Whatever was chosen among the dead letters of one topic, or by one cluster, has touched no
+ * dead letter of the next.
  */
 import type { WorkflowService } from '@temporalio/client';
 import type { Admin, Kafka } from 'kafkajs';

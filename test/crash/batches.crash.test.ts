@@ -58,7 +58,7 @@ function idsOf(job: Job): readonly string[] {
 async function begin({ workflow }: Client, job: Job): Promise<void> {
   await Promise.all(idsOf(job).map((workflowId) => workflow.start(job, { workflowId, taskQueue: 'nobody' })));
   const found = async (): Promise<number> => (await workflow.count(`WorkflowType = '${job}'`)).count;
-  await expect.poll(found, { timeout: 10_000, interval: 50 }).toBe(workflows);
+  await expect.poll(found, { timeout: 60_000, interval: 50 }).toBe(workflows);
 }
 
 async function startJob({ workflowService: service }: Client, job: Job): Promise<void> {

@@ -174,11 +174,11 @@ describe('a workflow that is reset while a later run of it is open', () => {
     ['ok', { ...asked, newRunId: 'r3', finishEventId: 4 }],
   ];
 
-  test('passes: it begins anew from there, and is told what the later run was told', () => {
+  test('passes: it starts again from there, and gets what the later run got', () => {
     expect(found(recorded(twice, told('s2'), calls))).toEqual([]);
   });
 
-  test('does not where it is not told', () => {
+  test('does not where it does not get it', () => {
     expect(found(recorded(twice, told(), calls))).toEqual(['I5']);
   });
 });

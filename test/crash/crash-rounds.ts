@@ -15,8 +15,8 @@ import { CrashBatches } from './crash-batches.ts';
 import { CrashLoad } from './crash-load.ts';
 import type { Violation } from './judged.ts';
 import { type Entry, refusedByWorker } from './recorded-history.ts';
-import type { Database } from '../../src/actors/database.ts';
-import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import type { Database } from '../../src/projections/database-port.ts';
+import { sqliteDatabase } from '../../src/projections/sqlite/sqlite-database.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
 import { startPostgres } from '../postgres/postgres.ts';
 import type { ServerProcess } from '../support/server-process.ts';
@@ -61,7 +61,7 @@ export async function stateCampaign(options: CampaignOptions): Promise<CampaignR
     const filename = join(folder, 'perdure.db');
     // Asks as bytes, too: nothing may rest on memory that actors share.
     const report = await killRounds('state', options, await embeddedServer(filename, [], { ...smallState, asks: 'as bytes' }));
-    const database = new SqliteDatabase({ filename: `${filename}-state` });
+    const database = sqliteDatabase({ filename: `${filename}-state` });
     try {
       return { ...report, violations: [...report.violations, ...(await checkWritten(database))] };
     } finally {

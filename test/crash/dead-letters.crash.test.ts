@@ -1,7 +1,7 @@
 /**
- * Tasks that fail for good while their server is killed at any moment: each is one letter in the end, and those of another namespace go on. The
- * server is killed while it hands over, so at every step of that in the long run: before its record, behind it, before and behind the letter's, and
- * before it is noted.
+ * Tasks that fail for good while their server is killed at any moment: each is one dead letter in the end, and those of another namespace go on.
+ * The server is killed while it hands over, so at every step of that in the long run: before its record, behind it, before and behind the dead
+ * letter's, and before it is noted.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

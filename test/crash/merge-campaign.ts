@@ -1,10 +1,10 @@
 /**
- * A merge of many letters, whose server is killed with -9 again and again in the middle of it:
+ * A merge of many dead letters, whose server is killed with -9 again and again in the middle of it:
  *
  *     orders, each waits for a child ─▶ all starts of children fail ─▶ letters ─▶ a server without the fault ─▶ one job merges them all
  *                                                                                     ▲ killed, started again ┘ workers complete children and orders
  *
- * In the end the job has ended by itself; of each letter one thing has come, and of each order one child, which ended once.
+ * In the end the job has ended by itself; of each dead letter one thing has come, and of each order one child, which ended once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, isGrpcServiceError, type WorkflowService } from '@temporalio/client';

@@ -14,9 +14,9 @@ const kills = 2;
 const rps = letters / 4;
 
 const kafka = inject('kafka');
-test(`a merge of ${letters} letters is killed ${kills} times, on a file (seed ${seed})`, () => merged(undefined));
+test(`a merge of ${letters} dead letters is killed ${kills} times, on a file (seed ${seed})`, () => merged(undefined));
 if ('missing' in kafka) skipAloud('a merge that is killed, on Kafka', kafka.missing);
-else test(`a merge of ${letters} letters is killed ${kills} times, on Kafka (seed ${seed})`, () => merged(kafka.brokers));
+else test(`a merge of ${letters} dead letters is killed ${kills} times, on Kafka (seed ${seed})`, () => merged(kafka.brokers));
 
 async function merged(brokers: readonly string[] | undefined): Promise<void> {
   await withFolder(async (folder) => {

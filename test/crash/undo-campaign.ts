@@ -4,8 +4,8 @@
  *     letters ─▶ purge some, restore some, restore what a job purged, … ─▶ all jobs have ended
  *                                   ▲ killed, started again ┘
  *
- * In the end the audit tells a story of each letter that can be (made, purged, restored, purged, …) and ends as the queue has it, each job has counted what
- * the audit says of it, and what is in the queue is what it was.
+ * In the end the audit tells a story of each dead letter that can be (made, purged, restored, purged, …) and ends as the queue has it, each job has
+ * counted what the audit says of it, and what is in the queue is what it was.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';

@@ -1,4 +1,4 @@
-/** A server whose workflow tasks all become letters, and whose purges can be undone for so long. */
+/** A server whose workflow tasks all become dead letters, and whose purges can be undone for so long. */
 import { randomUUID } from 'node:crypto';
 import { embeddedServer, kafkaServer } from '../support/servers.ts';
 import type { ServerProcess } from '../support/server-process.ts';

@@ -1,4 +1,4 @@
-/** The checker of updates accepts those that are told as they stand, and rejects each kind of damage. */
+/** The checker of updates accepts updates that are answered with their state, and rejects each kind of damage. */
 import { describe, expect, test } from 'vitest';
 import { check } from './checker.ts';
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation, UpdateAnswer, UpdateName } from './recorded-history.ts';
@@ -51,7 +51,7 @@ const answered = ['ok', update('u', { ...inFirst, value: 'x' })] as const;
 const refused = ['ok', update('no', { ...inFirst, failure: 'Refused' }, 'refused')] as const;
 
 describe('an update', () => {
-  test('passes where it is told as it stands, whoever had to ask again', () => {
+  test('passes where its state is answered, whoever had to ask again', () => {
     const unanswered: Calls = [
       ['info', update('u')],
       ['ok', update('u', { runId: 'r1', stage: 'admitted' })],

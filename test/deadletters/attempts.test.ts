@@ -54,7 +54,7 @@ describe('pauses', () => {
     expect(pauses(20, notYet('rateLimited')).at(-1)).toBe(300_000);
   });
 
-  test('begin anew when something else is the matter', () => {
+  test('start again when something else is the matter', () => {
     const verdict = after([...times(10, notYet('rateLimited')), failed]);
     expect(verdict).toMatchObject({ kind: 'again', pauseMs: 1_000, attempts: { attempts: 11, failures: 1 } });
   });
@@ -65,7 +65,7 @@ describe('pauses', () => {
   });
 });
 
-describe('a letter', () => {
+describe('a dead letter', () => {
   test('comes of the seventieth failure that counts, with its times', () => {
     expect(after(times(69, failed)).kind).toBe('again');
     expect(after(times(70, failed))).toMatchObject({
@@ -116,7 +116,7 @@ describe('a letter', () => {
   });
 });
 
-describe('a letter tells whose trouble it looks like', () => {
+describe('a dead letter says what kind of cause it looks like', () => {
   test.each([
     ['poison', [permanent]],
     ['poison', [failed, permanent]],
@@ -139,7 +139,7 @@ describe('operators say', () => {
     expect(after(times(80, failed), settings, 'replication').kind).toBe('letter');
   });
 
-  test('that nothing becomes a letter', () => {
+  test('that nothing becomes a dead letter', () => {
     const settings = settingsOf(['history.TaskDLQEnabled', false], ['history.TaskDLQErrorPattern', 'wrong']);
     expect(after(times(200, permanent), settings)).toMatchObject({ kind: 'again', attempts: { failures: 200 } });
   });

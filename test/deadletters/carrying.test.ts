@@ -1,9 +1,9 @@
 /** A journal that begins later: what was carried and what stands behind the cut is the queue, whatever happened meanwhile. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CarryLetters, DeadLetterCommand } from '../../src/deadletters/commands.ts';
+import type { CarryLetters, DeadLetterCommand } from '../../src/deadletters/letter-commands.ts';
 import { QueueCore } from '../../src/deadletters/queue-core.ts';
-import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
+import type { DeadLetterRecord } from '../../src/deadletters/letter-records.ts';
 import { letterOf } from './letters.ts';
 
 const SHARDS = 3;
@@ -100,7 +100,7 @@ function carry(queue: Queue, between: readonly (readonly Change[])[]): number {
 }
 
 describe('a journal that begins later', () => {
-  test('holds the letters that are in the queue, what came from each shard, and where it may begin; nothing of what is gone', () => {
+  test('holds the dead letters that are in the queue, what came from each shard, and where it may begin; nothing of what is gone', () => {
     const queue = new Queue();
     queue.handOver(1, 3);
     queue.handOver(2, 1);
@@ -113,14 +113,14 @@ describe('a journal that begins later', () => {
     expect(folded(rest).state.cut).toBe(cut);
   });
 
-  test('a letter that a merge has changed while it was read is not set back', () => {
+  test('a dead letter that a merge has changed while it was read is not set back', () => {
     const queue = new Queue();
     queue.handOver(1, 1);
     const cut = carry(queue, [[{ kind: 'fail', id: 0 }]]);
     expect(lettersIn(queue.journal.slice(cut)).get(0)?.generation).toBe(1);
   });
 
-  test('property: it is the queue, with the same letters, whatever happens while letters are carried, and once more', () => {
+  test('property: it is the queue, with the same dead letters, whatever happens while dead letters are carried, and once more', () => {
     const changes = fc.array(change, { maxLength: 25 });
     const between = fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 12 });
     fc.assert(

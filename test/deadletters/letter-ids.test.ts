@@ -21,8 +21,8 @@ const change = fc.oneof(
   },
 );
 
-describe('letter ids', () => {
-  test('property: statuses, counts and the first letter are those of a plain list, also after a snapshot', () => {
+describe('ids of dead letters', () => {
+  test('property: statuses, counts and the first dead letter are those of a plain list, also after a snapshot', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 20 }), fc.array(someId, { maxLength: 8 }), (changes, looks) => {
         let ids = new LetterIds();

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { LetterRecord } from '../../src/deadletters/records.ts';
-import { letterRow } from '../../src/deadletters/letter-row.ts';
+import { letterRow, type LetterRecord } from '../../src/deadletters/letter-records.ts';
 import { letterOf } from './letters.ts';
 
 const place = { sourceCluster: 'active', offset: 77 };
 const letter = letterOf(3, 8, { generation: 2, state: 'quarantined' });
 const record: LetterRecord = { kind: 'letter', timeMs: 1_770_000_700_000, messageId: 41, letter };
 
-describe('the row of a letter', () => {
+describe('the row of a dead letter', () => {
   test('says what is listed, counted, filtered and grouped by', () => {
     expect(letterRow(record, place)).toEqual({
       messageId: 41,
@@ -60,7 +59,7 @@ describe('the row of a letter', () => {
     expect(wholes(2n ** 63n, -(2n ** 63n) - 1n)).toEqual([undefined, undefined]);
   });
 
-  test('of a letter that cannot be read: its place, and why', () => {
+  test('of a dead letter that cannot be read: its place, and why', () => {
     const row = letterRow(
       { kind: 'damaged', timeMs: 1_770_000_000_123, messageId: 5, reason: 'schema 9', handOver: undefined, state: 'open' },
       place,

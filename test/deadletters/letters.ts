@@ -7,7 +7,7 @@ export function letterOf(
   more: { readonly generation?: number; readonly state?: LetterState } = {},
 ): Letter {
   return {
-    handOver: { shard, sequence },
+    handOver: { shard, sequence, clusterId: '' },
     task: {
       taskId: 1_000 * shard + sequence,
       taskType: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION',

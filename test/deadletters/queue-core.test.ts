@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/deadletters/commands.ts';
-import type { DeadLetterEffect } from '../../src/deadletters/effects.ts';
+import type { DeadLetterCommand, DeadLetterEffect, DeadLetterReply, IdRange, MergeOutcome } from '../../src/deadletters/letter-commands.ts';
 import { HAND_OVER_LETTERS_MAX, HandOvers } from '../../src/deadletters/hand-overs.ts';
 import { QueueCore } from '../../src/deadletters/queue-core.ts';
-import { type QueueHome, QueueState } from '../../src/deadletters/queue-state.ts';
-import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
-import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
+import { QueueState } from '../../src/deadletters/queue-state.ts';
+import type { DeadLetterRecord } from '../../src/deadletters/letter-records.ts';
 import { letterOf } from './letters.ts';
 
 const SHARDS = 3;
@@ -68,8 +66,8 @@ class Queue {
   }
 }
 
-function replayed(journal: readonly DeadLetterRecord[], home?: QueueHome, newIncarnation = 0): QueueCore {
-  const core = new QueueCore(new QueueState(undefined, 0, home), newIncarnation);
+function replayed(journal: readonly DeadLetterRecord[], clusterId = '', newIncarnation = 1): QueueCore {
+  const core = new QueueCore(new QueueState(undefined, 0, clusterId), newIncarnation);
   for (const record of journal) core.evolve(record);
   return core;
 }
@@ -94,10 +92,11 @@ describe('a dead letter queue', () => {
     expect(queue.handOver(1, 1)).toEqual([5]);
   });
 
-  test('a hand-over of which a crash has left the first letters is completed when it is repeated', () => {
+  test('a hand-over of which a crash has left the first dead letters is completed when it is repeated', () => {
     const queue = new Queue();
     queue.handOver(1, 4);
-    queue.journal.splice(2);
+    // Of a head and four letters, with the incarnation in front.
+    queue.journal.splice(3);
     queue.restart();
     expect(queue.handOver(2, 1)).toEqual([2]);
     queue.sequences.set(1, 1);
@@ -106,7 +105,7 @@ describe('a dead letter queue', () => {
     expect(queue.handOver(1, 4)).toEqual([0, 1, 3, 4]);
   });
 
-  test('what a shard hands over behind letters that are not there is taken, and the loss is told, once', () => {
+  test('what a shard hands over behind dead letters that are not there is taken, and the loss is reported, once', () => {
     const queue = new Queue();
     queue.handOver(2, 3);
     const handOver = (shard: number, sequence: number) => queue.ask({ kind: 'acceptLetters', shard, letters: [letterOf(shard, sequence)] });
@@ -134,14 +133,14 @@ describe('a dead letter queue', () => {
     ['about a task of another shard', 1, [{ ...letterOf(1, 1), task: letterOf(2, 1).task }]],
     ['of no shard', 0, [letterOf(0, 1)]],
     ['of no shard that there could be', NaN, [letterOf(NaN, 1)]],
-  ])('a hand-over with letters that are %s is refused and changes nothing', (_, shard, letters) => {
+  ])('a hand-over with dead letters that are %s is refused and changes nothing', (_, shard, letters) => {
     const queue = new Queue();
     expect(rejection(queue.ask({ kind: 'acceptLetters', shard, letters }).reply)).toBe('invalid-argument');
     expect(queue.journal).toEqual([]);
     expect(queue.handOver(1, 1)).toEqual([0]);
   });
 
-  test('two jobs never have the same letter; the second is told who has it', () => {
+  test('two jobs never have the same dead letter; the second is told who has it', () => {
     const queue = new Queue();
     queue.handOver(1, 9);
     expect(rejection(queue.claim('one', { from: 0, to: 2 }, { from: 5, to: 5 }))).toBe('done');
@@ -195,7 +194,7 @@ describe('a dead letter queue', () => {
     expect(rejection(queue.claim('3', { from: 30, to: 31 }))).toBe('done');
   });
 
-  test('a job keeps its letters until what it has under way is over', () => {
+  test('a job keeps its dead letters until what it has under way is over', () => {
     const queue = new Queue();
     queue.handOver(1, 2);
     queue.claim('job', all);
@@ -207,7 +206,7 @@ describe('a dead letter queue', () => {
     expect(rejection(queue.claim('other', { from: 0, to: 0 }))).toBe('done');
   });
 
-  test('a purge tells what was gone, writes a tombstone for each letter, and touches no other', () => {
+  test('a purge tells what was gone, writes a tombstone for each dead letter, and touches no other', () => {
     const queue = new Queue();
     queue.handOver(1, 5);
     queue.claim('job', all);
@@ -216,9 +215,25 @@ describe('a dead letter queue', () => {
     expect(queue.purge('job', 3, 1, 3, 77)).toEqual({ kind: 'purged', ids: [3], gone: [1, 77], merged: [], executing: [] });
     expect(queue.journal.slice(written)).toEqual([
       { kind: 'resolved', timeMs: 1_000, messageId: 3, how: 'purged', who: 'anna', why: 'duplicates', jobId: 'job', generation: 0 },
-      { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0, cut: 0 },
+      { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0, cut: 0, uncutPurges: 0, incarnation: 1 },
     ]);
     expect(queue.counts).toEqual([3, 0, 0, 2]);
+  });
+
+  test.each<[string, DeadLetterCommand]>([
+    ['half an id', { kind: 'readLetter', messageId: 0.5 }],
+    ['no id', { kind: 'readLetter', messageId: NaN }],
+    ['a page from half an id on', { kind: 'findLetters', condition: undefined, afterMessageId: 0.5, max: 1 }],
+    ['a page of no size', { kind: 'findLetters', condition: undefined, afterMessageId: -1, max: NaN }],
+    [
+      'a timeout that is none',
+      { kind: 'mergeLetter', jobId: 'job', who: 'anna', why: '', messageId: 0, overridesLoopGuard: false, taskTimeoutMs: NaN },
+    ],
+  ])('%s is refused', (_, command) => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    queue.claim('job', all);
+    expect(rejection(queue.ask(command).reply)).toBe('invalid-argument');
   });
 
   test.each([
@@ -244,7 +259,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([2, 0, 0, 0]);
   });
 
-  test('a letter that cannot be read any more keeps its id for its shard, which goes on behind it', () => {
+  test('a dead letter that cannot be read any more keeps its id for its shard, which goes on behind it', () => {
     const queue = new Queue();
     queue.handOver(1, 3);
     queue.core = replayed(
@@ -259,7 +274,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([4, 0, 0, 0]);
   });
 
-  test('where one hand-over in between cannot be told, no other id is told for it', () => {
+  test('where one hand-over in between cannot be answered, no other id is answered for it', () => {
     const handOvers = new HandOvers();
     for (const sequence of [1, 2, 4, 5]) handOvers.note(1, { sequence, messageId: 10 + sequence });
     expect([1, 2, 3, 4, 5, 6].map((sequence) => handOvers.judge(1, sequence, 0))).toEqual([
@@ -272,7 +287,7 @@ describe('a dead letter queue', () => {
     ]);
   });
 
-  test('an incarnation is drawn with the first letter, stays through restarts and compactions, and its ids are good in it alone', () => {
+  test('an incarnation is drawn with the first dead letter, stays through restarts and compactions, and its ids are good in it alone', () => {
     const queue = new Queue();
     queue.core = new QueueCore(undefined, 7);
     const claim = (incarnation: number): string | undefined =>
@@ -293,16 +308,6 @@ describe('a dead letter queue', () => {
     expect([queue.core.incarnation, claim(9), claim(0), claim(7)]).toEqual([7, 'began-anew', 'began-anew', 'done']);
   });
 
-  test('letters that are older than incarnations keep to theirs, which has no number', () => {
-    const queue = new Queue();
-    queue.handOver(1, 2);
-    queue.core = replayed(queue.journal, undefined, 7);
-    expect(queue.core.incarnation).toBe(0);
-    queue.handOver(1, 1);
-    queue.core = replayed(queue.journal, undefined, 8);
-    expect(queue.core.incarnation).toBe(0);
-  });
-
   test('a number of a shard that no shard counts to is refused where its sender is no shard, and keeps nobody else out', () => {
     const queue = new Queue();
     queue.handOver(1, 2);
@@ -312,7 +317,7 @@ describe('a dead letter queue', () => {
     expect(queue.expectReply('accepted', put(104)).ids).toEqual([3]);
   });
 
-  test('another task under a number that is known becomes a letter of its own, with a word, and is known by it from then on', () => {
+  test('another task under a number that is known becomes a dead letter of its own, with a word, and is known by it from then on', () => {
     const queue = new Queue();
     queue.handOver(1, 3);
     const other = letterOf(1, 2);
@@ -328,22 +333,12 @@ describe('a dead letter queue', () => {
   test('what shards of a cluster that was here before have handed over is none of this one, whose numbers begin at 1 again', () => {
     const queue = new Queue();
     queue.handOver(1, 100);
-    const home = { clusterId: 'made anew', ownsUnnamed: false };
-    queue.core = replayed(queue.journal, home);
+    queue.core = replayed(queue.journal, 'made anew');
     queue.sequences.clear();
     expect(queue.handOver(1, 2)).toEqual([100, 101]);
     queue.sequences.clear();
-    queue.core = replayed(queue.journal, home);
+    queue.core = replayed(queue.journal, 'made anew');
     expect(queue.handOver(1, 3)).toEqual([100, 101, 102]);
-    // An upgrade in place: hand-overs of before the cluster was named are its own.
-    const upgraded = new Queue();
-    upgraded.handOver(1, 3);
-    upgraded.core = replayed(upgraded.journal, { clusterId: 'the same', ownsUnnamed: true });
-    upgraded.sequences.clear();
-    expect(upgraded.handOver(1, 4)).toEqual([0, 1, 2, 3]);
-    upgraded.core = replayed(upgraded.journal, { clusterId: 'the same', ownsUnnamed: true });
-    upgraded.sequences.clear();
-    expect(upgraded.handOver(1, 4)).toEqual([0, 1, 2, 3]);
   });
 
   test('a merge: applied, failed with its next generation, quarantined, past the loop guard', () => {
@@ -368,7 +363,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([0, 0, 2, 0]);
   });
 
-  test('a letter that is being merged is merged once and not purged; whoever asked may go away meanwhile', () => {
+  test('a dead letter that is being merged is merged once and not purged; whoever asked may go away meanwhile', () => {
     const queue = new Queue();
     queue.handOver(1, 1);
     queue.claim('job', all);
@@ -382,7 +377,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([0, 0, 1, 0]);
   });
 
-  test('a purge that is asked again while shards are asked for its letters goes on with them, and asks no shard twice', () => {
+  test('a purge that is asked again while shards are asked for its dead letters goes on with them, and asks no shard twice', () => {
     const queue = new Queue();
     queue.handOver(1, 3);
     queue.ask({ kind: 'noteOutstanding', messageIds: [0, 1] });
@@ -401,7 +396,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([0, 0, 0, 3]);
   });
 
-  test('what has come of an earlier merge is not written where the letter was merged once more since its shard was asked', () => {
+  test('what has come of an earlier merge is not written where the dead letter was merged once more since its shard was asked', () => {
     const queue = new Queue();
     queue.handOver(1, 1);
     queue.ask({ kind: 'noteOutstanding', messageIds: [0] });
@@ -436,7 +431,7 @@ describe('a dead letter queue', () => {
     expect(queue.counts).toEqual([1, 0, 0, 0]);
   });
 
-  test('property: letters in = open + quarantined + merged + purged, at each step and after any record of the journal', () => {
+  test('property: dead letters in = open + quarantined + merged + purged, at each step and after any record of the journal', () => {
     const step = fc.oneof(
       {
         weight: 4,

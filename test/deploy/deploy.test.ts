@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { deadLettersDashboard } from '../../scripts/dead-letters-dashboard.ts';
-import { rootCommand } from '../../src/cli/commands.ts';
+import { rootCommand } from '../../src/cli/root-command.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { declarations } from '../../src/observability/metrics/declarations.ts';
 import { namedIn } from './queries.ts';

@@ -8,9 +8,9 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { parseQuery } from '../../src/visibility/filter/parse-query.ts';
+import { parseQuery } from '../../src/projections/visibility/filter/parse-query.ts';
 import { ServerProcess } from '../bench/server-process.ts';
-import { askedAttributes, askedQueries, askedTypes, otherAnswers } from '../visibility/filter/asked-queries.ts';
+import { askedAttributes, askedQueries, askedTypes, otherAnswers } from '../projections/visibility/filter/asked-queries.ts';
 import { Api } from './api.ts';
 
 const { values } = parseArgs({
@@ -24,7 +24,7 @@ const { values } = parseArgs({
   },
 });
 
-const answersFile = new URL('../visibility/filter/fixtures/recorded-answers.json', import.meta.url);
+const answersFile = new URL('../projections/visibility/filter/fixtures/recorded-answers.json', import.meta.url);
 const typeNames = ['', 'TEXT', 'KEYWORD', 'INT', 'DOUBLE', 'BOOL', 'DATETIME', 'KEYWORD_LIST'];
 
 const server = values.theirs === undefined ? await started() : undefined;

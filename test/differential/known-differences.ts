@@ -106,7 +106,7 @@ const ofUpdates: readonly Known[] = [
     ends: false,
   },
   {
-    row: 'An update that a worker accepts behind the command that continues',
+    row: 'An update that a worker accepts after the command that continues',
     what: update,
     ours: /^RESOURCE_EXHAUSTED workflow operation can not be applied because workflow is closing/,
     theirs: /^NOT_FOUND workflow update was aborted by closing workflow/,
@@ -134,7 +134,7 @@ const ofUpdates: readonly Known[] = [
     ends: true,
   },
   {
-    row: 'A completion callback that cannot be, of an update that a worker has accepted',
+    row: 'An invalid completion callback of an update that a worker has accepted',
     what: /^UpdateWorkflowExecution$/,
     ours: /^INVALID_ARGUMENT invalid url/,
     theirs: /^OK /,
@@ -227,7 +227,7 @@ const ofStarts: readonly Known[] = [
     ends: true,
   },
   {
-    row: 'A start that repeats the request id that has attached itself',
+    row: 'A start that repeats a request id which was attached to a run',
     what: /^StartWorkflowExecution$/,
     path: /link\.workflowEvent\.(eventRef|requestIdRef)$/,
     before: /"attachRequestId":true.*"StartWorkflowExecution"/s,

@@ -144,14 +144,14 @@ const ofResets: readonly Known[] = [
     ends: true,
   },
   {
-    row: 'Reset to the event behind which no workflow task had begun',
+    row: 'Reset to an event after which no workflow task had begun',
     what: /^ResetWorkflowExecution$/,
     ours: /^INVALID_ARGUMENT Can only reset workflow to event ID in range/,
     theirs: /^INVALID_ARGUMENT StateRebuilder unable to/,
     ends: true,
   },
   {
-    row: 'Reset to the event behind which a later attempt',
+    row: 'Reset to an event after which a later attempt',
     what: /^ResetWorkflowExecution$/,
     ours: /^OK /,
     theirs: /^INVALID_ARGUMENT StateRebuilder unable to Rebuild .* must be at the boundary/,
@@ -335,7 +335,7 @@ const ofTaskQueues: readonly Known[] = [
     ends: true,
   },
   {
-    row: 'Rate of a task queue that nobody has limited',
+    row: 'Rate of a task queue without a limit',
     what: /^DescribeTaskQueue$/,
     path: /effectiveRateLimit\.requestsPerSecond$/,
     ours: /^\d{4,}$/,
@@ -343,7 +343,7 @@ const ofTaskQueues: readonly Known[] = [
     ends: false,
   },
   {
-    row: 'Rate of a task queue that nobody has limited',
+    row: 'Rate of a task queue without a limit',
     what: /^DescribeTaskQueue$/,
     path: /effectiveRateLimit\.rateLimitSource$/,
     ours: /SOURCE_API/,

@@ -6,18 +6,20 @@
  *
  * `--family a,b` draws only from those, `--users 8` programs run side by side, `--seconds 400` stops after so long, `--one 17` runs one seed and prints its steps,
  * `--rules` says what each rule of known-differences.ts has hidden. Of a program that differs, the steps are shown without which it would not.
+ * `--record 5` writes down what Temporal showed of five programs of each family, for recorded.test.ts.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../bench/server-process.ts';
 import { HttpTarget } from '../outbound/http-target.ts';
 import { Api } from './api.ts';
-import { type Difference, differences } from './compare.ts';
-import { programOf } from './families/families.ts';
+import { familyNames, programOf } from './families/families.ts';
+import { type Finding, findings } from './findings.ts';
 import { Judge } from './known-differences.ts';
+import { callbackAddresses, prepare, programAttributes } from './prepare.ts';
 import type { Program, Step } from './program.ts';
+import { type Recorded, writeRecorded } from './recorded-programs.ts';
 import type { Seen } from './run-program.ts';
-import { runProgram } from './run-program.ts';
+import { newNonce, runProgram } from './run-program.ts';
 import { shrunk } from './shrink.ts';
 
 const { values } = parseArgs({
@@ -32,17 +34,16 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '86400' },
     one: { type: 'string' },
     rules: { type: 'boolean', default: false },
+    record: { type: 'string' },
   },
 });
 
-type Finding = { readonly signature: string; readonly line: string; readonly program: Program; readonly step: number };
-
 const CONFIRMATIONS = 2;
+/** Longer than any time of a program that runs out before it ends. */
+const SLOW_MS = 700;
 
-const nothing: Seen = { what: '', request: {}, step: 0, value: undefined };
-
-const ANYWHERE = `'callback.allowedAddresses=${JSON.stringify([{ Pattern: '127.0.0.1:*', AllowInsecure: true, AllowPrivate: true }])}'`;
-const PERDURE = `bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error --dynamic-config-value ${ANYWHERE}`;
+const ANYWHERE = `'callback.allowedAddresses=${JSON.stringify(callbackAddresses)}'`;
+const PERDURE = `bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error --dynamic-config-value ${ANYWHERE} --dynamic-config-value frontend.MaxConcurrentBatchOperationPerNamespace=1000`;
 /** Rates that many programs side by side would meet, and what is off by default there. */
 const SETTINGS = [
   'history.transferProcessorMaxPollRPS=1000',
@@ -76,7 +77,14 @@ async function compareServers(): Promise<void> {
   const theirs = new Api(
     await address(values.theirs, `${values.start} server start-dev --headless --port {port} --log-level never ${WITH_SETTINGS}`),
   );
-  await Promise.all([prepare(ours), prepare(theirs)]);
+  await Promise.all([ours, theirs].map((api) => prepare(api, programAttributes)));
+  if (values.record === undefined) await compareSeeds(ours, theirs);
+  else await record(ours, theirs, Number(values.record));
+  ours.close();
+  theirs.close();
+}
+
+async function compareSeeds(ours: Api, theirs: Api): Promise<void> {
   const only = values.family === '' ? [] : values.family.split(',');
   const first = Number(values.one ?? values.seed);
   const last = values.one === undefined ? first + Number(values.programs) - 1 : first;
@@ -99,8 +107,6 @@ async function compareServers(): Promise<void> {
   console.log([...programs].map(([family, count]) => `${family} ${count}`).join(', '));
   if (values.rules) for (const line of judge.hidden) console.log(line);
   console.log(`${next - first} programs, ${known.size} distinct differences; the next seed is ${next}`);
-  ours.close();
-  theirs.close();
 }
 
 async function address(given: string | undefined, command: string): Promise<string> {
@@ -109,18 +115,6 @@ async function address(given: string | undefined, command: string): Promise<stri
   const server = await ServerProcess.start(command);
   servers.push(server);
   return server.address;
-}
-
-/** Until search attributes that were just added can be used. */
-async function prepare(api: Api): Promise<void> {
-  const searchAttributes = { DiffKeyword: 'INDEXED_VALUE_TYPE_KEYWORD', DiffInt: 'INDEXED_VALUE_TYPE_INT' };
-  for (let attempt = 0; attempt < 60; attempt++) {
-    await api.call('AddSearchAttributes', { namespace: 'default', searchAttributes });
-    const { response } = await api.call('ListSearchAttributes', { namespace: 'default' });
-    if (Object.hasOwn((response?.['customAttributes'] ?? {}) as object, 'DiffKeyword')) return;
-    await delay(250);
-  }
-  throw new Error('the search attributes do not appear');
 }
 
 /** A difference counts when it comes each time: a busy machine makes some of its own. */
@@ -146,24 +140,36 @@ async function inShort(ours: Api, theirs: Api, finding: Finding): Promise<Findin
 }
 
 async function compared(ours: Api, theirs: Api, program: Program, isShown = false): Promise<readonly Finding[]> {
-  const nonce = `diff-${Math.random().toString(36).slice(2, 10).padEnd(8, '0')}`;
-  const run = (api: Api): Promise<readonly Seen[]> => runProgram(api, program, nonce, callbacks.url(`/${nonce}`));
-  const [mine, other] = await Promise.all([run(ours), run(theirs)]);
+  const [mine, other] = await bothRun(ours, theirs, program);
   if (isShown) print(program, mine, other);
-  const count = Math.max(mine.length, other.length);
-  for (let index = 0; index < count; index++) {
-    const { what, request, step } = mine[index] ?? other[index] ?? nothing;
-    const asked = { what, request, before: program.steps.slice(0, step + 1) };
-    const { reported, ends } = judge.judged(asked, differences(mine[index]?.value, other[index]?.value));
-    // Whatever differs later follows, as a rule, from what differed first.
-    if (reported.length > 0 || ends) return reported.map((difference) => finding(what, difference, program, step));
-  }
-  return [];
+  return findings(judge, program, mine, other);
 }
 
-function finding(what: string, { path, ours, theirs }: Difference, program: Program, step: number): Finding {
-  const line = `${what} ${path}\n    ours   ${short(ours)}\n    theirs ${short(theirs)}`;
-  return { signature: line.replaceAll(/\([0-9a-f]{8}\)|\d+/g, '#'), line, program, step };
+async function bothRun(ours: Api, theirs: Api, program: Program, oursPauseMs = 0): Promise<readonly [readonly Seen[], readonly Seen[]]> {
+  const nonce = newNonce();
+  const run = (api: Api, pauseMs: number): Promise<readonly Seen[]> => runProgram(api, program, nonce, callbacks.url(`/${nonce}`), pauseMs);
+  return await Promise.all([run(ours, oursPauseMs), run(theirs, 0)]);
+}
+
+/** Of programs that show the same on both servers, to a slow client too: what chance or speed has a say in is nothing to hold a server to. */
+async function record(ours: Api, theirs: Api, each: number): Promise<void> {
+  const recorded: Recorded[] = [];
+  const wanted = familyNames.map((family) => ({ family, left: each, seed: Number(values.seed) }));
+  const until = performance.now() + Number(values.seconds) * 1_000;
+  const user = async (): Promise<void> => {
+    for (let next = wanted.shift(); next !== undefined && performance.now() < until; next = wanted.shift()) {
+      const program = programOf(next.seed++, [next.family]);
+      const [slow, seen] = await bothRun(ours, theirs, program, SLOW_MS);
+      const isSame = findings(judge, program, slow, seen).length === 0 && (await compared(ours, theirs, program)).length === 0;
+      if (isSame) recorded.push({ program, seen });
+      if (isSame) next.left--;
+      if (next.left > 0) wanted.push(next);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(values.users) }, user));
+  const place = ({ program }: Recorded): number => familyNames.indexOf(program.family) * 1e6 + program.seed;
+  writeRecorded(recorded.toSorted((a, b) => place(a) - place(b)));
+  console.log(`${recorded.length} programs are recorded`);
 }
 
 function report({ line, program, step }: Finding): void {
@@ -186,9 +192,4 @@ function print(program: Program, ours: readonly Seen[], theirs: readonly Seen[])
   for (const [index, seen] of ours.entries()) {
     console.log(`\n${seen.step} ${seen.what}\n  ours   ${JSON.stringify(seen.value)}\n  theirs ${JSON.stringify(theirs[index]?.value)}`);
   }
-}
-
-function short(value: unknown, length = 300): string {
-  const text = (JSON.stringify(value) ?? 'undefined').replaceAll(/x{20,}/g, 'x…x');
-  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

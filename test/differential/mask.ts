@@ -60,7 +60,7 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
   };
   const visit = (value: unknown, key: string, isInEvent: boolean): unknown => {
     if (OPAQUE.has(key)) return isEmpty(value) ? {} : '<opaque>';
-    if (typeof value === 'string') return text(value);
+    if (typeof value === 'string') return key === 'data' ? maskedBytes(value, names()) : text(value);
     // Lists of times are what a schedule will do: they count.
     if (Array.isArray(value))
       return inOrder(
@@ -78,6 +78,13 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
     );
   };
   return (value) => visit(value, '', false);
+}
+
+/** Bytes of a payload, in which the server may have put a name too. */
+function maskedBytes(base64: string, names: readonly (readonly [string, string])[]): string {
+  const bytes = Buffer.from(base64, 'base64').toString('latin1');
+  const told = names.reduce((text, [real, name]) => text.replaceAll(real, name), bytes);
+  return told === bytes ? base64 : Buffer.from(told, 'latin1').toString('base64');
 }
 
 /** Of lists without an order of their own. */

@@ -14,16 +14,23 @@ const STEADY_PAUSE_MS = 120;
 const STEADY_ROUNDS = 3;
 const STEADY_ROUNDS_MAX = 40;
 
+/** Ids of one execution begin so: always of one length. */
+export function newNonce(): string {
+  return `diff-${Math.random().toString(36).slice(2, 10).padEnd(8, '0')}`;
+}
+
 /**
  * A call that was begun stands where it began: what follows from its answer comes behind it.
  *
- * `nonce` makes the ids of this execution new; both servers may use the same. `callback`: where completion callbacks are sent.
+ * `nonce` makes the ids of this execution new; both servers may use the same. `callback`: where completion callbacks are sent. `pauseMs`: before each
+ * step, as on a machine that is slow.
  */
-export async function runProgram(api: Api, program: Program, nonce: string, callback: string): Promise<readonly Seen[]> {
+export async function runProgram(api: Api, program: Program, nonce: string, callback: string, pauseMs = 0): Promise<readonly Seen[]> {
   const execution = new Execution(api, nonce, callback);
   const inOrder: { readonly at: number; readonly one: Seen }[] = [];
   for (const [index, step] of program.steps.entries()) {
     const asked = (step.op === 'await' ? execution.oldestBegun : undefined) ?? { step, index };
+    if (pauseMs > 0) await delay(pauseMs);
     const value = await execution.step(step, index);
     if (value !== undefined) inOrder.push({ at: asked.index, one: { ...nameOf(asked.step), step: index, value } });
   }
@@ -52,6 +59,8 @@ class Execution {
     this.#callback = callback;
     this.#mask = masker(() => [
       ...[...this.#runs].flatMap(([slot, runs]) => runs.map((run, index) => [run, `<run ${slot}.${index + 1}>`] as const)),
+      // A target has another port each time.
+      [callback, '<callback>'],
       [nonce, 'N'],
     ]);
   }

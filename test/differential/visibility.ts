@@ -14,7 +14,9 @@ import { ServerProcess } from '../bench/server-process.ts';
 import { Api } from './api.ts';
 import { dataSetOf } from './visibility/data-set.ts';
 import { answersOtherwise } from './visibility/known-differences.ts';
-import { play, prepare, type Played } from './visibility/play.ts';
+import { prepare } from './prepare.ts';
+import { play, type Played } from './visibility/play.ts';
+import { attributeTypes } from './visibility/workflows.ts';
 
 const { values } = parseArgs({
   options: {
@@ -110,7 +112,7 @@ async function withServer(address: string | undefined, command: string, use: (ap
   const server = address === undefined ? await ServerProcess.start(command) : undefined;
   const api = new Api(address ?? server?.address ?? '');
   try {
-    await prepare(api);
+    await prepare(api, attributeTypes);
     await use(api);
   } finally {
     api.close();

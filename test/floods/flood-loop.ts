@@ -1,4 +1,4 @@
-/** What flood programs share: connections that are opened anew when they are ended, and lines that say how far it is. */
+/** What flood programs share: connections that are opened again when they are ended, and lines that say how far it is. */
 import type { Socket } from 'node:net';
 import { open } from './raw-http2.ts';
 

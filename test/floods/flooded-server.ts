@@ -3,40 +3,37 @@
  *
  *     test process       victim: workflows of one activity, one after the other on each of a few lanes    ──┐
  *                        GET /health/live, each tenth of a second                                          ──┼──▶ server process
- *     flood process      a program of ./programs, at a lower priority                                     ──┘
+ *     flood process      a program of ./programs, at a lower priority                                     ──┘ └▶ a second one beside it
  *
- * The victim's pace under the flood is judged by its own pace without it, in windows that take turns in one run: how fast the machine is, and what
- * else it does, is in both. A server under a flood is never idle, so on a busy machine it waits for a processor more than without; that is not the
- * flood's doing, and those times do not count. For the same reason the flood has a lower priority: a client somewhere else would take nothing from
- * server and victim.
+ * The victim's pace under the flood is judged by its pace while the same flood goes to a server that is not the victim's, in windows that take turns in
+ * one run. So both paces are of a machine that does the flood's work, with the processors, the disk and the other programs that it has: what is left is
+ * what the flood took because it shares a server with the victim. A server under a flood is never idle, so a machine that does much else takes more of
+ * its time than of one that mostly waits for clients; that is not the flood's doing, and the report says how much it was.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { constants, getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { GrpcConnection } from '../bench/grpc-connection.ts';
 import { text } from '../bench/protobuf.ts';
 import { RawDriver } from '../bench/raw-driver.ts';
 import { freePort, ServerProcess } from '../support/server-process.ts';
+import { Flood, type FloodPlan } from './flood.ts';
+import { Turns } from './turns.ts';
 
 export const victimNamespace = 'victim';
 export const floodNamespace = 'flood';
 
-export type FloodPlan = {
-  /** Of ./programs; `args` follow the address of the server. */
-  readonly program: string;
-  readonly args?: readonly string[];
-  /** The victim counts its workflows after each of them. */
-  readonly victimCounts?: boolean;
-};
+export type FloodPlace = 'memory' | 'a file';
 
 export type FloodReport = {
-  /** Workflows of the victim a second under the flood, by those without it. */
+  /** Workflows of the victim a second while the flood is on its server, by those while it is on the other. */
   readonly paceRatio: number;
-  /** The longest answer of GET /health/live under the flood, and without it. Infinity: one was not answered. */
+  /**
+   * What server and victim had of the time in which they wanted a processor, while the flood is on the server, by what they had while it is on the other.
+   * At most 1.
+   */
+  readonly processorShare: number;
+  /** The longest answer of GET /health/live meanwhile. Infinity: one was not answered. */
   readonly liveMs: number;
   readonly calmLiveMs: number;
   /** The longest of the server's event loop, on a processor. */
@@ -45,124 +42,131 @@ export type FloodReport = {
   readonly told: string;
 };
 
-const probe = fileURLToPath(new URL('turn-probe.mjs', import.meta.url));
 const lanes = 4;
 const warmUpMs = 1_000;
-const calmMs = 1_000;
-const floodedMs = 2_000;
+const windowMs = 1_500;
 const rounds = 2;
-/** Before a window counts: what the one before has left is worked off. */
 const settlingMs = 300;
 
 export class FloodedServer {
   readonly process: ServerProcess;
-  readonly #turnsFile: string;
+  readonly #beside: ServerProcess;
+  readonly #turns: Turns;
 
-  private constructor(process: ServerProcess, turnsFile: string) {
+  private constructor(process: ServerProcess, beside: ServerProcess, turns: Turns) {
     this.process = process;
-    this.#turnsFile = turnsFile;
+    this.#beside = beside;
+    this.#turns = turns;
   }
 
-  /** `more`: further arguments. Its files are in `folder`. */
-  static async start(folder: string, more: readonly string[] = []): Promise<FloodedServer> {
-    const port = await freePort();
-    const turnsFile = join(folder, 'turns.txt');
-    const namespaces = [victimNamespace, floodNamespace].flatMap((name) => ['--namespace', name]);
-    const args = [
-      'server',
-      'start-dev',
-      '--ip',
-      '127.0.0.1',
-      '--headless',
-      '--log-level',
-      'error',
-      '--port',
-      String(port),
-      ...namespaces,
-      ...more,
-    ];
-    const server = new ServerProcess(port, args, undefined, {
-      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${probe}`.trim(),
-      FLOOD_TURNS: turnsFile,
-    });
-    await server.start();
-    return new FloodedServer(server, turnsFile);
+  /** `place`: where they keep their state. Further files are in `folder`. */
+  static async start(folder: string, place: FloodPlace = 'memory'): Promise<FloodedServer> {
+    const turns = new Turns(join(folder, 'turns.txt'));
+    const start = async (name: string, environment: NodeJS.ProcessEnv): Promise<ServerProcess> => {
+      const port = await freePort();
+      const server = new ServerProcess(
+        port,
+        argsOf(port, place === 'memory' ? [] : ['--db-filename', join(folder, `${name}.db`)]),
+        undefined,
+        environment,
+      );
+      await server.start();
+      return server;
+    };
+    return new FloodedServer(await start('flooded', turns.environment), await start('beside', {}), turns);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.process.stop(), this.#beside.stop()]);
   }
 
   async under(plan: FloodPlan): Promise<FloodReport> {
     const { address } = this.process;
     const driver = await RawDriver.open({ name: 'victim', address, namespace: victimNamespace, pids: [] }, lanes);
     const lists = plan.victimCounts === true ? await GrpcConnection.connect(address) : undefined;
-    const victim = new Victim(driver, lists, () => waitedMs(this.process.pid));
+    const victim = new Victim(driver, lists);
     const live = new LiveProbe(address);
-    const figures = { calm: 0, flooded: 0, liveMs: 0, calmLiveMs: 0, turnMs: 0, told: '' };
+    const figures = { calm: 0, flooded: 0, liveMs: 0, calmLiveMs: 0, turnMs: 0, told: '', calmShare: 0, floodedShare: 0 };
     try {
       await victim.paceFor(warmUpMs);
       for (let round = 0; round < rounds; round++) {
-        live.watch();
-        figures.calm += await victim.paceFor(calmMs);
-        figures.calmLiveMs = Math.max(figures.calmLiveMs, await live.longestMs());
-        const flood = new Flood(plan, address);
-        try {
-          await flood.begun();
-          const fromMs = Date.now();
+        await during(plan, this.#beside.address, async () => {
+          const processors = this.#processors();
           live.watch();
-          figures.flooded += await victim.paceFor(floodedMs);
+          figures.calm += await victim.paceFor(windowMs);
+          figures.calmShare += processors.share();
+          figures.calmLiveMs = Math.max(figures.calmLiveMs, await live.longestMs());
+        });
+        figures.told = await during(plan, address, async () => {
+          const [fromMs, processors] = [Date.now(), this.#processors()];
+          live.watch();
+          figures.flooded += await victim.paceFor(windowMs);
+          figures.floodedShare += processors.share();
           figures.liveMs = Math.max(figures.liveMs, await live.longestMs());
-          figures.turnMs = Math.max(figures.turnMs, this.#longestTurnMs(fromMs, Date.now()));
-        } finally {
-          figures.told = await flood.end();
-        }
-        await delay(settlingMs);
+          figures.turnMs = Math.max(figures.turnMs, this.#turns.longestMs(fromMs, Date.now()));
+        });
       }
     } finally {
       await victim.stop();
     }
-    const { calm, flooded, ...rest } = figures;
-    return { paceRatio: flooded / calm, ...rest };
+    const { calm, flooded, calmShare, floodedShare, ...rest } = figures;
+    return { paceRatio: flooded / calm, processorShare: Math.min(1, floodedShare / calmShare), ...rest };
   }
 
-  /** How long SIGTERM takes while a flood goes on. */
-  async stopUnder(plan: FloodPlan): Promise<number> {
-    const flood = new Flood(plan, this.process.address);
-    try {
-      await flood.begun();
+  /** From now on. */
+  #processors(): { share(): number } {
+    const [server, client] = [new ProcessorShare(this.process.pid), new ProcessorShare(process.pid)];
+    return { share: () => server.now() * client.now() };
+  }
+
+  /** SIGTERM while a flood goes on. */
+  async stopUnder(plan: FloodPlan): Promise<void> {
+    await during(plan, this.process.address, async () => {
       await delay(settlingMs);
-      const begunMs = performance.now();
       await this.process.stop();
-      return performance.now() - begunMs;
-    } finally {
-      await flood.end();
-    }
+    });
   }
+}
 
-  #longestTurnMs(fromMs: number, untilMs: number): number {
-    const lines = readFileSync(this.#turnsFile, 'utf8').split('\n');
-    const turns = lines.map((line) => line.split(' ').map(Number)).filter(([atMs = 0]) => atMs > fromMs && atMs <= untilMs);
-    return Math.max(0, ...turns.map(([, longestMs = 0]) => longestMs));
+function argsOf(port: number, more: readonly string[]): readonly string[] {
+  const namespaces = [victimNamespace, floodNamespace].flatMap((name) => ['--namespace', name]);
+  const listener = ['--ip', '127.0.0.1', '--port', String(port), '--headless'];
+  return ['server', 'start-dev', ...listener, '--log-level', 'error', ...namespaces, ...more];
+}
+
+/** The flood's last line. */
+async function during(plan: FloodPlan, address: string, watch: () => Promise<void>): Promise<string> {
+  const flood = new Flood(plan, address);
+  try {
+    await flood.begun();
+    await watch();
+  } catch (error) {
+    await flood.end();
+    throw error;
   }
+  const told = await flood.end();
+  // What it has left is worked off.
+  await delay(settlingMs);
+  return told;
 }
 
 class Victim {
   readonly #driver: RawDriver;
   readonly #lists: GrpcConnection | undefined;
-  /** For a processor, by the server. */
-  readonly #waitedMs: () => number;
   #finished = 0;
   #isRunning = true;
 
-  constructor(driver: RawDriver, lists: GrpcConnection | undefined, waitedMs: () => number) {
+  constructor(driver: RawDriver, lists: GrpcConnection | undefined) {
     this.#driver = driver;
     this.#lists = lists;
-    this.#waitedMs = waitedMs;
     for (let lane = 0; lane < lanes; lane++) void this.#lane();
   }
 
-  /** Workflows a second, of the time in which the server did not wait for a processor. */
+  /** Workflows a second. */
   async paceFor(ms: number): Promise<number> {
-    const [before, begunMs, waitedMs] = [this.#finished, performance.now(), this.#waitedMs()];
+    const [before, begunMs] = [this.#finished, performance.now()];
     await delay(ms);
-    return ((this.#finished - before) * 1_000) / (performance.now() - begunMs - (this.#waitedMs() - waitedMs));
+    return ((this.#finished - before) * 1_000) / (performance.now() - begunMs);
   }
 
   async stop(): Promise<void> {
@@ -227,44 +231,27 @@ class LiveProbe {
   }
 }
 
-/** A program that floods until it is ended. Its first line says that it has begun. */
-class Flood {
-  readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
-  readonly #begun: Promise<void>;
-  #output = '';
+/** Of the time in which the first thread of a process, the one of its event loop, wanted a processor; 1 where nobody can tell. */
+class ProcessorShare {
+  readonly #file: string;
+  readonly #since: readonly number[];
 
-  constructor({ program, args = [] }: FloodPlan, address: string) {
-    const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url));
-    this.#child = spawn(process.execPath, [file, address, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-    if (this.#child.pid !== undefined) setPriority(this.#child.pid, Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
-    this.#closed = once(this.#child, 'close');
-    this.#begun = new Promise((resolve, reject) => {
-      this.#child.stdout?.on('data', (chunk: Buffer) => {
-        this.#output += chunk.toString();
-        resolve();
-      });
-      this.#child.once('close', () => reject(new Error(`${program} ended before it began`)));
-    });
+  constructor(pid: number | undefined) {
+    this.#file = `/proc/${pid}/task/${pid}/schedstat`;
+    this.#since = this.#times();
   }
 
-  begun(): Promise<void> {
-    return this.#begun;
+  now(): number {
+    const [ran = 0, waited = 0] = this.#times().map((ns, index) => ns - (this.#since[index] ?? 0));
+    return ran + waited === 0 ? 1 : ran / (ran + waited);
   }
 
-  /** Its last line. */
-  async end(): Promise<string> {
-    this.#child.kill('SIGKILL');
-    await this.#closed;
-    return this.#output.trim().split('\n').at(-1) ?? '';
-  }
-}
-
-/** That the first thread of a process, the one of its event loop, has waited for a processor; 0 where nobody can tell. */
-function waitedMs(pid = 0): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
-  } catch {
-    return 0;
+  /** Nanoseconds on a processor, and those in which it waited for one. */
+  #times(): readonly number[] {
+    try {
+      return readFileSync(this.#file, 'utf8').split(' ').slice(0, 2).map(Number);
+    } catch {
+      return [];
+    }
   }
 }

@@ -4,11 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { FloodedServer, type FloodPlan } from './flooded-server.ts';
+import type { FloodPlan } from './flood.ts';
+import { FloodedServer } from './flooded-server.ts';
 import { harmsOf } from './harms.ts';
 
 /** On a processor. One turn deals with 64 KiB of each of a few sockets to the end. */
-const turnMsMax = 250;
+const turnMsMax = async (): Promise<number> => 250;
 
 let folder = '';
 let server: FloodedServer;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   server = await FloodedServer.start(folder);
 });
 afterAll(async () => {
-  await server.process.stop();
+  await server.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -51,7 +52,7 @@ test.each([
     // Who stops servers kills what is still there after 10 s, and the code would be none.
     expect(await stopped.process.exitCode(0)).toBe(0);
   } finally {
-    await stopped.process.stop();
+    await stopped.stop();
     await rm(own, { recursive: true, force: true });
   }
 });

@@ -6,13 +6,12 @@
 import { status as codes, type ServiceError } from '@grpc/grpc-js';
 import { decodeHealthCheckResponse } from '../../src/wire/generated/lean/health.ts';
 import { Bystander } from './bystander.ts';
-import { publicServices, rpcsOf, type Rpc } from './descriptors.ts';
+import { servedRpcs, type Rpc } from './descriptors.ts';
 import { Pulse } from './pulse.ts';
 import { fuzzedRequest, type FuzzedRequest } from './requests.ts';
 import { Service } from './service.ts';
 import { Supply } from './supply.ts';
 import { type Execution, fuzzedNamespace, otherFuzzedNamespace, World } from './world.ts';
-import { refusedMethods } from '../../src/grpc/workflow-service/refusals.ts';
 
 export type CampaignOptions = {
   readonly address: string;
@@ -40,15 +39,9 @@ const timeoutMs = 60_000;
 /** The least that a poll takes seriously, and a second. */
 const waitingTimeoutMs = 2_500;
 /** Methods that wait for somebody else; any other one that meets its deadline hangs. */
-export const waiting: ReadonlySet<string> = new Set([
-  'PollWorkflowTaskQueue',
-  'PollActivityTaskQueue',
-  'QueryWorkflow',
-  'UpdateWorkflowExecution',
-  'PollWorkflowExecutionUpdate',
-  'ExecuteMultiOperation',
-  'GetWorkflowExecutionHistory',
-]);
+export const waiting: ReadonlySet<string> = new Set(
+  servedRpcs().flatMap(({ method, row }) => (row.waitsFor === undefined ? [] : [method])),
+);
 /** An update whose deadline came before a slow machine got to it. */
 const undecided = 'the update was not decided in time: ask again';
 /** Codes that say: it was your request. */
@@ -88,7 +81,7 @@ export class Campaign {
     const supply = new Supply(this.#service, this.#world, (method, error) => this.#judge(`the supply's ${method}`, method, error));
     const pulse = new Pulse(this.#options.address);
     try {
-      const rpcs = await this.#builtRpcs();
+      const rpcs = servedRpcs();
       await this.#addSearchAttributes();
       supply.start();
       for (let from = first; from < first + count && this.#findings.size < findingsMax && !this.#stopped; from += requestsPerCheck) {
@@ -107,19 +100,6 @@ export class Campaign {
       await supply.stop();
       this.#service.close();
     }
-  }
-
-  /** Those that do not say of themselves that they are missing, or answer one sentence whatever they are asked. */
-  async #builtRpcs(): Promise<readonly Rpc[]> {
-    const refused = new Set(refusedMethods.map(([name]) => name));
-    const all = publicServices.flatMap(rpcsOf).filter(({ method }) => !refused.has(method));
-    const built = await Promise.all(
-      all.map(async ({ path, method }) => {
-        const error = await this.#service.raw.refusal(path, new Uint8Array(0), { timeoutMs: waitingTimeoutMs }).catch(() => undefined);
-        return error?.code !== codes.UNIMPLEMENTED || error.details !== `${method} is not supported by this server yet`;
-      }),
-    );
-    return all.filter((_, index) => built[index]);
   }
 
   async #addSearchAttributes(): Promise<void> {
@@ -144,8 +124,7 @@ export class Campaign {
     const options = { gzip, timeoutMs: waiting.has(rpc.method) ? waitingTimeoutMs : timeoutMs };
     try {
       this.#learn(rpc, await this.#service.raw.call(rpc.path, body, options));
-      if (rpc.method === 'StartBatchOperation')
-        this.#world.noteJob((rpc.requestType.decode(body) as { readonly jobId?: string }).jobId ?? '');
+      this.#noteWhatItLeaves(rpc, body);
       this.#count(rpc.method, codes.OK);
     } catch (error) {
       const { code } = error as ServiceError;
@@ -153,6 +132,19 @@ export class Campaign {
       if (rpc.method === 'UpdateWorkflowExecution' && code === codes.DEADLINE_EXCEEDED) this.#noteUndecided(rpc, body);
       this.#judge(`request ${number}, ${rpc.method}`, rpc.method, error, request);
     }
+  }
+
+  /** What a later request may stop or take back. */
+  #noteWhatItLeaves({ method, requestType }: Rpc, body: Uint8Array): void {
+    if (method === 'StartBatchOperation') {
+      const { jobId, maxOperationsPerSecond } = requestType.toObject(requestType.decode(body), { defaults: true }) as {
+        readonly jobId: string;
+        readonly maxOperationsPerSecond: number;
+      };
+      this.#world.noteJob(jobId, maxOperationsPerSecond > 0 && maxOperationsPerSecond < 1);
+    }
+    if (method === 'PauseWorkflowExecution')
+      this.#world.notePaused(requestType.toObject(requestType.decode(body), { defaults: true }) as Execution);
   }
 
   /** An update whose caller had no time to hear of it is there all the same, and may be asked for by its id. */

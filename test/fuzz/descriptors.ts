@@ -1,6 +1,9 @@
 /** The protobuf descriptors of the public API: every message, field and RPC that a client may send. */
 import proto from '@temporalio/proto';
 import { util, type Enum, type Root, type Type } from 'protobufjs';
+import { operatorRpcs } from '../../src/grpc/rpcs/operator-rpcs.ts';
+import type { Rpc as Row } from '../../src/grpc/rpcs/rpc.ts';
+import { workflowRpcs } from '../../src/grpc/rpcs/workflow-rpcs.ts';
 
 /** The package is a reflection root, though its types say otherwise. */
 const reflection: unknown = proto;
@@ -12,12 +15,12 @@ export type Rpc = {
   readonly method: string;
   readonly requestType: Type;
   readonly responseType: Type;
+  /** Of the server's table. */
+  readonly row: Row;
 };
 
-export const publicServices = [
-  'temporal.api.workflowservice.v1.WorkflowService',
-  'temporal.api.operatorservice.v1.OperatorService',
-] as const;
+const tables = new Map([workflowRpcs, operatorRpcs].map(({ name, rpcs }) => [name, new Map<string, Row>(rpcs)]));
+export const publicServices: readonly string[] = [...tables.keys()];
 
 export function rpcsOf(serviceName: string): readonly Rpc[] {
   return root.lookupService(serviceName).methodsArray.map((method) => ({
@@ -26,7 +29,13 @@ export function rpcsOf(serviceName: string): readonly Rpc[] {
     method: method.name,
     requestType: messageType(method.resolvedRequestType?.fullName ?? ''),
     responseType: messageType(method.resolvedResponseType?.fullName ?? ''),
+    row: tables.get(serviceName)?.get(method.name) as Row,
   }));
+}
+
+/** Those that do some work. */
+export function servedRpcs(): readonly Rpc[] {
+  return publicServices.flatMap(rpcsOf).filter(({ row }) => row.missing === undefined);
 }
 
 export function messageType(name: string): Type {

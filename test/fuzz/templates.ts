@@ -2,7 +2,7 @@
 import type { Prng } from '../simulation/prng.ts';
 import { encodeMessage, enumType, messageType } from './descriptors.ts';
 import { doomedNamespace, type Plain } from './mutate.ts';
-import { fuzzedNamespace as namespace, otherFuzzedNamespace, stickyQueue, type World } from './world.ts';
+import { type Execution, fuzzedNamespace as namespace, otherFuzzedNamespace, stickyQueue, type World } from './world.ts';
 
 const text = new TextEncoder();
 const workflowType = { name: 'Fuzz' };
@@ -198,7 +198,13 @@ const operated = (prng: Prng, world: World): Plain => ({
 });
 const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
 const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
-const paused: Template = (prng, world) => ({ namespace, ...world.execution(), identity: 'fuzz', reason: 'r', requestId: requestId(prng) });
+const paused = (prng: Prng, execution: Execution): Plain => ({
+  namespace,
+  ...execution,
+  identity: 'fuzz',
+  reason: 'r',
+  requestId: requestId(prng),
+});
 
 const queries = [
   "ExecutionStatus = 'Running' AND NOT (WorkflowType IN ('Fuzz', 'other'))",
@@ -365,7 +371,7 @@ export const templates: Readonly<Record<string, Template>> = {
       { targetExecutions: [{ type: 1, businessId: world.workflowId() }] },
     ]),
   }),
-  StopBatchOperation: (_prng, world) => ({ namespace, jobId: world.jobId(), reason: 'r', identity: 'fuzz' }),
+  StopBatchOperation: (_prng, world) => ({ namespace, jobId: world.takeJobAtWork(), reason: 'r', identity: 'fuzz' }),
   DescribeBatchOperation: (_prng, world) => ({ namespace, jobId: world.jobId() }),
   ListBatchOperations: (prng) => ({ namespace, pageSize: prng.int(-1, 5) }),
   CreateSchedule: (prng, world) => ({
@@ -457,8 +463,8 @@ export const templates: Readonly<Record<string, Template>> = {
     activityOptions: { heartbeatTimeout: duration(20_000) },
     updateMask: { paths: ['heartbeat_timeout'] },
   }),
-  PauseWorkflowExecution: paused,
-  UnpauseWorkflowExecution: paused,
+  PauseWorkflowExecution: (prng, world) => paused(prng, world.execution()),
+  UnpauseWorkflowExecution: (prng, world) => paused(prng, world.takePausedExecution()),
   UpdateWorkflowExecutionOptions: (prng, world) => ({
     ...workflow(prng, world),
     workflowExecutionOptions: {

@@ -37,6 +37,9 @@ export class World {
   readonly #runs: Execution[] = [];
   readonly #updates: UpdateRef[] = [];
   readonly #jobs: string[] = [];
+  /** Those that take so long that a stop finds them at work. */
+  readonly #slowJobs: string[] = [];
+  readonly #paused: Execution[] = [];
   /** Those that have, or had, an activity with a worker. */
   readonly #withActivity: Execution[] = [];
   /** Those whose worker may answer that its activity is canceled. */
@@ -52,8 +55,14 @@ export class World {
     return latest === undefined || this.draws.chance(0.1) ? { workflowExecution: this.execution(), updateId: 'u0' } : latest;
   }
 
-  noteJob(jobId: string): void {
+  noteJob(jobId: string, isSlow: boolean): void {
     keep(this.#jobs, jobId);
+    if (isSlow) keep(this.#slowJobs, jobId);
+  }
+
+  /** A job takes its stop once, and only while it is at work: few would be met by chance. */
+  takeJobAtWork(): string {
+    return (this.draws.chance(0.8) ? this.#slowJobs.pop() : undefined) ?? this.jobId();
   }
 
   /** Mostly the latest, which may be at work still. */
@@ -64,6 +73,15 @@ export class World {
 
   noteRun({ workflowId, runId }: Execution): void {
     keep(this.#runs, { workflowId, runId });
+  }
+
+  notePaused({ workflowId, runId }: Execution): void {
+    keep(this.#paused, { workflowId, runId });
+  }
+
+  /** Likewise of a pause that somebody takes back. */
+  takePausedExecution(): Execution {
+    return (this.draws.chance(0.8) ? this.#paused.pop() : undefined) ?? this.execution();
   }
 
   noteActivity({ workflowId, runId }: Execution): void {
@@ -94,8 +112,9 @@ export class World {
     return fresh;
   }
 
+  /** The latest: who asked waits for it still. */
   takeQueryToken(): Uint8Array {
-    return this.queryTokens.shift() ?? this.usedToken();
+    return this.queryTokens.pop() ?? this.usedToken();
   }
 
   usedToken(): Uint8Array {

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningServer } from '../../src/config/server-options.ts';
-import { taskCategoryOf } from '../../src/history/hand-over/task-types.ts';
-import type { PendingTask } from '../../src/history/tasks.ts';
+import { taskCategoryOf } from '../../src/history/run/task-types.ts';
+import type { PendingTask } from '../../src/history/run/tasks.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
-import { encodeTaskInfo } from '../../src/topics/codec/task-info-codec.ts';
+import { encodeTaskInfo } from '../../src/codec/task-info-codec.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { withClient } from '../support/with-client.ts';
-import { fullTasks, lastMessages, laterTasks } from '../topics/codec/full-state.ts';
+import { fullTasks, lastMessages, furtherTasks } from '../codec/full-state.ts';
 import { AdminClient } from './admin-client.ts';
 
 const categoryIds = { transfer: 1, timer: 2, visibility: 4, archival: 5, outbound: 7 };
@@ -94,7 +94,7 @@ async function isServed(): Promise<void> {
   expect((await admin.call('DeepHealthCheck'))['state']).toBe('HEALTH_STATE_SERVING');
 }
 
-const kinds = [...fullTasks, ...lastMessages, ...laterTasks];
+const kinds = [...fullTasks, ...lastMessages, ...furtherTasks];
 
 test('a shard goes on, and comes up again', async () => {
   await start();

@@ -1,10 +1,10 @@
 /** Batch jobs at the edge, in front of a shard: what is taken and shown, what is refused without a trace, and what is done to workflows for them. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { BatchJob, BatchTrouble } from '../../src/actors/batch-operations.ts';
-import { DatabaseError } from '../../src/actors/database.ts';
+import type { BatchJob, BatchTrouble } from '../../src/ports/batch-operations.ts';
+import { DatabaseError } from '../../src/projections/database-port.ts';
 import { newBatch } from '../../src/batches/batch.ts';
-import type { HistoryRequest } from '../../src/history/commands.ts';
+import type { HistoryRequest } from '../../src/history/commands/history-commands.ts';
 import {
   emptyBatchOperationReset,
   emptyBatchOperationResetActivities,
@@ -14,8 +14,8 @@ import {
   emptyStartBatchOperationRequest,
   encodeStartBatchOperationRequest,
 } from '../../src/wire/generated/lean/batch.ts';
-import { createLogger } from '../../src/observability/logger.ts';
-import { encodeEvent } from '../../src/topics/codec/event-codec.ts';
+import { createLogger, silentLogger, type Logger } from '../../src/observability/logger.ts';
+import { encodeEvent } from '../../src/codec/event-codec.ts';
 import { encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
 import { key, ShardUnderTest } from '../history/shard-under-test.ts';
@@ -315,6 +315,26 @@ describe('what is done for a job', () => {
     expect([first.targets.map((one) => one.target.workflowId), first.isLast]).toEqual([['w4', 'w3', 'w2'], false]);
     const second = await work.page(first.targets.at(-1)?.position ?? nowhere, 100);
     expect([second.targets.map((one) => one.target.workflowId), second.isLast]).toEqual([['w1', 'w0'], true]);
+  });
+
+  test('each of its calls passes what the calls of clients pass, with the row of its RPC', async () => {
+    const told: unknown[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      enabled: () => true,
+      debug: (_message, fields) => void told.push([fields?.['operation'], fields?.['code']]),
+    };
+    const logged = await openBench({ logger });
+    onTestFinished(() => logged.close());
+    const work = await opened({ ...terminates, visibilityQuery: `WorkflowType = 'Report'` }, logged);
+    await work.count();
+    await work.page(nowhere, 1);
+    await work.perform(target);
+    expect(told).toEqual([
+      ['CountWorkflowExecutions', codes.OK],
+      ['ListWorkflowExecutions', codes.OK],
+      ['TerminateWorkflowExecution', codes.NOT_FOUND],
+    ]);
   });
 
   test('a count that takes too long holds no job up: how many there are is seen on the way', async () => {

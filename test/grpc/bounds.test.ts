@@ -10,11 +10,11 @@ import { loadPublicApi } from '../../scripts/generate/public-api.ts';
 import { HandlerContext } from '../../src/grpc/handler-context.ts';
 import { operatorService } from '../../src/grpc/operator-service/operator-service.ts';
 import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
-import { Tokens } from '../../src/grpc/tokens/tokens.ts';
+import { tokensOf } from '../../src/grpc/tokens/tokens.ts';
 import { type Bound, bounds } from '../../src/grpc/validation/bounds.ts';
-import { refusedMethods } from '../../src/grpc/workflow-service/refusals.ts';
+import { workflowRpcs } from '../../src/grpc/rpcs/workflow-rpcs.ts';
 import { workflowService } from '../../src/grpc/workflow-service/workflow-service.ts';
-import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
 import { emptyConfig } from '../../src/matching/task-queue-config.ts';
 import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
@@ -41,7 +41,9 @@ const anyOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They look at nothing of their requests. */
-const refused: ReadonlySet<string> = new Set(refusedMethods.map(([name]) => name));
+const refused: ReadonlySet<string> = new Set(
+  [...workflowRpcs.rpcs].flatMap(([name, { missing }]) => (missing?.refusal === undefined ? [] : [name])),
+);
 
 /** `Message.field` → where a request has it. */
 function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
@@ -252,7 +254,7 @@ const description = {
 let bench: Bench;
 let shard: ShardUnderTest;
 const tokenKey = Buffer.alloc(32, 7);
-const tokens = new Tokens(new TokenSigner(() => tokenKey));
+const tokens = tokensOf(new TokenSigner(() => tokenKey));
 const forTheShard: ReadonlySet<HistoryCommand['kind']> = new Set([
   'startWorkflow',
   'signalWithStartWorkflow',
@@ -331,14 +333,14 @@ function put(target: Record<string, unknown>, path: readonly string[], value: un
 /** A token for a task that stands in a fresh shard. */
 function taskToken(method: string): Uint8Array {
   if (method === 'RespondQueryTaskCompleted') {
-    return tokens.queryTask({ namespaceId, taskQueue: 'q', sticky: false, partition: 0, queryId: 'x' });
+    return tokens.queryTask.sign({ namespaceId, taskQueue: 'q', sticky: false, partition: 0, queryId: 'x' });
   }
   shard.start();
   const task = shard.pollWorkflowTask();
-  if (!method.startsWith('RespondActivity')) return tokens.workflowTask({ ...task, ...task.key });
+  if (!method.startsWith('RespondActivity')) return tokens.workflowTask.sign({ ...task, ...task.key });
   shard.complete(task, [scheduleActivity({ startToCloseTimeoutMs: second })]);
   const activity = shard.pollActivityTask();
-  return tokens.activityTask({ ...activity, ...activity.key });
+  return tokens.activityTask.sign({ ...activity, ...activity.key });
 }
 
 /** Everything that may follow from a number that was accepted: attempts, retries, timers, the child's start, whole lifetimes. */
@@ -355,7 +357,7 @@ function liveOn(): void {
     }
     if (pending.includes('workflowTask')) shard.complete(shard.pollWorkflowTask());
     shard.pumpOutboxIfPossible();
-    if (shard.core.nextTimer() !== undefined) shard.fireNextTimer();
+    if (shard.nextTimer() !== undefined) shard.fireNextTimer();
   }
 }
 

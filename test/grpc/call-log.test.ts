@@ -96,7 +96,9 @@ describe('a refused call', () => {
     expect(lines).toEqual([]);
     for (let count = 0; count < 3; count++) await bench.client.refusal('ListWorkerDeployments', new Uint8Array(0));
     expect(lines).toEqual([
-      expect.stringMatching(/^INFO {2}call refused: not built {2}operation=ListWorkerDeployments code=UNIMPLEMENTED /),
+      expect.stringMatching(
+        /^INFO {2}a call was refused: this server does not support it {2}operation=ListWorkerDeployments code=UNIMPLEMENTED /,
+      ),
     ]);
   });
 });
@@ -136,7 +138,7 @@ describe('a worker that asks for what is not built', () => {
   });
 });
 
-test('a result over its size limit is told, although its call succeeds', async () => {
+test('a result over its size limit is reported, although its call succeeds', async () => {
   await openAt('warn');
   bench.stub.answers.history = () => ({ kind: 'done' });
   const result = Payloads.encode({ payloads: [{ data: new Uint8Array(2 * 1024 * 1024 + 1) }] }).finish();
@@ -145,6 +147,6 @@ test('a result over its size limit is told, although its call succeeds', async (
     await bench.client.call('RespondActivityTaskCompletedById', encodeRespondActivityTaskCompletedByIdRequest(request));
   }
   expect(lines).toEqual([
-    'WARN  a message over its size limit was replaced  operation=RespondActivityTaskCompletedById namespace=default what="Complete result exceeds size limit." times=1',
+    'WARN  a message over its size limit was shortened  operation=RespondActivityTaskCompletedById namespace=default what="Complete result exceeds size limit." times=1',
   ]);
 });

@@ -1,7 +1,7 @@
 /** What a caller may make long, counts: while a log hangs, commands wait, and only their counted bytes are bounded. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { commandBytes } from '../../src/history/command-bytes.ts';
-import { commandBytes as matchingCommandBytes } from '../../src/matching/command-bytes.ts';
+import { commandScale } from '../../src/history/command-table.ts';
+import { commandScale as matchingScale } from '../../src/matching/command-table.ts';
 import { emptyCommand, type Command } from '../../src/wire/generated/lean/command.ts';
 import {
   emptyRequestCancelWorkflowExecutionRequest,
@@ -17,7 +17,7 @@ import {
   type RespondWorkflowTaskCompletedRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
-import { Tokens } from '../../src/grpc/tokens/tokens.ts';
+import { tokensOf, type Tokens } from '../../src/grpc/tokens/tokens.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key } from './started-tasks.ts';
 
@@ -25,7 +25,7 @@ let bench: Bench;
 let tokens: Tokens;
 beforeAll(async () => {
   bench = await openBench();
-  tokens = new Tokens(new TokenSigner(bench.stub.ports.tokenKey));
+  tokens = tokensOf(new TokenSigner(bench.stub.ports.tokenKey));
 });
 afterAll(() => bench.close());
 beforeEach(() => {
@@ -39,7 +39,7 @@ const long = 'x'.repeat(1024 * 1024);
 const workflowExecution = { workflowId: 'w', runId };
 
 function workflowTaskToken(): Uint8Array {
-  return tokens.workflowTask({ ...key, scheduledEventId: 2, startedEventId: 3, startedTimeMs: 1, attempt: 1 });
+  return tokens.workflowTask.sign({ ...key, scheduledEventId: 2, startedEventId: 3, startedTimeMs: 1, attempt: 1 });
 }
 
 function completion(changes: Partial<RespondWorkflowTaskCompletedRequest>): Uint8Array {
@@ -116,11 +116,11 @@ test.each([
 ] as const)('%s: the %s', async (method, _, request) => {
   await bench.client.call(method, request()).catch(() => undefined);
   expect(bench.stub.historyCommands).toHaveLength(1);
-  expect(commandBytes(bench.stub.historyCommands[0]!)).toBeGreaterThan(long.length);
+  expect(commandScale.bytesOf(bench.stub.historyCommands[0]!)).toBeGreaterThan(long.length);
 });
 
 test('RespondQueryTaskCompleted: the error message', async () => {
-  const taskToken = tokens.queryTask({ namespaceId: 'default-id', taskQueue: 'q', sticky: false, partition: 0, queryId: 'x' });
+  const taskToken = tokens.queryTask.sign({ namespaceId: 'default-id', taskQueue: 'q', sticky: false, partition: 0, queryId: 'x' });
   await bench.client.call(
     'RespondQueryTaskCompleted',
     encodeRespondQueryTaskCompletedRequest({
@@ -131,5 +131,5 @@ test('RespondQueryTaskCompleted: the error message', async () => {
       errorMessage: long,
     }),
   );
-  expect(matchingCommandBytes(bench.stub.matchingRequests[0]!)).toBeGreaterThan(long.length);
+  expect(matchingScale.bytesOf(bench.stub.matchingRequests[0]!)).toBeGreaterThan(long.length);
 });

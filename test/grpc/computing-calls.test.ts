@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { LoopTurns } from '../../src/ports/loop-turns.ts';
 import { ComputingCalls, computingCallsMax, waitingCallsMax } from '../../src/grpc/computing-calls.ts';
 import { StatusError } from '../../src/grpc/errors/status-error.ts';
 import type { Call } from '../../src/grpc/transport/call.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deadLetterQueueName } from '../../src/grpc/admin-service/dead-letter-queue-name.ts';
+import { deadLetterQueueName } from '../../src/grpc/admin-service/dead-letters.ts';
 
 test.each([
   [1, 'test-source-cluster', 'test-target-cluster', '1_test-source-cluster_test-target-cluster_aG2oua8T'],

@@ -101,7 +101,7 @@ test('by its run id, an old run goes and the newer one stays', async () => {
   await server.stop();
 });
 
-test('a query that still waits for a worker is told, and the worker that polls then is not refused', async () => {
+test('a query that still waits for a worker is answered, and the worker that polls then is not refused', async () => {
   const { client } = await opened();
   const { connection } = client;
   const service = (connection as Connection).workflowService;

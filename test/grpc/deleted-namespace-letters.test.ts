@@ -1,4 +1,4 @@
-/** What a deleted namespace has left to do, or others to tell it: it becomes letters, by the name that the namespace had. */
+/** What a deleted namespace has left to do, or others to tell it: it becomes dead letters, by the name that the namespace had. */
 import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ test('a timer that fires; that of a namespace that is there fires as ever', asyn
   await connection.operatorService.deleteNamespace({ namespace: 'orders' });
   const ofNamespace = { namespaceId, namespace: 'orders', cause: 'namespace-deleted' };
   const letter = { ...ofNamespace, workflowId: 'timed', taskType: 'TASK_TYPE_WORKFLOW_RUN_TIMEOUT', errorType: 'NamespaceNotFound' };
-  await expect.poll(() => lettersOf('timer'), { timeout: 20_000 }).toMatchObject([letter]);
+  await expect.poll(() => lettersOf('timer'), { timeout: 60_000 }).toMatchObject([letter]);
   const { workflowExecutionInfo } = await connection.workflowService.describeWorkflowExecution({
     namespace: 'default',
     execution: { workflowId: 'timed' },
@@ -93,5 +93,5 @@ test('a child that tells its parent in a deleted namespace how it has ended', as
     workflowId: 'child',
     cause: 'namespace-deleted',
   };
-  await expect.poll(() => lettersOf('transfer'), { timeout: 20_000 }).toMatchObject([letter]);
+  await expect.poll(() => lettersOf('transfer'), { timeout: 60_000 }).toMatchObject([letter]);
 });

@@ -4,7 +4,7 @@ import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import { historyRejection } from '../../src/grpc/errors/rejections.ts';
 import { StatusError } from '../../src/grpc/errors/status-error.ts';
 import { statusTrailers } from '../../src/grpc/transport/status-trailers.ts';
-import type { Rejection } from '../../src/history/replies.ts';
+import type { Rejection } from '../../src/history/run/history-replies.ts';
 import { decodeQueryFailedFailure, decodeStatus } from '../../src/wire/generated/lean/error_details.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
 import { encodeDescribeWorkflowExecutionRequest } from '../../src/wire/generated/lean/workflow_service.ts';

@@ -131,7 +131,7 @@ test('a server that is not ready says so everywhere', async () => {
 test('what wants a person and stops nobody stands in GET /health, which stays 200', async () => {
   const { address } = await bench({ condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 2, watch: () => () => {} } });
   const answer = await fetch(`http://${address}/health`);
-  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', runsPutAside: 2 }]);
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', runsQuarantined: 2 }]);
 });
 
 test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each partition', async () => {
@@ -156,16 +156,20 @@ test('what a database does not take stands in GET /health, which stays 200; GET 
 });
 
 test('what an operator wants done is done for a POST with his header alone, which no page of a browser can send', async () => {
-  let asked = 0;
-  const rebuildList = async () => (asked++, [{ shard: 1 }]);
-  const { address } = await bench({ rebuildList });
+  const { address, stub } = await bench();
+  const asked: unknown[] = [];
+  stub.answers.read = (shard, request) => {
+    asked.push(request);
+    return shard === 2 ? { kind: 'unavailable', message: 'it is busy' } : { kind: 'done' };
+  };
   const url = `http://${address}/visibility/rebuild`;
   expect((await fetch(url)).status).toBe(405);
   expect((await fetch(url, { method: 'OPTIONS' })).headers.get('access-control-allow-headers')).toBeNull();
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(403);
-  expect(asked).toBe(0);
+  expect(asked).toEqual([]);
   const answer = await fetch(url, { method: 'POST', headers: { 'perdure-operator': 'test' } });
-  expect([answer.status, await answer.json(), asked]).toEqual([200, { shards: [{ shard: 1 }] }, 1]);
+  const shards = [{ shard: 1 }, { shard: 2, refused: 'it is busy' }, { shard: 3 }, { shard: 4 }];
+  expect([answer.status, await answer.json()]).toEqual([200, { shards }]);
 });
 
 describe('grpc.health.v1', () => {

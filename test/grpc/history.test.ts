@@ -1,6 +1,6 @@
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HistoryPosition } from '../../src/history/replies.ts';
+import type { HistoryPosition } from '../../src/history/run/history-replies.ts';
 import {
   decodeGetWorkflowExecutionHistoryResponse,
   decodeGetWorkflowExecutionHistoryReverseResponse,

@@ -14,15 +14,17 @@ function connection(): ServerHttp2Session & { destroyed: boolean } {
 
 test('a call that finishes on a connection that is gone leaves no room for others', () => {
   const kept = new KeptBytes(1000, (session) => session.destroy());
-  const gone = connection();
+  const session = connection();
+  const gone = kept.open(session);
   kept.add(gone, 100);
-  gone.destroyed = true;
+  session.destroyed = true;
   kept.add(gone, 5000);
   kept.remove(gone, 5000);
   kept.remove(gone, 100);
   const other = connection();
-  kept.add(other, 1000);
+  const bytes = kept.open(other);
+  kept.add(bytes, 1000);
   expect(other.destroyed).toBe(false);
-  kept.add(other, 1);
+  kept.add(bytes, 1);
   expect(other.destroyed).toBe(true);
 });

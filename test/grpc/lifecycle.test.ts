@@ -2,7 +2,7 @@
 import { status as codes } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Description, PendingActivityDescription } from '../../src/history/replies.ts';
+import type { Description, PendingActivityDescription } from '../../src/history/run/history-replies.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
 import { decodePriorityStats, decodeVersionInfo } from '../../src/wire/generated/api/taskqueue/description.ts';
 import {
@@ -184,16 +184,16 @@ describe('query', () => {
       encodeQueryWorkflowRequest({ namespace, execution, query: large, queryRejectCondition: 0 });
     const waiting = Array.from({ length: 16 }, () => bench.client.start('QueryWorkflow', of('default'), { gzip: true }));
     const given = Promise.allSettled(waiting.map((each) => each.answer));
-    await vi.waitUntil(() => bench.stub.openAsks === 16, { timeout: 20_000 });
+    await vi.waitUntil(() => bench.stub.openAsks === 16, { timeout: 60_000 });
     const error = await bench.client.refusal('QueryWorkflow', of('default'));
     expect([error.code, error.details]).toEqual([codes.RESOURCE_EXHAUSTED, 'the queries of this namespace that wait are too large']);
     const other = bench.client.start('QueryWorkflow', of('other'));
     const otherEnded = other.answer.catch(() => undefined);
-    await vi.waitUntil(() => bench.stub.openAsks === 17, { timeout: 20_000 });
+    await vi.waitUntil(() => bench.stub.openAsks === 17, { timeout: 60_000 });
     // Given up is not gone: it waits at the task queue.
     for (const each of [...waiting, other]) each.cancel();
     await Promise.all([given, otherEnded]);
-    await vi.waitUntil(() => bench.stub.openAsks === 0, { timeout: 20_000 });
+    await vi.waitUntil(() => bench.stub.openAsks === 0, { timeout: 60_000 });
     expect((await bench.client.refusal('QueryWorkflow', of('default'))).code).toBe(codes.RESOURCE_EXHAUSTED);
     // What was answered is.
     bench.stub.answers.history = () => ({ kind: 'queryAnswered', answer: payloadsOf(2) });
@@ -313,7 +313,7 @@ test('describe, read by the public API', async () => {
     ...(ms % 1_000 === 0 ? {} : { nanos: (ms % 1_000) * 1e6 }),
   });
   const putAside =
-    'put aside since 1970-01-01T00:00:03.000Z: fireTimer cannot be decided (RangeError: planted). ' +
+    'quarantined since 1970-01-01T00:00:03.000Z: fireTimer cannot be decided (RangeError: planted). ' +
     'Its timers and tasks wait; it can be read and terminated.';
   expect(answer).toMatchObject({
     executionConfig: {
@@ -339,7 +339,7 @@ test('describe, read by the public API', async () => {
       taskQueue: 'orders',
       firstRunId: runId,
       memo: {
-        fields: { PerdurePutAside: { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(putAside)) } },
+        fields: { PerdureQuarantined: { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(putAside)) } },
       },
     },
     pendingActivities: [

@@ -1,7 +1,7 @@
 /** An update with start whose workflow closes before a worker accepts the update. With whole servers: updates.test.ts and the SDK scenarios. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { decodeMultiOperationExecutionFailure, decodeStatus } from '../../src/wire/generated/lean/error_details.ts';
 import {
   decodeExecuteMultiOperationResponse,
@@ -161,7 +161,7 @@ test('a failed update leads to its run', async () => {
   });
 });
 
-test('what is wrong with the start and what is wrong with the update are told together', async () => {
+test('what is wrong with the start and with the update is reported together', async () => {
   const wrong = ExecuteMultiOperationRequest.encode({
     namespace: 'default',
     operations: [
@@ -186,7 +186,7 @@ test.each([
   expect(bench.stub.historyCommands).toEqual([]);
 });
 
-test('an update that the shard has not decided in time is told so, and not that there is none', async () => {
+test('an update that the shard has not decided in time is informed, and not that there is none', async () => {
   bench.stub.answers.history = ({ kind }) =>
     kind === 'startAndUpdate'
       ? { kind: 'deadline', message: 'too late' }

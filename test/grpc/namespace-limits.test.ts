@@ -3,14 +3,19 @@ import { status as codes, type ServiceError } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Rate } from '../../src/grpc/limits/rate.ts';
 import type { Namespace } from '../../src/cluster/cluster-state.ts';
-import { type LimitsOfNamespace, NamespaceLimits } from '../../src/grpc/limits/namespace-limits.ts';
+import type { Rpc } from '../../src/grpc/rpcs/rpc.ts';
+import { workflowRpcs } from '../../src/grpc/rpcs/workflow-rpcs.ts';
+import { type LimitsOfNamespace, NamespaceLimits, Rate } from '../../src/grpc/limits/namespace-limits.ts';
 import { firstDetail } from './details.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
 import { StubServer } from './stub-ports.ts';
 
 const { workflowservice } = proto.temporal.api;
+const [start, poll] = (['StartWorkflowExecution', 'PollWorkflowTaskQueue'] as const).map((name) => workflowRpcs.rpcs.get(name)) as [
+  Rpc,
+  Rpc,
+];
 const unlimited = { perSecond: 0, burst: 1 };
 
 class LimitedBench {
@@ -205,7 +210,7 @@ describe('more namespaces than are kept', () => {
     const named = (name: string): Namespace => ({ ...known, id: name, name });
     const isAdmitted = (name: string): boolean => {
       try {
-        limits.admit(named(name), 'StartWorkflowExecution');
+        limits.admit(named(name), start);
         return true;
       } catch {
         return false;
@@ -221,12 +226,12 @@ describe('more namespaces than are kept', () => {
     expect(isAdmitted('busy')).toBe(false);
   });
 
-  test('those that wait are kept, and none of the others is begun anew with each call', () => {
+  test('those that wait are kept, and none of the others is started again with each call', () => {
     const { limits, named, looked, isAdmitted } = limiting();
-    for (let nth = 0; nth < some; nth++) limits.beginWait(named(`n${nth}`), 'PollWorkflowTaskQueue');
+    for (let nth = 0; nth < some; nth++) limits.beginWait(named(`n${nth}`), poll);
     looked.length = 0;
     for (let call = 0; call < 100; call++) for (const name of ['one', 'other']) isAdmitted(name);
     expect(looked).toEqual(['one', 'other']);
-    expect(() => limits.beginWait(named('n0'), 'PollWorkflowTaskQueue')).toThrow('namespace concurrent poller limit exceeded');
+    expect(() => limits.beginWait(named('n0'), poll)).toThrow('namespace concurrent poller limit exceeded');
   });
 });

@@ -95,7 +95,7 @@ test('300 workflows, a schedule, a batch job and tasks go, and a namespace of it
   expect(await runsAndTasks(server.address)).toEqual([2, 2]);
 });
 
-test('a parent in another namespace hears that its child was terminated, and no letter is made of it', async () => {
+test('a parent in another namespace hears that its child was terminated, and no dead letter is made of it', async () => {
   const { workflowService: service, operatorService } = connection;
   const id = await idOf('orders');
   await start('default', 'parent');

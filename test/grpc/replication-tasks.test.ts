@@ -1,4 +1,4 @@
-/** The tasks behind letters that another cluster has of workflows of this one, as it fetches them to merge those. */
+/** The tasks behind dead letters that another cluster has of workflows of this one, as it fetches them to merge those. */
 import { status as codes } from '@grpc/grpc-js';
 import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';

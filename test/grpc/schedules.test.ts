@@ -1,8 +1,8 @@
 /** Schedules at the edge, in front of a shard: what is taken, what is shown of it, and what is refused without a trace. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HistoryRequest } from '../../src/history/commands.ts';
-import type { CreateSchedule } from '../../src/history/schedule/schedule-commands.ts';
+import type { HistoryRequest } from '../../src/history/commands/history-commands.ts';
+import type { CreateSchedule } from '../../src/history/commands/schedule-commands.ts';
 import { decodeSchedule, encodeSchedule } from '../../src/wire/generated/lean/schedule.ts';
 import { ownLimits } from '../../src/wire/wire-limits.ts';
 import { encodeMessage, messageType } from '../fuzz/descriptors.ts';
@@ -64,7 +64,7 @@ describe('what is shown of a schedule', () => {
     expect(told).toEqual({
       own: '1',
       PerdureLeftStarts: expect.stringMatching(/dead letters of the queue transfer \(2023-11-14T23:00:00Z\): merged/),
-      PerdurePutAside: expect.stringMatching(/fireTimer cannot be decided \(planted\).*an update or a patch has them tried again/),
+      PerdureQuarantined: expect.stringMatching(/fireTimer cannot be decided \(planted\).*an update or a patch has them tried again/),
     });
   });
 

@@ -155,7 +155,7 @@ test('a value that no column can hold is refused, or its workflow is shown witho
   await server.stop();
 });
 
-test('a workflow that sets what was removed since is told so by its task, and sets nothing', async () => {
+test('a workflow that sets what was removed since is informed by its task, and sets nothing', async () => {
   const { server, client } = await listedServer(await logs('in memory'));
   await add(client, { Color: keyword, Size: int });
   await start(client, 'upserts', { Size: 1 });

@@ -33,7 +33,7 @@ async function defined(): Promise<readonly string[]> {
   return [...decodeListSearchAttributesResponse(answer).customAttributes.keys()].toSorted();
 }
 
-test('a namespace that has all attributes of a type is told so; one that it removes makes room for another', async () => {
+test('a namespace that has all attributes of a type is informed; one that it removes makes room for another', async () => {
   await client.call(`${operator}AddSearchAttributes`, added('A', 'B', 'C', 'D', 'E'));
   const full = 'Unable to create search attributes: cannot have more than 6 search attribute of type Int.';
   const refused = await client.refusal(`${operator}AddSearchAttributes`, added('F'));

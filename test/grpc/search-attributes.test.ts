@@ -1,7 +1,7 @@
 /** A start and a command that set the same search attribute get the same verdict, each in its own wording. */
 import { describe, expect, test } from 'vitest';
 import { checkSearchAttributes, withTypes } from '../../src/grpc/validation/search-attributes.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
 import { decodeFields, encodeFields, payloadValue } from '../../src/wire/fields.ts';
 import { decodePayload, encodePayload } from '../../src/wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../src/wire/generated/lean/enums.ts';

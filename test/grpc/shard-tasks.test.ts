@@ -189,7 +189,9 @@ describe('tasks to add', () => {
     expect(await invalid(add({ categoryId: 3 }))).toBe('tasks[0]: no shard here executes tasks of category 3');
     expect(await invalid(add({ blob: undefined }))).toBe('tasks[0].blob is not set');
     expect(await invalid(add({ blob: {} }))).toBe('tasks[0].blob.encoding_type is not PROTO3');
-    expect(await invalid(add({}, { categoryId: transfer, blob: garbage }))).toMatch(/^tasks\[1\]: the task of the letter cannot be read/);
+    expect(await invalid(add({}, { categoryId: transfer, blob: garbage }))).toMatch(
+      /^tasks\[1\]: the task of the dead letter cannot be read/,
+    );
     expect(await invalid(add({ categoryId: timer }))).toMatch(/^tasks\[0\]: /);
     expect(await invalid(add({}, ...Array.from({ length: 1_000 }, () => ({}))))).toBe('1001 tasks are more than 1000');
     expect((await admin.refused('AddTasks', add({ blob: { ...garbage, data: new Uint8Array(5 * 1024 * 1024) } })))[0]).not.toBe(codes.OK);

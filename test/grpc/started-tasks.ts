@@ -1,7 +1,7 @@
 /** Started tasks as history hands them out. */
-import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import type { StartedTask } from '../../src/actors/asks/router.ts';
-import type { TaskReply } from '../../src/matching/replies.ts';
+import type { TaskReply } from '../../src/matching/matching-replies.ts';
 import { encodePayload, encodePayloads } from '../../src/wire/generated/lean/common.ts';
 import { runId } from './frontend-bench.ts';
 

@@ -1,31 +1,32 @@
 /** A server behind the frontend that answers what a test says: for what only the edge decides. */
 import { randomUUID } from 'node:crypto';
-import { LoopTurns } from '../../src/actors/loop-turns.ts';
-import { systemClock } from '../../src/actors/system-ports.ts';
-import type { AskFailure } from '../../src/actors/asks/asks.ts';
+import { LoopTurns } from '../../src/ports/loop-turns.ts';
+import { systemClock } from '../../src/ports/system-ports.ts';
+import type { AskContext, AskFailure } from '../../src/actors/asks/asks.ts';
 import type { Asker } from '../../src/actors/asks/router.ts';
-import type { ClusterSnapshot, KnownDeadLetterQueue, Namespace } from '../../src/cluster/cluster-state.ts';
-import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
-import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
+import type { KnownDeadLetterQueue } from '../../src/cluster/cluster-records.ts';
+import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
+import type { DeadLetterReply, DeadLetterRequest } from '../../src/deadletters/letter-commands.ts';
 import type { FrontendPorts } from '../../src/grpc/ports.ts';
-import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
+import type { HistoryRequest } from '../../src/history/commands/history-commands.ts';
+import { isOwnerRequest, type ReadHistory, type OwnerRequest } from '../../src/history/commands/owner-requests.ts';
 import { uuidAt } from '../../src/kernel/uuid.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
-import type { MatchingRequest } from '../../src/matching/commands.ts';
-import type { MatchingReply } from '../../src/matching/replies.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { HistoryPage, HistoryReply } from '../../src/history/run/history-replies.ts';
+import type { MatchingRequest } from '../../src/matching/matching-commands.ts';
+import type { MatchingReply } from '../../src/matching/matching-replies.ts';
 import type { StartedTask } from '../../src/actors/asks/router.ts';
-import type { ClusterCommand } from '../../src/cluster/commands.ts';
-import type { ClusterReply } from '../../src/cluster/replies.ts';
-import type { VisibilityRow } from '../../src/visibility/row.ts';
+import type { ClusterCommand, ClusterReply } from '../../src/cluster/cluster-commands.ts';
+import type { VisibilityRow } from '../../src/projections/visibility/row.ts';
 import { counted, listed } from '../support/condition-oracle.ts';
 import { WorkerRegistry } from '../../src/workers/worker-registry.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 
 /** 'never': the ask stays open until it is cancelled. */
 export type Answers = {
-  history: (command: Exclude<HistoryRequest, ReadHistory>) => HistoryReply | AskFailure | 'never';
+  history: (command: Exclude<HistoryRequest, OwnerRequest>) => HistoryReply | AskFailure | 'never';
   page: (request: ReadHistory) => HistoryPage | AskFailure;
+  read: (shard: number, request: Exclude<OwnerRequest, ReadHistory>) => HistoryReply | AskFailure;
   matching: (request: MatchingRequest) => MatchingReply<StartedTask> | AskFailure | 'never';
   cluster: (command: ClusterCommand) => ClusterReply | AskFailure | 'never';
   deadLetters: (queue: number, request: DeadLetterRequest) => DeadLetterReply | AskFailure | 'never';
@@ -38,11 +39,14 @@ export class StubServer {
       kind: 'historyPage',
       events: this.events.slice(firstEventId - 1, Math.min(lastEventId, firstEventId - 1 + eventsMax)),
     }),
+    read: () => ({ kind: 'done' }),
     matching: () => ({ kind: 'emptyPoll' }),
     cluster: () => ({ kind: 'done' }),
     deadLetters: (queue) => ({ kind: 'unavailable', message: `dead letter queue ${queue} has no owner` }),
   };
-  readonly historyCommands: Exclude<HistoryRequest, ReadHistory>[] = [];
+  /** Of what shards were asked. */
+  readonly contexts: AskContext[] = [];
+  readonly historyCommands: Exclude<HistoryRequest, OwnerRequest>[] = [];
   readonly matchingRequests: MatchingRequest[] = [];
   readonly clusterCommands: ClusterCommand[] = [];
   readonly cancelled: number[] = [];
@@ -57,20 +61,22 @@ export class StubServer {
 
   constructor(overrides: Partial<FrontendPorts> = {}) {
     const asker: Asker = {
-      askHistory: (_shard, command, _deadlineMs, onReply) => {
+      askHistory: (shard, command, context, onReply) => {
+        this.contexts.push(context);
         if (command.kind === 'readHistory') return this.#answer(() => this.answers.page(command), onReply);
+        if (isOwnerRequest(command)) return this.#answer(() => this.answers.read(shard, command), onReply);
         this.historyCommands.push(command);
         return this.#answer(() => this.answers.history(command), onReply);
       },
-      askMatching: (_partition, request, _deadlineMs, onReply) => {
+      askMatching: (_partition, request, _context, onReply) => {
         this.matchingRequests.push(request);
         return this.#answer(() => this.answers.matching(request), onReply);
       },
-      askCluster: (command, _deadlineMs, onReply) => {
+      askCluster: (command, _context, onReply) => {
         this.clusterCommands.push(command);
         return this.#answer(() => this.answers.cluster(command), onReply);
       },
-      askDeadLetters: (queue, request, _deadlineMs, onReply) => this.#answer(() => this.answers.deadLetters(queue, request), onReply),
+      askDeadLetters: (queue, request, _context, onReply) => this.#answer(() => this.answers.deadLetters(queue, request), onReply),
       cancel: (askId) => {
         if (this.#open.delete(askId)) this.cancelled.push(askId);
       },
@@ -88,7 +94,6 @@ export class StubServer {
       ]),
       clusterSearchAttributes: new Map(),
       deadLetterQueues: this.deadLetterQueues,
-      unnamingQueues: new Set(),
       slotsToClear: () => new Map(),
       identity: undefined,
     };
@@ -111,7 +116,6 @@ export class StubServer {
         visibilityStore: 'memory',
       },
       state: () => ({ memory: { stateBytes: 0, limits: { historyCacheBytesMax: 0 } }, shards: [], matching: [], purges: [] }),
-      rebuildList: async () => [],
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
       visibility: {

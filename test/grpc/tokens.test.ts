@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { HmacSha256 } from '../../src/grpc/tokens/hmac.ts';
-import { tokenKind, TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
+import { HmacSha256, tokenKind, TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
 
 const filled = (length: number): Uint8Array => Uint8Array.from({ length }, (_, at) => at * 7 + length);
 

@@ -4,12 +4,18 @@ import { gzipSync } from 'node:zlib';
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, expect, test } from 'vitest';
 import { decompressed } from '../../src/grpc/transport/compression.ts';
-import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/transport/limits.ts';
-import { startGrpcServer, type GrpcServer } from '../../src/grpc/transport/grpc-server.ts';
+import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/transport/transport-limits.ts';
+import { notYet } from '../../src/grpc/rpcs/missing.ts';
+import { rpcService } from '../../src/grpc/rpcs/rpc.ts';
+import { healthAnswer } from '../../src/grpc/health/health-service.ts';
+import { Gate } from '../../src/grpc/transport/gate.ts';
+import { startListener, type RunningListener } from '../../src/grpc/transport/listener.ts';
+import { page } from '../../src/grpc/transport/plain-http.ts';
 import { MessageReader } from '../../src/grpc/transport/message-reader.ts';
-import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
+import type { Call, Interceptor, Method, Service } from '../../src/grpc/transport/call.ts';
 import { createLogger, silentLogger, type Logger } from '../../src/observability/logger.ts';
 import { MetricsRegistry, type Metrics } from '../../src/observability/metrics/metrics.ts';
+import { data, firstHeaders, frame as rawFrame, messageHead, nextHeaders, preface } from '../floods/raw-http2.ts';
 import { RawClient } from './raw-client.ts';
 import { turns } from '../support/event-loop.ts';
 
@@ -27,28 +33,36 @@ type Options = {
   readonly metrics?: Metrics;
 };
 
+const row = { scope: 'none', access: 'none' } as const;
+const testRpcs = rpcService('test.Service', { Echo: row, Planned: { ...row, missing: notYet } });
+
 async function serve(
   handle: (request: Uint8Array, call: Call) => Uint8Array | Promise<Uint8Array>,
   options: Options = {},
-): Promise<GrpcServer> {
+): Promise<RunningListener> {
   const methods = new Map<string, Method>([['Echo', { kind: 'unary', handle }]]);
-  const server = await startGrpcServer({
-    host: 'localhost',
-    port: 0,
-    services: [{ name: 'test.Service', methods }],
-    declared: new Map([['test.Service', new Set(['Echo', 'Planned'])]]),
-    interceptors: options.interceptors ?? [],
-    limits: { ...defaultTransportLimits, ...options.limits },
-    logger: options.logger ?? silentLogger,
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-    health: () => ({ status: (options.serving ?? true) ? 'SERVING' : 'NOT_SERVING' }),
-    instance: 'this-process',
-  });
+  const server = await listening('localhost', 0, [{ ...testRpcs, methods }], options);
   cleanups.push(() => server.stop(0));
   return server;
 }
 
-function clientOf(server: GrpcServer, host = '127.0.0.1'): RawClient {
+function listening(host: string, port: number, services: readonly Service[], options: Options = {}): Promise<RunningListener> {
+  const { logger = silentLogger, interceptors = [], metrics, serving = true } = options;
+  const gate = new Gate(interceptors, logger);
+  return startListener(
+    {
+      ...({ role: 'frontend', host, port, services } as const),
+      pages: [
+        page('GET /health', () => healthAnswer({ status: serving ? 'SERVING' : 'NOT_SERVING' })),
+        page('GET /health/live', () => healthAnswer({ status: 'SERVING' })),
+      ],
+      limits: { ...defaultTransportLimits, ...options.limits },
+    },
+    { gate, logger, ...(metrics === undefined ? {} : { metrics }), instance: 'this-process' },
+  );
+}
+
+function clientOf(server: RunningListener, host = '127.0.0.1'): RawClient {
   const client = new RawClient(`${host}:${server.port}`);
   cleanups.push(() => client.close());
   return client;
@@ -77,7 +91,7 @@ function exchange(session: ClientHttp2Session, headers: Record<string, string>, 
   });
 }
 
-function http2(server: GrpcServer): ClientHttp2Session {
+function http2(server: RunningListener): ClientHttp2Session {
   const session = connectHttp2(`http://127.0.0.1:${server.port}`);
   session.on('error', () => {});
   cleanups.push(() => session.destroy());
@@ -115,17 +129,7 @@ test('a busy port is an error that names it', async () => {
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => void taken.close());
   const { port } = taken.address() as { port: number };
-  const start = startGrpcServer({
-    host: 'localhost',
-    port,
-    services: [],
-    declared: new Map(),
-    interceptors: [],
-    limits: defaultTransportLimits,
-    logger: silentLogger,
-    health: () => ({ status: 'SERVING' }),
-    instance: '',
-  });
+  const start = listening('localhost', port, []);
   await expect(start).rejects.toMatchObject({
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
     cause: { code: 'EADDRINUSE' },
@@ -373,10 +377,10 @@ test('every call passes every interceptor, whatever becomes of it', async () => 
   const log: string[] = [];
   const gate: Interceptor = {
     before: (call) => {
-      log.push(`before ${call.method}`);
+      log.push(`before ${call.rpc.method}`);
       if (call.header('client-name') === 'stranger') throw new StatusError(7, 'Request unauthorized.');
     },
-    after: (call, outcome) => void log.push(`after ${call.method} ${outcome.code}`),
+    after: (call, outcome) => void log.push(`after ${call.rpc.method} ${outcome.code}`),
   };
   const server = await serve(echo, { interceptors: [gate] });
   const client = clientOf(server);
@@ -469,7 +473,7 @@ test('who cancels beyond his allowance is read later, and others are not', async
   expect(flood.destroyed).toBe(false);
 });
 
-test('calls that are begun and cancelled with one breath are begun by nobody, and many of them end their connection', async () => {
+test('calls that are started and cancelled together are never started, and many of them end their connection', async () => {
   let begun = 0;
   const server = await serve(() => (begun++, new Uint8Array(0)));
   const flood = await rawSocket(server);
@@ -651,6 +655,18 @@ test('the protocol is recognised however slowly it comes', async () => {
   expect(answer).toContain('HTTP/1.1 200 OK');
 });
 
+test('a connection has one page, whatever it sends behind its request', async () => {
+  const asked: string[] = [];
+  const server = await serve(echo, { interceptors: [{ before: ({ rpc }) => void asked.push(rpc.method) }] });
+  const socket = await rawSocket(server);
+  let answers = '';
+  socket.on('data', (data) => (answers += data.toString()));
+  socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(50));
+  await closed(socket);
+  expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(2);
+  expect(asked).toHaveLength(1);
+});
+
 test('a head over 8 KiB is refused', async () => {
   const socket = await rawSocket(await serve(echo));
   socket.write(`GET /health HTTP/1.1\r\nx: ${'a'.repeat(9_000)}\r\n\r\n`);
@@ -778,7 +794,7 @@ test('of a header that is read no more is kept than anybody reads', async () => 
 test.each([
   ['connections_of_address', 'perdure.transport.connectionsPerAddressMax', { connectionsPerAddressMax: 2 }],
   ['connections', 'perdure.transport.connectionsMax', { connectionsMax: 2 }],
-] as const)('beyond the limit of %s clients are refused, operators hear of it, and health is told', async (limit, key, limits) => {
+] as const)('beyond the limit of %s clients are refused, that is logged, and health is still answered', async (limit, key, limits) => {
   const metrics = new MetricsRegistry();
   const { logger, lines } = kept();
   const server = await serve(echo, { limits, logger, metrics: metrics.of('frontend') });
@@ -792,7 +808,7 @@ test.each([
   for (const page of ['health', 'health/live']) expect((await fetch(`http://127.0.0.1:${server.port}/${page}`)).status).toBe(200);
   expect(metrics.of('frontend').counter('perdure_grpc_limit_hits', { limit }).value).toBe(3);
   expect(
-    lines.filter((line) => line.includes('a connection is refused')).map((line) => [line.includes(key), line.includes('"limit":2')]),
+    lines.filter((line) => line.includes('a connection was refused')).map((line) => [line.includes(key), line.includes('"limit":2')]),
   ).toEqual([[true, true]]);
   const gone = new Promise<void>((resolve) => void first?.once('close', resolve));
   first?.destroy();
@@ -867,7 +883,7 @@ test('stop cuts whoever neither reads nor closes', async () => {
   await server.stop(20);
 });
 
-async function rawSocket(server: GrpcServer): Promise<Socket> {
+async function rawSocket(server: RunningListener): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1');
   cleanups.push(() => void socket.destroy());
   await new Promise<void>((resolve, reject) => {
@@ -897,6 +913,27 @@ test('who asks for much and reads nothing is cut, and nobody else notices', asyn
   for (let call = 0; call < 4; call++) askWithoutReading(slow);
   await cut;
   expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+});
+
+test('who stops reading with answers under way makes room for another connection', async () => {
+  const limits = { connectionsPerAddressMax: 1, pingIntervalMs: 50, pingTimeoutMs: 50 };
+  const server = await serve(() => new Uint8Array(1_000_000), { limits });
+  const mute = await rawSocket(server);
+  const largeWindow = Buffer.from([0, 4, 0x3f, 0xff, 0xff, 0xff]);
+  mute.write(Buffer.concat([preface, rawFrame(4, 0, 0, largeWindow), rawFrame(8, 0, 0, Buffer.from([0x3f, 0, 0, 0]))]));
+  for (let stream = 1; stream < 100; stream += 2) {
+    mute.write(
+      Buffer.concat([stream === 1 ? firstHeaders(1, '/test.Service/Echo') : nextHeaders(stream), data(stream, messageHead(0), true)]),
+    );
+  }
+  for (;;) {
+    const session = http2(server);
+    const isLetIn = new Promise<boolean>((resolve) => {
+      session.once('remoteSettings', () => resolve(true));
+      session.once('close', () => resolve(false));
+    });
+    if (await isLetIn) break;
+  }
 });
 
 test('answers that wait to be compressed count as kept', async () => {

@@ -2,12 +2,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DatabaseError, type DatabaseErrorCode } from '../../src/actors/database.ts';
+import { DatabaseError, type DatabaseErrorCode } from '../../src/projections/database-port.ts';
 import type { FrontendPorts, VisibilityStore } from '../../src/grpc/ports.ts';
 import type { Call } from '../../src/grpc/transport/call.ts';
 import { VisibilityQueries } from '../../src/grpc/visibility-queries.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { VisibilityRow } from '../../src/visibility/row.ts';
+import type { VisibilityRow } from '../../src/projections/visibility/row.ts';
 import { encodeFields } from '../../src/wire/fields.ts';
 import { decodeGetClusterInfoResponse, decodeGetSystemInfoResponse } from '../../src/wire/generated/lean/namespace_service.ts';
 import { messageType, rpcsOf, encodeMessage } from '../fuzz/descriptors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ActivityOptionsChange, ActivityTarget } from '../../src/history/activity/activity-commands.ts';
-import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
+import type { ActivityOptionsChange, ActivityTarget } from '../../src/history/commands/operation-commands.ts';
+import type { HistoryReply, StartedActivityTask } from '../../src/history/run/history-replies.ts';
 import { activityRef, bytes, completeWorkflow, key, optionsChange, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
 const one: ActivityTarget = { activityId: 'a1', activityType: undefined };
@@ -137,7 +137,7 @@ describe('pause', () => {
     expect(unpauseReply(shard)).toEqual({ kind: 'rejected', rejection: notThere });
   });
 
-  test('by a request that comes twice it is paused once; another request is told', () => {
+  test('by a request that comes twice it is paused once; another request is answered so', () => {
     const shard = scheduled();
     pause(shard);
     const records = shard.records.length;
@@ -321,7 +321,7 @@ describe('options', () => {
     expect(shard.transfers()).toMatchObject([{ kind: 'activityTask', taskQueue: { name: 'queue' } }]);
   });
 
-  test('a running attempt has its timers anew', () => {
+  test('a running attempt gets new timers', () => {
     const shard = scheduled({ startToCloseTimeoutMs: 60_000 });
     shard.pollActivityTask();
     update(shard, { fields: ['startToCloseTimeout'], startToCloseTimeoutMs: 1000 });
@@ -346,12 +346,4 @@ describe('options', () => {
     expect(update(shard, change)).toEqual({ kind: 'rejected', rejection: { reason: 'invalid-argument', message } });
     expect(shard.records).toHaveLength(records);
   });
-});
-
-test('what no earlier version reads is written as schema 6, and nothing else is', () => {
-  const shard = scheduled();
-  pause(shard, one, '');
-  unpause(shard);
-  shard.completeActivity(shard.pollActivityTask());
-  expect(shard.records.filter(({ schema }) => schema === 6).map(({ type }) => type)).toEqual(['ActivitiesPaused', 'ActivityUnpaused']);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryCommand } from '../../src/history/commands.ts';
-import type { FailureFacts } from '../../src/history/failure.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
+import type { FailureFacts } from '../../src/history/commands/failure.ts';
 import type { RetryPolicy } from '../../src/history/generated/public-api.ts';
 import { normalisedTimeouts } from '../../src/history/activity/schedule-activity.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
-import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
+import type { HistoryReply, StartedActivityTask } from '../../src/history/run/history-replies.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
 import { activityRef, bytes, cancelActivity, completeWorkflow, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
@@ -115,13 +115,13 @@ describe('retries', () => {
       shard.fireNextTimer();
     }
     fail(shard, shard.pollActivityTask());
-    expect(shard.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + delayMs);
+    expect(shard.nextTimer()?.fireTimeMs).toBe(shard.nowMs + delayMs);
   });
 
   test('a delay that the failure names is taken, uncapped', () => {
     const shard = scheduled({ retryPolicy: policy({ maximumIntervalMs: 5000 }) });
     fail(shard, shard.pollActivityTask(), { nextRetryDelayMs: 60_000 });
-    expect(shard.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + 60_000);
+    expect(shard.nextTimer()?.fireTimeMs).toBe(shard.nowMs + 60_000);
   });
 
   const ends: readonly (readonly [string, Schedule, Partial<FailureFacts>, number])[] = [
@@ -206,11 +206,11 @@ test.each([Number.NaN, -3, Infinity])(
       const failing = { kind: 'failActivityTask', activity, failure, lastHeartbeatDetails: undefined, identity: 'w' } as const;
       reply = handled(old, failing, shard.nowMs);
       if (failures === 2) break;
-      const due = old.nextTimer();
+      const due = old.shard.timers.next();
       if (due === undefined) throw new Error('no retry is armed');
       shard.nowMs = due.fireTimeMs;
       handled(old, { kind: 'fireTimer', taskId: due.taskId, jitter: 0 }, shard.nowMs);
-      const [task] = [...old.pendingTransferTasks()];
+      const [task] = [...old.shard.transfers.values()];
       if (task?.kind !== 'activityTask') throw new Error('the next attempt is not offered');
       const { key: taskKey, scheduledEventId, stamp } = task;
       const poll = { kind: 'startActivityTask', key: taskKey, scheduledEventId, stamp, pollRequestId: 'p', identity: 'w' } as const;
@@ -218,7 +218,7 @@ test.each([Number.NaN, -3, Infinity])(
     }
     expect(reply).toEqual({ kind: 'done' });
     const longestMs = 100_000;
-    expect((old.nextTimer()?.fireTimeMs ?? 0) - shard.nowMs).toBe(longestMs);
+    expect((old.shard.timers.next()?.fireTimeMs ?? 0) - shard.nowMs).toBe(longestMs);
   },
 );
 
@@ -339,7 +339,7 @@ describe('timeouts', () => {
   test('none fires for an activity that is over', () => {
     const shard = scheduled({ scheduleToCloseTimeoutMs: 60_000, heartbeatTimeoutMs: 2000 });
     shard.completeActivity(shard.pollActivityTask());
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.nextTimer()).toBeUndefined();
   });
 });
 
@@ -424,7 +424,7 @@ describe('cancellation', () => {
     expect(attributes.latestCancelRequestedEventId).toBe(shard.lastEvent('activityTaskCancelRequested').eventId);
     expect(new TextDecoder().decode(attributes.details)).toContain('"ACTIVITY_ID_NOT_STARTED"');
     expect(
-      [...shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'),
+      [...shard.core.shard.transfers.values()].filter(({ kind }) => kind === 'activityTask'),
       'its task is gone',
     ).toHaveLength(1);
   });
@@ -435,7 +435,7 @@ describe('cancellation', () => {
     shard.signal();
     shard.complete(shard.pollWorkflowTask(), [cancelActivity(5)]);
     expect(shard.history().at(-2)).toBe('activityTaskCanceled');
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.nextTimer()).toBeUndefined();
   });
 
   test('while it runs: its heartbeat learns of it, and it may say that it stopped', () => {

@@ -1,12 +1,20 @@
 /** Tasks that somebody adds from outside: what they say has to be what their run says, and they come at its times, each of them once. */
 import { describe, expect, test } from 'vitest';
-import { evolve } from '../../src/history/evolve.ts';
-import { Shard } from '../../src/history/shard.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import type { PendingTask, TimerTask, TransferTask } from '../../src/history/tasks.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
-import { bytes, completeWorkflow, namespaceId, scheduleActivity, ShardUnderTest, startChild } from './shard-under-test.ts';
+import { evolve } from '../../src/history/evolve/evolve.ts';
+import { Shard } from '../../src/history/shard/shard.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import type { PendingTask, TimerTask, TransferTask } from '../../src/history/run/tasks.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import { encodeLetterTask } from '../../src/codec/letter-task-codec.ts';
+import {
+  bytes,
+  completeWorkflow,
+  namespaceId,
+  scheduleActivity,
+  ShardUnderTest,
+  startChild,
+  terminateWorkflow,
+} from './shard-under-test.ts';
 import { createSchedule } from './schedule-commands.ts';
 
 const elsewhere = { namespaceId, workflowId: 'elsewhere', runId: '' };
@@ -141,7 +149,7 @@ describe('a task is due when its run says so', () => {
     shard.complete(task, [completeWorkflow(bytes('done'))]);
   });
 
-  test('nor does a letter that somebody has put there end it earlier', () => {
+  test('nor does a dead letter that somebody has put there end it earlier', () => {
     const shard = new World();
     shard.start({ start: { taskTimeoutMs: 60_000 } });
     shard.pollWorkflowTask();
@@ -175,5 +183,14 @@ describe('asked once more', () => {
     shard.add(...tasks, ...shard.timers());
     shard.add(...tasks, ...shard.timers());
     expect([shard.pendingTasks(), shard.timers().length]).toEqual(before);
+  });
+
+  test('nor of what no run remembers the task of', () => {
+    const shard = begun(startChild({ parentClosePolicy: 1 }));
+    shard.pumpOutbox();
+    shard.expectDone(terminateWorkflow());
+    const closing = shard.pendingTask('closeChild');
+    shard.add(closing);
+    expect(shard.pendingTasks().filter((kind) => kind === 'closeChild')).toHaveLength(1);
   });
 });

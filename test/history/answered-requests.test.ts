@@ -1,13 +1,8 @@
 /** Operators' requests whose answers were lost: they come once more, perhaps after somebody else has taken back what they asked for. Signals: chains.test.ts. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { answeredRequestsMax, operation } from '../../src/history/answered-requests.ts';
-import { HistoryCore } from '../../src/history/history-core.ts';
-import type { Fact, HistoryRecord } from '../../src/history/record.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { answeredRequestsMax } from '../../src/history/run/answered-requests.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
 import {
   activityRef,
   bytes,
@@ -111,7 +106,9 @@ describe('an activity', () => {
       unpauseActivity(shard, '');
       expect(isActivityPaused(shard)).toBe(false);
     }
-    expect(shard.records.filter(({ schema }) => schema > 7)).toEqual([]);
+    expect(shard.records.flatMap(({ runs }) => runs.flatMap(({ facts }) => facts)).map(({ fact }) => fact.kind)).not.toContain(
+      'requestAnswered',
+    );
   });
 
   test('a late reset does not throw away the attempts since', () => {
@@ -258,66 +255,4 @@ describe('types of errors among the options', () => {
       rejection: { reason: 'invalid-argument', message },
     });
   });
-
-  test('those that were scheduled are written as ever', () => {
-    const shard = running();
-    const { length } = shard.records;
-    expect(set(shard, ['Fatal'])).toMatchObject({ kind: 'activityOptionsUpdated' });
-    expect(shard.records.slice(length).map(({ schema }) => schema)).not.toContain(8);
-  });
-});
-
-const journal = 'golden/history-journal-v8-requests-zeros.hex';
-const signalsJournal = 'golden/history-journal-v8-signals-zeros.hex';
-
-function requests(): readonly HistoryRecord[] {
-  const shard = running();
-  pauseActivity(shard, 'A');
-  unpauseActivity(shard, 'B');
-  resetActivity(shard, 'C');
-  setHeartbeat(shard, 1_000, 'D');
-  const change = optionsChange({ fields: ['retryPolicy'], retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: ['E', 'F'] } });
-  shard.ask({ kind: 'updateActivityOptions', key, target: one, change, requestId: '' });
-  pause(shard, 'G');
-  unpause(shard, 'H');
-  shard.signal();
-  shard.complete(shard.pollWorkflowTask(), [continueAsNew({})]);
-  // Runs were not told of the signals of those before them when these were written.
-  return shard.records.map((record) => ({
-    ...record,
-    runs: record.runs.map((run) => ({ ...run, facts: run.facts.filter(({ fact }) => !isSignalAnswered(fact)) })),
-  }));
-}
-
-function isSignalAnswered(fact: Fact): boolean {
-  return fact.kind === 'requestAnswered' && fact.operation === operation.signal;
-}
-
-function signals(): readonly HistoryRecord[] {
-  const shard = new ShardUnderTest();
-  shard.start();
-  for (const requestId of ['', 'one', 'another']) shard.signal({ requestId });
-  shard.complete(shard.pollWorkflowTask(), [continueAsNew({})]);
-  expect(shard.records.at(-1)?.runs.flatMap(({ facts }) => facts.filter(({ fact }) => isSignalAnswered(fact)))).toHaveLength(2);
-  return shard.records;
-}
-
-test.each([
-  [journal, requests, 8],
-  [signalsJournal, signals, 1],
-] as const)('schema 8 is still read, and means what it meant: %s', async (file, program, ofSchema8) => {
-  const records = program();
-  const core = new HistoryCore({ wire: historyWire });
-  for (const record of records) core.evolve(record);
-  const text = records.map((record) => `${record.schema} ${Buffer.from(historyCodec.encode(record).value).toString('hex')}\n`).join('');
-  await expect(text).toMatchFileSnapshot(file);
-  const read = new HistoryCore({ wire: historyWire });
-  for (const line of readFileSync(new URL(file, import.meta.url), 'utf8')
-    .trimEnd()
-    .split('\n')) {
-    const [schema = '', value = ''] = line.split(' ');
-    read.evolve(historyCodec.decode(Uint8Array.from(Buffer.from(value, 'hex')), Number(schema)));
-  }
-  expect(read.canonicalState()).toBe(core.canonicalState());
-  expect(records.filter(({ schema }) => schema === 8)).toHaveLength(ofSchema8);
 });

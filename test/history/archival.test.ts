@@ -1,11 +1,11 @@
 /** A closed run of a namespace whose histories are archived: it stays until that is done, or nobody wants it any more. */
 import { describe, expect, test } from 'vitest';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryCommand } from '../../src/history/commands.ts';
-import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
+import { encodeLetterTask } from '../../src/codec/letter-task-codec.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
-import type { InvokeCallbackTask, PendingTask } from '../../src/history/tasks.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { InvokeCallbackTask, PendingTask } from '../../src/history/run/tasks.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
@@ -31,15 +31,15 @@ class ArchivedShard {
 
   /** The one timer there is. */
   get timer(): { readonly kind: string; readonly taskId: number; readonly inMs: number } {
-    const next = this.core.nextTimer();
-    const task = next === undefined ? undefined : this.core.timerTask(next.taskId);
+    const next = this.core.shard.timers.next();
+    const task = next === undefined ? undefined : this.core.shard.timers.get(next.taskId);
     if (task === undefined) throw new Error('there is a timer');
     return { kind: task.kind, taskId: task.taskId, inMs: task.fireTimeMs - this.nowMs };
   }
 
   get callback(): InvokeCallbackTask {
     for (let taskId = 50; taskId > 0; taskId--) {
-      const task = this.core.transferTask(taskId);
+      const task = this.core.shard.transfers.get(taskId);
       if (task?.kind === 'invokeCallback') return task;
     }
     throw new Error('there is a callback');
@@ -61,7 +61,7 @@ test('a closed run whose archival an operator takes away is not archived, and go
 test('a closed run that is archived once more, because an operator has added that, has one end', () => {
   const shard = new ArchivedShard();
   const first = shard.timer.taskId;
-  const task = shard.core.timerTask(first);
+  const task = shard.core.shard.timers.get(first);
   if (task === undefined) throw new Error('it is to be archived');
   shard.do({ kind: 'addTasks', key: task.key, tasks: [encodeLetterTask(task)] });
   shard.do({ kind: 'archived', taskId: first });
@@ -72,13 +72,13 @@ test('a closed run that is archived once more, because an operator has added tha
   expect(end).toMatchObject({ kind: 'retention', inMs: retentionMs });
   shard.nowMs += retentionMs;
   shard.do({ kind: 'fireTimer', taskId: end.taskId, jitter: 0 });
-  expect(shard.core.nextTimer()).toBeUndefined();
+  expect(shard.core.shard.timers.next()).toBeUndefined();
 });
 
 test('of a run that is to be archived no retention can be added, and an archival that is added is made at once', () => {
   const shard = new ArchivedShard();
   const { taskId } = shard.timer;
-  const task = shard.core.timerTask(taskId);
+  const task = shard.core.shard.timers.get(taskId);
   if (task === undefined) return expect.unreachable();
   const add = (added: PendingTask): void => shard.do({ kind: 'addTasks', key: task.key, tasks: [encodeLetterTask(added)] });
   add({ kind: 'retention', taskId: 1, fireTimeMs: 1, key: task.key });
@@ -106,10 +106,10 @@ describe('a closed run', () => {
     expect(shard.timer).toMatchObject({ kind: 'retention', inMs: 0 });
   });
 
-  test('whose task is a letter is asked about when its retention would be over, and each hour from then', () => {
+  test('whose task is a dead letter is asked about when its retention would be over, and each hour from then', () => {
     const shard = new ArchivedShard();
     shard.handOver();
-    expect(shard.core.handOvers?.get('archival')?.waiting).toHaveLength(1);
+    expect(shard.core.shard.handOvers?.get('archival')?.waiting).toHaveLength(1);
     expect(shard.timer).toMatchObject({ kind: 'letterCheck', inMs: retentionMs });
     shard.nowMs += retentionMs;
     for (let asked = 0; asked < 3; asked++) {
@@ -121,7 +121,7 @@ describe('a closed run', () => {
     const { kind, taskId, inMs } = shard.timer;
     expect([kind, inMs]).toEqual(['retention', 0]);
     shard.do({ kind: 'fireTimer', taskId, jitter: 0 });
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.core.shard.timers.next()).toBeUndefined();
   });
 
   test('that is archived while its callback is tried again stays until that is known, and is archived with it', () => {
@@ -133,13 +133,13 @@ describe('a closed run', () => {
     const letter = { queue: 1, messageId: 1, generation: 0 };
     shard.do({ kind: 'executeLetter', key: task.key, letter, resolvedBelow: 0, task: encodeLetterTask(task) });
     shard.do({ kind: 'archived', taskId });
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.core.shard.timers.next()).toBeUndefined();
     shard.do({ kind: 'callbackAnswered', taskId: shard.callback.taskId, outcome: { kind: 'delivered' } });
     shard.do({ kind: 'archived', taskId: shard.timer.taskId });
     expect(shard.timer).toMatchObject({ kind: 'retention', inMs: retentionMs });
   });
 
-  test('what is told twice changes nothing the second time', () => {
+  test('what is reported twice changes nothing the second time', () => {
     const shard = new ArchivedShard();
     const { taskId } = shard.timer;
     shard.do({ kind: 'archived', taskId });

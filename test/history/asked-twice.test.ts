@@ -9,8 +9,8 @@ import type {
   ParentLink,
   QueryWorkflow,
   RecordActivityHeartbeat,
-} from '../../src/history/commands.ts';
-import type { Rejection, StartedWorkflowTask } from '../../src/history/replies.ts';
+} from '../../src/history/commands/history-commands.ts';
+import type { Rejection, StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import {
   activityRef,
   bytes,
@@ -27,7 +27,7 @@ import {
 } from './shard-under-test.ts';
 import { aJobKey, startBatch } from './batch-commands.ts';
 import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
-import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
+import { encodeLetterTask } from '../../src/codec/letter-task-codec.ts';
 
 /** Heartbeats have a test of their own: each one counts as a transition of its run's state. */
 type Request = Exclude<DecidedRequest, RecordActivityHeartbeat> | CompleteWorkflowTask | QueryWorkflow;
@@ -369,7 +369,12 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
   listLetterMarks: { request: () => ({ kind: 'listLetterMarks', queue: 1 }), second: 'same' },
   listTasks: { request: () => ({ kind: 'listTasks', category: 'timer', from: noPlace, to: noPlace, max: 1 }), second: 'same' },
   removeTask: {
-    request: (shard) => ({ kind: 'removeTask', taskId: [...shard.core.pendingTransferTasks()][0]?.taskId ?? 0, taskType: '', by: 'anna' }),
+    request: (shard) => ({
+      kind: 'removeTask',
+      taskId: [...shard.core.shard.transfers.values()][0]?.taskId ?? 0,
+      taskType: '',
+      by: 'anna',
+    }),
     second: refused('task-not-found'),
   },
   // What a run that is gone would have had to do is nothing.

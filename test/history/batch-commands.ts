@@ -1,6 +1,6 @@
 /** What a shard is asked about batch jobs: one that terminates, unless a test says otherwise. */
 import { jobKeptAs } from '../../src/batches/job-id.ts';
-import type { StartBatch } from '../../src/history/batch/batch-commands.ts';
+import type { StartBatch } from '../../src/history/commands/batch-commands.ts';
 import { emptyStartBatchOperationRequest, encodeStartBatchOperationRequest } from '../../src/wire/generated/lean/batch.ts';
 import { bytes, fields, namespaceId } from './shard-under-test.ts';
 

@@ -1,11 +1,11 @@
 /** Batch jobs in a shard: how they get on, what ends them, and that no step counts twice. */
 import { expect, test } from 'vitest';
 import type { BatchStep } from '../../src/batches/batch.ts';
-import type { BatchDescription } from '../../src/history/batch/batch-commands.ts';
+import type { BatchDescription } from '../../src/history/commands/batch-commands.ts';
 import { status } from '../../src/history/generated/enums.ts';
 import { aJobKey, startBatch } from './batch-commands.ts';
 import { stepOf } from './batch-step.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { taskFailure, taskSubject } from './hand-over/task-failure.ts';
 import { ShardUnderTest } from './shard-under-test.ts';
 
@@ -59,7 +59,7 @@ test('completed, nothing is due but the end of its retention; whoever was counte
   });
 });
 
-test('one whose step never succeeds fails, says why, and leaves no letter; what a late step tells changes nothing', () => {
+test('one whose step never succeeds fails, says why, and leaves no dead letter; what a late step tells changes nothing', () => {
   const shard = begun();
   take(shard);
   const { taskId } = shard.nextTimer()!;
@@ -113,7 +113,7 @@ test('stopped, it takes no further step; what its last one did is counted, once'
   });
 });
 
-test('a step that is told twice counts once', () => {
+test('a step that is reported twice counts once', () => {
   const shard = begun();
   take(shard);
   const { key, progress } = described(shard);

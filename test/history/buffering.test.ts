@@ -1,6 +1,6 @@
 /** Events from outside, while a worker has the workflow task: they wait, and they are never lost. */
 import { describe, expect, test, vi } from 'vitest';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import {
   bytes,
   cancelActivity,
@@ -236,7 +236,7 @@ test('what is buffered is known from then on too: an activity cancelled before i
   ]);
 });
 
-test('timers that had fired are cancelled without weighing what is buffered anew', () => {
+test('timers that had fired are cancelled without weighing the buffered events again', () => {
   const timers = Array.from({ length: 60 }, (_, index) => `t${index}`);
   const shard = new ShardUnderTest();
   shard.start();

@@ -1,10 +1,10 @@
 /** Completion callbacks of a closed run in its shard: what becomes of them, and how long the run stays for them. */
 import { describe, expect, test } from 'vitest';
-import type { OwnCallbackCommand } from '../../src/history/callback/callback-commands.ts';
-import type { PendingTask, Task, TimerTask, TransferTask } from '../../src/history/tasks.ts';
+import type { OwnCallbackCommand } from '../../src/history/commands/callback-commands.ts';
+import type { PendingTask, Task, TimerTask, TransferTask } from '../../src/history/run/tasks.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { callbackState } from '../../src/history/generated/enums.ts';
-import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
+import { encodeLetterTask } from '../../src/codec/letter-task-codec.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { deleteWorkflow, key, terminateWorkflow } from './shard-under-test.ts';
 
@@ -25,7 +25,7 @@ class CallingShard extends RedrivenShard {
   }
 
   get backoff(): Task {
-    const task = this.core.timerTask(this.nextTimer()?.taskId ?? 0);
+    const task = this.core.shard.timers.get(this.nextTimer()?.taskId ?? 0);
     if (task?.kind !== 'callbackBackoff') throw new Error('nothing is paused');
     return task;
   }
@@ -66,7 +66,7 @@ class CallingShard extends RedrivenShard {
       if (next === undefined || inMs > leftMs) return this.advance(leftMs);
       this.advance(inMs);
       leftMs -= inMs;
-      const task = this.core.timerTask(next.taskId);
+      const task = this.core.shard.timers.get(next.taskId);
       if (task?.kind !== 'letterCheck') this.fireDueTimers();
       else this.expectDone({ kind: 'letterChecked', taskId: task.taskId, isOpen: this.letterIsOpen });
     }
@@ -100,7 +100,7 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
-  test('that is deleted while its callback is on its way leaves no letter, whatever the answer', () => {
+  test('that is deleted while its callback is on its way leaves no dead letter, whatever the answer', () => {
     const shard = new CallingShard();
     const { taskId } = shard.task;
     shard.expectDone(deleteWorkflow());
@@ -109,7 +109,7 @@ describe('a run with a callback', () => {
     expect(shard.pendingTasks()).not.toContain('invokeCallback');
   });
 
-  test('whose letter is merged is kept until it is delivered, also when its retention ends meanwhile', () => {
+  test('whose dead letter is merged is kept until it is delivered, also when its retention ends meanwhile', () => {
     const shard = new CallingShard();
     const task = shard.refused();
     shard.wait(retentionMs - hour);
@@ -122,7 +122,7 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
-  test('that has failed is kept beyond its retention for as long as its letter is there, and a merge delivers it', () => {
+  test('that has failed is kept beyond its retention for as long as its dead letter is there, and a merge delivers it', () => {
     const shard = new CallingShard();
     const task = shard.refused();
     shard.letterIsOpen = true;
@@ -134,7 +134,7 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
-  test('whose pause has become a letter is tried again when that is merged', () => {
+  test('whose pause has become a dead letter is tried again when that is merged', () => {
     const shard = new CallingShard();
     shard.tell(failed);
     const task = shard.madeLetter(shard.backoff.taskId);
@@ -148,7 +148,7 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
-  test('that has failed goes within the hour once its letter is purged', () => {
+  test('that has failed goes within the hour once its dead letter is purged', () => {
     const shard = new CallingShard();
     shard.refused();
     shard.letterIsOpen = true;
@@ -174,7 +174,7 @@ describe('a run with a callback', () => {
     expect(shard.isKept).toBe(false);
   });
 
-  test('whose merge was withdrawn by a purge is delivered when that was undone and the letter is merged', () => {
+  test('whose merge was withdrawn by a purge is delivered when that was undone and the dead letter is merged', () => {
     const shard = new CallingShard();
     const task = shard.refused();
     shard.execute(task);
@@ -186,7 +186,7 @@ describe('a run with a callback', () => {
     expect(shard.callbackStates).toEqual([callbackState.succeeded]);
   });
 
-  test('whose letter is merged and fails again is kept for its retention, and not for ever', () => {
+  test('whose dead letter is merged and fails again is kept for its retention, and not for ever', () => {
     const shard = new CallingShard();
     shard.execute(shard.refused());
     shard.fails(shard.begun.taskId);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RequestCancelWorkflow, TerminateWorkflow } from '../../src/history/commands.ts';
+import type { RequestCancelWorkflow, TerminateWorkflow } from '../../src/history/commands/history-commands.ts';
 import {
   bytes,
   completeWorkflow,
@@ -79,7 +79,7 @@ describe('terminate', () => {
       pendingWorkflowTask: undefined,
       status: 5,
     });
-    expect(shard.core.nextTimer()?.fireTimeMs, 'only its retention is left').toBe(shard.nowMs + 72 * 3_600_000);
+    expect(shard.nextTimer()?.fireTimeMs, 'only its retention is left').toBe(shard.nowMs + 72 * 3_600_000);
   });
 
   test('of a closed workflow is refused', () => {

@@ -1,11 +1,11 @@
 /** Chains of runs: by a retry policy, by a cron schedule, and by both; what passes on from run to run, and what ends them. */
 import { expect, test } from 'vitest';
-import { answeredRequestsMax } from '../../src/history/answered-requests.ts';
-import type { SignalWithStartWorkflow, StartAttributes } from '../../src/history/commands.ts';
-import type { FailureFacts } from '../../src/history/failure.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { answeredRequestsMax } from '../../src/history/run/answered-requests.ts';
+import type { SignalWithStartWorkflow, StartAttributes } from '../../src/history/commands/history-commands.ts';
+import type { FailureFacts } from '../../src/history/commands/failure.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import {
   bytes,
@@ -146,7 +146,7 @@ test('attempts end, and canceled and terminated runs are never retried', () => {
   expect(terminated.nextTimer(), 'nothing but the retention of both').toMatchObject({ taskId: expect.any(Number) as number });
 });
 
-test('a run that is out of time is retried until the execution is', () => {
+test('a run that times out is retried until the execution is', () => {
   const shard = new ShardUnderTest();
   shard.start({ start: { retryPolicy: policy, runTimeoutMs: 10_000, executionTimeoutMs: 25_000 } });
   const startMs = shard.nowMs;

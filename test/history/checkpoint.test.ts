@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type { HistoryDelta } from '../../src/actors/database.ts';
-import type { ShardCheckpoint, ShardDelta } from '../../src/history/checkpoint/rows.ts';
+import type { HistoryDelta } from '../../src/projections/database-port.ts';
+import type { ShardCheckpoint, ShardDelta } from '../../src/history/shard/rows.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryLimits } from '../../src/history/limits.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
+import type { HistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
 import { Checkpoints, installed, type TableOrder } from './checkpointed-shard.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { taskFailure, taskSubject } from './hand-over/task-failure.ts';
 import { Program, programStep } from './random-program.ts';
 import {
@@ -131,31 +131,28 @@ test('random programs: rows are the state at the cut, whatever happens until the
 }, 240_000);
 
 function recordsOf(journal: string): readonly HistoryRecord[] {
-  const lines = readFileSync(new URL(`golden/${journal}.hex`, import.meta.url), 'utf8').split('\n');
+  const lines = readFileSync(new URL(`golden/history-journal-v1-${journal}.hex`, import.meta.url), 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => historyCodec.decode(Buffer.from(line, 'hex'), 1));
 }
 
-test.each([
-  'history-journal-v1',
-  'history-journal-v1-put-aside',
-  'history-journal-v1-lean',
-  'history-journal-v1-lean-put-aside',
-  'history-journal-v1-lean-events',
-])('journals: a cut after any record: %s', (journal) => {
-  const records: HistoryRecord[] = [];
-  const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
-  const checkpoints = new Checkpoints({ core, records });
-  for (const record of recordsOf(journal)) {
-    core.evolve(record);
-    records.push(record);
-    if (checkpoints.state === 'cut') {
-      while (!checkpoints.capture(1));
-      checkpoints.write('written');
+test.each(['everything', 'put-aside', 'events', 'schedules', 'preparations', 'update-callbacks'])(
+  'journals: a cut after any record: %s',
+  (journal) => {
+    const records: HistoryRecord[] = [];
+    const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+    const checkpoints = new Checkpoints({ core, records });
+    for (const record of recordsOf(journal)) {
+      core.evolve(record);
+      records.push(record);
+      if (checkpoints.state === 'cut') {
+        while (!checkpoints.capture(1));
+        checkpoints.write('written');
+      }
+      checkpoints.cut();
     }
-    checkpoints.cut();
-  }
-  checkpoints.finish();
-});
+    checkpoints.finish();
+  },
+);
 
 function written({ checkpoints, core }: CheckpointedShard): ShardCheckpoint {
   checkpoints.cut();
@@ -244,7 +241,7 @@ describe('a run that goes, and one before it that stays', () => {
   });
 });
 
-describe('a run that was put aside', () => {
+describe('a run that was quarantined', () => {
   test('takes its tasks along when its retention ends', () => {
     const shard = new CheckpointedShard(limits);
     const runId = shard.start();
@@ -265,11 +262,11 @@ describe('a run that was put aside', () => {
     const runId = shard.start();
     shard.ask(terminateWorkflow());
     expect(written(shard).delta).toMatchObject({ runs: [{ forgetMs: shard.nowMs + limits.retentionMsDefault }], timers: [] });
-    const taskId = shard.core.nextTimer()?.taskId ?? 0;
+    const taskId = shard.core.shard.timers.next()?.taskId ?? 0;
     shard.expectDone({ kind: 'putAside', key: { ...key, runId }, failedCommand: 'fireTimer', taskId, reason: 'planted' });
     const { runs, timers } = written(shard).delta;
     expect([runs.map(({ forgetMs }) => forgetMs), timers]).toMatchObject([[undefined], [{ taskId, aside: true }]]);
-    expect(installed(shard.checkpoints.table, stateCodec).nextTimer()).toBeUndefined();
+    expect(installed(shard.checkpoints.table, stateCodec).shard.timers.next()).toBeUndefined();
   });
 });
 
@@ -278,7 +275,7 @@ test('the end of a retention alone changes the row of its run', () => {
   shard.start();
   shard.ask(terminateWorkflow());
   written(shard);
-  const taskId = shard.core.nextTimer()?.taskId ?? 0;
+  const taskId = shard.core.shard.timers.next()?.taskId ?? 0;
   const first = shard.records[0];
   if (first === undefined) throw new Error('nothing was recorded');
   const record = { ...first, type: 'TasksFinished', runs: [], tasks: [], finishedTaskIds: [taskId] };

@@ -16,19 +16,19 @@ import type {
   ShardRows,
   TimerRow,
   TransferTaskRow,
-} from '../../src/history/checkpoint/rows.ts';
-import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
-import { canonicalText } from '../../src/history/canonical.ts';
-import { evolve } from '../../src/history/evolve.ts';
+} from '../../src/history/shard/rows.ts';
+import type { StateWire } from '../../src/history/shard/state-wire.ts';
+import { canonicalText } from '../../src/history/run/canonical.ts';
+import { evolve } from '../../src/history/evolve/evolve.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
-import type { Loaded } from '../../src/history/residency/install-loaded.ts';
-import type { LoadKey } from '../../src/history/residency/residency.ts';
-import { Shard } from '../../src/history/shard.ts';
-import { isDispatch } from '../../src/history/tasks.ts';
-import type { TimerPage } from '../../src/history/timer/timer-window.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
+import type { Loaded } from '../../src/history/residency/install.ts';
+import type { LoadKey } from '../../src/history/shard/residency.ts';
+import { Shard } from '../../src/history/shard/shard.ts';
+import { isDispatch } from '../../src/history/run/tasks.ts';
+import type { TimerPage } from '../../src/history/shard/rows.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 
 /** A database's order within one transaction. */
 export type TableOrder = 'rows first' | 'deletes first';

@@ -1,10 +1,10 @@
 /** Several workflows of one shard; between shards the outbox carries the very same commands. */
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
+import { outboxOutcome } from '../../src/history/tasks/outbox.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {
   bytes,
@@ -31,7 +31,9 @@ function parentWithChild(change: Change = {}): ShardUnderTest {
 }
 
 function poll(shard: ShardUnderTest, workflowId: string): StartedWorkflowTask {
-  const task = [...shard.core.pendingTransferTasks()].find(({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === workflowId);
+  const task = [...shard.core.shard.transfers.values()].find(
+    ({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === workflowId,
+  );
   if (task?.kind !== 'workflowTask') throw new Error(`no workflow task for ${workflowId}`);
   const { scheduledEventId, stamp, taskQueue } = task;
   const reply = shard.ask({
@@ -286,7 +288,7 @@ describe('close of a child', () => {
       { retryState: 5 },
     ],
   ];
-  test.each(table)('%s: its parent is told', (_, close, kind, attributes) => {
+  test.each(table)('%s: its parent is notified', (_, close, kind, attributes) => {
     const shard = parentWithChild({ runTimeoutMs: 60_000 });
     shard.pumpOutbox();
     shard.complete(poll(shard, 'wf'), []);
@@ -420,7 +422,7 @@ describe('close of a child', () => {
     );
     terminate(shard, key);
     // None of them started: nothing is written but that these five tasks are over.
-    for (const task of [...shard.core.pendingTransferTasks()]) shard.carry(task);
+    for (const task of [...shard.core.shard.transfers.values()]) shard.carry(task);
     const { length } = shard.records;
     for (let flushed = 0; shard.core.hasFinishedTasks && flushed < 10; flushed++) shard.expectDone({ kind: 'flushFinishedTasks' });
     expect(shard.records.slice(length).map(({ finishedTaskIds }) => finishedTaskIds.length)).toEqual([2, 2, 1]);

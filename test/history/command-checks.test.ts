@@ -1,7 +1,7 @@
 /** What a worker's commands are checked for: the cause that history shows and the text that the worker gets. */
 import { describe, expect, test } from 'vitest';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {
   bytes,
@@ -182,7 +182,7 @@ describe('a bad command fails the task', () => {
     });
     expect(shard.describe()).toMatchObject({ status: 1, pendingWorkflowTask: { attempt: 2, started: false } });
     expect(shard.pendingTasks(), 'nothing is started, nothing armed').toEqual(['workflowTask']);
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.nextTimer()).toBeUndefined();
   });
 
   test('of a repeated attempt writes nothing: the task times out', () => {

@@ -1,6 +1,6 @@
-import type { CompleteWorkflowTask } from '../../src/history/commands.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { CompleteWorkflowTask } from '../../src/history/commands/history-commands.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 
 /** A worker's answer to a workflow task, with nothing special about it. */
 export function completion(task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): CompleteWorkflowTask {

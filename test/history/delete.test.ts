@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import {
   bytes,
   completeWorkflow,
@@ -31,7 +31,7 @@ function isThere(shard: ShardUnderTest, runKey: RunKey = key): boolean {
 
 /** The child's worker takes its task; the parent's waits. */
 function pollChild(shard: ShardUnderTest): StartedWorkflowTask {
-  const task = [...shard.core.pendingTransferTasks()].find((of) => of.kind === 'workflowTask' && of.key.workflowId === 'child');
+  const task = [...shard.core.shard.transfers.values()].find((of) => of.kind === 'workflowTask' && of.key.workflowId === 'child');
   if (task?.kind !== 'workflowTask') throw new Error('the child has no task');
   const { scheduledEventId, stamp, taskQueue } = task;
   const start = { scheduledEventId, stamp, taskQueue, pollRequestId: shard.newRequestId(), identity: 'worker' };
@@ -55,7 +55,7 @@ describe('a run', () => {
     });
     expect(shard.expectRejected({ kind: 'describeWorkflow', key })).toMatchObject(notFound);
     expect(shard.pendingTasks()).toEqual([]);
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.nextTimer()).toBeUndefined();
     const failing = { cause: 1, failure: undefined, identity: '', binaryChecksum: '', jitter: 0 };
     expect(shard.expectRejected({ kind: 'failWorkflowTask', task: refOf(task), ...failing })).toMatchObject({ reason: 'task-not-found' });
     const { scheduledEventId, activityId, attempt } = activity;
@@ -69,7 +69,7 @@ describe('a run', () => {
     const shard = closed();
     shard.expectDone(deleteWorkflow());
     expect(isThere(shard)).toBe(false);
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.nextTimer()).toBeUndefined();
     expect(shard.records.at(-1)).toMatchObject({ type: 'RunForgotten', tasks: [] });
   });
 
@@ -250,7 +250,7 @@ describe('a parent', () => {
     expect(shard.pendingTasks().filter((kind) => kind !== 'workflowTask')).toEqual([]);
   });
 
-  test('whose child is put aside, closed and deleted hears of it', () => {
+  test('whose child is quarantined, closed and deleted hears of it', () => {
     const shard = withChild();
     shard.pumpOutbox();
     shard.complete(pollChild(shard), [completeWorkflow()]);
@@ -258,7 +258,7 @@ describe('a parent', () => {
     shard.expectDone({ kind: 'putAside', key: shard.describe(childKey).key, ...aside });
     expect(shard.pendingTasks()).not.toContain('notifyParent');
     shard.expectDone(deleteWorkflow(childKey));
-    expect(shard.core.runsAside).toBe(0);
+    expect(shard.core.shard.aside.size).toBe(0);
     shard.pumpOutbox();
     expect(shard.history()).toContain('childWorkflowExecutionCompleted');
   });

@@ -5,12 +5,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { LetterName } from '../../src/history/redrive/redrive-commands.ts';
+import type { LetterName } from '../../src/history/commands/redrive-commands.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { PendingTask, TransferTask } from '../../src/history/tasks.ts';
-import { encodeLetterTask } from '../../src/topics/codec/redrive-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { PendingTask, TransferTask } from '../../src/history/run/tasks.ts';
+import { encodeLetterTask } from '../../src/codec/letter-task-codec.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { completeWorkflow, deleteWorkflow, key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
@@ -99,7 +99,7 @@ class EndingRun extends ShardUnderTest {
   /** The next thing that the run waits for, if that is the pause of a callback. */
   failPause(): void {
     const taskId = this.nextTimer()?.taskId ?? 0;
-    if (this.core.timerTask(taskId)?.kind === 'callbackBackoff') this.#fails(taskId, 'timer');
+    if (this.core.shard.timers.get(taskId)?.kind === 'callbackBackoff') this.#fails(taskId, 'timer');
   }
 
   /** For good: a letter, unless it is one already. */
@@ -170,7 +170,7 @@ class EndingRun extends ShardUnderTest {
   }
 
   #due(taskId: number, archiving: Exclude<Ending, 'waits'>): void {
-    const task = this.core.timerTask(taskId);
+    const task = this.core.shard.timers.get(taskId);
     if (task?.kind === 'letterCheck') return this.expectDone({ kind: 'letterChecked', taskId, isOpen: this.#letters.size > 0 });
     if (task?.kind !== 'archiveExecution') return void this.ask({ kind: 'fireTimer', taskId, jitter: 0.5 });
     if (archiving === 'fails') return this.#fails(taskId, 'archival');

@@ -1,8 +1,8 @@
 /** Programs that write every kind of record: what the golden journals hold (golden.test.ts). */
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import type { RequestCancelWorkflow } from '../../src/history/commands.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import type { RequestCancelWorkflow } from '../../src/history/commands/history-commands.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import {
   activityRef,
   bytes,
@@ -172,7 +172,7 @@ export function everything(): ShardUnderTest {
 
 /** A worker takes the workflow task of that workflow. */
 function poll(shard: ShardUnderTest, workflowId = key.workflowId): StartedWorkflowTask {
-  const task = [...shard.core.pendingTransferTasks()].find((of) => of.kind === 'workflowTask' && of.key.workflowId === workflowId);
+  const task = [...shard.core.shard.transfers.values()].find((of) => of.kind === 'workflowTask' && of.key.workflowId === workflowId);
   if (task?.kind !== 'workflowTask') throw new Error(`no workflow task of ${workflowId}`);
   const { scheduledEventId, stamp, taskQueue } = task;
   const pollRequestId = shard.newRequestId();
@@ -186,7 +186,7 @@ export function asideAndBack(): ShardUnderTest {
   const shard = new ShardUnderTest();
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 1000)]);
-  const { taskId } = shard.core.nextTimer() ?? { taskId: 0 };
+  const { taskId } = shard.nextTimer() ?? { taskId: 0 };
   shard.expectDone({ kind: 'putAside', key: shard.describe().key, failedCommand: 'fireTimer', taskId, reason: 'RangeError: planted' });
   shard.signal();
   shard.expectDone(terminateWorkflow({ identity: 'c' }));
@@ -228,7 +228,7 @@ export function deletions(): ShardUnderTest {
   shard.expectDone(deleteWorkflow({ namespaceId, workflowId: 'second', runId: '' }));
   shard.start({ key: other });
   shard.complete(poll(shard, 'other'), [startChild({ workflowId: 'third' }), startChild({ workflowId: 'fourth', parentClosePolicy: 2 })]);
-  for (const task of [...shard.core.pendingTransferTasks()]) if (task.kind === 'startChild') shard.carryInVain(task);
+  for (const task of [...shard.core.shard.transfers.values()]) if (task.kind === 'startChild') shard.carryInVain(task);
   shard.expectDone(deleteWorkflow(other));
   shard.expectDone(deleteWorkflow());
   shard.pumpOutbox();

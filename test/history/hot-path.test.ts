@@ -63,7 +63,7 @@ test('a workflow with one activity, from start to end', () => {
   expect(shard.describe()).toMatchObject({ status: 2, historyLength: 11, key: { ...key, runId } });
   // Nothing of it is left to do but to be forgotten one day.
   expect(shard.pendingTasks()).toEqual([]);
-  expect(shard.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + 72 * 3_600_000);
+  expect(shard.nextTimer()?.fireTimeMs).toBe(shard.nowMs + 72 * 3_600_000);
 });
 
 test('seven commands write seven records', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryReply } from '../../src/history/replies.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import {
   activityRef,
   bytes,

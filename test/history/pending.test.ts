@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Pending } from '../../src/history/pending.ts';
+import { Pending } from '../../src/history/run/pending.ts';
 
 type Value = { readonly n: number };
 const operation = fc.record({ do: fc.constantFrom('set', 'delete'), key: fc.nat(5), n: fc.nat(99) });

@@ -1,7 +1,7 @@
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
-import { mergedPriority } from '../../src/history/priority.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import { mergedPriority } from '../../src/history/commands/priority.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import { scheduleActivity, ShardUnderTest, startChild } from './shard-under-test.ts';
 
 const { Priority } = proto.temporal.api.common.v1;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PutAside } from '../../src/history/commands.ts';
+import type { PutAside } from '../../src/history/commands/history-commands.ts';
 import {
   completeWorkflow,
   key,
@@ -29,7 +29,7 @@ test('its timers and tasks wait, others go on', () => {
   const shard = busy();
   shard.start({ key: { namespaceId, workflowId: 'other', runId: '' }, start: { startDelayMs: 500 } });
   putAside(shard);
-  expect(shard.core.runsAside).toBe(1);
+  expect(shard.core.shard.aside.size).toBe(1);
   expect(shard.pendingTasks()).toEqual([]);
   shard.advance(600);
   shard.fireDueTimers();
@@ -73,7 +73,7 @@ test('a worker that holds its workflow task may close it: that ends it cleanly',
   });
   shard.complete(task, [completeWorkflow()]);
   expect(shard.describe()).toMatchObject({ status: 2, aside: undefined });
-  expect(shard.core.runsAside).toBe(0);
+  expect(shard.core.shard.aside.size).toBe(0);
 });
 
 test('terminated, it is taken back: its children end, its parent hears of it, its retention runs out', () => {
@@ -82,15 +82,15 @@ test('terminated, it is taken back: its children end, its parent hears of it, it
   const child = { namespaceId, workflowId: 'child', runId: '' };
   putAside(shard);
   putAside(shard, { key: child });
-  expect(shard.core.runsAside).toBe(2);
+  expect(shard.core.shard.aside.size).toBe(2);
   shard.expectDone(terminateWorkflow());
-  expect(shard.core.runsAside).toBe(1);
+  expect(shard.core.shard.aside.size).toBe(1);
   shard.pumpOutbox();
   expect(shard.describe(child)).toMatchObject({ status: 5, aside: undefined });
   shard.advance(73 * 3_600_000);
   shard.fireDueTimers();
   expect(shard.core.has(key)).toBe(false);
-  expect(shard.core.runsAside).toBe(0);
+  expect(shard.core.shard.aside.size).toBe(0);
 });
 
 test('a closed run may fail too: it is forgotten all the same when its time has come', () => {
@@ -98,22 +98,22 @@ test('a closed run may fail too: it is forgotten all the same when its time has 
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   putAside(shard, { failedCommand: 'notifyParent' });
-  expect(shard.core.runsAside).toBe(1);
+  expect(shard.core.shard.aside.size).toBe(1);
   shard.advance(73 * 3_600_000);
   shard.fireDueTimers();
   expect(shard.core.has(key)).toBe(false);
-  expect(shard.core.runsAside).toBe(0);
+  expect(shard.core.shard.aside.size).toBe(0);
 });
 
 test('unless its retention is what fails', () => {
   const shard = new ShardUnderTest();
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
-  putAside(shard, { taskId: shard.core.nextTimer()?.taskId ?? 0 });
-  expect(shard.core.nextTimer()).toBeUndefined();
+  putAside(shard, { taskId: shard.nextTimer()?.taskId ?? 0 });
+  expect(shard.nextTimer()).toBeUndefined();
 });
 
-test('put aside twice is once, and a run that is gone is none', () => {
+test('quarantined twice is once, and a run that is gone is not', () => {
   const shard = busy();
   putAside(shard);
   const records = shard.records.length;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { QueryWorkflow } from '../../src/history/commands.ts';
-import type { DirectQuery, QueryDispatchOutcome, QueryResult } from '../../src/history/query/query-commands.ts';
-import type { HistoryEffect } from '../../src/history/effects.ts';
-import type { HistoryLimits } from '../../src/history/limits.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { QueryWorkflow } from '../../src/history/commands/history-commands.ts';
+import type { DirectQuery, QueryDispatchOutcome, QueryResult } from '../../src/history/commands/query-commands.ts';
+import type { HistoryEffect } from '../../src/history/run/effects.ts';
+import type { HistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow, updateWorkflow } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };

@@ -1,17 +1,16 @@
 /** Random programs of commands against one shard, as worker, client and clock together would cause them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { ActivityOperationRequest } from '../../src/history/activity/activity-commands.ts';
+import type { ActivityOperationRequest, ResetWorkflow } from '../../src/history/commands/operation-commands.ts';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { OutboxMessage, StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
-import type { HistoryEffect } from '../../src/history/effects.ts';
-import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/tasks.ts';
-import type { ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
-import type { UpdateMessage } from '../../src/history/update/update-commands.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { OutboxMessage, StartAttributes, StartWorkflow } from '../../src/history/commands/history-commands.ts';
+import type { HistoryEffect } from '../../src/history/run/effects.ts';
+import { outboxOutcome } from '../../src/history/tasks/outbox.ts';
+import { type DispatchTask, isDispatch, isSide, type SideTask, type TransferTask } from '../../src/history/run/tasks.ts';
+import type { UpdateMessage } from '../../src/history/commands/update-commands.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { aJobKey, startBatch } from './batch-commands.ts';
 import { aScheduleKey, createSchedule, patchSchedule, updateSchedule } from './schedule-commands.ts';
 import {

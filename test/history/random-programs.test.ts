@@ -4,18 +4,17 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalText } from '../../src/history/canonical.ts';
-import { evolve } from '../../src/history/evolve.ts';
+import { canonicalText } from '../../src/history/run/canonical.ts';
+import { evolve } from '../../src/history/evolve/evolve.ts';
 import { retryState, status, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
-import type { HistoryEvent } from '../../src/history/events.ts';
+import type { HistoryEvent } from '../../src/history/run/events.ts';
 import type { WorkflowExecutionStartedAttributes } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryLimits } from '../../src/history/limits.ts';
-import { recordSchemaLaterRuns, recordSchemaOperators, recordSchemaPreparations } from '../../src/history/record.ts';
-import type { Description } from '../../src/history/replies.ts';
-import { Shard } from '../../src/history/shard.ts';
-import { timersOf } from '../../src/history/timer/timers-of.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { HistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { Description } from '../../src/history/run/history-replies.ts';
+import { Shard } from '../../src/history/shard/shard.ts';
+import { timersOf } from '../../src/history/run/timers-of.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { aJobKey } from './batch-commands.ts';
 import { aScheduleKey } from './schedule-commands.ts';
 import { fewerKinds, Program, programStep } from './random-program.ts';
@@ -189,7 +188,7 @@ function checkSchedule(shard: ShardUnderTest): void {
 
 /** What waits for a worker is in a queue, and nothing else is. */
 function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities, aside }: Description): void {
-  const tasks = [...shard.core.pendingTransferTasks()].filter((task) => task.key.runId === key.runId);
+  const tasks = [...shard.core.shard.transfers.values()].filter((task) => task.key.runId === key.runId);
   if (aside !== undefined) return expect(tasks, 'what is put aside has no task in a queue').toEqual([]);
   const dispatched = tasks.filter(({ kind }) => kind === 'workflowTask').length;
   const waits = pendingWorkflowTask?.started === false && !isSpeculative(shard, key);
@@ -248,10 +247,6 @@ function checkNothingStays(shard: ShardUnderTest): void {
   const nothing = new Shard();
   for (const { tasks } of records) for (const { taskId } of tasks) nothing.taskIdLast = Math.max(nothing.taskIdLast, taskId);
   nothing.timeMs = records.at(-1)?.timeMs ?? 0;
-  // Once true, for ever.
-  if (records.some(({ schema }) => schema >= recordSchemaLaterRuns)) nothing.hasLaterRuns = true;
-  if (records.some(({ schema }) => schema >= recordSchemaPreparations)) nothing.hasPreparedRuns = true;
-  if (records.some(({ schema }) => schema >= recordSchemaOperators)) nothing.hasAnsweredRequests = true;
   expect(core.canonicalState()).toBe(canonicalText(nothing));
   expect(core.canonicalVolatile()).toBe(new HistoryCore({ wire: historyWire }).canonicalVolatile());
 }
@@ -345,7 +340,7 @@ test('random programs: a record changes only the runs that it names or brings ta
   );
 }, 120_000);
 
-test('random programs: what a timer is for remembers it, so that a run can be put aside with all of its timers', () => {
+test('random programs: what a timer is for remembers it, so that a run can be quarantined with all of its timers', () => {
   fc.assert(
     fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
       const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));

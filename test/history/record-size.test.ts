@@ -5,12 +5,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RECORD_BYTES_MAX } from '../../src/actors/partition/commit-window.ts';
-import type { OpaqueFailure } from '../../src/history/failure.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import type { OpaqueFailure } from '../../src/history/commands/failure.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { encodePayload } from '../../src/wire/generated/lean/common.ts';
 import {
   activityRef,

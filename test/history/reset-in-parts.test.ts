@@ -1,10 +1,10 @@
 /** A reset of a long history: the run that goes on gets its events in parts, and nobody finds it before the last command. */
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { DecidedRequest } from '../../src/history/commands.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { isTimer } from '../../src/history/tasks.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { DecidedRequest } from '../../src/history/commands/history-commands.ts';
+import { defaultHistoryLimits } from '../../src/history/run/history-limits.ts';
+import { isTimer } from '../../src/history/run/tasks.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import { Checkpoints, installed } from './checkpointed-shard.ts';
 import {
   completeWorkflow,
@@ -45,7 +45,7 @@ function preparedKey(newRunId: string): RunKey {
 
 /** Nothing of it stays: as if it had never begun, but for the number of its one task. */
 function expectGone(shard: ShardUnderTest, newRunId: string): void {
-  expect([...shard.core.runIds()]).not.toContain(newRunId);
+  expect([...shard.core.shard.runs.keys()]).not.toContain(newRunId);
   expect(shard.core.canonicalState()).not.toContain(newRunId);
 }
 
@@ -58,27 +58,25 @@ describe('a run that was prepared in parts', () => {
     expect(inParts.events(command.newRunId)).toEqual(atOnce.events(command.newRunId));
     expect(inParts.describe()).toEqual(atOnce.describe());
     expect(inParts.pendingTasks()).toEqual(atOnce.pendingTasks());
-    expect(inParts.core.timersInMemory).toBe(atOnce.core.timersInMemory);
+    expect(inParts.core.shard.timers.size).toBe(atOnce.core.shard.timers.size);
     // It can be worked on, and its retention is that of any other.
     inParts.complete(inParts.pollWorkflowTask(), [completeWorkflow()]);
     expect(inParts.history().at(-1)).toBe('workflowExecutionCompleted');
   });
 
-  test('is of record schema 7 until it is there; what follows says the schema of any reset run', () => {
+  test('is one record for each part, and one more that ends the run before', () => {
     const shard = workflow();
     const before = shard.records.length;
     shard.ask(shard.prepareReset(finishEventId, {}, 3));
     const made = shard.records.slice(before);
-    expect(made.map(({ schema, type }) => [schema, type])).toEqual([
-      [7, 'ResetPrepared'],
-      [7, 'ResetPrepared'],
-      [7, 'ResetPrepared'],
-      [7, 'ResetPrepared'],
-      [7, 'WorkflowExecutionTerminated'],
+    expect(made.map(({ type }) => type)).toEqual([
+      'ResetPrepared',
+      'ResetPrepared',
+      'ResetPrepared',
+      'ResetPrepared',
+      'WorkflowExecutionTerminated',
     ]);
     expect(made.map(({ runs }) => runs.length)).toEqual([1, 1, 1, 1, 2]);
-    shard.signal();
-    expect(shard.records.at(-1)?.schema).toBe(6);
   });
 
   test('goes on from a run that is closed, and from one that another is the newest of', () => {
@@ -122,7 +120,7 @@ describe('in preparation it is there for nobody', () => {
   test('it is no row of List, the newest run of nothing, and has no task but the end of its time', () => {
     const shard = workflow();
     const before = shard.pendingTasks();
-    const timers = shard.core.timersInMemory;
+    const timers = shard.core.shard.timers.size;
     const { newRunId } = shard.prepareReset(finishEventId);
     expect(shard.core.summaryOf(newRunId)).toBeUndefined();
     expect(shard.describe().key.runId).not.toBe(newRunId);
@@ -130,7 +128,7 @@ describe('in preparation it is there for nobody', () => {
     expect(own.map(({ kind }) => kind)).toEqual(['retention']);
     expect(own.every(isTimer)).toBe(true);
     expect(shard.pendingTasks()).toEqual(before);
-    expect(shard.core.timersInMemory).toBe(timers + 1);
+    expect(shard.core.shard.timers.size).toBe(timers + 1);
   });
 
   test('a history that is too long for a run ends nothing meanwhile', () => {
@@ -151,14 +149,14 @@ describe('what nobody goes on with', () => {
     const { newRunId } = shard.prepareReset(finishEventId);
     shard.advance(patienceMs - 1);
     shard.fireDueTimers();
-    expect([...shard.core.runIds()]).toContain(newRunId);
+    expect([...shard.core.shard.runs.keys()]).toContain(newRunId);
     shard.advance(1);
     shard.fireDueTimers();
     expectGone(shard, newRunId);
     expect(shard.describe().status).toBe(1);
   });
 
-  test('is dropped at once by whoever asks, and what comes for it later is told so', () => {
+  test('is dropped at once on request, and later parts for it are refused', () => {
     const shard = workflow();
     const command = shard.prepareReset(finishEventId);
     const late = partsOf(shard.resetCommand(finishEventId, { newRunId: command.newRunId }), 2).at(-1)!;
@@ -204,7 +202,7 @@ describe('what nobody goes on with', () => {
   test('goes with its namespace', () => {
     const shard = workflow();
     const { newRunId } = shard.prepareReset(finishEventId);
-    expect([...shard.core.runKeys()].map(({ runId }) => runId)).toContain(newRunId);
+    expect([...shard.core.shard.runs.keys()]).toContain(newRunId);
     shard.expectDone({ ...deleteWorkflow(preparedKey(newRunId)), isPurge: true });
     expectGone(shard, newRunId);
     expect(shard.describe().status).toBe(1);
@@ -323,23 +321,6 @@ describe('in rows', () => {
     expect(row?.forgetMs).toBeUndefined();
     expect([...shard.checkpoints.table.rows.currentRuns].map(({ runId }) => runId)).toContain(command.newRunId);
     expect(installed(shard.checkpoints.table, stateCodec).canonicalState()).toBe(shard.core.canonicalState());
-  });
-
-  test('the checkpoint is of state schema 6 from then on, and of 5 before', () => {
-    const shard = new Written();
-    workflow(shard);
-    const schema = (): number | undefined => {
-      shard.core.cut();
-      const captured = shard.core.capture(() => true)?.schema;
-      shard.core.durable();
-      return captured;
-    };
-    shard.reset(4);
-    expect(schema()).toBe(5);
-    const { newRunId } = shard.prepareReset(4);
-    expect(schema()).toBe(6);
-    shard.expectDone({ kind: 'dropReset', key: preparedKey(newRunId) });
-    expect(schema()).toBe(6);
   });
 
   test('it leaves memory, is loaded by the next part, and is retired unread when its time is over', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
 import { callbackState, workflowTaskFailedCause } from '../../src/history/generated/enums.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {
   bytes,
@@ -199,7 +199,7 @@ describe('a closed run', () => {
     expect(shard.describe().callbacks).toEqual([]);
   });
 
-  test('what the runs that continued it were told is told again', () => {
+  test('what the runs that continued it received is applied again', () => {
     const shard = started();
     const base = shard.describe().key;
     shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
@@ -214,7 +214,7 @@ describe('a closed run', () => {
 });
 
 describe('what is pending', () => {
-  test('an activity is tried anew, with all its time', () => {
+  test('an activity is tried again, with all its time', () => {
     const shard = started();
     shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ activityId: 'a', scheduleToCloseTimeoutMs: 60_000 })]);
     shard.signal();
@@ -261,7 +261,7 @@ describe('what is pending', () => {
     expect(shard.describe(childKey).historyLength).toBe(3);
   });
 
-  test('timeouts of run and execution begin anew', () => {
+  test('timeouts of run and execution start again', () => {
     const shard = new ShardUnderTest();
     shard.start({ start: { runTimeoutMs: 20_000, executionTimeoutMs: 60_000 } });
     const begun = shard.nowMs;

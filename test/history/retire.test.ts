@@ -1,7 +1,7 @@
 /** What becomes of closed runs when their retention is over, in memory and out of it. */
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../src/kernel/run-key.ts';
-import type { StartAttributes } from '../../src/history/commands.ts';
+import type { StartAttributes } from '../../src/history/commands/history-commands.ts';
 import { EvictingShard } from './residency/evicting-shard.ts';
 import { completeWorkflow, failWorkflow, namespaceId, ShardUnderTest, startChild, terminateWorkflow } from './shard-under-test.ts';
 
@@ -80,9 +80,9 @@ describe('in memory', () => {
     shard.fireDueTimers();
     const retired = shard.records.slice(before).map((record) => record.retiredRuns);
     expect(retired).toEqual([keys.slice(0, 5), keys.slice(5, 10), keys.slice(10)]);
-    expect(shard.records.at(-1)).toMatchObject({ schema: 2, type: 'RunsRetired', runs: [], tasks: [], finishedTaskIds: [] });
+    expect(shard.records.at(-1)).toMatchObject({ type: 'RunsRetired', runs: [], tasks: [], finishedTaskIds: [] });
     expect(keys.filter((key) => shard.core.has(key))).toEqual([]);
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.core.shard.timers.next()).toBeUndefined();
   });
 
   test('those that are not due stay, and timers of others are left alone', () => {
@@ -105,7 +105,7 @@ describe('in memory', () => {
     shard.carry(shard.pendingTask('startChild'));
     shard.carry(shard.pendingTask('scheduleChildFirstTask'));
     const child = { namespaceId, workflowId: 'child', runId: '' };
-    const task = [...shard.core.pendingTransferTasks()].find(({ kind, key }) => kind === 'workflowTask' && key.workflowId === 'child');
+    const task = [...shard.core.shard.transfers.values()].find(({ kind, key }) => kind === 'workflowTask' && key.workflowId === 'child');
     if (task?.kind !== 'workflowTask') throw new Error('the child has no task');
     const { scheduledEventId, stamp, taskQueue } = task;
     const started = shard.ask({
@@ -143,7 +143,7 @@ describe('in the table', () => {
     const keys = closeMany(shard, 3);
     shard.writeAll();
     shard.evict();
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.core.shard.timers.next()).toBeUndefined();
     shard.advance(retentionMs);
     expect(shard.dueCold(shard.nowMs)).toEqual(keys);
     const loaded = shard.loaded;
@@ -190,6 +190,6 @@ describe('in the table', () => {
     shard.writeAll();
     shard.evict();
     shard.describe(key);
-    expect(shard.core.nextTimer()).toMatchObject({ fireTimeMs: shard.nowMs + retentionMs });
+    expect(shard.core.shard.timers.next()).toMatchObject({ fireTimeMs: shard.nowMs + retentionMs });
   });
 });

@@ -1,5 +1,5 @@
 /** What a shard is asked about schedules: one of whole minutes, unless a test says otherwise. */
-import type { CreateSchedule, PatchSchedule, UpdateSchedule } from '../../src/history/schedule/schedule-commands.ts';
+import type { CreateSchedule, PatchSchedule, UpdateSchedule } from '../../src/history/commands/schedule-commands.ts';
 import type { SchedulePatch } from '../../src/schedules/changes.ts';
 import { keptAs } from '../../src/schedules/schedule-id.ts';
 import { overlapPolicy, type ScheduleStateFields } from '../../src/schedules/schedule.ts';

@@ -1,6 +1,6 @@
-/** A schedule one of whose own tasks fails for good, or that is put aside: it goes on, or says how it can, and may always be deleted. */
+/** A schedule one of whose own tasks fails for good, or that is quarantined: it goes on, or says how it can, and may always be deleted. */
 import { describe, expect, test } from 'vitest';
-import type { TransferTask } from '../../src/history/tasks.ts';
+import type { TransferTask } from '../../src/history/run/tasks.ts';
 import type { ScheduleProgress } from '../../src/schedules/schedule.ts';
 import { RedrivenShard } from './redrive/redriven-shard.ts';
 import { overlapPolicy } from '../../src/schedules/schedule.ts';
@@ -77,7 +77,7 @@ describe('a start that became a dead letter', () => {
     shard.advance(checkMs);
     shard.ask({ kind: 'letterChecked', taskId: second, isOpen: false });
     expect(progressOf(shard).starting.filter(({ left }) => left)).toEqual([]);
-    expect(shard.core.timerTask(second)).toBeUndefined();
+    expect(shard.core.shard.timers.get(second)).toBeUndefined();
   });
 
   test('what was looked up before another start became one too says nothing of that', () => {
@@ -107,11 +107,11 @@ describe('a start that became a dead letter', () => {
     expect(progressOf(shard).starting).toEqual([]);
   });
 
-  test('deleted, the schedule leaves nothing that would look after its letters', () => {
+  test('deleted, the schedule leaves nothing that would look after its dead letters', () => {
     const { shard } = withoutFirst();
     const check = checkDue(shard);
     shard.expectDone({ kind: 'deleteSchedule', key: aScheduleKey });
-    expect([shard.core.timerTask(check), shard.nextTimer()]).toEqual([undefined, undefined]);
+    expect([shard.core.shard.timers.get(check), shard.nextTimer()]).toEqual([undefined, undefined]);
   });
 
   test('stays after a restart what it was', () => {
@@ -300,13 +300,13 @@ describe('a wake that became a dead letter', () => {
   });
 });
 
-describe('put aside', () => {
+describe('quarantined', () => {
   function aside(): RedrivenShard {
     const shard = scheduled();
     shard.fireNextTimer();
     const { taskId } = shard.nextTimer()!;
     shard.expectDone({ kind: 'putAside', key: aScheduleKey, failedCommand: 'fireTimer', taskId, reason: 'planted' });
-    expect(shard.core.runsAside).toBe(1);
+    expect(shard.core.shard.aside.size).toBe(1);
     expect([shard.nextTimer(), shard.pendingTasks()]).toEqual([undefined, []]);
     return shard;
   }
@@ -315,14 +315,14 @@ describe('put aside', () => {
     const shard = aside();
     expect(progressOf(shard).starting).toHaveLength(1);
     shard.expectDone({ kind: 'deleteSchedule', key: aScheduleKey });
-    expect([shard.core.has(aScheduleKey), shard.core.runsAside, shard.pendingTasks(), shard.nextTimer()]).toEqual([
+    expect([shard.core.has(aScheduleKey), shard.core.shard.aside.size, shard.pendingTasks(), shard.nextTimer()]).toEqual([
       false,
       0,
       [],
       undefined,
     ]);
     shard.takeOver();
-    expect([shard.core.has(aScheduleKey), shard.core.runsAside]).toEqual([false, 0]);
+    expect([shard.core.has(aScheduleKey), shard.core.shard.aside.size]).toEqual([false, 0]);
   });
 
   test.each([
@@ -331,7 +331,7 @@ describe('put aside', () => {
   ])('%s has its tasks tried again', (_, command) => {
     const shard = aside();
     shard.ask(command);
-    expect(shard.core.runsAside).toBe(0);
+    expect(shard.core.shard.aside.size).toBe(0);
     shard.pumpOutbox();
     expect(statusOf(shard, firstId)).toBe(1);
     act(shard);

@@ -1,10 +1,11 @@
 /** Schedules as an execution of a shard: what they start, what they hear of it, and what stays of them. */
 import { describe, expect, test } from 'vitest';
-import type { ScheduleDescription } from '../../src/history/schedule/schedule-commands.ts';
+import type { ScheduleDescription } from '../../src/history/commands/schedule-commands.ts';
 import { overlapPolicy, scheduleLimits } from '../../src/schedules/schedule.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
+import { recordSchema } from '../../src/codec/record-schema.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { decodeFields } from '../../src/wire/fields.ts';
 import { decodePayload } from '../../src/wire/generated/lean/common.ts';
 import { listInfoOf } from '../../src/grpc/workflow-service/schedule-fields.ts';
@@ -177,7 +178,7 @@ test('each answer to one of a thousand starts under way is a record of its own s
   const { starting } = described(shard).progress;
   expect(starting).toEqual(before.starting.filter((_, at) => at !== 500 && at !== 0 && at !== 999));
   const read = new HistoryCore({ wire: historyWire });
-  for (const record of shard.records) read.evolve(historyCodec.decode(historyCodec.encode(record).value, record.schema));
+  for (const record of shard.records) read.evolve(historyCodec.decode(historyCodec.encode(record).value, recordSchema));
   expect(read.canonicalState()).toBe(shard.core.canonicalState());
 });
 

@@ -7,10 +7,10 @@
  *   shard.complete(task, [completeWorkflow()]);      and answers it
  *   expect(shard.history()).toEqual([...]);
  */
-import type { ActivityOptionsChange } from '../../src/history/activity/activity-commands.ts';
+import type { ActivityOptionsChange, PrepareReset, ResetWorkflow } from '../../src/history/commands/operation-commands.ts';
 import assert from 'node:assert/strict';
-import type { FailureFacts } from '../../src/history/failure.ts';
-import type { HistoryEffect } from '../../src/history/effects.ts';
+import type { FailureFacts } from '../../src/history/commands/failure.ts';
+import type { HistoryEffect } from '../../src/history/run/effects.ts';
 import type { RunKey } from '../../src/kernel/run-key.ts';
 import type {
   CompleteWorkflowTask,
@@ -25,16 +25,15 @@ import type {
   StartWorkflow,
   TerminateWorkflow,
   WorkflowTaskRef,
-} from '../../src/history/commands.ts';
-import type { PrepareReset, ResetWorkflow } from '../../src/history/reset/reset-commands.ts';
-import type { UpdateAttributes, UpdateWorkflow } from '../../src/history/update/update-commands.ts';
-import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
-import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
-import { canonicalText } from '../../src/history/canonical.ts';
-import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
+} from '../../src/history/commands/history-commands.ts';
+import type { UpdateAttributes, UpdateWorkflow } from '../../src/history/commands/update-commands.ts';
+import type { WorkflowCommand } from '../../src/history/commands/workflow-commands.ts';
+import type { EventKind, EventOf, HistoryEvent } from '../../src/history/run/events.ts';
+import { canonicalText } from '../../src/history/run/canonical.ts';
+import type { StateWire } from '../../src/history/shard/state-wire.ts';
 import { type HandledHistory, HistoryCore } from '../../src/history/history-core.ts';
-import type { HistoryLimits } from '../../src/history/limits.ts';
-import type { HistoryRecord } from '../../src/history/record.ts';
+import type { HistoryLimits } from '../../src/history/run/history-limits.ts';
+import type { HistoryRecord } from '../../src/history/run/record.ts';
 import type {
   CompletedWorkflowTask,
   Description,
@@ -42,12 +41,12 @@ import type {
   Rejection,
   StartedActivityTask,
   StartedWorkflowTask,
-} from '../../src/history/replies.ts';
-import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
-import { isDispatch, isSide, type TimerTask, type TransferTask } from '../../src/history/tasks.ts';
-import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
-import { historyCodec } from '../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
+} from '../../src/history/run/history-replies.ts';
+import { outboxOutcome } from '../../src/history/tasks/outbox.ts';
+import { isDispatch, isSide, type TimerTask, type TransferTask } from '../../src/history/run/tasks.ts';
+import type { NextTimer } from '../../src/history/run/timer-queue.ts';
+import { historyCodec } from '../../src/codec/history-codec.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import { encodeRequest, type Request as UpdateRequest } from '../../src/wire/generated/lean/update.ts';
 import { stepOf } from './batch-step.ts';
@@ -241,7 +240,7 @@ export class ShardUnderTest {
 
   /** By their ids, in memory or not. */
   transfers(): readonly TransferTask[] {
-    return [...this.core.pendingTransferTasks()].toSorted((one, other) => one.taskId - other.taskId);
+    return [...this.core.shard.transfers.values()].toSorted((one, other) => one.taskId - other.taskId);
   }
 
   pendingTask<Kind extends TransferTask['kind']>(kind: Kind): Extract<TransferTask, { readonly kind: Kind }> {
@@ -393,7 +392,7 @@ export class ShardUnderTest {
     for (let fired = 0; fired < 1000; fired++) {
       const next = this.nextTimer();
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
-      const task = this.core.timerTask(next.taskId);
+      const task = this.core.shard.timers.get(next.taskId);
       if (task?.kind === 'batchStep') this.#takeBatchStep(task);
       else this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5, newRunId: this.newRunId(), retentionMs: this.retentionMs });
     }
@@ -409,7 +408,7 @@ export class ShardUnderTest {
   }
 
   nextTimer(): NextTimer | undefined {
-    return this.core.nextTimer();
+    return this.core.shard.timers.next();
   }
 
   /** Lets time pass up to the next timer, and fires it. */

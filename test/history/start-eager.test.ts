@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
-import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
+import type { StartAttributes, StartWorkflow } from '../../src/history/commands/history-commands.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
 import { completeWorkflow, key, refOf, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
 type Change = Partial<Omit<StartWorkflow, 'start'>> & { readonly start?: Partial<StartAttributes> };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IdPolicies } from '../../src/history/commands.ts';
+import type { IdPolicies } from '../../src/history/commands/history-commands.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
 import {
   attachingUpdate,
@@ -349,7 +349,7 @@ describe('start delay', () => {
       childOf: undefined,
     });
     expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionCancelRequested', 'workflowTaskScheduled']);
-    expect(shard.core.nextTimer(), 'the delay is gone').toBeUndefined();
+    expect(shard.nextTimer(), 'the delay is gone').toBeUndefined();
   });
 
   test('signal-with-start does not either', () => {
@@ -496,7 +496,7 @@ test('a closed run is forgotten when its retention is over, and its id is free a
   expect(shard.ask(shard.startCommand({ policies: { reusePolicy: 3, conflictPolicy: 1 } }))).toMatchObject({ started: true });
 });
 
-test('a start with the run id of a run that was, delivered once more, fails alone: nothing is begun twice', () => {
+test('a start with the run id of a run that was, delivered once more, fails alone: nothing is started twice', () => {
   const shard = new ShardUnderTest();
   const policies = { reusePolicy: 1, conflictPolicy: 3 } as const;
   const first = shard.startCommand({ policies });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TimerQueue } from '../../src/history/timer/timer-queue.ts';
+import { TimerQueue } from '../../src/history/run/timer-queue.ts';
 import { key } from './shard-under-test.ts';
 
 function timer(taskId: number, fireTimeMs: number) {

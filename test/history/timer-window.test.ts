@@ -1,8 +1,8 @@
 /** Which timers of a shard are in memory, whatever happens to them, their rows and the clock: the one that is due next is always there in time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TimerWindowLimits } from '../../src/history/timer/timer-window.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { TimerWindowLimits } from '../../src/history/residency/timer-window.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import { Checkpoints } from './checkpointed-shard.ts';
 import { cancelTimer, completeWorkflow, key, ShardUnderTest, startTimer } from './shard-under-test.ts';
 
@@ -61,7 +61,7 @@ class WindowedShard extends ShardUnderTest {
   }
 
   get inMemory(): number {
-    return this.core.timersInMemory;
+    return this.core.shard.timers.size;
   }
 
   get fired(): number {
@@ -80,7 +80,7 @@ describe('a timer', () => {
     expect(shard.inMemory).toBe(0);
     for (let minutes = 0; minutes < 60; minutes++) {
       shard.fill();
-      expect(shard.core.nextTimer() === undefined).toBe(minutes < 59);
+      expect(shard.core.shard.timers.next() === undefined).toBe(minutes < 59);
       shard.advance(60_000);
       shard.fireDueTimers();
     }
@@ -139,14 +139,14 @@ describe('a timer', () => {
     expect([shard.inMemory, shard.checkpoints.table.size.timers], 'the end of its retention, and nothing else').toEqual([1, 0]);
   });
 
-  test('does not fire while its workflow is put aside, though it was in the table alone then', () => {
+  test('does not fire while its workflow is quarantined, though it was in the table alone then', () => {
     const shard = new WindowedShard();
     shard.timers(50_000);
     shard.write();
     shard.expectDone({ kind: 'putAside', key: shard.describe().key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
     shard.write();
     shard.fill();
-    expect(shard.core.nextTimer()).toBeUndefined();
+    expect(shard.core.shard.timers.next()).toBeUndefined();
     shard.advance(60_000);
     shard.fill();
     shard.fireDueTimers();
@@ -217,12 +217,16 @@ describe('a window', () => {
     shard.write();
     shard.fill();
     shard.advance(2_000);
-    for (let next = shard.core.nextTimer(); next !== undefined && next.fireTimeMs <= shard.nowMs; next = shard.core.nextTimer())
+    for (
+      let next = shard.core.shard.timers.next();
+      next !== undefined && next.fireTimeMs <= shard.nowMs;
+      next = shard.core.shard.timers.next()
+    )
       shard.core.postponeTimer(next.taskId, shard.nowMs + 60_000);
     expect(shard.inMemory).toBe(4);
     shard.fill();
     shard.fill();
-    expect(shard.core.nextTimer()?.fireTimeMs).toBeLessThanOrEqual(shard.nowMs);
+    expect(shard.core.shard.timers.next()?.fireTimeMs).toBeLessThanOrEqual(shard.nowMs);
   });
 
   test('survives a clock that is set, forward and back', () => {
@@ -237,7 +241,7 @@ describe('a window', () => {
     shard.timers(1_000);
     shard.write();
     shard.advance(-15_000_000);
-    expect(shard.core.nextTimer()).toBeDefined();
+    expect(shard.core.shard.timers.next()).toBeDefined();
     for (let pages = 1; pages > 0;) pages = shard.fill();
     shard.advance(15_001_000);
     shard.fireDueTimers();
@@ -336,7 +340,7 @@ test('without a database all timers are in memory', () => {
   const shard = new ShardUnderTest();
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [startTimer('t', 1e9)]);
-  expect(shard.core.timersInMemory).toBe(1);
+  expect(shard.core.shard.timers.size).toBe(1);
   expect(() => shard.core.timerWindow).toThrow('all timers are in memory');
   expect(shard.describe().key).toMatchObject({ workflowId: key.workflowId });
 });

@@ -1,7 +1,7 @@
 /** A record that is larger than the journal takes: the core is asked what becomes of the command instead. */
 import { expect, test } from 'vitest';
-import type { HistoryCommand } from '../../src/history/commands.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { HistoryCommand } from '../../src/history/commands/history-commands.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { activityRef, key, scheduleActivity, ShardUnderTest, signalAttributes, startChild, startTimer } from './shard-under-test.ts';
 
 const reason = 'Transaction size exceeds limit.';
@@ -37,12 +37,12 @@ test('a timer is not fired again', () => {
   const shard = new ShardUnderTest();
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 1000)]);
-  const next = shard.core.nextTimer();
+  const next = shard.nextTimer();
   if (next === undefined) throw new Error('a timer is armed');
   shard.advance(1000);
   expect(instead(shard, { kind: 'fireTimer', taskId: next.taskId, jitter: 0 })).toEqual({ kind: 'done' });
   expectTerminated(shard);
-  expect(shard.core.nextTimer()?.fireTimeMs, 'only retention is left').toBe(shard.nowMs + 72 * 3_600_000);
+  expect(shard.nextTimer()?.fireTimeMs, 'only retention is left').toBe(shard.nowMs + 72 * 3_600_000);
 });
 
 test('the answer of an outbox task: a child that was started meanwhile is no orphan', () => {

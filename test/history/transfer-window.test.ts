@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { TransferPage, TransferWindow, TransferWindowLimits } from '../../src/history/transfer/transfer-window.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
-import { isDispatch } from '../../src/history/tasks.ts';
+import type { TransferPage, TransferWindow, TransferWindowLimits } from '../../src/history/residency/transfer-window.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
+import { isDispatch } from '../../src/history/run/tasks.ts';
 import { Checkpoints } from './checkpointed-shard.ts';
 import { key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
@@ -49,7 +49,7 @@ class DispatchingShard extends ShardUnderTest {
   answered(taskId: number, answer: 'delivered' | 'stored' | 'refused' | 'failed'): void {
     this.tried.splice(this.tried.indexOf(taskId), 1);
     const isFailing = this.failing.delete(taskId);
-    if (this.core.transferTask(taskId) === undefined) return;
+    if (this.core.shard.transfers.get(taskId) === undefined) return;
     if (answer === 'failed' || (answer === 'refused' && isFailing)) {
       if (!this.window.fails(taskId)) return;
       this.tried.push(taskId);
@@ -78,7 +78,8 @@ class DispatchingShard extends ShardUnderTest {
   /** The pause of one that was refused. */
   pauseOver(taskId: number): void {
     if (this.failing.has(taskId)) return;
-    if (this.core.transferTask(taskId) === undefined || !this.window.hasTurn(taskId)) this.tried.splice(this.tried.indexOf(taskId), 1);
+    if (this.core.shard.transfers.get(taskId) === undefined || !this.window.hasTurn(taskId))
+      this.tried.splice(this.tried.indexOf(taskId), 1);
   }
 
   terminate(taskId: number): void {
@@ -87,7 +88,7 @@ class DispatchingShard extends ShardUnderTest {
   }
 
   here(): readonly number[] {
-    return [...this.core.pendingTransferTasks()].map(({ taskId }) => taskId);
+    return [...this.core.shard.transfers.values()].map(({ taskId }) => taskId);
   }
 
   pending(): readonly number[] {
@@ -145,8 +146,8 @@ class DispatchingShard extends ShardUnderTest {
     if (table.counters !== undefined) {
       this.core.install({ ...table.rowsOfRestart, runs: table.rows.runs, currentRuns: table.rows.currentRuns }, table.counters);
       this.core.leaveRestInTable();
-      this.core.knownKeys.addKnown(table.keys.flatMap((each) => (each.kind === 'run' ? [each] : [])));
-      this.core.knownKeys.rebuilt();
+      this.core.residency.keys.addKnown(table.keys.flatMap((each) => (each.kind === 'run' ? [each] : [])));
+      this.core.residency.keys.rebuilt();
     }
     for (const record of this.records.slice(table.counters === undefined ? 0 : recordsInTable)) this.core.evolve(record);
     this.checkpoints.crashed();
@@ -200,7 +201,7 @@ describe('a task for a worker', () => {
     shard.leave();
     expect(shard.here(), 'the note is for what is pending').toEqual([first]);
     shard.note();
-    expect(shard.records.at(-1)).toMatchObject({ schema: 3, type: 'TasksAtMatching', taskIdsAtMatching: [first] });
+    expect(shard.records.at(-1)).toMatchObject({ type: 'TasksAtMatching', taskIdsAtMatching: [first] });
     expect(shard.here(), 'its row is written').toEqual([]);
     for (const rows of ['not written', 'written']) {
       shard.restart();
@@ -214,7 +215,7 @@ describe('a task for a worker', () => {
     expect(shard.checkpoints.table.size.transferTasks).toBe(0);
   });
 
-  test('that was stored, and noted by a journal that is folded again from its start, is not offered', () => {
+  test('that was stored, and noted by a journal that is replayed from its start, is not offered', () => {
     const shard = new DispatchingShard();
     const tasks = Array.from({ length: 12 }, () => shard.workflow());
     for (const taskId of tasks.slice(0, 9)) shard.answered(taskId, 'stored');
@@ -228,7 +229,7 @@ describe('a task for a worker', () => {
     expect(shard.delivered).toEqual(tasks.slice(9));
   });
 
-  test('that was in no memory any more when a fold met its note is not offered either', () => {
+  test('that was in no memory any more when a replay met its note is not offered either', () => {
     const shard = new DispatchingShard();
     const tasks = Array.from({ length: 12 }, () => shard.workflow());
     for (const taskId of tasks) shard.answered(taskId, 'stored');
@@ -377,7 +378,7 @@ describe('a task for a worker', () => {
     expect(new Set(shard.delivered)).toEqual(new Set(failing));
   });
 
-  test('of a long tail leaves in the fold that brings it', () => {
+  test('of a long tail leaves in the replay that brings it', () => {
     const shard = new DispatchingShard();
     const tasks = Array.from({ length: 30 }, () => shard.workflow());
     shard.restart();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PriorityPath } from '../../src/history/priority.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { PriorityPath } from '../../src/history/commands/priority.ts';
+import type { HistoryReply } from '../../src/history/run/history-replies.ts';
 import { decodePriority, encodePriority } from '../../src/wire/generated/lean/common.ts';
 import { continueAsNew, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { FailWorkflowTask, StartWorkflowTask } from '../../src/history/commands.ts';
-import type { StartedWorkflowTask } from '../../src/history/replies.ts';
-import { decodeEvent } from '../../src/topics/codec/event-codec.ts';
+import type { FailWorkflowTask, StartWorkflowTask } from '../../src/history/commands/history-commands.ts';
+import type { StartedWorkflowTask } from '../../src/history/run/history-replies.ts';
+import { decodeEvent } from '../../src/codec/event-codec.ts';
 import { bytes, cancelTimer, completeWorkflow, key, refOf, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
@@ -217,7 +217,7 @@ describe('start-to-close timeout', () => {
       current = shard.pollWorkflowTask();
     }
     expect(current.attempt).toBe(attempt);
-    expect(shard.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + timeoutMs);
+    expect(shard.nextTimer()?.fireTimeMs).toBe(shard.nowMs + timeoutMs);
   });
 });
 
@@ -321,7 +321,7 @@ describe('heartbeat', () => {
     });
   });
 
-  test('with commands it is progress, and the clock starts anew', () => {
+  test('with commands it is progress, and the clock starts again', () => {
     const { shard, task } = started();
     shard.advance(5000);
     shard.complete(task, [startTimer()], { forceCreateNewWorkflowTask: true });

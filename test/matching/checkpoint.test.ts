@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import type { BacklogCheckpoint } from '../../src/matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../src/matching/matching-core.ts';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
 import { matchingQueuesOf } from '../support/memory-database.ts';
 import { coreWithTable, Table } from './checkpointed-backlog.ts';
+import { taskBytes } from '../../src/matching/matching-tasks.ts';
 import { activities, add, Host, poll, task, workflows, type Started } from './fixtures.ts';
 
 /** A host whose removals are journaled at once. */
@@ -33,7 +34,7 @@ test('a task that came and went between two checkpoints is in neither', () => {
   for (const name of ['a', 'b', 'c']) host.ask(add(task(name)));
   startAll(host, 3);
   expect(host.journal.flatMap(({ removed }) => removed)).toEqual([1, 2, 3]);
-  expect(host.core.unwritten).toBe(0);
+  expect(host.core.unwrittenBytes).toBe(0);
   expect(checkpoint(host.core).delta).toEqual({ tasks: [], goneTasks: [] });
   host.ask(add(task('d')));
   expect(
@@ -92,10 +93,10 @@ test('ids go on behind those of tasks that are gone, and history finds what it o
 test('after the last checkpoint nothing is kept for another', () => {
   const host = hostWithTable();
   host.ask(add(task('a')));
-  expect(host.core.unwritten).toBe(1);
+  expect(host.core.unwrittenBytes).toBe(taskBytes(task('a')));
   host.core.abandonCheckpoints();
   host.ask(add(task('b')));
-  expect(host.core.unwritten).toBe(0);
+  expect(host.core.unwrittenBytes).toBe(0);
   expect(host.core.counts().storedTasks).toBe(2);
 });
 

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import type { BacklogCheckpoint, BacklogCounters, TaskRow } from '../../src/matching/checkpoint/rows.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
-import type { MatchingRecord } from '../../src/matching/records.ts';
+import type { MatchingRecord } from '../../src/matching/matching-records.ts';
 import { matchingQueuesOf } from '../support/memory-database.ts';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
 import type { Started } from './fixtures.ts';
 
 /** `failed`: nothing was written. `lost`: it was written, and nobody knows. */

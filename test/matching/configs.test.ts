@@ -1,10 +1,10 @@
 /** What operators say of a queue: it goes before what workers say, and outlives its host. */
 import { beforeEach, expect, test } from 'vitest';
-import type { ConfigurePartition, UpdateTaskQueueConfig } from '../../src/matching/commands.ts';
+import type { ConfigurePartition, UpdateTaskQueueConfig } from '../../src/matching/matching-commands.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
-import type { TaskQueueDescription, TaskQueueConfigured } from '../../src/matching/replies.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import type { TaskQueueDescription, TaskQueueConfigured } from '../../src/matching/matching-replies.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
 import { coreWithTable, Table } from './checkpointed-backlog.ts';
 import { activities, add, Host, poll, type Started, task } from './fixtures.ts';
 
@@ -215,7 +215,7 @@ test('that a namespace is forgotten is answered once what was removed before is 
   });
   host.ask(add(task('a')));
   host.ask(update(rate(1)));
-  const message = 'task queues of the namespace have 1 stored tasks: they are to be polled empty first';
+  const message = 'task queues of the namespace have 1 stored tasks: poll them empty first';
   expect(host.replies.get(host.ask(forget))).toEqual({ kind: 'rejected', rejection: { reason: 'tasks-left', message } });
   expect(described().config).toBeDefined();
 });

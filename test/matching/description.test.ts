@@ -1,6 +1,6 @@
 /** What a host says of a queue: by priority, and how fast tasks come and go. */
 import { expect, test } from 'vitest';
-import type { TaskQueueDescription } from '../../src/matching/replies.ts';
+import type { TaskQueueDescription } from '../../src/matching/matching-replies.ts';
 import { activities, add, Host, poll, task } from './fixtures.ts';
 
 function described(host: Host, queue = activities): TaskQueueDescription {

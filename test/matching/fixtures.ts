@@ -1,21 +1,13 @@
 /** Builders for the commands of a matching host, and a driver that commits every record at once. */
-import type {
-  AddActivityTask,
-  AddWorkflowTask,
-  DispatchQuery,
-  MatchingCommand,
-  PollActivityTask,
-  PollWorkflowTask,
-  StartOutcome,
-} from '../../src/matching/commands.ts';
-import type { MatchingTask } from '../../src/matching/tasks.ts';
-import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../src/matching/effects.ts';
+import type { AddTask, DispatchQuery, MatchingCommand, PollTask, StartOutcome } from '../../src/matching/matching-commands.ts';
+import type { MatchingTask } from '../../src/matching/matching-tasks.ts';
+import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../src/matching/matching-effects.ts';
 import type { BacklogWire } from '../../src/matching/checkpoint/backlog-wire.ts';
-import type { MatchingLimits } from '../../src/matching/limits.ts';
+import type { MatchingLimits } from '../../src/matching/matching-limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
-import type { MatchingRecord } from '../../src/matching/records.ts';
-import type { MatchingReply } from '../../src/matching/replies.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import type { MatchingRecord } from '../../src/matching/matching-records.ts';
+import type { MatchingReply } from '../../src/matching/matching-replies.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
 
 /** What history hands back in these tests. */
 export type Started = { readonly started: string };
@@ -43,9 +35,9 @@ export function task(name: string, over: Partial<MatchingTask> = {}): MatchingTa
   };
 }
 
-type PollOver = Partial<Omit<PollActivityTask, 'kind'>>;
+type PollOver = Partial<Omit<PollTask, 'kind'>>;
 
-export function poll(requestId: string, over: PollOver = {}): PollActivityTask | PollWorkflowTask {
+export function poll(requestId: string, over: PollOver = {}): PollTask {
   const queue = over.queue ?? activities;
   return {
     kind: queue.taskType === 'workflow' ? 'pollWorkflowTask' : 'pollActivityTask',
@@ -61,7 +53,7 @@ export function poll(requestId: string, over: PollOver = {}): PollActivityTask |
   };
 }
 
-export function add(what: MatchingTask, over: Partial<Omit<AddActivityTask, 'kind' | 'task'>> = {}): AddActivityTask | AddWorkflowTask {
+export function add(what: MatchingTask, over: Partial<Omit<AddTask, 'kind' | 'task'>> = {}): AddTask {
   const queue = over.queue ?? activities;
   return {
     kind: queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask',

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ForwardTask } from '../../src/matching/effects.ts';
-import { matchingLimits as limits } from '../../src/matching/limits.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
-import type { ForwardedPollOutcome, ForwardedTaskOutcome } from '../../src/matching/commands.ts';
+import type { ForwardTask } from '../../src/matching/matching-effects.ts';
+import { matchingLimits as limits } from '../../src/matching/matching-limits.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
+import type { ForwardedPollOutcome, ForwardedTaskOutcome } from '../../src/matching/matching-commands.ts';
 import { activities, add, Host, poll, task, type Started } from './fixtures.ts';
 
 const child: TaskQueuePartition = { ...activities, partition: 2 };
@@ -76,7 +76,7 @@ describe('polls of a child partition', () => {
     expect(host.takeStarts()[0]?.pollRequestId).toBe('p1');
   });
 
-  test('canceled at the parent: told to it; a task that comes all the same is withdrawn', () => {
+  test('canceled at the parent: the parent learns of it; a task that comes all the same is withdrawn', () => {
     const polled = host.ask(poll('p1', { queue: child }));
     const [forwarded] = host.takeForwardedPolls();
     host.cancel(polled);
@@ -135,7 +135,7 @@ describe('tasks of a child partition', () => {
     expect(host.core.counts().storedTasks).toBe(0);
   });
 
-  test('handed back again: offered anew after a pause, or given to a poll here', () => {
+  test('handed back again: offered again after a pause, or given to a poll here', () => {
     host.ask(add(task('a'), { queue: child }));
     host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
     host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
@@ -144,7 +144,7 @@ describe('tasks of a child partition', () => {
     expect(host.takeForwardedTasks()).toHaveLength(1);
   });
 
-  test('handed back after a hold of full length: offered anew at once, and neither polls nor other tasks wait for a pause', () => {
+  test('handed back after a hold of full length: offered again at once, and neither polls nor other tasks wait for a pause', () => {
     const keyed = (nth: number) => task(`t${nth}`, { priority: { priorityKey: 3, fairnessKey: `key-${nth}`, fairnessWeight: 1 } });
     const answer = (offered: ForwardTask) =>
       host.ask({ kind: 'forwardedTaskAnswered', correlation: offered.correlation, outcome: 'noMatch' });

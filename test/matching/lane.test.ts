@@ -1,6 +1,6 @@
+import { plainLane } from '../../src/kernel/task-queue.ts';
 import { expect, test } from 'vitest';
 import { Lanes, type Placed } from '../../src/matching/lane.ts';
-import { plainLane } from '../../src/matching/lane-name.ts';
 import { activities, task } from './fixtures.ts';
 
 interface Placeable extends Placed<Placeable> {}
@@ -9,7 +9,7 @@ function offer(name: string): Placeable {
   return { task: task(name), order: 1, arrival: 0, prev: undefined, next: undefined, linked: false };
 }
 
-test('that all held lanes are let go is no clock: one that is held anew stays held until its time', () => {
+test('that all held lanes are let go is no clock: one that is held again stays held until its time', () => {
   const lanes = new Lanes<Placeable>(activities, () => 1);
   const lane = lanes.lane(plainLane);
   const { level } = lane;

@@ -1,8 +1,8 @@
 /** Random interleavings of everything that can happen to polls and tasks (docs/protocol.md: I3, I7, I8). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { MatchingLimits } from '../../src/matching/limits.ts';
-import { steps, take, type StepsOptions } from './random-steps.ts';
+import type { MatchingLimits } from '../../src/matching/matching-limits.ts';
+import { type Step, steps, take, type StepsOptions } from './random-steps.ts';
 import { World } from './world.ts';
 
 type WorldOptions = StepsOptions & { readonly forwardedPollsMax: number; readonly window?: number };
@@ -59,3 +59,22 @@ test.each(worlds)(
     if (checkpoints && crashes) expect(restoredRows, 'hosts were made of rows').toBeGreaterThan(100);
   },
 );
+
+test('a start does not overtake the withdrawal of an earlier one for the same poll, which waits for its record', () => {
+  const program: readonly Step[] = [
+    { kind: 'fault', fault: 'unavailable before' },
+    { kind: 'fault', fault: 'refused' },
+    { kind: 'poll', partition: 0, waitMs: 51, rate: undefined },
+    { kind: 'add', partition: 0, priority: undefined },
+    { kind: 'deliver', number: 0 },
+    { kind: 'deliver', number: 0 },
+    { kind: 'advance', number: 50 },
+    { kind: 'deliver', number: 0 },
+    { kind: 'deliver', number: 0 },
+    { kind: 'offerAgain', partition: 0 },
+  ];
+  const world = new World(1, 1, {});
+  for (const step of program) take(world, step);
+  world.settle();
+  expect(world.undelivered).toEqual([]);
+});

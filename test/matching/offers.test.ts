@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { matchingLimits as limits } from '../../src/matching/limits.ts';
+import { matchingLimits as limits } from '../../src/matching/matching-limits.ts';
 import { activities, add, Host, poll, sticky, task, workflows } from './fixtures.ts';
 
 let host: Host;

@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import type { PriorityFields } from '../../src/kernel/priority.ts';
 import { Tally } from '../../src/kernel/tally.ts';
-import type { UpdateTaskQueueConfig } from '../../src/matching/commands.ts';
-import type { LoadStoredTasks } from '../../src/matching/effects.ts';
+import type { UpdateTaskQueueConfig } from '../../src/matching/matching-commands.ts';
+import type { LoadStoredTasks } from '../../src/matching/matching-effects.ts';
 import { KeyRates } from '../../src/matching/key-rates.ts';
-import { matchingLimits, type MatchingLimits } from '../../src/matching/limits.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
-import type { MatchingTask } from '../../src/matching/tasks.ts';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import { matchingLimits, type MatchingLimits } from '../../src/matching/matching-limits.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
+import type { MatchingTask } from '../../src/matching/matching-tasks.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
 import { Table } from './checkpointed-backlog.ts';
 import { activities, add, Host, poll, sticky, task } from './fixtures.ts';
 
@@ -242,7 +242,7 @@ class FromRows {
   failReads(): void {
     const loads = this.host.effects.filter((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks');
     this.host.effects = this.host.effects.filter((effect) => effect.kind !== 'loadStoredTasks');
-    for (const { queue, key } of loads) this.host.ask({ kind: 'storedTasksNotLoaded', queue, key });
+    for (const { queue, key } of loads) this.host.ask({ kind: 'storedTasksLoaded', queue, key, rows: undefined });
   }
 
   taken(count: number): readonly string[] {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { StartTask } from '../../src/matching/effects.ts';
+import type { StartTask } from '../../src/matching/matching-effects.ts';
 import { activities, add, Host, poll, task } from './fixtures.ts';
 
 let host: Host;

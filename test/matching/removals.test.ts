@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchingLimits } from '../../src/matching/limits.ts';
+import { matchingLimits } from '../../src/matching/matching-limits.ts';
 import { Removals } from '../../src/matching/removals.ts';
 
 /** Counts how often it is asked. */

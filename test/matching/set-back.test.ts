@@ -1,6 +1,6 @@
 /** A clock that is set back by an hour: whatever waits, waits as long as it would have. */
 import { beforeEach, expect, test } from 'vitest';
-import { matchingLimits as limits } from '../../src/matching/limits.ts';
+import { matchingLimits as limits } from '../../src/matching/matching-limits.ts';
 import { activities, add, Host, poll, task } from './fixtures.ts';
 
 const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
 /** How much of a long backlog is in memory, whatever the database and the shards do. */
 import { expect, test } from 'vitest';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
-import type { LoadStoredTasks } from '../../src/matching/effects.ts';
-import { type MatchingLimits, windowLimitsOf } from '../../src/matching/limits.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
+import type { LoadStoredTasks } from '../../src/matching/matching-effects.ts';
+import { type MatchingLimits, windowLimitsOf } from '../../src/matching/matching-limits.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
 import { Table } from './checkpointed-backlog.ts';
 import { activities, add, Host, poll, task } from './fixtures.ts';
 

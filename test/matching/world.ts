@@ -9,15 +9,15 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { PriorityFields } from '../../src/kernel/priority.ts';
-import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand } from '../../src/matching/commands.ts';
-import type { MatchingTask } from '../../src/matching/tasks.ts';
-import type { MatchingEffect } from '../../src/matching/effects.ts';
-import type { MatchingLimits } from '../../src/matching/limits.ts';
+import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand } from '../../src/matching/matching-commands.ts';
+import type { MatchingTask } from '../../src/matching/matching-tasks.ts';
+import type { MatchingEffect } from '../../src/matching/matching-effects.ts';
+import type { MatchingLimits } from '../../src/matching/matching-limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
-import type { MatchingRecord } from '../../src/matching/records.ts';
-import type { MatchingReply } from '../../src/matching/replies.ts';
-import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
-import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import type { MatchingRecord } from '../../src/matching/matching-records.ts';
+import type { MatchingReply } from '../../src/matching/matching-replies.ts';
+import type { TaskQueuePartition } from '../../src/kernel/task-queue.ts';
+import { matchingStateCodec } from '../../src/codec/matching-state-codec.ts';
 import { CheckpointedBacklog, Table, type WriteFault } from './checkpointed-backlog.ts';
 import { activities, add, poll, task, type Started } from './fixtures.ts';
 
@@ -426,7 +426,7 @@ export class World {
 
   #readFails(queue: TaskQueuePartition, key: string): MatchingCommand<Started> {
     this.readFaults -= 1;
-    return { kind: 'storedTasksNotLoaded', queue, key };
+    return { kind: 'storedTasksLoaded', queue, key, rows: undefined };
   }
 
   /** How the next starts end. */

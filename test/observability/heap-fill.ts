@@ -1,4 +1,4 @@
-/** Fills its heap until that is told as nearly full, empties it again, and prints what it heard. */
+/** Fills its heap until that is reported as nearly full, empties it again, and prints what it heard. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { HeapWatch } from '../../src/observability/heap-watch.ts';
 import { createLogger } from '../../src/observability/logger.ts';

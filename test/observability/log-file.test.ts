@@ -29,6 +29,6 @@ test.skipIf(!existsSync('/usr/bin/prlimit'))(
     });
     const lines = readFileSync(filename, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 13, 14]);
-    expect(said).toMatch(/cannot be written, its lines are lost until it can \(EFBIG.*\)\n.* is written again, 4 lines are lost\n$/);
+    expect(said).toMatch(/cannot be written; lines are lost until it can \(EFBIG.*\)\n.* can be written again; 4 lines were lost\n$/);
   },
 );

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CallbackOutcome } from '../../src/actors/callback-deliveries.ts';
+import type { CallbackOutcome } from '../../src/ports/callback-deliveries.ts';
 import type { AddressRule } from '../../src/kernel/callback-address.ts';
 import { CallbackSender, deliveryLimits } from '../../src/outbound/callback-deliveries.ts';
 import type { DeliveryOutcome } from '../../src/outbound/completion-answer.ts';

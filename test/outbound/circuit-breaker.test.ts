@@ -50,7 +50,7 @@ describe('a circuit breaker', () => {
     expect(breakerAt(half, 60_000, threeTries)).toBe(half);
   });
 
-  test('what was begun before it opened says nothing any more', () => {
+  test('what was started before it opened says nothing any more', () => {
     const closed = closedBreaker(0);
     const open = after(closed, 0, ...down);
     expect(ended(open, closed.generation, false, 10, settings)).toBe(open);
@@ -58,7 +58,7 @@ describe('a circuit breaker', () => {
     expect(ended(half, closed.generation, false, 60_000, settings)).toBe(half);
   });
 
-  test('counts anew with each interval, if there is one', () => {
+  test('counts again with each interval, if there is one', () => {
     const hourly = { ...settings, intervalMs: 3_600_000 };
     const five = after(closedBreaker(0), 0, ...down.slice(1));
     expect(after(breakerAt(five, 3_600_000, hourly), 3_600_000, true).state).toBe('closed');

@@ -3,56 +3,28 @@
  * real workflows with one activity each. Not a test: a figure to look at.
  */
 import { Router } from '../../src/actors/asks/router.ts';
-import {
-  decodeHistoryAnswer,
-  decodeHistoryRequest,
-  encodeHistoryAnswer,
-  encodeHistoryRequest,
-} from '../../src/peers/codec/history-codec.ts';
-import {
-  decodeMatchingAnswer,
-  decodeMatchingRequest,
-  encodeMatchingAnswer,
-  encodeMatchingRequest,
-} from '../../src/peers/codec/matching-codec.ts';
+import { historyAsks } from '../../src/peers/codec/history-codec.ts';
+import { matchingAsks } from '../../src/peers/codec/matching-codec.ts';
+import type { UnionCodec } from '../../src/peers/codec/union-codec.ts';
 import { RawDriver } from '../bench/raw-driver.ts';
 import { memoryServer } from '../support/memory-server.ts';
 
 type Kinded = { readonly kind: string };
 
-type Codec<Request, Answer> = {
-  readonly encodeRequest: (request: Request, nowMs: number) => Uint8Array;
-  readonly decodeRequest: (bytes: Uint8Array, nowMs: number) => Request;
-  readonly encodeAnswer: (answer: Answer) => Uint8Array;
-  readonly decodeAnswer: (bytes: Uint8Array) => Answer;
-};
-
-const historyCodec = {
-  encodeRequest: encodeHistoryRequest,
-  decodeRequest: decodeHistoryRequest,
-  encodeAnswer: encodeHistoryAnswer,
-  decodeAnswer: decodeHistoryAnswer,
-};
-const matchingCodec = {
-  encodeRequest: encodeMatchingRequest,
-  decodeRequest: decodeMatchingRequest,
-  encodeAnswer: encodeMatchingAnswer,
-  decodeAnswer: decodeMatchingAnswer,
+type Asks<Request extends Kinded, Answer extends Kinded> = {
+  readonly requests: UnionCodec<Request>;
+  readonly answers: UnionCodec<Answer>;
 };
 
 type Exchange = { readonly name: string; readonly bytes: number; readonly carry: () => void };
 
-function exchange<Request extends Kinded, Answer extends Kinded>(
-  codec: Codec<Request, Answer>,
-  request: Request,
-  answer: Answer,
-): Exchange {
+function exchange<Request extends Kinded, Answer extends Kinded>(asks: Asks<Request, Answer>, request: Request, answer: Answer): Exchange {
   return {
     name: `${request.kind} → ${answer.kind}`,
-    bytes: codec.encodeRequest(request, 0).length + codec.encodeAnswer(answer).length,
+    bytes: asks.requests.encode(request, 0).length + asks.answers.encode(answer).length,
     carry: () => {
-      codec.decodeRequest(codec.encodeRequest(request, 0), 0);
-      codec.decodeAnswer(codec.encodeAnswer(answer));
+      asks.requests.decode(asks.requests.encode(request, 0), 0);
+      asks.answers.decode(asks.answers.encode(answer));
     },
   };
 }
@@ -97,15 +69,15 @@ async function exchangesOfWorkflows(): Promise<readonly Exchange[]> {
 
 /** Whatever routers are asked from now on, once it is answered. */
 function recordAsks(into: Exchange[]): void {
-  Router.prototype.askHistory = function (shard, request, deadlineMs, onReply) {
-    return this.history.ask(shard, request, deadlineMs, (answer) => {
-      into.push(exchange(historyCodec, request, answer));
+  Router.prototype.askHistory = function (shard, request, context, onReply) {
+    return this.history.ask(shard, request, context, (answer) => {
+      into.push(exchange(historyAsks, request, answer));
       onReply(answer);
     });
   };
-  Router.prototype.askMatching = function (partition, request, deadlineMs, onReply) {
-    return this.matching.ask(partition, request, deadlineMs, (answer) => {
-      into.push(exchange(matchingCodec, request, answer));
+  Router.prototype.askMatching = function (partition, request, context, onReply) {
+    return this.matching.ask(partition, request, context, (answer) => {
+      into.push(exchange(matchingAsks, request, answer));
       onReply(answer);
     });
   };

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { driver, type Client } from '../../src/database/postgres/driver.ts';
+import { driver, type Client } from '../../src/projections/postgres/driver.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { pauseProcess } from '../support/pause-process.ts';
 import type { PostgresPrograms } from './find-postgres.ts';

@@ -205,7 +205,7 @@ describe('overlap', () => {
     expect(world.started).toEqual([epochMs + minuteMs, epochMs + 2 * minuteMs]);
   });
 
-  test('what waited while a workflow was being started ends it once it has begun', () => {
+  test('what waited while a workflow was being started ends it once it has started', () => {
     const world = new World(policies(overlapPolicy.skip), never);
     const trigger = { timeMs: 0, overlapPolicy: overlapPolicy.unspecified };
     const patched = (progress: ScheduleProgress) =>

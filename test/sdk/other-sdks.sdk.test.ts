@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const here = fileURLToPath(new URL('.', import.meta.url));
 const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
 const buildTimeoutMs = 600_000;
-const runTimeoutMs = 90_000;
+const runTimeoutMs = 300_000;
 
 /** Another language's SDK: one program that runs all of its scenarios at once, replays them, and prints a line for each. */
 type OtherSdk = {

@@ -48,7 +48,7 @@ export function until(schedule: ScheduleHandle, isThere: (description: ScheduleD
       expect(isThere(description), 'it is so far').toBe(true);
       return description;
     },
-    { timeout: 20_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
 }
 

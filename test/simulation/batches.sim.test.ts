@@ -2,15 +2,15 @@
  * Batch jobs over a log and a database that misbehave, while clients look at them and stop some; then calm, in which each comes to its end. Whatever
  * is counted was done, and nothing is passed over.
  *
- *     PERDURE_SIM_SEEDS=5000    a thousandth of them here
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { planWithBatches, runHistorySeed } from './history/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 1_000);
+const seeds = seedKinds['seeds of batches'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 const run = (seed: number) => runHistorySeed(seed, planWithBatches);

@@ -1,6 +1,6 @@
 /** What actors with checkpoints are given in the simulation. */
-import { defaultCheckpointLimits } from '../../src/actors/checkpoint/checkpoint-limits.ts';
-import type { Clock } from '../../src/actors/ports.ts';
+import { defaultCheckpointLimits } from '../../src/projections/checkpoints/checkpoint-limits.ts';
+import type { Clock } from '../../src/ports/machine.ts';
 
 /** Small, so that there is a checkpoint at every turn of a run. */
 export const checkpointLimits = {

@@ -1,19 +1,17 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
 import { LedgerCheckpoints, ledgerJournal } from '../actors/ledger-checkpoints.ts';
-import { DatabaseError } from '../../src/actors/database.ts';
-import { LogError } from '../../src/actors/log.ts';
-import { isAskFailure } from '../../src/actors/asks/asks.ts';
+import { type Database, DatabaseError } from '../../src/projections/database-port.ts';
+import { LogError } from '../../src/ports/log.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
-import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { LoopTurns } from '../../src/ports/loop-turns.ts';
 import { Projection } from './projection.ts';
 import { SimCluster } from './sim-cluster.ts';
-import { SimDatabase, type DatabasePlan } from './sim-database.ts';
+import { simDatabase, type DatabasePlan } from './sim-database.ts';
 import { SimServer } from './sim-server.ts';
-import type { AskFailure } from '../../src/actors/asks/asks.ts';
-import type { PartitionId } from '../../src/actors/log.ts';
-import type { PartitionMemory } from '../../src/actors/partition/partition-core.ts';
-import type { Tenure } from '../../src/actors/partition/tenure.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../../src/actors/asks/asks.ts';
+import type { PartitionId } from '../../src/ports/log.ts';
+import type { PartitionMemory, Tenure } from '../../src/actors/partition/partition-core.ts';
 import type { Prefetch } from '../../src/actors/partition/prefetch.ts';
 import type { PartitionLimits } from '../../src/actors/partition/partition-limits.ts';
 import { ledgerPrefetch } from '../actors/ledger-prefetch.ts';
@@ -50,7 +48,7 @@ export class Server extends SimServer {
   loops: LedgerLoop[] = [];
   cores: LedgerCore[] = [];
   router: LedgerSwitchboard;
-  database: SimDatabase | undefined;
+  database: Database | undefined;
 
   constructor(cluster: Cluster, name: string) {
     super(cluster.world, cluster.broker, name);
@@ -80,7 +78,7 @@ export class Server extends SimServer {
     const { world, projections, partitions } = cluster;
     this.router = ledgerSwitchboard(this.node.clock);
     const { log } = this;
-    this.database = cluster.disk === undefined ? undefined : new SimDatabase(cluster.disk, this.node);
+    this.database = cluster.disk === undefined ? undefined : simDatabase(cluster.disk, this.node);
     const { database } = this;
     const turns = new LoopTurns(this.node.clock, cluster.releasesMax);
     this.loops = [];
@@ -282,7 +280,7 @@ export class Cluster extends SimCluster<Server> {
       const { router } = server;
       const tries = command.kind === 'add' ? this.#triesOf(partition, command.id) : undefined;
       if (tries !== undefined) tries.asked += 1;
-      const askId = router.ask(partition, command, deadlineMs, (answer) => {
+      const askId = router.ask(partition, command, ownWork(deadlineMs), (answer) => {
         if (tries !== undefined && certainlyNothing.has(answer.kind)) tries.refused += 1;
         world.trace(`${what}: ${answer.kind}`);
         server.connections.delete(connectionLost);

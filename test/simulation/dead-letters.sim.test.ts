@@ -2,16 +2,16 @@
  * History shards, owners of dead letter queues and the actor of jobs over a log and a database that misbehave, while tasks fail and operators merge
  * and purge; then calm, in which all that is left is merged. At every offset of a queue each id is one letter, in the queue, merged or purged.
  *
- *     PERDURE_SIM_SEEDS=5000    a two hundred and fiftieth of them here
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { letterPlan } from './deadletters/plans.ts';
 import { runHistorySeed } from './history/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 250);
+const seeds = seedKinds['seeds of dead letters'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 const run = (seed: number) => runHistorySeed(seed, letterPlan);
@@ -23,7 +23,7 @@ const moments = [
   'letters of timer were merged',
   'letters of transfer were purged',
   'letters of transfer were restored',
-  'the journal of a dead letter queue begins later',
+  'the journal of a dead letter queue was compacted',
   'ownership lost',
 ];
 

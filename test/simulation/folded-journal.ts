@@ -1,6 +1,6 @@
 /** One journal as the model of all that is made of it: every record that was ever appended, trimmed or not, by the rule of effective records. */
 import { CountingRule } from './oracle.ts';
-import type { StoredRecord } from '../../src/actors/log.ts';
+import type { StoredRecord } from '../../src/ports/log.ts';
 
 export abstract class FoldedJournal<State, Record> {
   readonly #records: readonly StoredRecord[];

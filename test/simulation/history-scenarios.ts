@@ -1,28 +1,29 @@
 /** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
-import { defaultCheckpointLimits } from '../../src/actors/checkpoint/checkpoint-limits.ts';
-import { CheckpointSchedule } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { Checkpointer } from '../../src/actors/checkpoint/checkpointer.ts';
-import { inOneLane } from '../../src/actors/checkpoint/one-lane.ts';
-import type { HistoryDelta } from '../../src/actors/database.ts';
+import { defaultCheckpointLimits } from '../../src/projections/checkpoints/checkpoint-limits.ts';
+import { CheckpointSchedule } from '../../src/projections/checkpoints/checkpoint-schedule.ts';
+import { Checkpointer } from '../../src/projections/checkpoints/checkpointer.ts';
+import { inOneLane } from '../../src/projections/checkpoints/one-lane.ts';
+import type { HistoryDelta } from '../../src/projections/database-port.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { turns } from '../support/event-loop.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
-import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
-import { ShardTable } from '../../src/actors/history/durable/shard-table.ts';
-import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { sqliteDatabase } from '../../src/projections/sqlite/sqlite-database.ts';
+import { ShardTable } from '../../src/projections/checkpoints/shard-table.ts';
+import { LoopTurns } from '../../src/ports/loop-turns.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { TransferWindow } from '../../src/history/transfer/transfer-window.ts';
+import type { TransferWindow } from '../../src/history/residency/transfer-window.ts';
 import { RowPages } from '../../src/actors/history/durable/row-pages.ts';
-import { VisibilityRows } from '../../src/actors/history/visibility/visibility-rows.ts';
-import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
-import { defaultTimerWindowLimits, type TimerPage } from '../../src/history/timer/timer-window.ts';
+import { VisibilityRows } from '../../src/projections/list/visibility-rows.ts';
+import { historyWire } from '../../src/codec/history-wire.ts';
+import type { StateWire } from '../../src/history/shard/state-wire.ts';
+import { defaultTimerWindowLimits } from '../../src/history/residency/timer-window.ts';
+import type { TimerPage } from '../../src/history/shard/rows.ts';
 import { askOf } from '../../src/kernel/handled.ts';
 import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import {
   activityRef,
   bytes,
@@ -201,7 +202,7 @@ export async function windowsShareTheLaneOfWrites(): Promise<void> {
   // What is installed of a page is, in a slice of its own.
   await turns(4);
   pages.close();
-  assert.equal(core.timersInMemory, 0, 'what has ended does not come back with a window');
+  assert.equal(core.shard.timers.size, 0, 'what has ended does not come back with a window');
 }
 
 /** It is cancelled while the table alone has it, and a window is read before that is written, and after. */
@@ -212,7 +213,7 @@ export function cancelledTimersStayAway(): void {
   shard.signal();
   shard.complete(shard.pollWorkflowTask(), [cancelTimer('t1')]);
   readWindow(shard, checkpoints);
-  assert.equal(shard.core.timersInMemory, 0, 'its row is still there, and counts for nothing');
+  assert.equal(shard.core.shard.timers.size, 0, 'its row is still there, and counts for nothing');
   writeAll(checkpoints);
   assert.equal(checkpoints.table.size.timers, 0, 'its row goes');
 }
@@ -295,8 +296,8 @@ export function aTakeoverReadsAllTasks(): void {
   windowOf(shard).opens({ tasksMax: 2, tasksLeft: 2, pageRows: 2 });
   shard.core.install({ ...rowsOfRestart, runs: rows.runs, currentRuns: rows.currentRuns }, counters);
   shard.core.leaveRestInTable();
-  shard.core.knownKeys.addKnown([]);
-  shard.core.knownKeys.rebuilt();
+  shard.core.residency.keys.addKnown([]);
+  shard.core.residency.keys.rebuilt();
   shard.start({ key: { namespaceId, workflowId: 'new', runId: '' } });
   const [own] = shard.transfers().map(({ taskId }) => taskId);
   windowOf(shard).delivered(own ?? 0);
@@ -372,7 +373,7 @@ export async function nothingIsWrittenUponABackup(): Promise<void> {
 /** A filter is built of the table's pages while workflows begin. */
 export function filterKnowsWhatBeginsMeanwhile(): void {
   const shard = unwatched(stateCodec);
-  const { knownKeys } = shard.core;
+  const { keys: knownKeys } = shard.core.residency;
   knownKeys.rebuild();
   shard.start({ key: { namespaceId, workflowId: 'meanwhile', runId: '' } });
   knownKeys.rebuilt();
@@ -382,7 +383,7 @@ export function filterKnowsWhatBeginsMeanwhile(): void {
 
 /** A workflow id is used again, and the older run is retired with the newer one written. */
 export async function pointerStaysWithItsRun(): Promise<void> {
-  const database = new SqliteDatabase({ filename: undefined });
+  const database = sqliteDatabase({ filename: undefined });
   const journal = { kind: 'history', partition: 0 } as const;
   const { fence } = await database.restore(journal);
   const execution = { namespaceId: uuid(), workflowId: 'wf' };
@@ -466,7 +467,7 @@ export function closedIsTakenBack(): void {
   shard.ask(terminateWorkflow({ key: child }));
   shard.pumpOutbox();
   assert.equal(shard.history().includes('childWorkflowExecutionTerminated'), true, 'the parent hears of it');
-  assert.equal(shard.core.runsAside, 0);
+  assert.equal(shard.core.shard.aside.size, 0);
 }
 
 /** The answer to a child's start is lost, and the parent closes. */

@@ -1,16 +1,16 @@
 /**
  * History shards over a log and a database that misbehave, with checkpoints of a few records, seed after seed.
  *
- *     PERDURE_SIM_SEEDS=5000    a hundredth of them here, and a tenth of that without a database
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { historyPlanWithoutDatabase, listPlan, runHistorySeed } from './history/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 100);
+const seeds = seedKinds['seeds of history shards'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 
@@ -23,7 +23,7 @@ const moments = [
   'tasks for workers were stored by matching',
   'another server has claimed the checkpoints of this partition',
   'the database cannot be read, trying again',
-  'the rows of List are built again',
+  'the rows of List were rebuilt',
   'the outcome of an append is known again: memory is kept',
   'the outcome of an append is known again: memory is replayed from the log',
   'ownership lost',
@@ -58,9 +58,9 @@ describe('history shards that are checkpointed', () => {
   });
 
   test('rows of List are set back, and built again', { timeout: HOUR }, async () => {
-    const few = Math.ceil(seeds / 5);
+    const few = seedKinds['seeds in which List is set back'].count;
     const listed = await runSeeds(first, few, withOlderList, 'history list database');
-    expect(listed.reached.get('the rows of List are built again')).toBeGreaterThanOrEqual(Math.floor(few / 2));
+    expect(listed.reached.get('the rows of List were rebuilt')).toBeGreaterThanOrEqual(Math.floor(few / 2));
     await runSeeds(randomFirst, few, withOlderList, 'history list database');
   });
 

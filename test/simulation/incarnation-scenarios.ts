@@ -4,14 +4,13 @@
  * was selected. Plain functions that throw, for the planted bugs as well.
  */
 import assert from 'node:assert/strict';
-import type { DeadLetterCommand, MergeOutcome } from '../../src/deadletters/commands.ts';
+import type { DeadLetterCommand, DeadLetterReply, MergeOutcome } from '../../src/deadletters/letter-commands.ts';
 import { JobsCore } from '../../src/deadletters/jobs/jobs-core.ts';
 import type { Letter } from '../../src/deadletters/letter.ts';
 import { type QueueHandled, QueueCore } from '../../src/deadletters/queue-core.ts';
-import { type QueueHome, QueueState } from '../../src/deadletters/queue-state.ts';
-import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
-import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
-import { LetterMarks } from '../../src/history/redrive/letter-marks.ts';
+import { QueueState } from '../../src/deadletters/queue-state.ts';
+import type { DeadLetterRecord } from '../../src/deadletters/letter-records.ts';
+import { LetterMarks } from '../../src/history/run/letter-marks.ts';
 import { incarnatedQueue } from '../../src/kernel/queue-incarnation.ts';
 import { queue, selected } from '../deadletters/jobs/plans.ts';
 import { letterOf } from '../deadletters/letters.ts';
@@ -22,17 +21,19 @@ const STEPS = 120;
 const QUEUE = 1;
 const SHARDS = 2;
 
-type Plan = { readonly incarnation: number; readonly workflows: ReadonlyMap<number, string> };
+type Plan = { readonly incarnation: number; readonly topic: number; readonly workflows: ReadonlyMap<number, string> };
 
 /** A workflow id is a task's name: no two have the same. */
 class World {
   readonly #random: Prng;
-  #home: QueueHome;
+  #clusterId = 'cluster 0';
   #core: QueueCore;
   #journal: DeadLetterRecord[] = [];
   #marks = new LetterMarks();
   #incarnations = 0;
   #clusters = 0;
+  /** How often it began anew. */
+  #topic = 0;
   #asks = 0;
   #names = 0;
   /** Of each shard of this cluster: what it has handed over, and whether it has heard of it. */
@@ -47,8 +48,6 @@ class World {
 
   constructor(random: Prng) {
     this.#random = random;
-    // As an older version wrote them.
-    this.#home = { clusterId: '', ownsUnnamed: true };
     this.#core = this.#newCore();
   }
 
@@ -59,8 +58,7 @@ class World {
       else if (dice < 45) this.#plan();
       else if (dice < 75) this.#apply();
       else if (dice < 90) this.#restart();
-      else if (dice < 94) this.#upgrade();
-      else if (dice < 98) this.#beginTopicAnew();
+      else if (dice < 96) this.#beginTopicAnew();
       else this.#beginClusterAnew();
       this.#check();
     }
@@ -71,7 +69,7 @@ class World {
   }
 
   #newCore(): QueueCore {
-    return new QueueCore(new QueueState(undefined, 0, this.#home), (this.#incarnations += 1));
+    return new QueueCore(new QueueState(undefined, 0, this.#clusterId), (this.#incarnations += 1));
   }
 
   #ask(command: DeadLetterCommand): DeadLetterReply | undefined {
@@ -121,7 +119,7 @@ class World {
 
   #plan(): void {
     const workflows = new Map([...this.#letters()].map(([id, { task }]) => [id, task.workflowId]));
-    if (workflows.size > 0) this.#plans.push({ incarnation: this.#core.incarnation, workflows });
+    if (workflows.size > 0) this.#plans.push({ incarnation: this.#core.incarnation, topic: this.#topic, workflows });
   }
 
   #apply(): void {
@@ -132,7 +130,7 @@ class World {
     const isOfNow = ids.every((id) => (this.#letters().get(id)?.task.workflowId ?? plan.workflows.get(id)) === plan.workflows.get(id));
     const claimed = this.#ask({ kind: 'claimLetters', jobId: 'job', ranges, incarnation: plan.incarnation });
     if (claimed?.kind === 'rejected') {
-      assert.notEqual(plan.incarnation, this.#core.incarnation, 'a plan of this incarnation is good');
+      assert.notEqual(plan.topic, this.#topic, 'a plan is good as long as its topic is there');
       return;
     }
     assert(isOfNow, 'no plan gets letters that it did not select');
@@ -181,12 +179,6 @@ class World {
     for (const record of this.#journal.slice(at)) this.#core.evolve(record);
   }
 
-  /** The first version that names clusters finds a queue that an older one has added. */
-  #upgrade(): void {
-    if (this.#home.clusterId === '') this.#home = { clusterId: `cluster ${this.#clusters}`, ownsUnnamed: true };
-    this.#restart();
-  }
-
   #beginTopicAnew(): void {
     // Their shards have not heard that they are letters, and nobody knows any more what has come of them: they become letters once more.
     for (const { letters, heard } of this.#handedOver.values()) {
@@ -194,11 +186,12 @@ class World {
     }
     for (const { task } of this.#letters().values()) this.lost.add(task.workflowId);
     this.#journal = [];
+    this.#topic += 1;
     this.#core = this.#newCore();
   }
 
   #beginClusterAnew(): void {
-    this.#home = { clusterId: `cluster ${(this.#clusters += 1)}`, ownsUnnamed: false };
+    this.#clusterId = `cluster ${(this.#clusters += 1)}`;
     this.#handedOver = new Map();
     this.#marks = new LetterMarks();
     this.#restart();

@@ -1,9 +1,8 @@
 /**
  * The production loop on a log that misbehaves, seed after seed.
  *
- *     PERDURE_SIM_SEEDS=200000    how many (3,000), and half as many with a database
- *     PERDURE_SIM_FIRST=1         from where
- *     PERDURE_SEED=…              the start of a few more; new in every run, but for the build machine's
+ *     PERDURE_SIM_FIRST=1    from where
+ *     PERDURE_SEED=…         the start of a few more; new in every run, but for the build machine's
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,13 +12,14 @@ import { partitionStates } from '../../src/actors/ownership/partition-life.ts';
 import { seed as randomFirst } from '../support/seed.ts';
 import { nodeFaults } from './nemesis.ts';
 import { planWithDatabase, runSeed } from './run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 
-const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? 3_000);
+const seeds = seedKinds.seeds.count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
-const databaseSeeds = Math.ceil(seeds / 2);
+const databaseSeeds = seedKinds['seeds with a database'].count;
 const RANDOM_SEEDS = 100;
 const REPEATED_SEEDS = 100;
 const program = fileURLToPath(new URL('./one.ts', import.meta.url));
@@ -29,8 +29,8 @@ const moments = [
   'fenced',
   'the outcome of an append is unknown',
   'a claim was not answered',
-  'the log refuses an append, it is tried again',
-  'the log takes appends again',
+  'the log refused an append; it is tried again',
+  'the log accepts appends again',
   'the outcome of an append is known again: memory is kept',
   'the outcome of an append is known again: memory is replayed from the log',
   'the log cannot be read back',
@@ -38,9 +38,9 @@ const moments = [
   'a command waited for its state',
   'a command could not be decided',
   'command refused: too large',
-  'the log does not answer, whoever waits is told',
+  'the log does not answer: waiting callers get UNAVAILABLE',
   'an ask was canceled',
-  'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?',
+  'a journal holds a record that Perdure did not write. It is ignored; check who may write to this topic',
   'a projector was refused',
 ];
 

@@ -2,15 +2,15 @@
  * Workflows that are reset and paused, and starts that take their first task along, over a log and a database that misbehave; then calm, in which all
  * that is paused goes on. A request resets once, and nothing that was accepted is lost by it; a paused workflow is given no task.
  *
- *     PERDURE_SIM_SEEDS=5000    a five hundredth of them here
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { planWithLives, runHistorySeed } from './history/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 500);
+const seeds = seedKinds['seeds of lives'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 const run = (seed: number) => runHistorySeed(seed, planWithLives);

@@ -1,16 +1,16 @@
 /**
  * Matching hosts over a log and a database that misbehave, with checkpoints of a few records, seed after seed.
  *
- *     PERDURE_SIM_SEEDS=5000    a fiftieth of them here, and a fifth of that without a database
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { keyedPlan, matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 50);
+const seeds = seedKinds['seeds of matching hosts'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 
@@ -47,7 +47,7 @@ describe('matching hosts that are checkpointed', () => {
     'a few whose tasks have priorities and fairness keys: none is lost or handed out twice, whichever lane it stands in',
     { timeout: HOUR },
     async () => {
-      const few = Math.ceil(seeds / 5);
+      const few = seedKinds['seeds of lanes'].count;
       const totals = await runSeeds(first, few, keyed, 'matching keyed database');
       expect(totals.reached.get('tasks are rows alone')).toBeGreaterThan(0);
     },

@@ -1,5 +1,5 @@
 /** Whatever goes wrong with processes, the broker and the database, at random moments; and at the end all of it heals. */
-import type { PartitionId } from '../../src/actors/log.ts';
+import type { PartitionId } from '../../src/ports/log.ts';
 import type { SimDisk } from './sim-database.ts';
 import type { LogFault, SimBroker } from './sim-log.ts';
 import type { SimActor, SimServer } from './sim-server.ts';

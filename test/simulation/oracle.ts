@@ -3,7 +3,7 @@
  * what it judges: the rule of effective records is written down here a second time.
  */
 import type { LedgerReply } from '../actors/ledger.ts';
-import type { StoredRecord } from '../../src/actors/log.ts';
+import type { StoredRecord } from '../../src/ports/log.ts';
 
 /** A broken invariant, by its number in the reliability notes. */
 export class Violation extends Error {

@@ -1,36 +1,24 @@
 /**
- * Bugs that someone could write into the commit protocol, as exact source patches. Each must be caught by the random
- * runs within `seedsMax`, or by the scenarios; a patch whose text is no longer found fails its test.
+ * Bugs that someone could write into the commit protocol, as exact source patches. Each must be caught by seeds that an ordinary run plays, or by the
+ * scenarios; a patch whose text is no longer found fails its test.
  */
+import type { SeedKindName } from './seed-kinds.ts';
+
 export type Plant = {
   readonly name: string;
   readonly file: string;
   readonly search: string;
   readonly replace: string;
   /** Where it must show: in the random runs, or only where the log breaks its promises. */
-  readonly caughtBy: keyof typeof seedsMax | 'scenarios';
+  readonly caughtBy: SeedKindName | 'scenarios';
   /** The invariants (docs/protocol.md), or rules of scenarios, that it breaks: one of them must find it. Absent: whatever does. */
   readonly shows?: readonly string[];
 };
 
-/** Of each kind of random run. */
-export const seedsMax = {
-  seeds: 4_000,
-  'seeds with a database': 4_000,
-  'seeds of history shards': 400,
-  'seeds in which List is set back': 600,
-  'seeds of matching hosts': 400,
-  'seeds of dead letters': 60,
-  'seeds of schedules': 60,
-  'seeds of lives': 150,
-  'seeds of batches': 60,
-  'seeds of lanes': 100,
-} as const;
-
 const LOOP = 'src/actors/partition/partition-loop.ts';
 const TAKEOVER = 'src/actors/ownership/takeover.ts';
 const APPENDS = 'src/actors/ownership/appends.ts';
-const SETTLEMENT = 'src/actors/ownership/doubt-settlement.ts';
+const SETTLEMENT = 'src/actors/ownership/takeover.ts';
 const WINDOW = 'src/actors/partition/commit-window.ts';
 const POSITION = 'src/actors/ownership/owner-position.ts';
 const EFFECTIVE = 'src/actors/ownership/effective.ts';
@@ -38,19 +26,19 @@ const STRETCH = 'src/actors/ownership/log-stretch.ts';
 const RESTORATION = 'src/actors/ownership/restoration.ts';
 const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
-const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
-const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
+const CHECKPOINTER = 'src/projections/checkpoints/checkpointer.ts';
+const TIMER_WINDOW = 'src/history/residency/timer-window.ts';
 const ROW_WINDOW = 'src/history/residency/row-window.ts';
 const TRANSFER_QUEUE = 'src/actors/history/transfer/transfer-queue.ts';
-const TRANSFER_WINDOW = 'src/history/transfer/transfer-window.ts';
-const LIST_REBUILD = 'src/actors/history/visibility/list-rebuild.ts';
+const TRANSFER_WINDOW = 'src/history/residency/transfer-window.ts';
+const LIST_REBUILD = 'src/projections/list/list-rebuild.ts';
 const STORE = 'src/actors/history/events/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
 const BACKLOG = 'src/matching/backlog.ts';
 const RESET = 'src/history/reset/reset-workflow.ts';
-const PAUSE = 'src/history/pause/pause-workflow.ts';
-const WORKFLOW_TASK = 'src/history/workflow-task/workflow-task.ts';
+const PAUSE = 'src/history/execution/pause-workflow.ts';
+const WORKFLOW_TASK = 'src/history/steps/workflow-task.ts';
 const BATCH_STEPS = 'src/actors/history/side-tasks/batch-steps.ts';
 
 export const plants: readonly Plant[] = [
@@ -459,7 +447,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'makes a speculative task real by looking at its run',
-    file: 'src/history/draft.ts',
+    file: 'src/history/draft/draft.ts',
     search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  /** A new run',
     replace: 'this.runs.push(opened);\n    opened.ensureReal();\n    return opened;\n  }\n\n  /** A new run',
     caughtBy: 'scenarios',
@@ -467,7 +455,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'lets the later tasks of a run that is put aside into the queues',
-    file: 'src/history/shard.ts',
+    file: 'src/history/shard/shard.ts',
     search: 'if (this.#waitsAside(task)) this.#waitAside(task);\n    else this.#wait(task);',
     replace: 'this.#wait(task);',
     caughtBy: 'scenarios',
@@ -475,7 +463,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'lets tasks leave memory that somebody tries again after a pause',
-    file: 'src/history/transfer/transfer-window.ts',
+    file: 'src/history/residency/transfer-window.ts',
     search: ' && !this.#toNote.has(task.taskId) && !this.#failing.has(task.taskId);',
     replace: ' && !this.#toNote.has(task.taskId);',
     caughtBy: 'scenarios',
@@ -483,7 +471,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'counts tasks that fail among those that wait for room',
-    file: 'src/history/transfer/transfer-window.ts',
+    file: 'src/history/residency/transfer-window.ts',
     search: 'if (this.shard.transferTasks.rest(taskId)) this.#failing.add(taskId);',
     replace: 'this.#failing.add(taskId);',
     caughtBy: 'scenarios',
@@ -499,9 +487,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'tries on what is handed over',
-    file: 'src/history/shard.ts',
-    search: 'this.#changes?.taskGone(task);\n      this.#takeFromQueue(task);\n    }\n    this.handOvers',
-    replace: 'this.#changes?.taskGone(task);\n    }\n    this.handOvers',
+    file: 'src/history/shard/shard.ts',
+    search: 'this.#changes?.since.taskGone(task);\n      this.#takeFromQueue(task);\n    }\n    this.handOvers',
+    replace: 'this.#changes?.since.taskGone(task);\n    }\n    this.handOvers',
     caughtBy: 'scenarios',
     shows: ['I7'],
   },
@@ -515,7 +503,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'leaves a closed run aside',
-    file: 'src/history/execution/close.ts',
+    file: 'src/history/steps/close.ts',
     search: "if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });",
     replace: '',
     caughtBy: 'scenarios',
@@ -531,7 +519,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes what others have not heard along with a deleted run',
-    file: 'src/history/shard.ts',
+    file: 'src/history/shard/shard.ts',
     search: 'else if (this.#undelivered.has(key.runId)) this.#leaveMessages(run);',
     replace: '',
     caughtBy: 'scenarios',
@@ -539,7 +527,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'captures a run after it has changed',
-    file: 'src/history/checkpoint/changes.ts',
+    file: 'src/history/shard/changes.ts',
     search: 'this.#cut?.touch(run);\n    this.#since.runs.set(run.key.runId, run);',
     replace: 'this.#since.runs.set(run.key.runId, run);',
     caughtBy: 'scenarios',
@@ -547,15 +535,15 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets at the cut which tasks have ended',
-    file: 'src/history/checkpoint/changes.ts',
-    search: 'return this.#since.isGone(taskId) || this.#cut?.isGone(taskId) === true;',
+    file: 'src/history/shard/changes.ts',
+    search: 'return this.#since.isGone(taskId) || this.#cut?.changes.isGone(taskId) === true;',
     replace: 'return this.#since.isGone(taskId);',
     caughtBy: 'scenarios',
     shows: ['I3'],
   },
   {
     name: 'takes the workflow id away with an older run',
-    file: 'src/history/shard.ts',
+    file: 'src/history/shard/shard.ts',
     search: 'if (this.#currentRuns.get(execution) === run) this.#currentRuns.delete(execution);',
     replace: 'this.#currentRuns.delete(execution);',
     caughtBy: 'scenarios',
@@ -619,7 +607,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'an owner that is fenced keeps its memory',
-    file: 'src/actors/ownership/doubt-settlement.ts',
+    file: 'src/actors/ownership/takeover.ts',
     search: ' || doubt.dropsMemory',
     replace: '',
     caughtBy: 'scenarios',
@@ -635,7 +623,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'counts tasks from the start again after a restart',
-    file: 'src/history/checkpoint/install.ts',
+    file: 'src/history/residency/install.ts',
     search: 'shard.taskIdLast = taskIdLast;',
     replace: '',
     caughtBy: 'scenarios',
@@ -643,7 +631,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'leaves no trace of a task that ended before its row was written',
-    file: 'src/history/checkpoint/change-set.ts',
+    file: 'src/history/shard/change-set.ts',
     search: 'if (taskId <= this.#taskIdWritten)',
     replace: 'if (taskId < this.#taskIdWritten - 1000)',
     caughtBy: 'scenarios',
@@ -675,7 +663,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'trims the journal beyond the witness',
-    file: 'src/actors/checkpoint/journal-trim.ts',
+    file: 'src/projections/checkpoints/journal-trim.ts',
     search: 'log.truncate(partition, offset).then(',
     replace: 'log.truncate(partition, offset + 1).then(',
     caughtBy: 'seeds of history shards',
@@ -700,8 +688,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'cuts events when it cuts state, committed or not',
     file: 'src/actors/history/durable/history-checkpoints.ts',
-    search: 'this.#core.cut();\n  }\n\n  cutCommitted(): void {\n    this.#store.cut();',
-    replace: 'this.#core.cut();\n    this.#store.cut();\n  }\n\n  cutCommitted(): void {',
+    search: 'this.#options.core.cut();\n  }\n\n  cutCommitted(): void {\n    this.#options.store.cut();',
+    replace: 'this.#options.core.cut();\n    this.#options.store.cut();\n  }\n\n  cutCommitted(): void {',
     caughtBy: 'seeds of history shards',
     shows: ['T12'],
   },
@@ -723,7 +711,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets the time of a shard',
-    file: 'src/history/checkpoint/install.ts',
+    file: 'src/history/residency/install.ts',
     search: 'shard.timeMs = timeMs;',
     replace: '',
     caughtBy: 'seeds of history shards',
@@ -731,7 +719,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'builds a row of List when it is committed, from a memory that is further',
-    file: 'src/actors/history/visibility/visibility-rows.ts',
+    file: 'src/projections/list/visibility-rows.ts',
     search: 'const { summary } = this.#noted.shift();\n',
     replace:
       'const noted = this.#noted.shift().summary;\n' + '      const summary = this.#options.core.summaryOf(noted.key.runId) ?? noted;\n',
@@ -788,7 +776,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'lets workflow ids slip that begin while the filter of keys is built',
-    file: 'src/history/residency/known-keys.ts',
+    file: 'src/history/shard/known-keys.ts',
     search: 'this.#next?.add(hash);',
     replace: '',
     caughtBy: 'scenarios',
@@ -796,7 +784,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'folds onto rows that another owner has written further',
-    file: 'src/actors/history/durable/shard-table.ts',
+    file: 'src/projections/checkpoints/shard-table.ts',
     search: "if (fence !== checkpointer.fence || (!isLast && (await checkpointer.isSuperseded()))) return 'fenced';",
     replace: '',
     caughtBy: 'seeds of history shards',
@@ -804,7 +792,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'folds a record onto a run that is not in memory',
-    file: 'src/actors/history/durable/read-ahead.ts',
+    file: 'src/actors/history/durable/cold-loads.ts',
     search: 'return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);',
     replace: 'return undefined;',
     caughtBy: 'seeds of history shards',
@@ -844,8 +832,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'leaves the row of a timer that was cancelled in the table alone',
-    file: 'src/history/shard.ts',
-    search: 'this.#changes?.unseenTaskGone(taskId);',
+    file: 'src/history/shard/shard.ts',
+    search: 'this.#changes?.since.unseenTaskGone(taskId);',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I3'],
@@ -881,9 +869,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'notes that matching has stored a task before matching says so',
-    file: 'src/actors/history/transfer/task-dispatch.ts',
-    search: 'const queue = this.#partitionFor(task, taskQueue);',
-    replace: 'const queue = this.#partitionFor(task, taskQueue); shard.stored(task.taskId);',
+    file: TRANSFER_QUEUE,
+    search: 'const queue = partitionOf(task.key.namespaceId, taskQueue, typeOfTask[task.kind], drawn);',
+    replace: 'const queue = partitionOf(task.key.namespaceId, taskQueue, typeOfTask[task.kind], drawn); shard.stored(task.taskId);',
     caughtBy: 'seeds of history shards',
   },
   {
@@ -911,7 +899,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'notes what matching has stored in memory alone',
-    file: 'src/history/checkpoint/change-set.ts',
+    file: 'src/history/shard/change-set.ts',
     search: 'else if (taskId <= this.#taskIdWritten && !this.isGone(taskId)) this.atMatching.add(taskId);',
     replace: '',
     caughtBy: 'seeds of history shards',
@@ -919,9 +907,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets in a fold the note of a task that is in the table alone',
-    file: 'src/history/shard.ts',
-    search: 'this.#changes?.taskAtMatching(taskId, task);',
-    replace: 'if (task !== undefined) this.#changes?.taskAtMatching(taskId, task);',
+    file: 'src/history/shard/shard.ts',
+    search: 'this.#changes?.since.taskAtMatching(taskId, task);',
+    replace: 'if (task !== undefined) this.#changes?.since.taskAtMatching(taskId, task);',
     caughtBy: 'seeds of history shards',
     shows: ['I3', 'I7'],
   },
@@ -934,14 +922,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'leaves the row of a task that a worker took while the table alone had it',
-    file: 'src/history/checkpoint/change-set.ts',
-    search: 'this.goneTransfers.add(taskId);\n  }\n\n  /** It is in a row. */',
-    replace: '}\n\n  /** It is in a row. */',
+    file: 'src/history/shard/change-set.ts',
+    search: 'this.goneTransfers.add(taskId);\n  }\n\n  /** A task whose row cannot be read is gone. */',
+    replace: '}\n\n  /** A task whose row cannot be read is gone. */',
     caughtBy: 'scenarios',
   },
   {
     name: 'takes a run that is not written out of memory',
-    file: 'src/history/shard.ts',
+    file: 'src/history/shard/shard.ts',
     search: 'this.#changes?.isUnwritten(runId) === false && ',
     replace: '',
     caughtBy: 'scenarios',
@@ -949,7 +937,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'deletes the pointer of a workflow id with any of its runs, in SQLite',
-    file: 'src/database/sqlite/delta.ts',
+    file: 'src/projections/sqlite/delta.ts',
     search: 'AND workflow_id = ? AND run_id = ?',
     replace: 'AND workflow_id = ? AND ? IS NOT NULL',
     caughtBy: 'scenarios',
@@ -974,8 +962,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'deletes the row of a task whose delivery is not in the journal',
     file: OFFERS,
-    search: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs);',
-    replace: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs); this.#backlog.notes?.taskRemoved(offer.storedId);',
+    search: 'this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);',
+    replace:
+      'this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs); this.#parts.backlog.notes?.taskRemoved(offer.storedId);',
     caughtBy: 'seeds of matching hosts',
     shows: ['T12'],
   },
@@ -993,7 +982,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#parts.deadlines.remove(offer);\n      return offer;',
     replace:
       'this.#parts.deadlines.remove(offer);\n' +
-      '      if (offer.storedId > 0) this.#removals.add(offer.storedId, this.#parts.decision.nowMs);\n      return offer;',
+      '      if (offer.storedId > 0) this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);\n      return offer;',
     caughtBy: 'seeds of matching hosts',
     shows: ['I7'],
   },
@@ -1015,7 +1004,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'installs rows that were read under the fence of another',
-    file: 'src/actors/checkpoint/fenced-rows.ts',
+    file: 'src/projections/checkpoints/fenced-rows.ts',
     search: 'if (found !== fence) throw',
     replace: 'if (found < 0) throw',
     caughtBy: 'seeds of matching hosts',
@@ -1038,7 +1027,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes a window of rows from the table of another owner',
-    file: 'src/actors/matching/cold-tasks.ts',
+    file: 'src/actors/matching/matching-checkpoints.ts',
     search: 'if ((await checkpointer.isSuperseded()) || fence !== checkpointer.fence) return undefined;',
     replace: '',
     caughtBy: 'seeds of matching hosts',
@@ -1061,21 +1050,21 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets at a restart what is on its way to a dead letter queue',
-    file: 'src/history/checkpoint/install.ts',
+    file: 'src/history/residency/install.ts',
     search: 'if (handOvers !== undefined) shard.installHandOvers(handOvers);',
     replace: '',
     caughtBy: 'seeds of dead letters',
   },
   {
     name: 'forgets at a restart which letters it has executed again',
-    file: 'src/history/checkpoint/install.ts',
+    file: 'src/history/residency/install.ts',
     search: 'if (letterMarks !== undefined) shard.letterMarks = new LetterMarks(letterMarks);',
     replace: '',
     caughtBy: 'seeds of dead letters',
   },
   {
     name: 'executes a letter as often as it is asked for',
-    file: 'src/history/redrive/redrive.ts',
+    file: 'src/history/steps/redrive.ts',
     search: 'mark.letter.generation >= letter.generation)',
     replace: 'mark.letter.generation > letter.generation)',
     caughtBy: 'seeds of dead letters',
@@ -1090,8 +1079,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'tries a task on that is on its way to a dead letter queue',
-    file: 'src/history/shard.ts',
-    search: 'this.#changes?.taskGone(task);\n      this.#takeFromQueue(task);\n    }\n    this.handOvers',
+    file: 'src/history/shard/shard.ts',
+    search: 'this.#changes?.since.taskGone(task);\n      this.#takeFromQueue(task);\n    }\n    this.handOvers',
     replace: '}\n    this.handOvers',
     caughtBy: 'seeds of dead letters',
   },
@@ -1113,7 +1102,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes a letter that is being executed for withdrawn',
-    file: 'src/history/redrive/withdraw-letter.ts',
+    file: 'src/history/tasks/withdraw-letter.ts',
     search: 'if (task === undefined) return busy(`${nameOf(mark.letter)} is being executed`);',
     replace: "if (task === undefined) return { kind: 'letterWithdrawn' };",
     caughtBy: 'scenarios',
@@ -1121,7 +1110,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'withdraws a letter whose task has left its shard',
-    file: 'src/history/redrive/withdraw-letter.ts',
+    file: 'src/history/tasks/withdraw-letter.ts',
     search: 'return shard.unsentTasks.has(taskId) ? shard.transfers.get(taskId) : undefined;',
     replace: 'return shard.transfers.get(taskId);',
     caughtBy: 'scenarios',
@@ -1129,7 +1118,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'lets the letters of one namespace take all the room of a shard',
-    file: 'src/history/redrive/redrive.ts',
+    file: 'src/history/steps/redrive.ts',
     search: 'return own.marks < (marksMax - (all.marks - own.marks)) / 2 &&',
     replace: 'return all.marks < marksMax &&',
     caughtBy: 'scenarios',
@@ -1170,16 +1159,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes hand-overs of a cluster that was here before for those of this one',
     file: 'src/deadletters/queue-state.ts',
-    search: "return clusterId === this.#home.clusterId || (clusterId === '' && this.#home.ownsUnnamed);",
-    replace: 'return true;',
-    caughtBy: 'scenarios',
-    shows: ['I20'],
-  },
-  {
-    name: 'forgets with an upgrade what this cluster has handed over before',
-    file: 'src/deadletters/queue-state.ts',
-    search: "(clusterId === '' && this.#home.ownsUnnamed)",
-    replace: 'false',
+    search: 'if (isNew && handOver?.clusterId === this.clusterId) {',
+    replace: 'if (isNew && handOver !== undefined) {',
     caughtBy: 'scenarios',
     shows: ['I20'],
   },
@@ -1194,7 +1175,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'forgets the incarnation of a queue when its journal is folded',
     file: 'src/deadletters/queue-state.ts',
-    search: 'this.#incarnation = record.incarnation ?? this.#incarnation;',
+    search: 'this.#incarnation = record.incarnation;',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I20'],
@@ -1210,15 +1191,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'grants the claim of a job that was made for letters of a deleted topic',
     file: 'src/deadletters/queue-core.ts',
-    search: "if ('incarnation' in command && command.incarnation !== this.incarnation)",
-    replace: "if ('incarnation' in command && command.incarnation === -1)",
+    search: 'if (incarnation !== this.incarnation)',
+    replace: 'if (incarnation === -1)',
     caughtBy: 'scenarios',
     shows: ['I20'],
   },
   {
     name: 'applies a plan that was made for letters of a deleted topic',
     file: 'src/deadletters/jobs/jobs-core.ts',
-    search: 'incarnation !== (found.queue.incarnation ?? 0)',
+    search: 'incarnation !== found.queue.incarnation',
     replace: 'incarnation === -1',
     caughtBy: 'scenarios',
     shows: ['I20'],
@@ -1234,8 +1215,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'draws the incarnation of a queue anew with each owner until its first head',
     file: 'src/deadletters/queue-core.ts',
-    search: 'this.#isUnborn && this.#newIncarnation !== 0 ? [',
-    replace: 'this.#newIncarnation === -1 ? [',
+    search: 'this.#state.incarnation === 0 ? [',
+    replace: 'this.#state.incarnation === -1 ? [',
     caughtBy: 'scenarios',
     shows: ['I20'],
   },
@@ -1265,9 +1246,10 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'tells a schedule of no workflow that has continued as new',
-    file: 'src/history/execution/close.ts',
+    file: 'src/history/steps/close.ts',
     search: 'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn;',
-    replace: 'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn && run.run.start.firstRunId === key.runId;',
+    replace:
+      'const tellSchedule = scheduledBy !== undefined && next === undefined && !goesOn && run.run.start.firstRunId === run.run.key.runId;',
     caughtBy: 'seeds of schedules',
     shows: ['I7'],
   },
@@ -1305,7 +1287,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets at a restart by which request a run was made from another',
-    file: 'src/topics/codec/state/run-message.ts',
+    file: 'src/codec/state/run-message.ts',
     search: 'reset: message.reset && asCore<Reset>(message.reset),',
     replace: 'reset: undefined,',
     caughtBy: 'seeds of lives',

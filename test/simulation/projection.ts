@@ -5,7 +5,7 @@
 import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
 import { jsonClaims } from '../actors/ledger.ts';
 import type { LogCursor, LogPosition } from '../../src/actors/ownership/effective.ts';
-import type { PartitionId } from '../../src/actors/log.ts';
+import type { PartitionId } from '../../src/ports/log.ts';
 import type { SimBroker } from './sim-log.ts';
 
 type Stored = { readonly position: LogPosition; readonly rows: readonly string[] };

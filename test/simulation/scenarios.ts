@@ -50,7 +50,7 @@ import { Prng } from './prng.ts';
 import { SimBroker } from './sim-log.ts';
 import { World } from './world.ts';
 import type { LogCursor } from '../../src/actors/ownership/effective.ts';
-import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
+import type { LogRecord, StoredRecord } from '../../src/ports/log.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';

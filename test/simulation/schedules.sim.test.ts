@@ -2,15 +2,15 @@
  * Schedules that act each second over a log and a database that misbehave, while clients trigger, backfill, pause, change and make them anew; then
  * calm, in which each comes to rest. Whatever was due was begun once.
  *
- *     PERDURE_SIM_SEEDS=5000    a five hundredth of them here
  *     PERDURE_SIM_FIRST=1       from where
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
 import { planWithSchedules, runHistorySeed } from './history/run-seed.ts';
+import { seedKinds } from './seed-kinds.ts';
 import { runSeeds } from './seeds.ts';
 
-const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 500);
+const seeds = seedKinds['seeds of schedules'].count;
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const HOUR = 3_600_000;
 const run = (seed: number) => runHistorySeed(seed, planWithSchedules);

@@ -4,7 +4,7 @@ import type { SimBroker } from './sim-log.ts';
 import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
-import type { PartitionId } from '../../src/actors/log.ts';
+import type { PartitionId } from '../../src/ports/log.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 

@@ -12,8 +12,9 @@
  * A backup is a copy of all that stood on the disk, and is put in its place while those who use it go on. So is a copy of the rows of List
  * alone, which no owner can see: it builds them again when it is asked.
  */
-import { type Database, DatabaseError, type JournalId, type ListedId, type Loaded, type RunRow } from '../../src/actors/database.ts';
-import type { VisibilityRow } from '../../src/visibility/row.ts';
+import { callMethod, everyMethod } from '../../src/projections/database-methods.ts';
+import { type Database, DatabaseError, type JournalId, type Loaded, type RunRow } from '../../src/projections/database-port.ts';
+import type { VisibilityRow } from '../../src/projections/visibility/row.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
@@ -160,8 +161,31 @@ const PAGE_RUNS = 3;
 const PAGE_ROWS = 5;
 
 /** The connection of one process. */
-export class SimDatabase implements Database {
-  readonly name = 'simulated';
+export function simDatabase(disk: SimDisk, node: SimNode): Database {
+  const connection = new Connection(disk, node);
+  return {
+    ...everyMethod('simulated', (method, args) => connection.request(method, (database) => callMethod(database, method, args))),
+    load: (...given) =>
+      connection.request('load', async (database) => {
+        const { rows, ...generation } = await database.load(...given);
+        return { ...generation, rows: rows.map((row) => disk.read(row)) };
+      }),
+    runs: (journal, afterRunId, max, bytesMax) =>
+      connection.request('runs', async (database) => {
+        const { rows, ...generation } = await database.runs(journal, afterRunId, Math.min(max, PAGE_RUNS), bytesMax);
+        return { ...generation, rows: disk.readRuns(rows) };
+      }),
+    strayRows: (journal, after, max) =>
+      connection.request('strayRows', (database) => database.strayRows(journal, after, Math.min(max, PAGE_ROWS))),
+    write: (...given) => connection.write(...given),
+    flush: (...given) => connection.flush(...given),
+    rewrite: (...given) => connection.rewrite(...given),
+    noteRebuild: (...given) => connection.noteRebuild(...given),
+    close: () => Promise.resolve(),
+  };
+}
+
+class Connection {
   readonly #disk: SimDisk;
   readonly #node: SimNode;
   readonly #memory: MemoryDatabase;
@@ -170,112 +194,6 @@ export class SimDatabase implements Database {
     this.#disk = disk;
     this.#node = node;
     this.#memory = new MemoryDatabase(disk.tables);
-  }
-
-  restore(...given: Parameters<Database['restore']>): ReturnType<Database['restore']> {
-    return this.#request('restore', (database) => database.restore(...given));
-  }
-
-  position(...given: Parameters<Database['position']>): ReturnType<Database['position']> {
-    return this.#request('position', (database) => database.position(...given));
-  }
-
-  load(...given: Parameters<Database['load']>): ReturnType<Database['load']> {
-    return this.#request('load', async (database) => {
-      const { rows, ...generation } = await database.load(...given);
-      return { ...generation, rows: rows.map((row) => this.#disk.read(row)) };
-    });
-  }
-
-  transferTasks(...given: Parameters<Database['transferTasks']>): ReturnType<Database['transferTasks']> {
-    return this.#request('transferTasks', (database) => database.transferTasks(...given));
-  }
-
-  timers(...given: Parameters<Database['timers']>): ReturnType<Database['timers']> {
-    return this.#request('timers', (database) => database.timers(...given));
-  }
-
-  tasksAside(...given: Parameters<Database['tasksAside']>): ReturnType<Database['tasksAside']> {
-    return this.#request('tasksAside', (database) => database.tasksAside(...given));
-  }
-
-  dueRuns(...given: Parameters<Database['dueRuns']>): ReturnType<Database['dueRuns']> {
-    return this.#request('dueRuns', (database) => database.dueRuns(...given));
-  }
-
-  runIds(...given: Parameters<Database['runIds']>): ReturnType<Database['runIds']> {
-    return this.#request('runIds', (database) => database.runIds(...given));
-  }
-
-  runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): ReturnType<Database['runs']> {
-    return this.#request('runs', async (database) => {
-      const { rows, ...generation } = await database.runs(journal, afterRunId, Math.min(max, PAGE_RUNS), bytesMax);
-      return { ...generation, rows: this.#disk.readRuns(rows) };
-    });
-  }
-
-  strayRows(journal: JournalId, after: ListedId | undefined, max: number): ReturnType<Database['strayRows']> {
-    return this.#request('strayRows', (database) => database.strayRows(journal, after, Math.min(max, PAGE_ROWS)));
-  }
-
-  rebuildDue(...given: Parameters<Database['rebuildDue']>): ReturnType<Database['rebuildDue']> {
-    return this.#request('rebuildDue', (database) => database.rebuildDue(...given));
-  }
-
-  matchingTasks(...given: Parameters<Database['matchingTasks']>): ReturnType<Database['matchingTasks']> {
-    return this.#request('matchingTasks', (database) => database.matchingTasks(...given));
-  }
-
-  matchingQueues(...given: Parameters<Database['matchingQueues']>): ReturnType<Database['matchingQueues']> {
-    return this.#request('matchingQueues', (database) => database.matchingQueues(...given));
-  }
-
-  countMatchingTasks(...given: Parameters<Database['countMatchingTasks']>): ReturnType<Database['countMatchingTasks']> {
-    return this.#request('countMatchingTasks', (database) => database.countMatchingTasks(...given));
-  }
-
-  letters(...given: Parameters<Database['letters']>): ReturnType<Database['letters']> {
-    return this.#request('letters', (database) => database.letters(...given));
-  }
-
-  letterIds(...given: Parameters<Database['letterIds']>): ReturnType<Database['letterIds']> {
-    return this.#request('letterIds', (database) => database.letterIds(...given));
-  }
-
-  countLetters(...given: Parameters<Database['countLetters']>): ReturnType<Database['countLetters']> {
-    return this.#request('countLetters', (database) => database.countLetters(...given));
-  }
-
-  letterGroups(...given: Parameters<Database['letterGroups']>): ReturnType<Database['letterGroups']> {
-    return this.#request('letterGroups', (database) => database.letterGroups(...given));
-  }
-
-  history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {
-    return this.#request('history', (database) => database.history(...given));
-  }
-
-  clearSlots(...given: Parameters<Database['clearSlots']>): ReturnType<Database['clearSlots']> {
-    return this.#request('clearSlots', (database) => database.clearSlots(...given));
-  }
-
-  list(...given: Parameters<Database['list']>): ReturnType<Database['list']> {
-    return this.#request('list', (database) => database.list(...given));
-  }
-
-  count(...given: Parameters<Database['count']>): ReturnType<Database['count']> {
-    return this.#request('count', (database) => database.count(...given));
-  }
-
-  giveUp(...given: Parameters<Database['giveUp']>): ReturnType<Database['giveUp']> {
-    return this.#request('giveUp', (database) => database.giveUp(...given));
-  }
-
-  bind(...given: Parameters<Database['bind']>): ReturnType<Database['bind']> {
-    return this.#request('bind', (database) => database.bind(...given));
-  }
-
-  cluster(): ReturnType<Database['cluster']> {
-    return this.#request('cluster', (database) => database.cluster());
   }
 
   write(...given: Parameters<Database['write']>): ReturnType<Database['write']> {
@@ -296,7 +214,7 @@ export class SimDatabase implements Database {
       this.#arrives(TIMEOUT_MS + world.random.int(0, this.#disk.plan.lateMsMax), write);
       return unknownAfter(TIMEOUT_MS);
     }
-    return this.#request('write', write);
+    return this.request('write', write);
   }
 
   flush(...given: Parameters<Database['flush']>): ReturnType<Database['flush']> {
@@ -322,15 +240,11 @@ export class SimDatabase implements Database {
   /** Writing the same again changes nothing: so there is no unknown outcome. */
   #again<Outcome>(what: string, write: (database: MemoryDatabase) => Promise<Outcome>): Promise<Outcome> {
     const isAnswerLost = this.#disk.hits('answerLost');
-    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request(what, write);
+    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.request(what, write);
     if (isAnswerLost) this.#arrives(this.#disk.delayMs(), write);
     return this.#answered(TIMEOUT_MS, () => {
       throw new DatabaseError('unavailable', 'simulated: the connection was lost');
     });
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 
   /** Whatever became of its sender. */
@@ -358,7 +272,7 @@ export class SimDatabase implements Database {
   }
 
   /** There, the rows, and back: what is answered was true when the database looked. */
-  #request<T>(what: string, call: (database: MemoryDatabase) => Promise<T>): Promise<T> {
+  request<T>(what: string, call: (database: MemoryDatabase) => Promise<T>): Promise<T> {
     const { world } = this.#node;
     if (this.#node.diesAt(`${what} asked`)) return new Promise(() => {});
     const reply = this.#node.replyTo();

@@ -15,7 +15,7 @@
  *
  * A batch is in the log whole or not at all. Reads may lag, come in small pieces, or fail. The tail is lost only when a scenario says so.
  */
-import { LogError, partitionName } from '../../src/actors/log.ts';
+import { LogError, partitionName } from '../../src/ports/log.ts';
 import type {
   AppendOutcome,
   BatchSource,
@@ -26,7 +26,7 @@ import type {
   PartitionId,
   SealedBatch,
   StoredRecord,
-} from '../../src/actors/log.ts';
+} from '../../src/ports/log.ts';
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
 

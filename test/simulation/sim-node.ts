@@ -3,7 +3,7 @@
  * old beliefs) and it has a clock of its own.
  */
 import { AT_ONCE } from './world.ts';
-import type { Clock, Random, Timer } from '../../src/actors/ports.ts';
+import type { Clock, Random, Timer } from '../../src/ports/machine.ts';
 import type { World } from './world.ts';
 
 export class SimNode {

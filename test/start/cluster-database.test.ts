@@ -1,8 +1,8 @@
 /** Whose database it is, looked at again where it did not answer before the first claim. Files of servers: test/acceptance/state-file.test.ts. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { DatabaseError, type Database, type JournalId } from '../../src/actors/database.ts';
-import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { DatabaseError, type Database, type JournalId } from '../../src/projections/database-port.ts';
+import { openSqlite } from '../../src/projections/sqlite/open-sqlite.ts';
 import { ClusterDatabase } from '../../src/start/cluster-database.ts';
 import { withFolder } from '../support/servers.ts';
 

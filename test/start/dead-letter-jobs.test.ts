@@ -1,13 +1,14 @@
 /** The actor of jobs beside a server that serves: its topic comes, and its gauges tell what there is. */
+import { ownWork } from '../../src/actors/asks/asks.ts';
 import { expect, test } from 'vitest';
 import { Router } from '../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../src/ports/system-ports.ts';
 import { QueueCore } from '../../src/deadletters/queue-core.ts';
-import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
-import type { JobsReplyTo, JobsRequest } from '../../src/deadletters/jobs/commands.ts';
+import type { DeadLetterReply } from '../../src/deadletters/letter-commands.ts';
+import type { JobsReplyTo, JobsRequest } from '../../src/deadletters/jobs/job.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { MetricsRegistry } from '../../src/observability/metrics/metrics.ts';
-import { DeadLetterJobs } from '../../src/start/dead-letter-jobs.ts';
+import { deadLetterJobs } from '../../src/start/dead-letter-jobs.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { FAR_AWAY_MS } from '../actors/far-away.ts';
 import { jsonClaims } from '../actors/ledger.ts';
@@ -20,7 +21,7 @@ test('jobs are counted by what they do and how they are, and not at all once nob
   const metrics = new MetricsRegistry();
   const common = { owner: 'test', claims: jsonClaims, clock: systemClock, random: systemRandom, logger: silentLogger };
   const settings = () => ({ requiresReason: false, lettersPerStepMax: 100 });
-  const jobs = new DeadLetterJobs({ ...common, log, prefix: 'perdure', router, settings, metrics: metrics.of('worker') });
+  const jobs = deadLetterJobs({ ...common, log, prefix: 'perdure', router, settings, metrics: metrics.of('worker') });
   // A queue without letters.
   router.deadLetters.attach(queue.number, {
     submit: (askId, request) => {
@@ -37,7 +38,7 @@ test('jobs are counted by what they do and how they are, and not at all once nob
     });
   const ask = async <Request extends JobsRequest>(request: Request): Promise<JobsReplyTo[Request['kind']]> => {
     for (;;) {
-      const answer = await new Promise<{ readonly kind: string }>((resolve) => router.askJobs(request, FAR_AWAY_MS, resolve));
+      const answer = await new Promise<{ readonly kind: string }>((resolve) => router.askJobs(request, ownWork(FAR_AWAY_MS), resolve));
       if (answer.kind !== 'notHere') return answer as JobsReplyTo[Request['kind']];
       await turns();
     }

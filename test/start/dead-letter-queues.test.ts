@@ -1,4 +1,5 @@
 /** Queues of dead letters beside a cluster that serves: made, numbered, and the same after a restart, on the embedded log. */
+import { ownWork } from '../../src/actors/asks/asks.ts';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,16 +9,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClusterHost } from '../../src/actors/cluster/cluster-host.ts';
 import { CLUSTER_ACTOR, type DeadLetterAnswer, Router } from '../../src/actors/asks/router.ts';
 import type { WantedQueue } from '../../src/actors/deadletters/dead-letter-office.ts';
-import { CheckpointSchedule } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
-import type { Database } from '../../src/actors/database.ts';
-import type { GrowingLog } from '../../src/actors/log.ts';
-import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
-import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
+import { CheckpointSchedule } from '../../src/projections/checkpoints/checkpoint-schedule.ts';
+import type { Database } from '../../src/projections/database-port.ts';
+import type { GrowingLog } from '../../src/ports/log.ts';
+import { systemClock, systemRandom } from '../../src/ports/system-ports.ts';
+import type { DeadLetterRequest } from '../../src/deadletters/letter-commands.ts';
 import { DeadLetterQueues, type DeadLetterQueuesOptions } from '../../src/start/dead-letter-queues.ts';
 import { MetricsRegistry } from '../../src/observability/metrics/metrics.ts';
 import { type Logger, silentLogger } from '../../src/observability/logger.ts';
-import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
-import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { clusterCodec } from '../../src/codec/cluster-codec.ts';
+import { openSqlite } from '../../src/projections/sqlite/open-sqlite.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { letterOf } from '../deadletters/letters.ts';
 import { turns, until } from '../support/event-loop.ts';
@@ -143,7 +144,7 @@ class Server {
   async initialize(clusterId: string): Promise<void> {
     const identity = { clusterId, clusterName: 'active', tokenKey: new Uint8Array(32), historyShards: 1 };
     await new Promise((resolve) => {
-      this.router.askCluster({ kind: 'initializeCluster', ...identity }, FAR_AWAY_MS, resolve);
+      this.router.askCluster({ kind: 'initializeCluster', ...identity }, ownWork(FAR_AWAY_MS), resolve);
     });
   }
 
@@ -152,10 +153,10 @@ class Server {
   }
 
   ask<Request extends DeadLetterRequest>(queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {
-    return new Promise((resolve) => void this.router.askDeadLetters(queue, request, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askDeadLetters(queue, request, ownWork(FAR_AWAY_MS), resolve));
   }
 
-  /** What a scrape says: `perdure_dlq_letters transfer active open`, by name and values of tags. */
+  /** What a scrape says: `perdure_dlq_messages transfer active open`, by name and values of tags. */
   scraped(prefix: string): Readonly<Record<string, number>> {
     const samples: [string, number][] = [];
     for (const [name, all] of this.metrics.scraped()) {
@@ -202,7 +203,7 @@ describe('dead letter queues', () => {
   const handOver = { kind: 'acceptLetters', shard: 3, letters: [1, 2, 3].map((sequence) => letterOf(3, sequence)) } as const;
   const count = { kind: 'countLetters' } as const;
 
-  test('come to a cluster that was made without them, and are the same after a restart: number, letters, what was handed over', async () => {
+  test('come to a cluster that was made without them, and are the same after a restart: number, dead letters, what was handed over', async () => {
     await start();
     const first = await restart();
     expect(await first.open('transfer', 'timer')).toEqual([1, 2]);
@@ -233,22 +234,22 @@ describe('dead letter queues', () => {
     expect(second.warnings).toEqual([]);
   });
 
-  test('whose topic is gone is served anew where its rows are gone too: people are told, and shards go on handing over', async () => {
+  test('whose topic is gone is served again if its rows are gone too: that is logged, and shards continue to hand over', async () => {
     const first = await start();
     await first.open('transfer');
     await first.ask(1, handOver);
     const second = await restart();
     // A queue that the cluster knows, and whose topic is empty: as where somebody has deleted it.
     const asked = { kind: 'addDeadLetterQueue', category: 'timer', sourceCluster: 'active' } as const;
-    await new Promise((resolve) => void second.router.askCluster(asked, FAR_AWAY_MS, resolve));
+    await new Promise((resolve) => void second.router.askCluster(asked, ownWork(FAR_AWAY_MS), resolve));
     await second.open('timer');
-    expect(second.errors).toEqual([expect.stringContaining('its letters are gone')]);
+    expect(second.errors).toEqual([expect.stringContaining('its dead letters are gone')]);
     const later = [7, 8].map((sequence) => letterOf(3, sequence));
     expect(await second.ask(2, { kind: 'acceptLetters', shard: 3, letters: later })).toEqual({ kind: 'accepted', ids: [0, 1] });
-    expect(second.errors.slice(1)).toEqual([expect.stringContaining('letters are gone: a shard has handed them over')]);
+    expect(second.errors.slice(1)).toEqual([expect.stringContaining('dead letters are gone: a shard handed them over')]);
   });
 
-  test('whose cluster was made anew keep what is in them, and take what its shards hand over under the numbers of before', async () => {
+  test('whose cluster was created again keep what is in them, and take what its shards hand over under the numbers of before', async () => {
     const first = await start();
     await first.initialize('8d2f');
     await first.open('timer', 'transfer');
@@ -266,7 +267,7 @@ describe('dead letter queues', () => {
     const second = await start();
     await second.initialize('41ab');
     expect(await second.open('transfer')).toEqual([1]);
-    expect(second.warnings).toEqual([expect.stringContaining('was there before this cluster')]);
+    expect(second.warnings).toEqual([expect.stringContaining('is older than this cluster')]);
     expect(await second.ask(1, handOver)).toEqual({ kind: 'accepted', ids: [103, 104, 105] });
     const later = [1, 2].map((sequence) => letterOf(4, sequence));
     expect(await second.ask(1, { kind: 'acceptLetters', shard: 4, letters: later })).toEqual({ kind: 'accepted', ids: [106, 107] });
@@ -277,7 +278,7 @@ describe('dead letter queues', () => {
     expect([third.warnings, third.errors]).toEqual([[], []]);
   });
 
-  test('are counted: letters, what became of them, what was done, and how long the oldest waits', async () => {
+  test('are counted: dead letters, what became of them, what was done, and how long the oldest waits', async () => {
     const server = await start();
     await server.open('transfer');
     await server.ask(1, handOver);
@@ -298,9 +299,9 @@ describe('dead letter queues', () => {
       'dlq_message_count visibility': 0,
       'dlq_message_count archival': 0,
     });
-    expect(server.scraped('perdure_dlq_letters')).toEqual({
-      'perdure_dlq_letters transfer active open': 2,
-      'perdure_dlq_letters transfer active quarantined': 0,
+    expect(server.scraped('perdure_dlq_messages')).toEqual({
+      'perdure_dlq_messages transfer active open': 2,
+      'perdure_dlq_messages transfer active quarantined': 0,
     });
     expect(server.scraped('perdure_dlq_resolved')).toEqual({ 'perdure_dlq_resolved transfer purged': 1 });
     expect(server.scraped('persistence_requests')).toMatchObject({
@@ -319,7 +320,7 @@ describe('dead letter queues', () => {
     expect(second.scraped('persistence_requests')).toMatchObject({
       'persistence_requests PersistenceRangeDeleteMessagesFromDLQ embedded _unknown_': 1,
     });
-    expect([age(), second.scraped('perdure_dlq_letters')['perdure_dlq_letters transfer active open']]).toEqual([0, 0]);
+    expect([age(), second.scraped('perdure_dlq_messages')['perdure_dlq_messages transfer active open']]).toEqual([0, 0]);
   });
 
   test('of replication tell how far they reach and how much of that is dealt with, unless an operator does not want it', async () => {
@@ -357,12 +358,12 @@ describe('dead letter queues', () => {
     emptied.close();
     const second = await start();
     second.queues.open([wanted('transfer')]);
-    await until(() => second.queues.concerns.some(({ mend }) => mend !== undefined));
+    await until(() => second.queues.concerns.some(({ repair }) => repair !== undefined));
     const [concern] = second.queues.concerns;
     expect(concern?.message).toContain('it is failed');
     await servers.pop()?.stop();
     const state = new DatabaseSync(join(folder, 'x.db-state'));
-    state.exec(concern?.mend ?? '');
+    state.exec(concern?.repair ?? '');
     state.close();
     const third = await start();
     await third.open('transfer');
@@ -385,7 +386,7 @@ describe('dead letter queues', () => {
     await server.ask(1, handOver);
     const rival = server.rival();
     rival.open([wanted('transfer')]);
-    expect(server.scraped('perdure_dlq_letters')).toMatchObject({ 'perdure_dlq_letters transfer active open': 3 });
+    expect(server.scraped('perdure_dlq_messages')).toMatchObject({ 'perdure_dlq_messages transfer active open': 3 });
     await until(() => server.queues.concerns.some(({ message }) => message.includes('it is unassigned (ownership lost')));
     expect(server.scraped('perdure_dlq'), 'whoever has it tells of it').toEqual({});
     await rival.stop();
@@ -412,12 +413,12 @@ describe('dead letter queues', () => {
     expect(server.scraped('dlq_message_count')).toMatchObject({ 'dlq_message_count transfer': 3, 'dlq_message_count timer': 0 });
   });
 
-  test('whose topic cannot be made are tried again, the others are served, and people are told', async () => {
+  test('whose topic cannot be made are tried again, the others are served, and operators are informed', async () => {
     let refuses = true;
     const server = await start((topic) => refuses && topic.includes('transfer'));
     server.queues.open([wanted('transfer'), wanted('timer')]);
     expect(await server.open('timer')).toEqual([1]);
-    expect(server.warnings).toEqual(['a dead letter queue cannot be opened: tasks that fail for good wait where they are']);
+    expect(server.warnings).toEqual(['a dead letter queue cannot be opened: tasks that fail for good wait in their shards']);
     expect(server.queues.concerns).toEqual([
       { subject: 'dlq.perdure.transfer.active', severity: 'warning', message: expect.stringContaining('no rights') as string },
     ]);

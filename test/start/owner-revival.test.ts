@@ -1,4 +1,4 @@
-/** Owners that were lost or have failed begin anew, ever more rarely. */
+/** Owners that were lost or have failed start again, ever more rarely. */
 import { expect, test } from 'vitest';
 import { OwnerRevival } from '../../src/start/owner-revival.ts';
 import { HandClock } from '../support/hand-clock.ts';
@@ -27,7 +27,7 @@ test('one that fails again and again is tried after 10 s, 20 s, 40 s …, and ev
   expect(pauses).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600]);
 });
 
-test('two that take it from each other do so ever more rarely; whoever has served for long begins anew', () => {
+test('two that take it from each other do so ever more rarely; whoever has served for long starts again', () => {
   const { clock, revival, startedMs } = begun();
   for (const servedMs of [5 * MINUTE_MS, SECOND_MS, 11 * MINUTE_MS]) {
     revival.told({ state: 'active' });

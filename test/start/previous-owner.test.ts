@@ -36,7 +36,7 @@ function waiting(previous: Partial<PreviousOwner>, other: Partial<OwnerLimits> =
 describe('whoever claimed last', () => {
   test('still answers: the start is refused, with its name and what to do', async () => {
     const { address } = await serving({ 'perdure-instance': 'one' });
-    await expect(waiting({ addresses: ['127.0.0.1:1', address] })).rejects.toThrow(
+    await expect(waiting({ addresses: ['127.0.0.1:1', address] }, { answerTimeoutMs: 60_000 })).rejects.toThrow(
       'another server (kafka-2:7233 pid 12) serves prefix orders: stop one of them, or change perdure.kafka.topicPrefix',
     );
   });

@@ -1,6 +1,6 @@
 /** A partition that a rival took: whether it is taken back, and when. */
 import { beforeEach, expect, test } from 'vitest';
-import type { PartitionId } from '../../src/actors/log.ts';
+import type { PartitionId } from '../../src/ports/log.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { TakenBack, type TakenBackOptions } from '../../src/start/taken-back.ts';
 import { HandClock } from '../support/hand-clock.ts';
@@ -20,7 +20,7 @@ beforeEach(() => {
   asked = [];
   started = [];
   takenBack = new TakenBack({
-    asker: { askCluster: (_command, _deadlineMs, onReply) => (asked.push(onReply as OnReply), asked.length) },
+    asker: { askCluster: (_command, _context, onReply) => (asked.push(onReply as OnReply), asked.length) },
     clock,
     logger: silentLogger,
     start: (each) => void started.push(each),
@@ -67,7 +67,7 @@ test('one that is taken again and again is taken back ever more rarely; another 
   expect(asked).toHaveLength(1);
 });
 
-test('a server that stops takes nothing back, whatever it is told, and asks no more', () => {
+test('a server that stops takes nothing back, whatever it learns, and asks no more', () => {
   takenBack.lost(partition, rival);
   takenBack.lost(partition, rival);
   takenBack.stop();

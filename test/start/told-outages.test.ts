@@ -1,6 +1,6 @@
-/** A database that is away is told by one line every ten seconds, however many ask it; that it answers again, once. */
+/** A database that is away is logged in one line every ten seconds, however many ask it; that it answers again, once. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseError, type Checkpoint, type Database } from '../../src/actors/database.ts';
+import { DatabaseError, type Checkpoint, type Database } from '../../src/projections/database-port.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { toldOutages } from '../../src/start/told-outages.ts';
 import { emptyDelta, positionAt } from '../contract/database/samples.ts';
@@ -64,7 +64,7 @@ test('one line for all that ask it, every ten seconds, with how many and why; an
     vi.advanceTimersByTime(500);
   }
   expect(lines.map(({ level, msg, partitions, seconds }) => [level, msg, partitions, seconds])).toEqual(
-    [1, 11, 21].map((seconds) => ['warn', 'the database is away: workflows in memory go on, others are unavailable', 16, seconds]),
+    [1, 11, 21].map((seconds) => ['warn', 'the database is away: workflows in memory continue, others are unavailable', 16, seconds]),
   );
   expect(lines[0]).toMatchObject({ database: database.name, error: refused });
   fault = undefined;
@@ -88,7 +88,7 @@ test('whoever gave up and asks no more does not hold up that it answers again', 
   await database.close();
 });
 
-test('a disk that is full is told, though everything can be read', async () => {
+test('a disk that is full is reported, though everything can be read', async () => {
   const database = told((name) => (name === 'flush' ? new DatabaseError('unavailable', 'disk full') : undefined));
   for (let half = 0; half < 3; half++) {
     await Promise.allSettled([database.flush({ kind: 'history', partition: 0 }, 1, [], [])]);

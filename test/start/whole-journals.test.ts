@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
+import { clusterCodec } from '../../src/codec/cluster-codec.ts';
 import { checkFirstStart, checkWholeJournals } from '../../src/start/whole-journals.ts';
 import { readKnownCluster } from '../../src/start/known-cluster.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
-import { claimRecord } from '../../src/actors/ownership/claim.ts';
+import { claimRecord } from '../../src/actors/ownership/effective.ts';
 import { MemoryLog } from '../actors/memory-log.ts';
-import type { LogRecord } from '../../src/actors/log.ts';
+import type { LogRecord } from '../../src/ports/log.ts';
 
 const claims = claimsOf({ instance: 'one', addresses: ['127.0.0.1:7233'] });
 const claim = (epoch: number): LogRecord => claimRecord(claims, { ownerNonce: `nonce-${epoch}`, owner: 'host:7233 pid 1' }, epoch, 1);
@@ -62,7 +62,7 @@ describe('journals before the first claim', () => {
     for (const part of [[claim(1), initialized], whole.slice(0, -1)]) {
       await expect(check({ 'cluster/0': part, ...others }, 'p.cluster/0')).rejects.toMatchObject({
         message: expect.stringContaining('nothing can be served without p.cluster/0'),
-        cause: expect.objectContaining({ message: expect.stringContaining('the journal starts at 1, not at 0, and what stood before') }),
+        cause: expect.objectContaining({ message: expect.stringContaining('the journal starts at 1, not at 0, and the records before') }),
       });
     }
   });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
-import { rootCommand } from '../../src/cli/commands.ts';
+import { rootCommand } from '../../src/cli/root-command.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { repository, sourceFiles } from './imports.ts';
 
@@ -14,6 +14,7 @@ const documents = [
   ...['docs', 'docs/operations'].flatMap((folder) => readdirSync(join(repository, folder)).map((name) => `${folder}/${name}`)),
 ]
   .filter((name) => name.endsWith('.md'))
+  .concat(roomPages())
   .map((name) => ({ name, text: readFileSync(join(repository, name), 'utf8') }));
 
 describe.each(documents)('$name', ({ name, text }) => {
@@ -26,6 +27,10 @@ describe.each(documents)('$name', ({ name, text }) => {
       return anchor !== undefined && !anchors(readFileSync(join(repository, target), 'utf8')).includes(anchor);
     });
     expect(broken).toEqual([]);
+  });
+
+  test('files and folders of the program that it names are there', () => {
+    expect(missingPlaces(name, text)).toEqual([]);
   });
 
   test('npm scripts that it names exist', () => {
@@ -85,6 +90,11 @@ describe('rules that are cited', () => {
   ])('%j cites %j', (text, cited) => expect(citedRules(text)).toEqual(cited));
 
   test.each([
+    ['`src/kernel/assert.ts` and `rules.ts`', ['rules.ts']],
+    ['`src/kernel/` and `src/nowhere/`, `<prefix>.dlq-jobs`', ['src/nowhere/']],
+  ])('places that %j lacks: %j', (text, missing) => expect(missingPlaces('docs/x.md', text)).toEqual(missing));
+
+  test.each([
     ['see design.md, section 4', ['design.md']],
     ['see docs/protocol.md and ../README.md', []],
     ['see reference/nowhere.md', ['reference/nowhere.md']],
@@ -103,6 +113,21 @@ function citedRules(text: string): string[] {
 function missingDocuments(file: string, text: string): string[] {
   return [...text.matchAll(/(?<![\w./:-])(?:\.{1,2}\/)*[\w-]+(?:\/[\w-]+)*\.md\b/g)]
     .map(([named]) => named)
+    .filter((named) => !existsSync(join(repository, named)) && !existsSync(join(repository, dirname(file), named)));
+}
+
+/** The page of each room of src that has one. */
+function roomPages(): string[] {
+  return readdirSync(join(repository, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('README.md'))
+    .map((name) => `src/${name}`)
+    .toSorted();
+}
+
+/** A source file is named by its path from the root or from the page's folder, a folder by its path from the root. */
+function missingPlaces(file: string, text: string): string[] {
+  return [...text.matchAll(/`((?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.(?:ts|proto)|(?:src|test|proto|scripts|examples)\/(?:[\w.-]+\/)*)`/g)]
+    .map(([, named = '']) => named)
     .filter((named) => !existsSync(join(repository, named)) && !existsSync(join(repository, dirname(file), named)));
 }
 

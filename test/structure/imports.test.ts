@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { violation } from './directions.ts';
+import { historyFloors, projectionFloors, violation } from './directions.ts';
 import { importsOf, parseImports, repository, sourceFiles, type Import } from './imports.ts';
+import { arrowsBetweenRooms, ringsOf, wrongArrows } from './rooms.ts';
 
 const files = sourceFiles('src');
 const imports = files.flatMap(importsOf);
@@ -15,6 +16,24 @@ describe('import directions of src', () => {
   test('no module imports itself through others, not even as types: what two need of each other belongs to one, or to a third', () => {
     expect(cycles(imports.filter((found) => found.target.startsWith('src/')))).toEqual([]);
   });
+
+  test('folders of src import each other in no ring, not even types', () => {
+    expect(ringsOf(arrowsBetweenRooms('src/', imports))).toEqual([]);
+  });
+
+  test.each([
+    ['src/history/', historyFloors],
+    ['src/projections/', projectionFloors],
+  ] as const)(
+    'rooms of %s import those of the floors below, none that stands apart from it, and none each other in a ring',
+    (part, floors) => {
+      const arrows = arrowsBetweenRooms(part, imports);
+      expect(
+        wrongArrows(arrows, floors).flatMap(({ imports: found }) => found.map(({ file, line, target }) => `${file}:${line} → ${target}`)),
+      ).toEqual([]);
+      expect(ringsOf(arrows)).toEqual([]);
+    },
+  );
 
   test('the server is loaded lazily by the command line, so that help answers at once', () => {
     const eager = imports.filter(
@@ -39,7 +58,7 @@ describe('a start loads nothing of', () => {
 
   test.each([
     ['src/grpc/workflow-service/visibility.ts', 'list'],
-    ['src/visibility/filter/', 'list'],
+    ['src/projections/visibility/filter/', 'list'],
     ['src/filter/', 'list'],
     ['src/wire/generated/lean/visibility_service.ts', 'list'],
     ['src/grpc/admin-service/admin-methods.ts', 'call of AdminService'],
@@ -72,7 +91,7 @@ describe('the cores are deterministic', () => {
     'src/cluster/',
     'src/deadletters/',
     'src/filter/',
-    'src/visibility/',
+    'src/projections/visibility/',
   ];
 
   test('no core uses what would differ at replay', () => {
@@ -83,6 +102,18 @@ describe('the cores are deterministic', () => {
         return forbidden.filter(([pattern]) => pattern.test(code)).map(([, way]) => `${file} uses ${way}`);
       });
     expect(findings).toEqual([]);
+  });
+});
+
+describe('what is simulated', () => {
+  const simulated = ['src/actors/', 'src/projections/checkpoints/', 'src/projections/list/', 'src/ports/'];
+  const real = /\bDate\.now\b|\bperformance\.now\b|\bMath\.random\b|\brandomUUID\b|\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/;
+
+  test('time, timers and chance come through ports', () => {
+    const looking = files
+      .filter((file) => simulated.some((folder) => file.startsWith(folder)) && real.test(withoutComments(textOf(file))))
+      .filter((file) => file !== 'src/ports/system-ports.ts');
+    expect(looking).toEqual([]);
   });
 });
 
@@ -170,16 +201,18 @@ describe('the checker', () => {
   test.each([
     ['src/history/x.ts', `import { readFileSync } from 'node:fs';`, 'src/history/ must not, for the cores are pure'],
     ['src/history/x.ts', `import { match } from '../matching/match.ts';`, 'must not'],
-    ['src/history/x.ts', `import type { Log } from '../actors/log.ts';`, 'must not'],
+    ['src/history/x.ts', `import type { Log } from '../ports/log.ts';`, 'must not'],
     ['src/kernel/x.ts', `import { assert } from '../history/assert.ts';`, 'leaf'],
-    ['src/actors/x.ts', `import { KafkaLog } from '../topics/kafka/log.ts';`, 'declare a port'],
-    ['src/actors/matching/x.ts', `import { HistoryShell } from '../history/history-shell.ts';`, 'knows no other shell'],
+    ['src/ports/x.ts', `import { KafkaLog } from '../topics/kafka/log.ts';`, 'declare what is needed'],
+    ['src/projections/checkpoints/x.ts', `import type { Switchboard } from '../../actors/asks/switchboard.ts';`, 'let the shell do it'],
+    ['src/projections/sqlite/x.ts', `import { arrayOf } from '../postgres/pack.ts';`, 'no other database'],
+    ['src/actors/matching/x.ts', `import { HistoryMemory } from '../history/history-memory.ts';`, 'knows no other shell'],
     ['src/actors/ownership/x.ts', `import type { Ask } from '../asks/asks.ts';`, 'owning a journal is the same'],
     ['src/topics/x.ts', `import { Kafka } from 'kafkajs';`, 'kafkajs is used in src/topics/kafka/ only'],
-    ['src/topics/embedded/x.ts', `import { decide } from '../../history/decide.ts';`, 'must not'],
-    ['src/grpc/services/x.ts', `import {\n  decide,\n} from '../../history/decide.ts';`, 'as types it may'],
+    ['src/topics/embedded/x.ts', `import { decide } from '../../history/history-core.ts';`, 'must not'],
+    ['src/grpc/services/x.ts', `import {\n  decide,\n} from '../../history/history-core.ts';`, 'as types it may'],
     ['src/grpc/x.ts', `const log = await import('../topics/embedded/log.ts');`, 'adapters do not know each other'],
-    ['src/cli/x.ts', `export { decide } from '../history/decide.ts';`, 'one function of the server'],
+    ['src/cli/x.ts', `export { decide } from '../history/history-core.ts';`, 'one function of the server'],
     ['src/brand-new/x.ts', `import { a } from './a.ts';`, 'is in no folder'],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(source(file, text)).toEqual([expect.stringContaining(message)]);
@@ -189,11 +222,22 @@ describe('the checker', () => {
     ['src/grpc/services/x.ts', `import type { Command } from '../../history/commands.ts';`],
     ['src/grpc/services/x.ts', `import { type Command } from '../../history/commands.ts';`],
     ['src/topics/kafka/x.ts', `import { Kafka } from 'kafkajs';`],
-    ['src/topics/kafka/x.ts', `import { LogError } from '../../actors/log.ts';`],
-    ['src/topics/kafka/x.ts', ` * import { decide } from '../../history/decide.ts';`],
-    ['src/composition.ts', `import { decide } from './history/decide.ts';`],
+    ['src/topics/kafka/x.ts', `import { LogError } from '../../ports/log.ts';`],
+    ['src/topics/kafka/x.ts', ` * import { decide } from '../../history/history-core.ts';`],
+    ['src/composition.ts', `import { decide } from './history/history-core.ts';`],
   ])('accepts in %s: %s', (file, text) => {
     expect(source(file, text).filter((message) => message !== undefined)).toEqual([]);
+  });
+
+  test('finds a ring of rooms, an arrow that runs up, and one between rooms that stand apart', () => {
+    const edge = (file: string, target: string): Import => ({ file, target, line: 1, specifier: target, typeOnly: true, lazy: false });
+    const arrows = arrowsBetweenRooms('p/', [edge('p/low/a.ts', 'p/top.ts'), edge('p/top.ts', 'p/low/b.ts'), edge('p/top.ts', 'p/x/c.ts')]);
+    expect(ringsOf(arrows)).toEqual([['low/', 'top.ts']]);
+    const floors = [{ rooms: ['low/', 'x/'] }, { rooms: [] }];
+    expect(wrongArrows(arrows, floors).map(({ from, to }) => `${from} → ${to}`)).toEqual(['low/ → top.ts']);
+    const lives = arrowsBetweenRooms('p/', [edge('p/low/a.ts', 'p/x/c.ts')]);
+    expect(wrongArrows(lives, floors)).toEqual([]);
+    expect(wrongArrows(lives, [{ rooms: ['low/', 'x/'], apart: true }])).toEqual(lives);
   });
 
   test('finds a cycle', () => {

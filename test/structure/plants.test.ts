@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { plants, stalePlant } from '../simulation/plants.ts';
+import { proofHash } from '../simulation/proofs.ts';
 
 function occurrences({ file, search }: (typeof plants)[number]): number {
   return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split(search).length - 1;
@@ -13,4 +14,14 @@ test.each(plants)('its text stands once in the source: $name', (plant) => {
 
 test('a text that is gone is noticed', () => {
   expect(occurrences(stalePlant)).toBe(0);
+});
+
+test('what has caught it counts until its source, its own simulation or the bug itself changes', () => {
+  const plant = { ...stalePlant, file: 'src/a.ts' };
+  const hashWith = (changed: string) => proofHash(plant, (file) => (file === changed ? 'changed' : file));
+  const proven = hashWith('nothing');
+  expect(hashWith('test/simulation/matching/run-seed.ts')).toBe(proven);
+  const others = [hashWith('src/a.ts'), hashWith('test/simulation/run-seed.ts'), hashWith('test/simulation/sim-log.ts')];
+  const another = proofHash({ ...plant, replace: 'something else' }, (file) => file);
+  expect(new Set([proven, ...others, another]).size).toBe(5);
 });

@@ -8,47 +8,47 @@
  * names the kind and the field. vitest loads it as a setup file, and servers that tests start as `node --import`, from their sources: a bundle
  * has a router of its own, of which nothing here knows.
  */
-import { CLUSTER_ACTOR, Router } from '../../src/actors/asks/router.ts';
-import {
-  decodeClusterAnswer,
-  decodeClusterRequest,
-  encodeClusterAnswer,
-  encodeClusterRequest,
-} from '../../src/peers/codec/cluster-codec.ts';
-import {
-  decodeHistoryAnswer,
-  decodeHistoryRequest,
-  encodeHistoryAnswer,
-  encodeHistoryRequest,
-} from '../../src/peers/codec/history-codec.ts';
-import {
-  decodeMatchingAnswer,
-  decodeMatchingRequest,
-  encodeMatchingAnswer,
-  encodeMatchingRequest,
-} from '../../src/peers/codec/matching-codec.ts';
+import { AUDIT_ACTOR, CLUSTER_ACTOR, JOBS_ACTOR, Router } from '../../src/actors/asks/router.ts';
+import { auditAsks } from '../../src/peers/codec/audit-codec.ts';
+import { clusterAsks } from '../../src/peers/codec/cluster-codec.ts';
+import { deadLetterAsks } from '../../src/peers/codec/dead-letters-codec.ts';
+import { historyAsks } from '../../src/peers/codec/history-codec.ts';
+import { jobsAsks } from '../../src/peers/codec/jobs-codec.ts';
+import { matchingAsks } from '../../src/peers/codec/matching-codec.ts';
+import type { UnionCodec } from '../../src/peers/codec/union-codec.ts';
 
 if (process.argv[1]?.includes('/dist/program/') === true) throw new Error('asks of a bundle cannot be carried: set PERDURE_PROGRAM=source');
 
 type Kinded = { readonly kind: string };
 
-Router.prototype.askHistory = function (shard, request, deadlineMs, onReply) {
-  const arrived = carried(request, encodeHistoryRequest, decodeHistoryRequest);
-  return this.history.ask(shard, arrived, deadlineMs, (answer) => onReply(carried(answer, encodeHistoryAnswer, decodeHistoryAnswer)));
+Router.prototype.askHistory = function (shard, request, context, onReply) {
+  const arrived = carried(request, historyAsks.requests);
+  return this.history.ask(shard, arrived, context, (answer) => onReply(carried(answer, historyAsks.answers)));
 };
 
-Router.prototype.askMatching = function (partition, request, deadlineMs, onReply) {
-  const arrived = carried(request, encodeMatchingRequest, decodeMatchingRequest);
-  return this.matching.ask(partition, arrived, deadlineMs, (answer) =>
-    onReply(carried(answer, encodeMatchingAnswer, decodeMatchingAnswer)),
-  );
+Router.prototype.askMatching = function (partition, request, context, onReply) {
+  const arrived = carried(request, matchingAsks.requests);
+  return this.matching.ask(partition, arrived, context, (answer) => onReply(carried(answer, matchingAsks.answers)));
 };
 
-Router.prototype.askCluster = function (request, deadlineMs, onReply) {
-  const arrived = carried(request, encodeClusterRequest, decodeClusterRequest);
-  return this.cluster.ask(CLUSTER_ACTOR, arrived, deadlineMs, (answer) =>
-    onReply(carried(answer, encodeClusterAnswer, decodeClusterAnswer)),
-  );
+Router.prototype.askCluster = function (request, context, onReply) {
+  const arrived = carried(request, clusterAsks.requests);
+  return this.cluster.ask(CLUSTER_ACTOR, arrived, context, (answer) => onReply(carried(answer, clusterAsks.answers)));
+};
+
+Router.prototype.askDeadLetters = function (queue, request, context, onReply) {
+  const arrived = carried(request, deadLetterAsks.requests);
+  return this.deadLetters.ask(queue, arrived, context, (answer) => onReply(carried(answer, deadLetterAsks.answers)));
+};
+
+Router.prototype.askJobs = function (request, context, onReply) {
+  const arrived = carried(request, jobsAsks.requests);
+  return this.jobs.ask(JOBS_ACTOR, arrived, context, (answer) => onReply(carried(answer, jobsAsks.answers)));
+};
+
+Router.prototype.askAudit = function (request, context, onReply) {
+  const arrived = carried(request, auditAsks.requests);
+  return this.audit.ask(AUDIT_ACTOR, arrived, context, (answer) => onReply(carried(answer, auditAsks.answers)));
 };
 
 /** How far the clock of the process that reads is ahead of the one that wrote. */
@@ -58,16 +58,12 @@ const CLOCK_SKEW_MS = 90_000;
 const moments: ReadonlySet<string> = new Set(['deadlineMs', 'holdUntilMs']);
 
 /** Read twice: by another clock, as another process would, and by the one that both sides have here. */
-function carried<Message extends Kinded, Sent extends Message>(
-  sent: Sent,
-  encode: (message: Message, nowMs: number) => Uint8Array,
-  decode: (bytes: Uint8Array, nowMs: number) => Message,
-): Sent {
+function carried<Message extends Kinded, Sent extends Message>(sent: Sent, codec: UnionCodec<Message>): Sent {
   const nowMs = Date.now();
   try {
-    const bytes = encode(sent, nowMs);
-    const elsewhere = decode(bytes, nowMs + CLOCK_SKEW_MS);
-    const received = decode(bytes, nowMs);
+    const bytes = codec.encode(sent, nowMs);
+    const elsewhere = codec.decode(bytes, nowMs + CLOCK_SKEW_MS);
+    const received = codec.decode(bytes, nowMs);
     const difference = differenceOf(sent, elsewhere, sent.kind, CLOCK_SKEW_MS) ?? differenceOf(sent, received, sent.kind);
     if (difference !== undefined) throw new Error(`an ask or its answer does not arrive as it was sent: ${difference}`);
     // As equal as its type.

@@ -13,8 +13,8 @@ import {
   type VisibilityKeyset,
   type VisibilityList,
   type VisibilityRow,
-} from '../../src/visibility/row.ts';
-import { storable, wordsOf } from '../../src/visibility/text.ts';
+} from '../../src/projections/visibility/row.ts';
+import { storable, wordsOf } from '../../src/projections/visibility/text.ts';
 
 export type Truth = boolean | undefined;
 

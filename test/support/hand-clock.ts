@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../src/actors/ports.ts';
-import { systemClock } from '../../src/actors/system-ports.ts';
+import type { Clock, Timer } from '../../src/ports/machine.ts';
+import { systemClock } from '../../src/ports/system-ports.ts';
 import { DeadlineHeap, type Due } from '../../src/matching/deadline-heap.ts';
 
 type Waiting = Due & { readonly callback: () => void };

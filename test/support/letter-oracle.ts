@@ -1,7 +1,7 @@
 /** Dead letters by condition, in plain JavaScript: what every database is compared with, and what the twin in memory answers by. */
-import type { LetterGrouped, LetterIdPage, LetterList, LetterPage, LetterWalk } from '../../src/actors/database.ts';
-import type { LetterGroup } from '../../src/deadletters/replies.ts';
-import type { LetterRow } from '../../src/deadletters/letter-row.ts';
+import type { LetterGrouped, LetterIdPage, LetterList, LetterPage, LetterWalk } from '../../src/projections/database-port.ts';
+import type { LetterGroup } from '../../src/deadletters/letter-commands.ts';
+import type { LetterRow } from '../../src/deadletters/letter-records.ts';
 import { utf8Bytes } from '../../src/kernel/utf8.ts';
 import type { Column, Condition } from '../../src/filter/condition.ts';
 import { truthAbout } from './condition-oracle.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DatabaseError, type HistoryDelta } from '../../src/actors/database.ts';
+import { DatabaseError, type HistoryDelta } from '../../src/projections/database-port.ts';
 import { describeDatabase } from '../contract/database/describe-database.ts';
 import { emptyDelta, positionAt, taskRow, uuid, visibilityRow } from '../contract/database/samples.ts';
 import { MemoryDatabase, MemoryTables, type WriteFault } from './memory-database.ts';

@@ -45,13 +45,13 @@ import {
   type TimerRow,
   type TimerWindow,
   type WriteOutcome,
-} from '../../src/actors/database.ts';
-import type { LetterGroup } from '../../src/deadletters/replies.ts';
+} from '../../src/projections/database-port.ts';
+import type { LetterGroup } from '../../src/deadletters/letter-commands.ts';
 import { unreachable } from '../../src/kernel/assert.ts';
 import { isUuid } from '../../src/kernel/uuid.ts';
-import type { LetterRow } from '../../src/deadletters/letter-row.ts';
+import type { LetterRow } from '../../src/deadletters/letter-records.ts';
 import type { Condition } from '../../src/filter/condition.ts';
-import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../src/visibility/row.ts';
+import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../src/projections/visibility/row.ts';
 import { counted, listed, storedRow } from './condition-oracle.ts';
 import { letterGroups, letterIdPage, letterPage, lettersThat } from './letter-oracle.ts';
 
@@ -437,7 +437,7 @@ export class MemoryDatabase implements Database {
   async #unlessGivenUp<Read>(asked: Asked | undefined, read: Promise<Read>): Promise<Read> {
     if (asked === undefined) return await read;
     const givenUp = new Promise<never>((_, reject) => {
-      this.#revocable.set(asked, () => reject(new DatabaseError('overtime', 'whoever asked has given it up')));
+      this.#revocable.set(asked, () => reject(new DatabaseError('overtime', 'the caller has given up')));
     });
     return await Promise.race([read, givenUp]).finally(() => this.#revocable.delete(asked));
   }

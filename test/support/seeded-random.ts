@@ -1,4 +1,4 @@
-import type { Random } from '../../src/actors/ports.ts';
+import type { Random } from '../../src/ports/machine.ts';
 import { Prng } from '../simulation/prng.ts';
 
 /** Ids and jitter, the same in every run. */

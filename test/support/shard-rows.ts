@@ -1,10 +1,10 @@
 /** All rows that a database in memory holds of a history shard: as what it is made of again, and as answers to loads. */
-import type { JournalId } from '../../src/actors/database.ts';
+import type { JournalId } from '../../src/projections/database-port.ts';
 import { unpackRow } from '../../src/actors/history/events/history-rows.ts';
-import type { RunRow, ShardRows, StoredRun } from '../../src/history/checkpoint/rows.ts';
+import type { RunRow, ShardRows, StoredRun } from '../../src/history/shard/rows.ts';
 import type { HistoryCore } from '../../src/history/history-core.ts';
-import type { Loaded } from '../../src/history/residency/install-loaded.ts';
-import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { Loaded } from '../../src/history/residency/install.ts';
+import { stateCodec } from '../../src/codec/state-codec.ts';
 import type { JournalTables, MemoryTables } from './memory-database.ts';
 
 export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {

@@ -95,7 +95,7 @@ function tdbg(): void {
   const queue = '--dlq-type 1 --cluster active --target-cluster active';
   const counted = { queue_name: '1_active_active_B8jqXXpO', message_count: 3, last_message_id: 2 };
 
-  test('dlq list: queues by their letters', async () => {
+  test('dlq list: queues by their dead letters', async () => {
     const startAll = async ({ workflow }: Client): Promise<void> => {
       for (const workflowId of ['order-1', 'order-2', 'order-3']) await workflow.start('Order', { taskQueue: 'orders', workflowId });
     };
@@ -114,7 +114,7 @@ function tdbg(): void {
     return out.trim() === '' ? [] : (JSON.parse(`[${out.trim().replaceAll('}\n\n{', '},{')}]`) as readonly Message[]);
   }
 
-  test('dlq read: letters with their tasks, page by page', async () => {
+  test('dlq read: dead letters with their tasks, page by page', async () => {
     const letters = await read();
     expect(letters.map(({ message_id }) => message_id)).toEqual([0, 1, 2]);
     expect(letters.map(({ payload }) => String(payload['workflow_id'])).toSorted()).toEqual(['order-1', 'order-2', 'order-3']);
@@ -142,7 +142,7 @@ function tdbg(): void {
 
   const key = { taskCategory: 1, sourceCluster: 'active', targetCluster: 'active' };
 
-  test('dlq purge, and job describe: letters up to an id go', async () => {
+  test('dlq purge, and job describe: dead letters up to an id go', async () => {
     const token = await jobOf('purge --last-message-id 0');
     await expect
       .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 30_000 })
@@ -279,7 +279,7 @@ function tdbg(): void {
     });
   });
 
-  test('dlq read, merge and purge of the letters of another cluster', async () => {
+  test('dlq read, merge and purge of the dead letters of another cluster', async () => {
     const { ReplicationTaskInfo } = (await loadServiceMessages()).persistence.v1;
     const info = { namespaceId: 'n', workflowId: 'order-1', runId: 'r', taskType: 1, firstEventId: 5, nextEventId: 9 };
     const value = ReplicationTaskInfo.encode(ReplicationTaskInfo.fromObject(info)).finish();

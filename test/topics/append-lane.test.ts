@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { AppendLane, LaneSlot } from '../../src/topics/append-lane.ts';
 import { record } from '../contract/log-writer.ts';
-import type { AppendOutcome, LogRecord } from '../../src/actors/log.ts';
+import type { AppendOutcome, LogRecord } from '../../src/ports/log.ts';
 import type { SendBatches } from '../../src/topics/append-lane.ts';
 
 type Answer = Exclude<AppendOutcome['kind'], 'failed'>;

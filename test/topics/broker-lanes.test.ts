@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/observability/logger.ts';
 import { connectKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { record } from '../contract/log-writer.ts';
 import { FakeBrokers, topic } from './fake-brokers.ts';
-import type { Log, LogAttachment, LogRecord } from '../../src/actors/log.ts';
+import type { Log, LogAttachment, LogRecord } from '../../src/ports/log.ts';
 
 let log: Log | undefined;
 let brokers: FakeBrokers | undefined;

@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { APPEND_BYTES_MAX } from '../../src/actors/log.ts';
+import { APPEND_BYTES_MAX } from '../../src/ports/log.ts';
 import { codecs, decompress } from '../../src/topics/kafka/decompress.ts';
 
 const text = 'abcd'.repeat(5);
@@ -53,7 +53,7 @@ test('what is larger than any batch of ours is not unpacked', () => {
   expect(decompress(Buffer.from([1, 0x00, 0x61, ...copies]), codecs.snappy)).toBeUndefined();
 });
 
-test('property: bytes of no codec, and codecs of nobody, are told as such', () => {
+test('property: bytes of no codec, and codecs of nobody, are reported as such', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 7 }), (bytes, codec) => {
       const found = decompress(Buffer.from(bytes), codec);

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { openSqlite } from '../../src/projections/sqlite/open-sqlite.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { logContract } from '../contract/log-contract.ts';
 import { partitionsMin } from '../contract/log-limits.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
-import type { AppendOutcome, LogError } from '../../src/actors/log.ts';
+import type { AppendOutcome, LogError } from '../../src/ports/log.ts';
 import { until } from '../support/event-loop.ts';
 
 const topics = [{ name: 'test.history', partitions: partitionsMin }] as const;
@@ -42,6 +42,22 @@ test('a record that cannot be encoded fails its partition; the others are append
   expect(kinds(await append())).toEqual(['failed', 'appended']);
   expect(await readAll(log, at)).toEqual([]);
   expect(baseOf(await good.append(record(2)))).toBe(1);
+  await log.close();
+});
+
+test('in memory, reads and trims find their batch among many that are large', async () => {
+  const log = await openEmbeddedLog({ filename: undefined, topics });
+  const writer = new LogWriter(log, at);
+  const value = (sequence: number): Uint8Array => new Uint8Array(sequence === 20 ? 600_000 : 30_000).fill(sequence);
+  for (let sequence = 0; sequence < 40; sequence++) await writer.append(record(sequence, { value: value(sequence) }));
+  for (const from of [0, 7, 8, 19, 20, 21, 39]) {
+    const read = await log.read(at, from, 100_000);
+    expect(read.length).toBeGreaterThan(0);
+    for (const [i, one] of read.entries()) expect(one).toMatchObject({ offset: from + i, value: value(from + i) });
+  }
+  await log.truncate(at, 25);
+  await expect(log.read(at, 24, 1)).rejects.toMatchObject({ code: 'out-of-range' });
+  expect((await readAll(log, at)).map(({ offset }) => offset)).toEqual(Array.from({ length: 15 }, (_, i) => 25 + i));
   await log.close();
 });
 
@@ -242,7 +258,7 @@ describe('the file of the embedded log', () => {
     const text = 'this is a letter, not a database. '.repeat(100);
     await writeFile(filename, text);
     await expect(openEmbeddedLog({ filename, topics })).rejects.toMatchObject({ code: 'corrupt' });
-    await expect(openEmbeddedLog({ filename, topics })).rejects.toThrow('it is no SQLite database; name another file');
+    await expect(openEmbeddedLog({ filename, topics })).rejects.toThrow('it is not an SQLite database; name another file');
     expect(await readFile(filename, 'utf8')).toBe(text);
     await expect(openEmbeddedLog({ filename: join(folder, 'absent', 'log.sqlite'), topics })).rejects.toThrow(/does its folder exist/);
   });

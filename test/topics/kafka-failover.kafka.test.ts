@@ -5,7 +5,7 @@ import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { LogWriter, readAll, record } from '../contract/log-writer.ts';
 import { canStartLocalKafka } from '../kafka/broker.ts';
 import { LocalCluster } from '../kafka/cluster.ts';
-import type { Log } from '../../src/actors/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 
 const topic = 'test.failover';
 const partitions = 6;

@@ -10,7 +10,7 @@ import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { KafkaMessage } from 'kafkajs';
-import type { GrowingLog } from '../../src/actors/log.ts';
+import type { GrowingLog } from '../../src/ports/log.ts';
 
 const kafka = inject('kafka');
 const brokers = 'brokers' in kafka ? kafka.brokers : [];

@@ -9,7 +9,7 @@ import { freePorts } from '../kafka/local-broker.ts';
 import { FaultyProxy } from '../kafka/proxy.ts';
 import { kafkaConfigs } from '../kafka/tools.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
-import type { Log } from '../../src/actors/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 
 const requestTimeoutMs = 1_000;

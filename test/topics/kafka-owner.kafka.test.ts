@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
-import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../src/ports/system-ports.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
@@ -12,8 +12,8 @@ import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { FaultyProxy } from '../kafka/proxy.ts';
 import type { AclEntry, Admin } from 'kafkajs';
-import type { AskFailure } from '../../src/actors/asks/asks.ts';
-import type { Log } from '../../src/actors/log.ts';
+import { ownWork, type AskFailure } from '../../src/actors/asks/asks.ts';
+import type { Log } from '../../src/ports/log.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 
@@ -75,7 +75,7 @@ class Owner {
 
   ask(command: LedgerCommand): Promise<LedgerReply | AskFailure> {
     const deadlineMs = systemClock.monoMs() + 30_000;
-    return new Promise((resolve) => this.router.ask(0, command, deadlineMs, resolve));
+    return new Promise((resolve) => this.router.ask(0, command, ownWork(deadlineMs), resolve));
   }
 
   add(size: number): void {

@@ -11,7 +11,7 @@ import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { KafkaSasl, KafkaTls } from '../../src/config/kafka-options.ts';
-import type { Log } from '../../src/actors/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 
 const run = promisify(execFile);
 
@@ -141,7 +141,7 @@ describe.skipIf(!(await canStartLocalKafka('Kafka with TLS and SASL')))('a Kafka
     [
       'a controller',
       () => [ports.controller],
-      /^what listens at \S+ is no broker \(a KRaft controller\?\): name the listeners of brokers in perdure\.kafka\.brokers$/,
+      /^the server at \S+ is not a broker \(a KRaft controller\?\): name the listeners of brokers in perdure\.kafka\.brokers$/,
     ],
   ])('%s', async (_, attempt, words) => {
     const error = await failureOf(open(...attempt()));

@@ -32,6 +32,6 @@ async function search(breaks: 'refresh' | 'open' | 'ends'): Promise<{ readonly t
   return { leader: await found.promise, told };
 }
 
-test.each(['refresh', 'open', 'ends'] as const)('a bug in %s is told, and the search goes on', async (breaks) => {
+test.each(['refresh', 'open', 'ends'] as const)('a bug in %s is reported, and the search goes on', async (breaks) => {
   expect(await search(breaks)).toEqual({ leader: 3, told: [expect.objectContaining({ message: expect.stringContaining('planted') })] });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
-import { onceKnown } from '../../src/topics/kafka/once-known.ts';
+import { onceKnown } from '../../src/topics/kafka/admin.ts';
 
 const { KafkaJSProtocolError, KafkaJSNumberOfRetriesExceeded } = loadKafkajs();
 const far = Number.MAX_SAFE_INTEGER;

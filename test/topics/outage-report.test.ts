@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/observability/logger.ts';
-import { kafkaOutages } from '../../src/topics/kafka/kafka-outages.ts';
-import { ThrottleReport } from '../../src/topics/kafka/throttle-report.ts';
+import { kafkaOutages } from '../../src/topics/kafka/kafka-log.ts';
+import { ThrottleReport } from '../../src/topics/kafka/data-plane.ts';
 
 type Line = { readonly level: string; readonly msg: string } & Readonly<Record<string, unknown>>;
 
@@ -103,7 +103,7 @@ describe('an outage', () => {
     report.failed('append', partition(0), 'no leader');
     live(60, () => report.tick());
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'warn', 'info']);
-    expect(lines[2]?.msg).toBe('no partition asks Kafka any more');
+    expect(lines[2]?.msg).toBe('nothing waits for Kafka any more');
   });
 });
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { addedTopics, topicCatalogue, topicSettings } from '../../src/topics/catalogue.ts';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
-import { createCommand } from '../../src/topics/kafka/commands.ts';
+import { createCommand } from '../../src/topics/kafka/shell-commands.ts';
 import { provisionTopics } from '../../src/topics/kafka/provision.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import type { Admin } from 'kafkajs';
-import type { TopicSpec } from '../../src/actors/log.ts';
+import type { TopicSpec } from '../../src/ports/log.ts';
 import type { KafkaOptions } from '../../src/config/kafka-options.ts';
 
 const kafka = inject('kafka');
@@ -71,7 +71,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     await provision(using);
   });
 
-  test('whoever makes topics by hand is told at once of those that are added later, but of none that is there', async () => {
+  test('whoever creates topics by hand learns at once of those that are added later, but of none that is there', async () => {
     const using = options({ autoCreateTopics: false });
     const [first, ...topics] = topicCatalogue({ prefix: using.topicPrefix, historyPartitions: 1, matchingPartitions: 1 });
     const [made, ...added] = addedTopics(using.topicPrefix, 'active');
@@ -101,7 +101,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     });
   });
 
-  test('another partition count than asked for is told, not judged', async () => {
+  test('another partition count than asked for is reported, not judged', async () => {
     const using = options();
     await provision(using, 3);
     expect((await provision(using, 4)).map(({ partitions }) => partitions)).toEqual([3, 2, 1]);
@@ -113,7 +113,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     ['retention.bytes', '1000000', 'retention.bytes=-1'],
     ['max.message.bytes', '1048588', 'max.message.bytes=8388608'],
     ['unclean.leader.election.enable', 'true', 'unclean.leader.election.enable=false'],
-  ])('%s=%s is refused, with the reason and the command that mends it', async (name, value, mend) => {
+  ])('%s=%s is refused, with the reason and the command that repairs it', async (name, value, mend) => {
     const using = options();
     await provision(using);
     const topic = `${using.topicPrefix}.matching`;
@@ -129,7 +129,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     await provision(using);
   });
 
-  test('the topic of a dead letter queue gets settings of its own; where they differ it is served, and people are told', async () => {
+  test('the topic of a dead letter queue gets settings of its own; where they differ it is served, and operators are informed', async () => {
     const using = options();
     const topic: TopicSpec = {
       name: `dlq.${using.topicPrefix}.transfer.active`,
@@ -161,7 +161,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
       const settings = await settingsOf(topic);
       return wanted.map(([name = '']) => [name, settings.get(name)]);
     };
-    await expect.poll(found, { timeout: 10_000 }).toEqual(wanted);
+    await expect.poll(found, { timeout: 60_000 }).toEqual(wanted);
   }
 });
 

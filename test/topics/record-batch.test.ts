@@ -4,9 +4,9 @@ import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.
 import { crc32c } from '../../src/topics/kafka/crc32c.ts';
 import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
 import { inSlices } from '../../src/topics/in-slices.ts';
-import { batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
+import { batchRecordsMax, sealedBytes } from '../../src/topics/append-limits.ts';
 import { record } from '../contract/log-writer.ts';
-import { APPEND_BYTES_MAX, type LogRecord, type StoredRecord } from '../../src/actors/log.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type StoredRecord } from '../../src/ports/log.ts';
 import { turns } from '../support/event-loop.ts';
 
 const whole = fc.maxSafeNat();

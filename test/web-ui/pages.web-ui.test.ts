@@ -1,7 +1,7 @@
 /**
  * Temporal's own web UI beside a server: what a person reads on its pages, and what happens to a workflow when that person clicks.
  *
- * `PERDURE_SCREENSHOTS=1` writes the pictures of docs/web-ui.md anew.
+ * `PERDURE_SCREENSHOTS=1` writes the pictures of docs/web-ui.md again.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';

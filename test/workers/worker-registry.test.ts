@@ -34,7 +34,7 @@ describe('a worker', () => {
     expect(registry.size.workers).toBe(1);
   });
 
-  test('is forgotten when it has said nothing for as long as entries live, and each heartbeat starts that anew', () => {
+  test('is forgotten when it has said nothing for as long as entries live, and each heartbeat starts that again', () => {
     const registry = new WorkerRegistry(() => roomy);
     registry.record('a', worker('quiet'), 0);
     registry.record('a', worker('lively'), 0);

@@ -47,6 +47,13 @@ export function isAskFailure(reply: { readonly kind: string }): reply is AskFail
   return Object.hasOwn(failureKinds, reply.kind);
 }
 
+type Refused = { readonly kind: 'rejected'; readonly rejection: { readonly message: string } };
+
+/** Why whoever asked did not get what was asked for, in words. */
+export function refusalMessage(answer: AskFailure | Refused): string {
+  return answer.kind === 'rejected' ? answer.rejection.message : answer.message;
+}
+
 /** The asks of one actor, as its loop sees them. */
 export interface AskSink {
   /** This ask gets no reply. */
@@ -59,3 +66,25 @@ export interface AskSink {
 
 /** Nobody asked: the command is the actor's own (a timer, a finished task). */
 export const NOBODY = 0;
+
+/** What travels with an ask beside its request. */
+export type AskContext = {
+  /** Finite, by the clock's `monoMs`: whatever is lost, no ask stays open for ever. */
+  readonly deadlineMs: number;
+  /** The caller in whose name it is asked; undefined: the server itself asks, or the caller is not known. */
+  readonly principal: Principal | undefined;
+  /** The span that the ask belongs to, as in a `traceparent` header; '': none. */
+  readonly trace: string;
+};
+
+/** A caller who is known by his name. */
+export type Principal = {
+  readonly name: string;
+  /** How he has shown who he is. */
+  readonly authType: string;
+};
+
+/** The context of asks that the server makes of its own accord: timers, deliveries, retries. */
+export function ownWork(deadlineMs: number): AskContext {
+  return { deadlineMs, principal: undefined, trace: '' };
+}

@@ -7,7 +7,7 @@
  * Adding and removing cost a few pointer writes. An entry expires at its deadline or up to two ticks later, never before; where thousands are
  * due at once (the process was suspended), some hundred in each turn of the event loop.
  */
-import type { Clock, Timer } from '../ports.ts';
+import type { Clock, Timer } from '../../ports/machine.ts';
 
 const TICK_MS = 16;
 const SLOTS = 512;
@@ -15,7 +15,7 @@ const EXPIRED_PER_TURN_MAX = 512;
 
 /** What hangs in the wheel. The links are the wheel's own. */
 export type WheelEntry = {
-  /** By the clock's `monoMs`; finite. */
+  /** Finite, by the clock's `monoMs`. */
   readonly deadlineMs: number;
   next: WheelEntry | undefined;
   previous: WheelEntry | undefined;
@@ -97,7 +97,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     if (next !== undefined && next < this.#timerTick) this.#arm(next);
   }
 
-  /** Answers how many did. */
+  /** Answers how many have expired. */
   #expire(head: WheelEntry, nowMs: number, countMax: number): number {
     // Looked up first: a callback may add to this slot again.
     const due: Entry[] = [];

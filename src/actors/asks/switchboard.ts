@@ -1,36 +1,34 @@
 /**
  * Asks to the actors of one kind, each under its number.
  *
- *     caller ── ask(number, request, deadline, onReply) ──▶ switchboard ── submit(askId, request) ──▶ actor
- *            ◀───────────── onReply(answer), once ───────────────       ◀── answer / fail / abandon ──
- *            ── cancel(askId) ────────────────────────────▶            ── cancel(askId) ───────────▶
+ *     caller ── ask(number, request, context, onReply) ──▶ switchboard ── submit(askId, request, context) ──▶ actor
+ *            ◀──────────── onReply(answer), once ───────────────       ◀────── answer / fail / abandon ──────
+ *            ── cancel(askId) ───────────────────────────▶            ── cancel(askId) ───────────────────▶
  *
  * The actor sees plain values and a number; the callback stays on this side. Every ask is answered exactly once, never before `ask` has
  * returned: with the actor's reply, or with what prevented it. An answer that nobody waits for any more is dropped, and one that the table
  * of replies does not allow for the request is a bug of the actor. In one process values pass by reference, without a codec.
  */
 import { assert } from '../../kernel/assert.ts';
-import { isAskFailure, NOBODY } from './asks.ts';
-import { DeadlineWheel } from './deadline-wheel.ts';
-import type { AskFailure, AskSink } from './asks.ts';
-import type { WheelEntry } from './deadline-wheel.ts';
-import type { LoopTurns } from '../loop-turns.ts';
-import type { Clock } from '../ports.ts';
+import { isAskFailure, NOBODY, type AskContext, type AskFailure, type AskSink } from './asks.ts';
+import { DeadlineWheel, type WheelEntry } from './deadline-wheel.ts';
+import type { LoopTurns } from '../../ports/loop-turns.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 type Kinded = { readonly kind: string };
 
 /** Kind of request -> its reply. */
 export type ReplyTable = Readonly<Record<string, Kinded>>;
 
-/** The same table when the types are gone: kind of request -> kinds of reply. */
-export type ReplyKinds<To extends ReplyTable> = { readonly [Kind in keyof To]: { readonly [Reply in To[Kind]['kind']]: true } };
+/** The reply table without its types: kind of request -> a row with the kinds of reply. */
+export type ReplyRows<To extends ReplyTable> = { readonly [Kind in keyof To]: { readonly replies: readonly To[Kind]['kind'][] } };
 
 export type AnswerTo<To extends ReplyTable, Rejected, Kind extends keyof To> = To[Kind] | Rejected | AskFailure;
 
 /** An actor, as those who ask it see it. */
 export interface Endpoint<Request> {
   /** Undefined: accepted, answered later through the sink. */
-  submit(askId: number, request: Request): AskFailure | undefined;
+  submit(askId: number, request: Request, context: AskContext): AskFailure | undefined;
   cancel(askId: number): void;
 }
 
@@ -50,16 +48,16 @@ export type SwitchboardOptions = {
   readonly callbackFailed: (error: unknown) => void;
 };
 
-/** The place of an actor. */
 type Seat<Request> = { readonly name: string; endpoint: Endpoint<Request> | undefined };
 
-/** What is done with an ask whatever its request is. */
+/** `onReply` takes the answers to a request of its kind, and is given no others (`#tell`). */
 interface OpenAsk<Request, Answer> extends WheelEntry {
   readonly askId: number;
+  readonly kind: string;
   readonly seat: Seat<Request>;
-  /** What it will be told, unless its reply comes before. */
+  /** The failure that is told unless a reply comes before. */
   failure: AskFailure | undefined;
-  answer(answer: Answer): void;
+  onReply(answer: Answer): void;
 }
 
 export class Switchboard<
@@ -68,15 +66,15 @@ export class Switchboard<
   Rejected extends { readonly kind: 'rejected' },
 > {
   readonly #options: SwitchboardOptions;
-  readonly #replyKinds: Readonly<Record<string, Readonly<Record<string, true>>>>;
+  readonly #rows: Readonly<Record<string, { readonly replies: readonly string[] }>>;
   readonly #nameOf: (actor: number) => string;
   readonly #seats: Seat<Request>[] = [];
   readonly #asks = new Map<number, OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>;
 
-  constructor(options: SwitchboardOptions, replyKinds: ReplyKinds<To>, nameOf: (actor: number) => string) {
+  constructor(options: SwitchboardOptions, rows: ReplyRows<NoInfer<To>>, nameOf: (actor: number) => string) {
     this.#options = options;
-    this.#replyKinds = replyKinds;
+    this.#rows = rows;
     this.#nameOf = nameOf;
     this.#wheel = new DeadlineWheel(options.clock, (ask) => this.#expired(ask));
   }
@@ -86,23 +84,24 @@ export class Switchboard<
     return this.#asks.size;
   }
 
-  /** `deadlineMs` is by the clock's `monoMs`, and finite: whatever is lost, no ask is open for ever. */
   ask<Asked extends Request>(
     actor: number,
     request: Asked,
-    deadlineMs: number,
+    context: AskContext,
     onReply: (answer: AnswerTo<To, Rejected, Asked['kind']>) => void,
   ): number {
+    const { deadlineMs } = context;
     assert(Number.isFinite(deadlineMs), 'an ask has a deadline');
     const seat = this.#seat(actor);
     const askId = this.#options.newAskId();
-    const ask = new Ask<To, Request, Rejected, Asked['kind']>(this, askId, seat, request.kind, deadlineMs, onReply);
+    const { kind } = request;
+    const ask = { askId, kind, seat, deadlineMs, onReply, failure: undefined, next: undefined, previous: undefined };
     this.#asks.set(askId, ask);
     this.#wheel.add(ask);
     const failure: AskFailure | undefined =
       seat.endpoint === undefined
         ? { kind: 'notHere', message: `${seat.name} is not here`, hint: '', epoch: 0 }
-        : seat.endpoint.submit(askId, request);
+        : seat.endpoint.submit(askId, request, context);
     if (failure !== undefined) this.#options.clock.soon(() => this.#answer(askId, failure));
     return askId;
   }
@@ -134,10 +133,6 @@ export class Switchboard<
     this.#wheel.close();
   }
 
-  isAnswerTo<Kind extends keyof To & string>(kind: Kind, answer: AnswerTo<To, Rejected, keyof To>): answer is AnswerTo<To, Rejected, Kind> {
-    return this.#replyKinds[kind]?.[answer.kind] === true || answer.kind === 'rejected' || isAskFailure(answer);
-  }
-
   #answer(askId: number, answer: AnswerTo<To, Rejected, keyof To>): boolean {
     const ask = this.#take(askId);
     if (ask === undefined) return false;
@@ -152,8 +147,10 @@ export class Switchboard<
   }
 
   #tell(ask: OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>, answer: AnswerTo<To, Rejected, keyof To>): void {
+    const { kind, seat } = ask;
+    const isItsOwn = this.#rows[kind]?.replies.includes(answer.kind) === true || answer.kind === 'rejected' || isAskFailure(answer);
     try {
-      ask.answer(answer);
+      ask.onReply(isItsOwn ? answer : { kind: 'internal', message: `${seat.name} answered ${kind} with ${answer.kind}` });
     } catch (error) {
       this.#options.callbackFailed(error);
     }
@@ -194,44 +191,5 @@ export class Switchboard<
 
   #seat(actor: number): Seat<Request> {
     return (this.#seats[actor] ??= { name: this.#nameOf(actor), endpoint: undefined });
-  }
-}
-
-/** An ask that knows which answers its request may get. */
-class Ask<
-  To extends ReplyTable,
-  Request extends { readonly kind: keyof To & string },
-  Rejected extends { readonly kind: 'rejected' },
-  Kind extends keyof To & string,
-> implements OpenAsk<Request, AnswerTo<To, Rejected, keyof To>> {
-  readonly askId: number;
-  readonly seat: Seat<Request>;
-  readonly deadlineMs: number;
-  failure: AskFailure | undefined = undefined;
-  next: WheelEntry | undefined = undefined;
-  previous: WheelEntry | undefined = undefined;
-  readonly #switchboard: Switchboard<To, Request, Rejected>;
-  readonly #kind: Kind;
-  readonly #onReply: (answer: AnswerTo<To, Rejected, Kind>) => void;
-
-  constructor(
-    switchboard: Switchboard<To, Request, Rejected>,
-    askId: number,
-    seat: Seat<Request>,
-    kind: Kind,
-    deadlineMs: number,
-    onReply: (answer: AnswerTo<To, Rejected, Kind>) => void,
-  ) {
-    this.#switchboard = switchboard;
-    this.askId = askId;
-    this.seat = seat;
-    this.#kind = kind;
-    this.deadlineMs = deadlineMs;
-    this.#onReply = onReply;
-  }
-
-  answer(answer: AnswerTo<To, Rejected, keyof To>): void {
-    if (this.#switchboard.isAnswerTo(this.#kind, answer)) this.#onReply(answer);
-    else this.#onReply({ kind: 'internal', message: `${this.seat.name} answered ${this.#kind} with ${answer.kind}` });
   }
 }

@@ -9,18 +9,14 @@
  */
 import { ClusterCore } from '../../cluster/cluster-core.ts';
 import { ClusterState, type ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { CarryCluster, ClusterCommand } from '../../cluster/commands.ts';
-import type { ClusterEffect } from '../../cluster/effects.ts';
-import type { ClusterRecord } from '../../cluster/records.ts';
-import { recordWeight } from '../../cluster/record-weight.ts';
-import type { ClusterReply } from '../../cluster/replies.ts';
+import type { CarryCluster, ClusterCommand, ClusterEffect, ClusterReply } from '../../cluster/cluster-commands.ts';
+import { recordWeight, type ClusterRecord } from '../../cluster/cluster-records.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { LogError } from '../log.ts';
-import { LoopTurns } from '../loop-turns.ts';
+import { LogError } from '../../ports/log.ts';
+import { LoopTurns } from '../../ports/loop-turns.ts';
 import { JournalCompaction } from '../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
-import type { PartitionMemory } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { PartitionMemory, Tenure } from '../partition/partition-core.ts';
 
 type Command = ClusterCommand | CarryCluster;
 type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffect> & {
@@ -28,9 +24,9 @@ type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffec
   readonly journalStart: number;
 };
 
-/** Rare, and small. */
+/** Own commands are rare and small. */
 const COMMAND_BYTES = 4096;
-/** Of records that no longer count, roughly. Less is worth no work of its own. */
+/** Bytes of records that no longer count, roughly. Fewer are not worth a compaction. */
 const DEAD_BYTES_MIN = 4 * 1024 * 1024;
 
 export class ClusterHost {

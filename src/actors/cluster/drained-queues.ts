@@ -1,25 +1,19 @@
 /**
  * Empties the task queues of a namespace whose workflows are gone: somebody polls, history knows none of its tasks any more, and matching drops each that is refused.
  */
-import type { QueueWithTasks, TaskQueuePartition } from '../../matching/task-queue.ts';
+import { ownWork, refusalMessage } from '../asks/asks.ts';
+import { taskTypes, type QueueWithTasks, type TaskQueuePartition } from '../../kernel/task-queue.ts';
 import type { Asker } from '../asks/router.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../../ports/machine.ts';
 import { someAtATime } from '../asks/some-at-a-time.ts';
 
-/** One that hosts partitions of task queues. */
-export type TaskHost = {
-  /** From 0. */
-  readonly partition: number;
-  /** Those of the wanted namespaces that have stored tasks. undefined: it is not served now. */
-  readonly queuesOf: (isWanted: (namespaceId: string) => boolean) => readonly QueueWithTasks[] | undefined;
-};
-
 export type DrainOptions = {
+  /** Of the matching topic, from 0: each hosts partitions of task queues. */
+  readonly matchingPartitions: number;
   readonly asker: Pick<Asker, 'askMatching'>;
   readonly clock: Pick<Clock, 'monoMs' | 'wallMs'>;
-  /** Which partition hosts that one of a task queue. */
+  /** The partition that hosts a partition of a task queue. */
   readonly hostOf: (queue: TaskQueuePartition) => number;
-  /** A new UUID. */
   readonly newId: () => string;
   readonly isOver: () => boolean;
 };
@@ -29,24 +23,24 @@ const POLL_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const QUEUES_AT_A_TIME = 16;
 const POLLED_PER_SECOND_MAX = 100_000;
-/** Polls with which nothing has become less. */
+/** So many polls may show no fewer tasks. */
 const VAIN_POLLS_MAX = 5;
 
 /** All of a namespace. False: tasks are left, or a host that is not served may have some. */
-export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[], options: DrainOptions): Promise<boolean> {
-  const queues: { readonly host: TaskHost; readonly queue: TaskQueuePartition }[] = [];
-  for (const host of hosts) {
-    const stored = host.queuesOf((id) => id === namespaceId);
-    if (stored === undefined) return false;
-    for (const { queue } of stored) queues.push({ host, queue });
-  }
+export async function drainQueues(namespaceId: string, options: DrainOptions): Promise<boolean> {
+  const queues = await Promise.all(hostsOf(options).map((host) => storedQueues(host, namespaceId, options)));
+  if (queues.includes(undefined)) return false;
   let isDone = true;
-  await someAtATime(queues, QUEUES_AT_A_TIME, async ({ host, queue }) => {
-    const isDrained = await drainQueue(host, queue, options);
-    // Perhaps somebody has said that no task leaves it; the next try finds out.
-    if (!isDrained && queue.taskType === 'activity' && !options.isOver()) await forgetRate(queue, options);
-    isDone = isDrained && isDone;
-  });
+  await someAtATime(
+    queues.flatMap((stored) => stored ?? []),
+    QUEUES_AT_A_TIME,
+    async ({ queue, stored }) => {
+      const isDrained = await drainQueue(queue, stored, options);
+      // Perhaps somebody has said that no task leaves it; the next try finds out.
+      if (!isDrained && taskTypes[queue.taskType].hasRate && !options.isOver()) await forgetRate(queue, options);
+      isDone = isDrained && isDone;
+    },
+  );
   return isDone;
 }
 
@@ -56,26 +50,26 @@ export async function drainQueues(namespaceId: string, hosts: readonly TaskHost[
  */
 export async function forgetNamespace(
   namespaceId: string,
-  hosts: readonly TaskHost[],
-  { asker, clock }: Pick<DrainOptions, 'asker' | 'clock'>,
+  options: Pick<DrainOptions, 'asker' | 'clock' | 'matchingPartitions'>,
   answerMsMax = ANSWER_TIMEOUT_MS,
 ): Promise<string | undefined> {
-  const forget = ({ partition }: TaskHost): Promise<string | undefined> =>
+  const { asker, clock } = options;
+  const forget = (host: number): Promise<string | undefined> =>
     new Promise((resolve) => {
-      asker.askMatching(partition, { kind: 'forgetNamespace', namespaceId }, clock.monoMs() + answerMsMax, (answer) =>
-        resolve(answer.kind === 'done' ? undefined : answer.kind === 'rejected' ? answer.rejection.message : answer.message),
+      asker.askMatching(host, { kind: 'forgetNamespace', namespaceId }, ownWork(clock.monoMs() + answerMsMax), (answer) =>
+        resolve(answer.kind === 'done' ? undefined : refusalMessage(answer)),
       );
     });
-  return (await Promise.all(hosts.map(forget))).find((problem) => problem !== undefined);
+  return (await Promise.all(hostsOf(options).map(forget))).find((problem) => problem !== undefined);
 }
 
 /** False: tasks are left. */
-async function drainQueue(host: TaskHost, queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
-  let stored = storedIn(host, queue);
-  for (let vain = 0; stored !== undefined && stored > 0 && vain < VAIN_POLLS_MAX && !options.isOver();) {
+async function drainQueue(queue: TaskQueuePartition, first: number, options: DrainOptions): Promise<boolean> {
+  let stored = first;
+  for (let vain = 0; stored > 0 && vain < VAIN_POLLS_MAX && !options.isOver();) {
     // A task that is given out has a workflow.
-    if (!(await polledInVain(host, queue, options))) return false;
-    const now = storedIn(host, queue);
+    if (!(await polledInVain(queue, options))) return false;
+    const now = await storedIn(queue, options);
     if (now === undefined) return false;
     vain = now < stored ? 0 : vain + 1;
     stored = now;
@@ -83,14 +77,31 @@ async function drainQueue(host: TaskHost, queue: TaskQueuePartition, options: Dr
   return stored === 0;
 }
 
-function storedIn({ queuesOf }: TaskHost, { namespaceId, name, taskType, partition, kind }: TaskQueuePartition): number | undefined {
-  const same = (of: TaskQueuePartition): boolean =>
-    of.name === name && of.taskType === taskType && of.partition === partition && of.kind === kind;
-  const queues = queuesOf((id) => id === namespaceId);
-  return queues && (queues.find(({ queue }) => same(queue))?.stored ?? 0);
+/** undefined: its host does not answer now. */
+async function storedIn(of: TaskQueuePartition, options: DrainOptions): Promise<number | undefined> {
+  const queues = await storedQueues(options.hostOf(of), of.namespaceId, options, of);
+  return queues && (queues[0]?.stored ?? 0);
 }
 
-function polledInVain({ partition }: TaskHost, queue: TaskQueuePartition, { asker, clock, newId }: DrainOptions): Promise<boolean> {
+/** Those of the namespace that have stored tasks, or `only` that one. undefined: their host does not answer now. */
+function storedQueues(
+  host: number,
+  namespaceId: string,
+  { asker, clock }: Pick<DrainOptions, 'asker' | 'clock'>,
+  only?: TaskQueuePartition,
+): Promise<readonly QueueWithTasks[] | undefined> {
+  return new Promise((resolve) => {
+    asker.askMatching(host, { kind: 'listStoredQueues', namespaceId, only }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) =>
+      resolve(answer.kind === 'storedQueues' ? answer.queues : undefined),
+    );
+  });
+}
+
+function hostsOf({ matchingPartitions }: Pick<DrainOptions, 'matchingPartitions'>): readonly number[] {
+  return Array.from({ length: matchingPartitions }, (_, partition) => partition);
+}
+
+function polledInVain(queue: TaskQueuePartition, { asker, clock, newId, hostOf }: DrainOptions): Promise<boolean> {
   const poll = {
     queue,
     pollRequestId: newId(),
@@ -98,13 +109,15 @@ function polledInVain({ partition }: TaskHost, queue: TaskQueuePartition, { aske
     deadlineMs: clock.wallMs() + POLL_MS,
     workerInstanceKey: '',
     // A worker may have said that none leaves it.
-    maxTasksPerSecond: queue.taskType === 'activity' ? POLLED_PER_SECOND_MAX : undefined,
+    maxTasksPerSecond: taskTypes[queue.taskType].hasRate ? POLLED_PER_SECOND_MAX : undefined,
     workerVersion: undefined,
     forwardedFrom: undefined,
   };
-  const kind = queue.taskType === 'workflow' ? 'pollWorkflowTask' : 'pollActivityTask';
+  const kind = taskTypes[queue.taskType].poll;
   return new Promise((resolve) => {
-    asker.askMatching(partition, { kind, ...poll }, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) => resolve(answer.kind !== 'task'));
+    asker.askMatching(hostOf(queue), { kind, ...poll }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) =>
+      resolve(answer.kind !== 'task'),
+    );
   });
 }
 
@@ -121,6 +134,6 @@ function forgetRate(of: TaskQueuePartition, { asker, clock, hostOf }: DrainOptio
     unsetWeights: [],
   } as const;
   return new Promise((resolve) => {
-    asker.askMatching(hostOf(queue), command, clock.monoMs() + ANSWER_TIMEOUT_MS, () => resolve());
+    asker.askMatching(hostOf(queue), command, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), () => resolve());
   });
 }

@@ -14,38 +14,25 @@
 import { type NamespaceDeletion, nextStepMs } from '../../cluster/deletions.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import { isAskFailure } from '../asks/asks.ts';
+import { isAskFailure, ownWork, refusalMessage } from '../asks/asks.ts';
+import type { ListRunKeys, RunKeysPlace } from '../../history/commands/run-keys.ts';
 import type { Asker, HistoryAnswer } from '../asks/router.ts';
-import { BatchPace } from '../batch-pace.ts';
-import { NowAndThen } from '../now-and-then.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../ports.ts';
-import { type DrainOptions, drainQueues, forgetNamespace, type TaskHost } from './drained-queues.ts';
+import { BatchPace } from '../../ports/batch-pace.ts';
+import { NowAndThen } from '../../ports/now-and-then.ts';
+import type { ClockAndLogger } from '../../ports/machine.ts';
+import { type DrainOptions, drainQueues, forgetNamespace } from './drained-queues.ts';
 import { PurgePass } from './purge-pass.ts';
 import { Rounds } from './rounds.ts';
 import { someAtATime } from '../asks/some-at-a-time.ts';
 
-export type IsWanted = (namespaceId: string) => boolean;
-
-export type PurgedShard = {
-  /** From 1. */
-  readonly shard: number;
-  /** Throws DatabaseError, also where the shard is not served. */
-  readonly runsOf: (isWanted: IsWanted) => AsyncIterable<readonly RunKey[]>;
-};
-
-export type NamespacePurgeOptions = {
-  /** As of now. */
+export type NamespacePurgeOptions = ClockAndLogger & {
   readonly cluster: { readonly view: Pick<ClusterSnapshot, 'deletions' | 'namespaceById'> };
-  readonly shards: readonly PurgedShard[];
-  readonly hosts: readonly TaskHost[];
+  readonly historyShards: number;
+  readonly matchingPartitions: number;
   readonly hostOf: DrainOptions['hostOf'];
-  /** As of now. */
   readonly settings: () => { readonly perSecondOfEach: number; readonly concurrencyMax: number };
   readonly asker: Pick<Asker, 'askHistory' | 'askMatching' | 'askCluster'>;
   readonly newId: () => string;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** PASS_MS_MAX, ENDS_MS_MAX and the times for answers, unless a test has less time. */
   readonly passMsMax?: number;
   readonly endsMsMax?: number;
@@ -55,25 +42,28 @@ export type NamespacePurgeOptions = {
 const ANSWER_TIMEOUT_MS = 30_000;
 /** One that is not answered by then is asked again by a later pass: its place is for others. */
 const DELETION_MS_MAX = 5_000;
+/** After a page of a table: a rest so many times as long as its answer took. */
+const RESTS = 2;
+const REST_MS_MAX = 500;
 const RETRY_DELAY_MS_MAX = 60_000;
 const TELL_INTERVAL_MS = 10_000;
 const QUIET_TRIES = 11;
 /** The deletions of a pass take no longer, or are of the next: namespaces that are deleted meanwhile are in that too. To come to them is not counted. */
 const PASS_MS_MAX = 60_000;
-/** Likewise, of its stored tasks. */
+/** Emptying the stored tasks of one namespace takes no longer. */
 const DRAIN_MS_MAX = 60_000;
-/** Of those that are purged, or removed, one after the other: the others are next time, for some host of task queues does not answer. */
+/** Removing purged namespaces takes no longer in one round: the rest waits for the next round, because some host of task queues does not answer. */
 const ENDS_MS_MAX = 60_000;
 const ENDS_AT_A_TIME = 8;
-/** Of runs whose deletion nobody answers: of more it is forgotten that they hold up others. */
+/** Remembered runs whose deletion was not answered. Beyond this number they may hold up other runs again. */
 const UNANSWERED_KEPT = 10_000;
 
 /** How the removal of a deleted namespace is. */
 export type PurgeReport = {
   readonly namespaceId: string;
-  /** As it is called since it was deleted. */
+  /** The name that the namespace has since it was deleted. */
   readonly namespace: string;
-  /** Purged: its entry stays for a while. */
+  /** `purged` while the entry stays for a while. */
   readonly state: 'grace' | 'purging' | 'purged';
   /** Deleted by this process. */
   readonly executions: number;
@@ -92,13 +82,13 @@ export class NamespacePurge {
   readonly #troubles = new Map<string, string>();
   /** Run ids. They are left out until a pass has come to its end, so that those behind them have their turn. */
   readonly #unanswered = new Set<string>();
-  /** Where the next pass begins: the last one did not come further. */
-  #firstShard = 0;
-  /** Of the last pass. */
+  /** Where the next pass begins: the last one did not come further. Counts from 1. */
+  #firstShard = 1;
+  /** How long the last pass took to come to its last deletion. */
   #walkedMs = 0;
-  /** When it was last tried to remove what is purged, by id. */
+  /** When the removal of a purged namespace was last tried, by id. */
   readonly #triedMs = new Map<string, number>();
-  /** Of the round. */
+  /** Says what is in the way of this round. */
   #lastFailure = '';
 
   constructor(options: NamespacePurgeOptions) {
@@ -139,7 +129,7 @@ export class NamespacePurge {
   async #round(): Promise<boolean> {
     const tried = new Set<string>();
     let isDone = true;
-    this.#lastFailure = 'not all of them had their turn in time';
+    this.#lastFailure = 'there was no time for all of them';
     for (let left = this.#left(tried); left.size > 0 && !this.#rounds.isClosed; left = this.#left(tried)) {
       const pass = await this.#walk(left);
       // It has left some out.
@@ -159,7 +149,7 @@ export class NamespacePurge {
     return (await this.#removed()) && isDone;
   }
 
-  /** Those that are purged, and whose entries are to go: those first that have waited longest. False: some are left. */
+  /** Removes the entries of purged namespaces, those first that were tried longest ago. False: some are left. */
   async #removed(): Promise<boolean> {
     const due = this.#due().flatMap((deletion) => (isToPurge(deletion) ? [] : [deletion.id]));
     for (const id of this.#triedMs.keys()) if (!due.includes(id)) this.#triedMs.delete(id);
@@ -179,7 +169,7 @@ export class NamespacePurge {
     return [...cluster.view.deletions.values()].filter((deletion) => nextStepMs(deletion) <= nowMs);
   }
 
-  /** Those that a pass goes through: what has become due since the last one is among them. */
+  /** The namespaces that the next pass walks, with those that became due since the last one. */
   #left(tried: ReadonlySet<string>): ReadonlySet<string> {
     return new Set(this.#due().flatMap((deletion) => (isToPurge(deletion) && !tried.has(deletion.id) ? [deletion.id] : [])));
   }
@@ -210,34 +200,51 @@ export class NamespacePurge {
   }
 
   async #walkShards(left: ReadonlySet<string>, pass: PurgePass, pace: BatchPace): Promise<void> {
-    const { shards } = this.#options;
+    const { historyShards } = this.#options;
     const first = this.#firstShard;
-    for (let nth = 0; nth < shards.length; nth++) {
-      const at = (first + nth) % shards.length;
+    for (let nth = 0; nth < historyShards && !this.#rounds.isClosed; nth++) {
+      const shard = ((first - 1 + nth) % historyShards) + 1;
       const wasOver = pass.isOver;
-      await this.#walkShard(shards[at] as PurgedShard, left, pass, () => pace.turn()).catch((error: unknown) =>
-        pass.couldNotSee(left, error),
-      );
+      await this.#walkShard(shard, left, pass, () => pace.turn());
       const hasEnded = pass.hasEnded(left.size);
       // The next pass begins behind the shard that took the time, or with that in which the last had its share.
-      if (pass.isOver && !wasOver) this.#firstShard = (at + 1) % shards.length;
-      if (hasEnded && !pass.isOver) this.#firstShard = at;
+      if (pass.isOver && !wasOver) this.#firstShard = (shard % historyShards) + 1;
+      if (hasEnded && !pass.isOver) this.#firstShard = shard;
       if (hasEnded) return;
     }
     if (!pass.isOver) this.#unanswered.clear();
   }
 
-  async #walkShard({ shard, runsOf }: PurgedShard, left: ReadonlySet<string>, pass: PurgePass, turn: () => Promise<void>): Promise<void> {
-    for await (const keys of runsOf((id) => left.has(id))) {
+  /** What it reads of a shard's table leaves the shard and its database time for others. */
+  async #walkShard(shard: number, left: ReadonlySet<string>, pass: PurgePass, turn: () => Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    for (let from: RunKeysPlace | undefined = { isInTable: false, afterRunId: '' }; from !== undefined && !this.#rounds.isClosed;) {
+      const askedMs = clock.monoMs();
+      const page: HistoryAnswer<ListRunKeys> = await this.#runKeys(shard, left, from);
+      if (page.kind !== 'runKeys') {
+        const reason = `the runs of shard ${shard} are not known: ${refusalMessage(page)}`;
+        for (const id of left) this.#troubles.set(id, reason);
+        return pass.couldNotSee(left, reason);
+      }
+      const restMs = from.isInTable ? Math.min(RESTS * (clock.monoMs() - askedMs), REST_MS_MAX) : 0;
+      if (restMs > 0) await new Promise<void>((resolve) => void clock.after(restMs, resolve));
       const deleteOne = async (key: RunKey): Promise<void> => {
         if (this.#rounds.isClosed || this.#isLeftOut(key, pass) || !pass.take(key.namespaceId)) return;
         await turn();
         await this.#delete(shard, key, pass);
       };
-      await pass.deleting(() => someAtATime(keys, this.#options.settings().concurrencyMax, deleteOne));
+      await pass.deleting(() => someAtATime(page.keys, this.#options.settings().concurrencyMax, deleteOne));
       this.#tellProgress(left);
       if (pass.hasEnded(left.size)) return;
+      from = page.next;
     }
+  }
+
+  #runKeys(shard: number, left: ReadonlySet<string>, from: RunKeysPlace): Promise<HistoryAnswer<ListRunKeys>> {
+    const { asker, clock } = this.#options;
+    return new Promise((resolve) => {
+      asker.askHistory(shard, { kind: 'listRunKeys', namespaceIds: [...left], from }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), resolve);
+    });
   }
 
   #isLeftOut({ runId, namespaceId }: RunKey, pass: PurgePass): boolean {
@@ -251,7 +258,7 @@ export class NamespacePurge {
     const { asker, clock, answerMsMax = DELETION_MS_MAX } = this.#options;
     type Answer = HistoryAnswer<{ readonly kind: 'deleteWorkflow'; readonly key: RunKey }>;
     const answer = await new Promise<Answer>((resolve) => {
-      asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, clock.monoMs() + answerMsMax, resolve);
+      asker.askHistory(shard, { kind: 'deleteWorkflow', key, isPurge: true }, ownWork(clock.monoMs() + answerMsMax), resolve);
     });
     if (answer.kind !== 'done') pass.giveBack(key.namespaceId);
     if (!isAskFailure(answer) && answer.kind === 'rejected' && answer.rejection.reason === 'workflow-not-found') return;
@@ -272,7 +279,7 @@ export class NamespacePurge {
     this.#troubles.delete(id);
     const namespace = cluster.view.namespaceById(id)?.name ?? '';
     if (!(await this.#forgottenAt(id))) return false;
-    logger.info('a deleted namespace is purged', { namespaceId: id, namespace, executions: this.#deleted.get(id) ?? 0 });
+    logger.info('a deleted namespace was purged', { namespaceId: id, namespace, executions: this.#deleted.get(id) ?? 0 });
     this.#deleted.delete(id);
     return true;
   }
@@ -282,14 +289,14 @@ export class NamespacePurge {
    * way to them, or between two of them.
    */
   async #forgottenAt(id: string): Promise<boolean> {
-    const { hosts, clock } = this.#options;
+    const { clock } = this.#options;
     const untilMs = clock.monoMs() + DRAIN_MS_MAX;
-    if (!(await drainQueues(id, hosts, { ...this.#options, isOver: () => this.#rounds.isClosed || clock.monoMs() >= untilMs }))) {
+    if (!(await drainQueues(id, { ...this.#options, isOver: () => this.#rounds.isClosed || clock.monoMs() >= untilMs }))) {
       return this.#waits(id, `task queues of namespace ${id} have tasks left`);
     }
-    const problem = await forgetNamespace(id, hosts, this.#options, this.#options.answerMsMax);
+    const problem = await forgetNamespace(id, this.#options, this.#options.answerMsMax);
     if (problem !== undefined) return this.#waits(id, problem);
-    return (await this.#end(id)) || this.#waits(id, 'its next step is not recorded');
+    return (await this.#end(id)) || this.#waits(id, 'its next step could not be recorded');
   }
 
   #waits(id: string, trouble: string): false {
@@ -303,14 +310,14 @@ export class NamespacePurge {
     const { asker, clock, cluster } = this.#options;
     const before = cluster.view.deletions.get(id);
     const isAnswered = await new Promise<boolean>((resolve) => {
-      asker.askCluster({ kind: 'endNamespace', id }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
+      asker.askCluster({ kind: 'endNamespace', id }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), ({ kind }) => resolve(kind === 'done'));
     });
     const isRecorded = isAnswered && cluster.view.deletions.get(id) !== before;
     if (isRecorded) this.#troubles.delete(id);
     return isRecorded;
   }
 
-  /** Of those that are not removed yet. */
+  /** Reports every deleted namespace that is not removed yet. */
   report(): readonly PurgeReport[] {
     const { cluster, clock } = this.#options;
     const nowMs = clock.wallMs();

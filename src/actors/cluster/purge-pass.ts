@@ -1,10 +1,9 @@
 /** What becomes of the runs of deleted namespaces in one pass through all shards, by namespace. */
-import { isOutage } from '../database.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 export class PurgePass {
   deleted = 0;
-  /** Something of it was there. */
+  /** The categories in which something of the namespace was there. */
   readonly found = new Set<string>();
   failure: string | undefined = undefined;
   /** How long it has read, and rested, to come to the last of what it deleted. */
@@ -15,11 +14,11 @@ export class PurgePass {
   readonly #taken = new Map<string, number>();
   #ended = 0;
   readonly #begunMs: number;
-  /** While runs were deleted, and since when that is so again. */
+  /** How long runs were deleted, and since when they are again. */
   #deletingMs = 0;
   #sinceMs: number | undefined = undefined;
 
-  /** `share`: so many runs of each. `msMax`: of deletions. */
+  /** `share`: so many runs of each namespace. `msMax`: so long deletions may take. */
   constructor({ share, msMax, clock }: { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> }) {
     this.#share = share;
     this.#msMax = msMax;
@@ -69,13 +68,12 @@ export class PurgePass {
   }
 
   /** A shard is not served now, or its database is away: any of them may have something there. */
-  couldNotSee(namespaces: ReadonlySet<string>, error: unknown): void {
-    if (!isOutage(error)) throw error;
-    this.failure = error.message;
+  couldNotSee(namespaces: ReadonlySet<string>, reason: string): void {
+    this.failure = reason;
     for (const id of namespaces) this.found.add(id);
   }
 
-  /** Of so many namespaces nothing else is to be done, or known. */
+  /** True once nothing else can be done in this pass for any of so many namespaces. */
   hasEnded(namespaces: number): boolean {
     return this.#ended === namespaces || (this.isOver && this.found.size === namespaces);
   }

@@ -6,21 +6,21 @@
  */
 import { backOffMs } from '../../kernel/back-off.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { isOutage } from '../database.ts';
-import { NowAndThen } from '../now-and-then.ts';
-import type { Clock, Timer } from '../ports.ts';
+import { isOutage } from '../../projections/database-port.ts';
+import { NowAndThen } from '../../ports/now-and-then.ts';
+import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 
-export type RoundsOptions = {
-  /** Not positive: now. Infinity: there is nothing to do. */
+export type RoundsOptions = ClockAndLogger & {
+  /** Zero or less: a round is due now. Infinity: there is nothing to do. */
   readonly dueInMs: () => number;
   /** Answers what is in the way; undefined: nothing is left of what was due. What it throws is in the way as well. */
   readonly round: () => Promise<string | undefined>;
   readonly retryDelayMsMax: number;
-  /** At a start, and after a move, shards are not served for a moment: with the pauses between them, these take about a minute. */
+  /**
+   * Failed rounds that people are not told of: after a start or a move, shards are not served for a moment. With their pauses these tries take about
+   * a minute.
+   */
   readonly quietTries: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Says that something is in the way for that many rounds, one after the other; now and then. */
   readonly tellWaiting: (tries: number, reason: string) => void;
   /** What a line says of an error that is no outage. */
@@ -40,7 +40,7 @@ export class Rounds {
   /** There may be something new since it runs. */
   #isAsked = false;
   #isClosed = false;
-  /** One after the other. */
+  /** Failures in a row. */
   #failures = 0;
 
   constructor(options: RoundsOptions) {

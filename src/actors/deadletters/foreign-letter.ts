@@ -26,7 +26,7 @@ export function foreignLetter(sequence: number, task: ForeignTask, failure: Fore
   const error = saidError(failure.errorType, failure.errorMessage);
   const { namespaceId, namespace, workflowId, runId } = task;
   return {
-    handOver: { shard: task.shardId, sequence },
+    handOver: { shard: task.shardId, sequence, clusterId: '' },
     task: { ...task, createdTimeMs: undefined, targetNamespaceId: '', targetNamespace: '', workflowType: '' },
     failure: {
       ...failure,

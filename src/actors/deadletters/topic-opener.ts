@@ -9,25 +9,21 @@
  */
 import { backOffMs } from '../../kernel/back-off.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
-import type { LogFields, Logger } from '../../observability/logger.ts';
-import type { GrowingLog, TopicSpec } from '../log.ts';
-import { NowAndThen } from '../now-and-then.ts';
-import type { Clock, Timer } from '../ports.ts';
+import type { LogFields } from '../../observability/logger.ts';
+import type { GrowingLog, TopicSpec } from '../../ports/log.ts';
+import { NowAndThen } from '../../ports/now-and-then.ts';
+import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 
 export type WantedTopic = {
   readonly topic: TopicSpec;
-  /** Once its topic is there. Rejects: all of it is tried again. */
+  /** Called once the topic is there. If it rejects, all of it is tried again. */
   readonly serve: () => void | Promise<void>;
-  /** That it is not open, and what this means: told now and then. */
+  /** The log line, written now and then, that says that the topic is not open, and what that means. */
   readonly warning: string;
   readonly logFields: LogFields;
 };
 
-export type TopicOpenerOptions = {
-  readonly log: Pick<GrowingLog, 'addTopic'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-};
+export type TopicOpenerOptions = ClockAndLogger & { readonly log: Pick<GrowingLog, 'addTopic'> };
 
 const RETRY_DELAY_MS = 500;
 const RETRY_DELAY_MS_MAX = 60_000;
@@ -37,9 +33,9 @@ export class TopicOpener {
   readonly #options: TopicOpenerOptions;
   readonly #warnings: NowAndThen;
   readonly #timers = new Set<Timer>();
-  /** By name: two owners of one topic would take it from each other for ever. */
+  /** The names of all wanted topics: two owners of one topic would take it from each other for ever. */
   readonly #wanted = new Set<string>();
-  /** Of those that were tried and are not open, by name. */
+  /** Why a topic is not open, by name, for topics that were tried. */
   readonly #troubles = new Map<string, string>();
   #isClosed = false;
 
@@ -60,7 +56,7 @@ export class TopicOpener {
     return [...this.#troubles].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** From now on nothing is served; what is served stays so. */
+  /** Nothing new is served from now on. What is served already stays so. */
   close(): void {
     this.#isClosed = true;
     for (const timer of this.#timers) timer.cancel();

@@ -7,12 +7,12 @@
  * What workers take within that moment costs nothing: a record is for a backlog. A note that is lost (a crash, a takeover) costs a copy: the next
  * owner offers the task once more, and history refuses one of the two.
  */
-import type { NoteAtMatching } from '../../history/transfer/transfer-commands.ts';
+import type { NoteAtMatching } from '../../history/commands/task-commands.ts';
 import type { AskFailure } from '../asks/asks.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { Tenure } from '../partition/partition-core.ts';
 
 const NOTE_DELAY_MS = 1_000;
-/** Of one record: some kilobytes, and a fraction of a millisecond. */
+/** Tasks in one record: some kilobytes, and a fraction of a millisecond. */
 const NOTE_TASKS_MAX = 1_000;
 
 export type AtMatchingNotesOptions = {

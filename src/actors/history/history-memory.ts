@@ -5,51 +5,54 @@
  *          ▲                              ├─▶ TransferQueue  dispatch to matching, outbox to other shards
  *          │                              ├─▶ VisibilityRows what List and Count show of runs ─▶ VisibilityFlusher ─▶ database
  *          │                              ├─▶ DurableShard   rows of a database, from which it is made again; there is one, or all is in memory
- *          │                              └─▶ HistoryShell   answers, queries to workers
+ *          │                              └─▶ its shell      answers, queries to workers
  *          └── OwnCommands ◀── one OS timer for the earliest of all, answers to the outbox, what could not be decided
  */
-import { assert } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryCommand, OwnHistoryCommand } from '../../history/commands.ts';
-import type { HistoryEffect } from '../../history/effects.ts';
+import type { HistoryCommand, OwnHistoryCommand } from '../../history/commands/history-commands.ts';
+import type { DirectQuery } from '../../history/commands/query-commands.ts';
+import type { HistoryEffect } from '../../history/run/effects.ts';
 import { HistoryCore } from '../../history/history-core.ts';
-import type { HistoryLimits } from '../../history/limits.ts';
-import type { HistoryRecord } from '../../history/record.ts';
-import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
+import type { HistoryLimits } from '../../history/run/history-limits.ts';
+import type { HistoryRecord } from '../../history/run/record.ts';
+import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../../history/run/history-replies.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import type { JournalId, Restored } from '../database.ts';
-import type { AskFailure } from '../asks/asks.ts';
+import type { Checkpointer } from '../../projections/checkpoints/checkpointer.ts';
+import type { JournalId, Restored } from '../../projections/database-port.ts';
+import { type AskFailure, NOBODY } from '../asks/asks.ts';
+import type { ReplySink } from '../asks/switchboard.ts';
 import { AtMatchingNotes } from './at-matching-notes.ts';
-import type { ColdLoads } from './durable/cold-loads.ts';
+import type { ColdLoads, HistoryReadAhead } from './durable/cold-loads.ts';
 import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
-import { TaskListing } from './durable/task-listing.ts';
-import { HistoryShell } from './history-shell.ts';
-import type { HistoryReadAhead } from './durable/read-ahead.ts';
-import { HistoryStore } from './events/history-store.ts';
+import { listTasks } from './durable/task-listing.ts';
+import { HistoryStore, PAGE_EVENTS_MAX } from './events/history-store.ts';
 import { OwnCommands } from './own-commands.ts';
 import { PageReads } from './events/page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
-import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
-import { LoopTurns } from '../loop-turns.ts';
+import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
+import type { PartitionMemory, PartitionShell, Tenure } from '../partition/partition-core.ts';
+import { LoopTurns } from '../../ports/loop-turns.ts';
 import { capturedTasks, type TaskCapture } from './hand-over/task-capture.ts';
+import type { TaskHandOver } from './hand-over/hand-over.ts';
+import { thrownByTask } from './hand-over/task-failures.ts';
 import { type SideRunners, SideTasks } from './side-tasks/side-tasks.ts';
 import { TaskNamespaces } from './transfer/task-namespaces.ts';
 import { type CallbackOptions, CallbackTasks, whyNoCallback } from './side-tasks/callback-tasks.ts';
-import { QueryDispatch } from './query-dispatch.ts';
-import { SpeculativeTasks } from './speculative-tasks.ts';
-import { LogError } from '../log.ts';
+import { dispatchQuery, SpeculativeTasks } from './speculative-tasks.ts';
+import { LogError } from '../../ports/log.ts';
 import type { Asker } from '../asks/router.ts';
-import type { Tenure } from '../partition/tenure.ts';
 import { TransferQueue } from './transfer/transfer-queue.ts';
 import type { ClusterLayout, TransferRoom } from './transfer/transfer-shard.ts';
-import type { ProcessVisibility } from './visibility/process-visibility.ts';
-import { rowAnswer } from './visibility/refused-rows.ts';
-import { VisibilityRows } from './visibility/visibility-rows.ts';
+import type { ProcessVisibility } from '../../projections/list/process-visibility.ts';
+import type { VisibilityFlusher } from '../../projections/list/visibility-flusher.ts';
+import { rowAnswer } from './side-tasks/row-answer.ts';
+import { VisibilityRows } from '../../projections/list/visibility-rows.ts';
 
 export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
-  /** From 1; owns partition shard − 1 of the topic. */
+  /** The number of the shard, from 1. It owns partition shard − 1 of the topic. */
   readonly shard: number;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
@@ -61,12 +64,12 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
-  /** What becomes of tasks that fail for good; absent: there are no dead letters, and whatever fails is tried for ever. */
-  readonly capture?: TaskCapture;
+  /** What becomes of tasks that fail for good. */
+  readonly capture: TaskCapture;
   /** The cluster archives closed histories of namespaces that want it. */
-  readonly isArchiving?: boolean;
-  /** Of the process: what runs tasks beside their shards. */
-  readonly sideRunners?: SideRunners;
+  readonly isArchiving: boolean;
+  /** What runs tasks beside the shards, shared by the process. */
+  readonly sideRunners: SideRunners;
   /** How completion callbacks are delivered; absent: they are not, and wait. */
   readonly callbacks?: CallbackOptions;
   /** While it is nearly full no workflow is started; absent: nobody watches it. */
@@ -81,40 +84,58 @@ export type Registry = {
   readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'registeredNameOf' | 'systemSearchAttributes'>;
 };
 
-export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
+/** A started workflow task takes the first page of its history along if that is small: the worker then needs no further ask. */
+const attachedPage = { eventsMax: PAGE_EVENTS_MAX, bytesMax: 64 * 1024 };
+
+export class HistoryMemory
+  implements
+    PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
+    PartitionShell<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>
+{
   readonly core: HistoryCore;
-  readonly shell: HistoryShell;
+  readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
   readonly store: HistoryStore;
   readonly pageReads = new PageReads();
   readonly visibility: VisibilityRows | undefined;
+  readonly flusher: VisibilityFlusher | undefined;
+  readonly turns: LoopTurns;
   /** undefined: there is no database, and what is not in memory is nowhere. */
   readonly durable: DurableShard | undefined;
   readonly checkpointer: Checkpointer | undefined;
   readonly prefetch: ColdLoads | undefined;
   readonly readAhead: HistoryReadAhead | undefined;
   readonly #tenure: Tenure<HistoryCommand>;
+  readonly #sink: ReplySink<HistoryReply>;
+  readonly #own: OwnCommands;
+  readonly #transfers: TransferQueue;
+  /** undefined: nobody delivers callbacks, and none comes here. */
+  readonly #callbacks: CallbackTasks | undefined;
+  readonly #handOvers: readonly TaskHandOver[];
+  readonly #dispatchQuery: (query: DirectQuery) => void;
+  readonly #speculative: SpeculativeTasks;
+  readonly #flusher: VisibilityFlusher | undefined;
 
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
     const { checkpoints, turns = new LoopTurns(clock) } = options;
+    this.turns = turns;
     const core = new HistoryCore({
       wire,
       limits,
-      archives: (namespaceId) => options.isArchiving === true && registry.view.namespaceById(namespaceId)?.archival.isEnabled === true,
+      archives: (namespaceId) => options.isArchiving && registry.view.namespaceById(namespaceId)?.archival.isEnabled === true,
       ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }),
     });
-    const { capture } = options;
     const submit = (command: OwnHistoryCommand): AskFailure | undefined => own.submit(command);
     const captured = capturedTasks({ ...options, core, tenure, submit, offsetOf: (runId, eventId) => this.store.offsetOf(runId, eventId) });
     const { failed, handOvers } = captured;
-    const namespaces = capture === undefined ? undefined : new TaskNamespaces({ registry, asker: router, clock });
+    const namespaces = new TaskNamespaces({ registry, asker: router, clock });
     const side = new SideTasks({
-      runners: options.sideRunners ?? {},
+      runners: options.sideRunners,
       tenure,
       clock,
       logger,
-      isPending: (taskId) => core.transferTask(taskId) !== undefined || core.timerTask(taskId) !== undefined,
+      isPending: (taskId) => core.shard.transfers.get(taskId) !== undefined || core.shard.timers.get(taskId) !== undefined,
     });
     const retentionMsOf = (namespaceId: string): number | undefined => registry.view.namespaceById(namespaceId)?.retentionMs;
     const own = new OwnCommands({ core, tenure, failed, side, namespaces, retentionMsOf, clock, random });
@@ -122,10 +143,10 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const transfers = new TransferQueue({
       shard: {
         shard,
-        pendingTask: (taskId) => core.transferTask(taskId),
-        pendingTransferTasks: () => core.pendingTransferTasks(),
+        pendingTask: (taskId) => core.shard.transfers.get(taskId),
+        pendingTransferTasks: () => core.shard.transfers.values(),
         stored: (taskId) => {
-          if (core.transferTask(taskId) === undefined) return;
+          if (core.shard.transfers.get(taskId) === undefined) return;
           notes.add(taskId);
           core.transferWindow?.stored(taskId);
           this.durable?.fewerTransfers();
@@ -146,13 +167,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       random,
       logger,
     });
-    const queries = new QueryDispatch({
-      clock,
-      matchingPartitions: layout.matchingPartitions,
-      router,
-      finish: submit,
-      fail: (askId, failure) => sink.fail(askId, failure),
-    });
+    const fail = (askId: number, failure: AskFailure): void => sink.fail(askId, failure);
     const visibility = options.visibility === undefined ? undefined : new VisibilityRows({ shard, core, registry, wire });
     this.#tenure = tenure;
     this.core = core;
@@ -163,7 +178,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       (offset, runId) => readEvents(options, offset, runId),
       checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
     );
-    const { store, pageReads } = this;
+    const { store } = this;
     const callbacks =
       options.callbacks === undefined
         ? undefined
@@ -174,7 +189,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             failed: (taskId, tries, failure) => transfers.callbackFailed(taskId, tries, failure),
             random,
           });
-    const notLoaded = (command: HistoryCommand, reason: string): void => this.shell.notLoaded(command, reason);
+    const notLoaded = (command: HistoryCommand, reason: string): void => this.#notLoaded(command, reason);
     const durable =
       checkpoints === undefined
         ? undefined
@@ -191,29 +206,22 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             tenure,
             turns,
           });
-    // Where there are no dead letters it would be tried for ever, for nothing.
-    const rowRefused = capture === undefined ? undefined : (key: RunKey): void => void submit({ kind: 'rowRefused', key });
+    const rowRefused = (key: RunKey): void => void submit({ kind: 'rowRefused', key });
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows, rowRefused);
-    const listing = new TaskListing({ core, sink, table: durable?.taskTable });
+    this.flusher = flusher;
     this.durable = durable;
     this.checkpointer = durable?.checkpointer;
     this.prefetch = durable?.coldLoads;
     this.readAhead = durable?.readAhead;
-    this.shell = new HistoryShell({
-      store,
-      pageReads,
-      own,
-      transfers,
-      callbacks,
-      handOvers,
-      queries,
-      speculative: new SpeculativeTasks({ shard, router, layout, clock, random, submit: (command) => void submit(command) }),
-      visibility,
-      flusher,
-      durable,
-      listing,
-      sink,
-    });
+    this.#sink = sink;
+    this.#own = own;
+    this.#transfers = transfers;
+    this.#callbacks = callbacks;
+    this.#handOvers = handOvers;
+    this.#dispatchQuery = (query) =>
+      dispatchQuery(query, { clock, matchingPartitions: layout.matchingPartitions, router, finish: submit, fail });
+    this.#speculative = new SpeculativeTasks({ shard, router, layout, clock, random, submit: (command) => void submit(command) });
+    this.#flusher = flusher;
     this.subscribers = [
       this.store,
       transfers,
@@ -253,6 +261,92 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   get active(): boolean {
     return this.#tenure.active;
   }
+
+  // ── The shell: what leaves once it is committed, and what this memory does by itself ────────────────────────────────────────
+
+  activated(): void {
+    this.#transfers.runPending();
+    for (const handOver of this.#handOvers) handOver.activated();
+    this.#own.armTimer();
+    this.#flusher?.activated();
+    this.durable?.activated();
+  }
+
+  accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
+    if (record !== undefined) {
+      this.visibility?.accepted(record);
+      this.checkpointer?.accepted();
+    }
+    this.#own.accepted(command, record !== undefined);
+    if (command?.kind === 'fireTimer') this.durable?.timerFired();
+    if (command?.kind === 'noteAtMatching') this.durable?.noted(command.taskIds);
+  }
+
+  undecided(askId: number, command: HistoryCommand, error: unknown): void {
+    if (command.kind === 'finishQueryDispatch') this.#sink.fail(command.query.askId, { kind: 'internal', message: errorText(error) });
+    else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#transfers.undecided(command, error);
+    // A row of List is not worth a workflow that is put aside: it is told of once more when it changes.
+    else if (command.kind === 'rowRefused') return;
+    else if (command.kind === 'runCallback') this.#transfers.callbackFailed(command.taskId, command.tries, thrownByTask(error));
+    else if (command.kind === 'finishOutboxTask') this.#transfers.unfinished(command.taskId, error);
+    else if (askId === NOBODY) this.#own.undecided(command, error);
+    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
+  }
+
+  /** One of the shard's own, whose workflow is out of reach. */
+  #notLoaded(command: HistoryCommand, reason: string): void {
+    if (command.kind === 'finishQueryDispatch') this.#sink.fail(command.query.askId, { kind: 'unavailable', message: reason });
+    else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#transfers.notLoaded(command, reason);
+    else this.#own.notLoaded(command);
+  }
+
+  deactivated(): void {
+    this.pageReads.clear();
+    this.#own.close();
+    this.#callbacks?.close();
+    this.#speculative.close();
+    this.durable?.deactivated();
+    this.#flusher?.close();
+  }
+
+  act(effect: HistoryEffect): void {
+    switch (effect.kind) {
+      case 'reply':
+        return this.answer(effect.askId, effect.reply);
+      case 'directQuery':
+        return this.#dispatchQuery(effect);
+      case 'deliver':
+        return this.#transfers.deliver(effect);
+      case 'rowToWrite':
+        return this.#transfers.writeRow(effect);
+      case 'taskRowsToList':
+        return listTasks(effect, { core: this.core, sink: this.#sink, table: this.durable?.taskTable });
+      case 'deliverCallback':
+        return this.#callbacks?.deliver(effect);
+      case 'speculativeOffered':
+      case 'speculativeStarted':
+        return this.#speculative.act(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  answer(askId: number, reply: HistoryReply): void {
+    this.#sink.answer(askId, this.#withHistory(reply));
+  }
+
+  #withHistory(reply: HistoryReply): HistoryReply {
+    if (reply.kind === 'workflowTask') return this.#withFirstPage(reply);
+    if (reply.kind !== 'workflowTaskCompleted' && reply.kind !== 'started') return reply;
+    return reply.workflowTask === undefined ? reply : { ...reply, workflowTask: this.#withFirstPage(reply.workflowTask) };
+  }
+
+  #withFirstPage(task: StartedWorkflowTask): StartedWorkflowTask {
+    const { key, historyFirstEventId, historyLastEventId } = task;
+    if (historyFirstEventId > historyLastEventId) return task;
+    const firstPage = this.store.smallPage(key.runId, historyFirstEventId, historyLastEventId, attachedPage);
+    return firstPage === undefined ? task : { ...task, firstPage };
+  }
 }
 
 export function journalOf(shard: number): JournalId {
@@ -278,8 +372,8 @@ function tellPutAside({ runs }: HistoryRecord, core: HistoryCore, logger: Logger
     for (const { fact } of facts) {
       if (fact.kind !== 'runPutAside') continue;
       const { failedCommand, taskId, reason } = fact;
-      const ids = { ...core.nameOf(runId), runId, failedCommand, taskId, reason };
-      logger.error('a workflow was put aside: terminate it, or keep it for a later version', ids);
+      const ids = { ...core.shard.runs.get(runId)?.key, runId, failedCommand, taskId, reason };
+      logger.error('a workflow was quarantined: terminate it, or keep it for a later version', ids);
     }
   }
 }

@@ -7,23 +7,27 @@
  * A memory is made anew at each takeover, with all that belongs to it; replay fills its store as well.
  */
 import { asError, errorText } from '../../kernel/error-text.ts';
-import { commandNamespace } from '../../history/command-namespace.ts';
-import { commandBytes, finishesWork } from '../../history/command-bytes.ts';
+import { commandScale, mayBeginRun } from '../../history/command-table.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ReadHistory, ResolvedCompletion } from '../../history/commands.ts';
-import type { HistoryEffect } from '../../history/effects.ts';
-import type { HistoryRecord } from '../../history/record.ts';
-import type { HistoryReply } from '../../history/replies.ts';
-import { type AskFailure, internalError } from '../asks/asks.ts';
-import { JournalStart } from '../checkpoint/journal-start.ts';
+import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ResolvedCompletion } from '../../history/commands/history-commands.ts';
+import type { HistoryEffect } from '../../history/run/effects.ts';
+import type { HistoryRecord } from '../../history/run/record.ts';
+import type { HistoryReply } from '../../history/run/history-replies.ts';
+import type { ListRunKeys } from '../../history/commands/run-keys.ts';
+import { isOwnerRequest, type OwnerRequest, type ReadHistory } from '../../history/commands/owner-requests.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { internalError, isAskFailure, type AskFailure } from '../asks/asks.ts';
+import { JournalStart } from '../../projections/checkpoints/journal-start.ts';
 import { HistoryMemory, type HistoryShardOptions, journalOf, type Registry } from './history-memory.ts';
-import { DatabaseError } from '../database.ts';
+import { DatabaseError, isOutage } from '../../projections/database-port.ts';
 import { EventsMissing } from './events/history-store.ts';
-import { LogError } from '../log.ts';
+import { LogError } from '../../ports/log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
-import { runsOfNamespaces } from './runs-of-namespaces.ts';
-import { type RebuildAnswer, shardReport, type ShardReport } from './shard-report.ts';
+import { partitionReport, type PartitionReport } from '../partition/partition-report.ts';
+import type { Clock } from '../../ports/machine.ts';
+import type { ListRebuildReport } from '../../projections/list/list-rebuild.ts';
+import { runKeys } from './run-keys.ts';
 
 export class HistoryShard implements Endpoint<HistoryRequest> {
   readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
@@ -37,7 +41,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
       partition: options.shard - 1,
       logFields: { 'shard-id': options.shard },
       create: (tenure) => new HistoryMemory(options, tenure),
-      scale: { bytesOf: commandBytes, namespaceOf: commandNamespace, finishesWork },
+      scale: commandScale,
       ...(checkpoints === undefined ? {} : { checkpoints: { restore: () => checkpoints.database.restore(journalOf(shard)) } }),
       drained: async (memory) => await memory.checkpointer?.finish(),
     });
@@ -45,7 +49,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 
   /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
   get runsAside(): number {
-    return this.actor.memory?.core.runsAside ?? 0;
+    return this.actor.memory?.core.shard.aside.size ?? 0;
   }
 
   report(): ShardReport {
@@ -53,35 +57,12 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     return shardReport(shard, this.actor.status(), this.actor.memory, clock);
   }
 
-  /** The rows of List are built again from the runs, which takes its time: `report` tells how far it is. Never rejects. */
-  async rebuildList(): Promise<RebuildAnswer> {
-    const { shard } = this.#options;
-    const { memory } = this.actor;
-    if (memory?.active !== true) return { shard, refused: notServedNow };
-    const rebuild = memory.durable?.listRebuild;
-    if (rebuild === undefined) return { shard, refused: withoutDatabase };
-    const asked = rebuild.ask().then(
-      (outcome) => (outcome === 'noted' ? { shard } : { shard, refused: notServedNow }),
-      (error: unknown) => ({ shard, refused: errorText(error) }),
-    );
-    const late = new Promise<RebuildAnswer>((resolve) => {
-      const timer = this.#options.clock.after(REBUILD_ANSWER_MS, () => resolve({ shard, refused: noAnswerYet }));
-      void asked.then(() => timer.cancel());
-    });
-    return await Promise.race([asked, late]);
-  }
-
-  /** All runs of some namespaces, some at a time. Throws DatabaseError, also where the shard is not served. */
-  runsOf(isWanted: (namespaceId: string) => boolean): AsyncIterable<readonly RunKey[]> {
-    return runsOfNamespaces(this.actor.memory, isWanted, this.#options.clock);
-  }
-
   get journalStartMax(): number {
     return this.#options.checkpoints === undefined ? 0 : this.#journalStart.max(this.actor.memory?.checkpointer);
   }
 
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
-    if (request.kind === 'readHistory') return this.#readHistory(askId, request);
+    if (isOwnerRequest(request)) return this.#request(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
     if (mayBeginRun(request)) {
       // Whether it would begin a run is for the core to say: a run that is open is signalled or used, and who asks again is answered again.
@@ -115,10 +96,47 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     return this.actor.submit(askId, resolved(request, view));
   }
 
-  /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
-  #readHistory(askId: number, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): AskFailure | undefined {
+  /** A shard that is not served refuses: its memory may lack some. */
+  #request(askId: number, request: OwnerRequest): AskFailure | undefined {
     const { memory } = this.actor;
-    if (memory?.active !== true) return this.actor.notHere(noHistoryNow);
+    if (memory?.active !== true) return this.actor.notHere(request.kind === 'readHistory' ? noHistoryNow : notServedNow);
+    switch (request.kind) {
+      case 'readHistory':
+        this.#readHistory(askId, memory, request);
+        return undefined;
+      case 'listRunKeys':
+        return this.#answer(askId, request, this.#listRunKeys(askId, memory, request));
+      case 'holdRows':
+        return this.#answer(askId, request, rowsHeld(memory, request.registryPosition));
+      case 'rebuildList':
+        return this.#answer(askId, request, rebuildNoted(memory));
+      default:
+        return unreachable(request);
+    }
+  }
+
+  /** undefined: the core answers it. */
+  #answer(askId: number, { kind }: OwnerRequest, reply: Promise<HistoryReply | AskFailure | undefined>): undefined {
+    const { logger, sink } = this.#options;
+    void reply.then(
+      (answer) => {
+        if (answer !== undefined) void (isAskFailure(answer) ? sink.fail(askId, answer) : sink.answer(askId, answer));
+      },
+      (error: unknown) => {
+        if (isOutage(error)) return sink.fail(askId, { kind: 'unavailable', message: error.message });
+        logger.error('a shard could not look up what it was asked', { request: kind, error: asError(error) });
+        sink.fail(askId, internalError(errorText(error)));
+      },
+    );
+  }
+
+  async #listRunKeys(askId: number, memory: HistoryMemory, request: ListRunKeys): Promise<AskFailure | undefined> {
+    const page = await runKeys(memory, request, memory.turns);
+    if (this.actor.memory !== memory) return this.actor.notHere(notServedNow);
+    return this.actor.submit(askId, { ...request, page });
+  }
+
+  #readHistory(askId: number, memory: HistoryMemory, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): void {
     const { clock, sink } = this.#options;
     const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
     const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
@@ -136,7 +154,6 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
       };
       memory.pageReads.add(askId, { namespaceId: key.namespaceId, bytes, read });
     } else clock.soon(() => answer(page));
-    return undefined;
   }
 
   async #notRead(askId: number, memory: HistoryMemory, { namespaceId, workflowId, runId }: RunKey, error: unknown): Promise<void> {
@@ -148,16 +165,29 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   }
 }
 
-/** Whoever asks waits for ten seconds. */
-const REBUILD_ANSWER_MS = 5_000;
-const noAnswerYet = 'the database has not answered for 5 s: it may begin yet, when it does';
+const notMadeYet = 'rows of List of this shard are not made yet without what was removed, or they are not kept';
 const notServedNow = 'the shard is not served here now';
-const withoutDatabase = 'there is no database: rows of List are in memory, and a restart builds them';
+const withoutDatabase = 'there is no database: rows of List are in memory, and a restart rebuilds them';
 const databaseBehind =
-  'the database has taken no state for so long that memory must not grow: no workflow is started until it does; those that run go on';
+  'too much state waits in memory for the database: no workflow is started until it is written; running workflows continue';
 const heapNearlyFull =
-  'the memory of this server is nearly full: no workflow is started until there is room; those that run go on. Give it more memory, or let closed workflows go sooner';
+  'the memory of this server is nearly full: no workflow is started until there is room; running workflows continue. Give it more memory, or shorten the retention of closed workflows';
 const noHistoryNow = 'the history of this workflow cannot be read now';
+
+async function rowsHeld({ flusher }: HistoryMemory, registryPosition: number): Promise<HistoryReply> {
+  const held = await flusher?.heldWith(registryPosition);
+  return held === undefined ? refused(notMadeYet) : { kind: 'rowsHeld', fence: held.fence };
+}
+
+async function rebuildNoted({ durable }: HistoryMemory): Promise<HistoryReply> {
+  const rebuild = durable?.listRebuild;
+  if (rebuild === undefined) return refused(withoutDatabase);
+  return (await rebuild.ask()) === 'noted' ? { kind: 'done' } : refused(notServedNow);
+}
+
+function refused(message: string): HistoryReply {
+  return { kind: 'rejected', rejection: { reason: 'failed-precondition', message } };
+}
 
 async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<boolean> {
   const isMissing = error instanceof EventsMissing || (error instanceof LogError && error.code === 'out-of-range');
@@ -167,23 +197,6 @@ async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<bool
   }
   if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
-}
-
-type BeginsRun = Extract<HistoryRequest, { readonly kind: (typeof beginsRun)[number] }>;
-
-const beginsRun = [
-  'startWorkflow',
-  'signalWithStartWorkflow',
-  'startAndUpdate',
-  'resetWorkflow',
-  'prepareReset',
-  'createSchedule',
-  'startBatch',
-] as const;
-const kindsThatBeginRuns: ReadonlySet<HistoryRequest['kind']> = new Set(beginsRun);
-
-function mayBeginRun(request: HistoryRequest): request is BeginsRun {
-  return kindsThatBeginRuns.has(request.kind);
 }
 
 function resolved(request: CompleteWorkflowTask, view: Registry['view']): ResolvedCompletion {
@@ -197,4 +210,36 @@ function resolved(request: CompleteWorkflowTask, view: Registry['view']): Resolv
       (elsewhere ??= new Map()).set(childNamespaceId, typesIn(childNamespaceId));
   }
   return { ...request, searchAttributeTypes: typesIn(namespaceId), searchAttributeTypesElsewhere: elsewhere };
+}
+
+export type ShardReport = PartitionReport & {
+  /** The number of the shard, from 1. */
+  readonly shard: number;
+  /**
+   * Runs. `hot`: in memory, where they take `hotBytes`, roughly, if they may leave; `cold`: in the database alone. Absent: not known, the shard is
+   * not restored yet.
+   */
+  readonly executions: { readonly hot: number; readonly hotBytes?: number; readonly cold?: number };
+  /** The rebuild of List since the shard was taken over. */
+  readonly listRebuild?: ListRebuildReport;
+};
+
+type Status = Parameters<typeof partitionReport>[0];
+
+function shardReport(
+  shard: number,
+  status: Status,
+  memory: HistoryMemory | undefined,
+  clock: Pick<Clock, 'wallMs' | 'monoMs'>,
+): ShardReport {
+  const { core, checkpointer } = memory ?? {};
+  // Not in memory.
+  const cold = core === undefined ? undefined : core.shard.runCount - core.shard.runs.size;
+  const executions = {
+    hot: core?.shard.runs.size ?? 0,
+    ...(core === undefined || checkpointer === undefined ? {} : { hotBytes: core.residency.hot.bytes }),
+    ...(cold === undefined ? {} : { cold }),
+  };
+  const listRebuild = memory?.durable?.listRebuild?.report;
+  return { shard, ...partitionReport(status, checkpointer, clock), executions, ...(listRebuild === undefined ? {} : { listRebuild }) };
 }

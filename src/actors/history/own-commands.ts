@@ -16,30 +16,29 @@
  */
 import type { TaskFailure } from '../../deadletters/task-failure.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryCommand, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
-import { lineOf } from '../../history/hand-over/hand-over-lines.ts';
+import type { HistoryCommand, StartActivityTask, StartWorkflowTask } from '../../history/commands/history-commands.ts';
+import { lineOf } from '../../history/run/hand-over-lines.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
-import { type BesideTimer, runsBeside, type TimerTask } from '../../history/tasks.ts';
+import { runsBeside, type BesideTimer, type TimerTask } from '../../history/run/tasks.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { uuidAt } from '../../kernel/uuid.ts';
 import type { AskFailure } from '../asks/asks.ts';
-import { FailedAttempts } from './failed-attempts.ts';
 import type { FailedTasks } from './hand-over/failed-tasks.ts';
 import type { SideTasks } from './side-tasks/side-tasks.ts';
 import { thrownByTask } from './hand-over/task-failures.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './transfer/task-namespaces.ts';
-import type { Clock, Random } from '../ports.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { Clock, Random } from '../../ports/machine.ts';
+import type { Tenure } from '../partition/partition-core.ts';
 import { FAILURES_MAX } from '../asks/tries.ts';
-import { WallAlarm } from '../wall-alarm.ts';
+import { WallAlarm } from '../../ports/wall-alarm.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
 
 export type OwnCommandsOptions = {
   readonly core: HistoryCore;
   readonly tenure: Tenure<HistoryCommand>;
   readonly failed: FailedTasks;
   readonly side: SideTasks;
-  /** undefined: nobody knows of any, and all are there. */
-  readonly namespaces: TaskNamespaces | undefined;
+  readonly namespaces: TaskNamespaces;
   readonly retentionMsOf: (namespaceId: string) => number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -49,33 +48,24 @@ export type OwnCommandsOptions = {
 const FLUSH_DELAY_MS = 1_000;
 /** A timer whose workflow is being loaded stays out of the way for longer than that may take. */
 const LOADING_MS = 10_000;
-/** Until its run is put aside, a timer that cannot be decided stays out of the way. */
+/** How long a timer that cannot be decided stays out of the way, until its run is quarantined. */
 const PUT_ASIDE_GRACE_MS = 60_000;
 
 export class OwnCommands {
+  readonly #options: OwnCommandsOptions;
   readonly #core: HistoryCore;
   readonly #tenure: Tenure<HistoryCommand>;
-  readonly #failed: FailedTasks;
-  readonly #side: SideTasks;
-  readonly #namespaces: TaskNamespaces | undefined;
-  readonly #retentionMsOf: OwnCommandsOptions['retentionMsOf'];
-  readonly #clock: Clock;
-  readonly #random: Random;
   readonly #attempts: FailedAttempts;
   readonly #loads: FailedAttempts;
   readonly #alarm: WallAlarm;
   /** A flush is to come, or waits to be decided. */
   #flushing = false;
 
-  constructor({ core, tenure, failed, side, namespaces, retentionMsOf, clock, random }: OwnCommandsOptions) {
+  constructor(options: OwnCommandsOptions) {
+    const { core, tenure, clock } = options;
+    this.#options = options;
     this.#core = core;
     this.#tenure = tenure;
-    this.#failed = failed;
-    this.#side = side;
-    this.#namespaces = namespaces;
-    this.#retentionMsOf = retentionMsOf;
-    this.#clock = clock;
-    this.#random = random;
     this.#attempts = new FailedAttempts(clock);
     this.#loads = new FailedAttempts(clock);
     this.#alarm = new WallAlarm(
@@ -105,7 +95,7 @@ export class OwnCommands {
   }
 
   armTimer(): void {
-    this.#alarm.set(this.#core.nextTimer()?.fireTimeMs ?? Infinity);
+    this.#alarm.set(this.#core.shard.timers.next()?.fireTimeMs ?? Infinity);
   }
 
   close(): void {
@@ -114,20 +104,20 @@ export class OwnCommands {
 
   /** One due timer at a time: its record moves the heap on, and that arms the next. */
   #fire(): void {
-    const due = this.#core.nextTimer();
+    const due = this.#core.shard.timers.next();
     if (due === undefined) return;
-    const task = this.#core.timerTask(due.taskId);
+    const task = this.#core.shard.timers.get(due.taskId);
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
     if (task !== undefined && runsBeside(task)) return this.#runBeside(task);
-    const fire = { kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() } as const;
+    const fire = { kind: 'fireTimer', taskId: due.taskId, jitter: this.#options.random.fraction() } as const;
     if (task?.kind !== 'runTimeout') return void this.submit(fire);
-    const retentionMs = this.#retentionMsOf(task.key.namespaceId);
-    this.submit({ ...fire, newRunId: uuidAt(this.#clock.wallMs(), this.#random.nonce()), retentionMs });
+    const retentionMs = this.#options.retentionMsOf(task.key.namespaceId);
+    this.submit({ ...fire, newRunId: uuidAt(this.#options.clock.wallMs(), this.#options.random.nonce()), retentionMs });
   }
 
   /** False: it stays out of the way for a while. */
   #mayFire(task: TimerTask): boolean {
-    const injected = this.#failed.injected(task);
+    const injected = this.#options.failed.injected(task);
     if (injected !== undefined) this.#timerFailed(task, injected);
     return injected === undefined && this.#hasNamespace(task);
   }
@@ -137,7 +127,7 @@ export class OwnCommands {
     const { taskId } = task;
     this.#postpone(taskId, Infinity);
     if (task.kind === 'letterCheck' && this.#isOnItsWay(task)) return void this.submit({ kind: 'letterChecked', taskId, isOpen: true });
-    this.#side.run(task, (answer) => {
+    this.#options.side.run(task, (answer) => {
       if (answer.kind === 'failed') this.#timerFailed(task, answer.failure);
       else this.submit(answer.command);
     });
@@ -145,7 +135,7 @@ export class OwnCommands {
 
   /** Its queue has not answered yet that it has the letter. */
   #isOnItsWay({ key: { runId } }: BesideTimer): boolean {
-    const { handOvers } = this.#core;
+    const { handOvers } = this.#core.shard;
     const waiting = (['archival', 'outbound', 'timer', 'transfer'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
     return waiting.some(({ task }) => task.key.runId === runId);
   }
@@ -153,21 +143,21 @@ export class OwnCommands {
   // ── Timers that fail ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #timerFailed(task: TimerTask, failure: TaskFailure): void {
-    const next = this.#failed.failed(task, failure, 1);
+    const next = this.#options.failed.failed(task, failure, 1);
     // Its next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
-    this.#postpone(task.taskId, next.kind === 'again' ? next.pauseMs * (0.8 + 0.4 * this.#random.fraction()) : LOADING_MS);
+    this.#postpone(task.taskId, next.kind === 'again' ? next.pauseMs * (0.8 + 0.4 * this.#options.random.fraction()) : LOADING_MS);
   }
 
   #hasNamespace(task: TimerTask): boolean {
     const { namespaceId } = task.key;
-    const fate = this.#namespaces?.fateOf(namespaceId) ?? 'there';
+    const fate = this.#options.namespaces.fateOf(namespaceId);
     if (fate === 'there') return true;
     if (fate === 'deleted') this.#namespaceGone(task);
     else {
       this.#postpone(task.taskId, LOADING_MS);
-      this.#namespaces?.readAfresh((isRead) => {
-        if (!isRead || !this.#tenure.active || this.#core.timerTask(task.taskId) === undefined) return;
-        if (this.#namespaces?.fateOf(namespaceId) === 'there') this.#postpone(task.taskId, 0);
+      this.#options.namespaces.readAfresh((isRead) => {
+        if (!isRead || !this.#tenure.active || this.#core.shard.timers.get(task.taskId) === undefined) return;
+        if (this.#options.namespaces.fateOf(namespaceId) === 'there') this.#postpone(task.taskId, 0);
         else this.#namespaceGone(task);
       });
     }
@@ -175,7 +165,7 @@ export class OwnCommands {
   }
 
   #namespaceGone(task: TimerTask): void {
-    const { pauseMs } = this.#failed.namespaceGone(task, namespaceGoneMessage(task.key.namespaceId));
+    const { pauseMs } = this.#options.failed.namespaceGone(task, namespaceGoneMessage(task.key.namespaceId));
     this.#postpone(task.taskId, pauseMs);
   }
 
@@ -191,7 +181,7 @@ export class OwnCommands {
 
   /** Tried again after a pause, and in the end a letter, or put aside: one workflow must not stop the shard. */
   undecided(command: HistoryCommand, error: unknown): void {
-    const timer = command.kind === 'fireTimer' ? this.#core.timerTask(command.taskId) : undefined;
+    const timer = command.kind === 'fireTimer' ? this.#core.shard.timers.get(command.taskId) : undefined;
     if (timer !== undefined && timer.kind !== 'retention') return this.#timerFailed(timer, thrownByTask(error));
     const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
     const taskId = 'taskId' in command ? command.taskId : 0;
@@ -227,7 +217,55 @@ export class OwnCommands {
   }
 }
 
-/** What is attempted, whichever attempt it is. */
 function nameOf(command: HistoryCommand, key: RunKey | undefined): string {
   return `${command.kind} ${'taskId' in command && command.taskId !== 0 ? command.taskId : (key?.runId ?? '')}`;
+}
+
+/**
+ * How often a shard's own commands, and starts that matching asks for, could not be decided, by what was attempted; and so when the next
+ * attempt is made.
+ *
+ *     cannot be decided ── pause ──▶ tried again ── … ──▶ the fifth time: no more
+ */
+
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MS_MAX = 60_000;
+/** Past it, what has not failed for a while is forgotten: it has succeeded since, or there was no need of it any more. */
+const COUNTED_COMMANDS_KEPT = 10_000;
+const FORGOTTEN_AFTER_MS = 10 * RETRY_DELAY_MS_MAX;
+
+type Failures = { readonly count: number; readonly lastMs: number };
+
+export class FailedAttempts {
+  readonly #clock: Clock;
+  /**
+   * By what was attempted, the latest at the end. Whatever fails again and again stays counted, however much there is of it: it is in the
+   * shard's state as well, and were its count lost, nothing of it would ever be put aside.
+   */
+  readonly #failures = new Map<string, Failures>();
+  #forgottenAtMs = -Infinity;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Another attempt has failed: the pause before the next one; undefined when there have been enough. */
+  pauseMs(name: string, attemptsMax: number = FAILURES_MAX): number | undefined {
+    const nowMs = this.#clock.monoMs();
+    const count = (this.#failures.get(name)?.count ?? 0) + 1;
+    this.#failures.delete(name);
+    this.#forget(nowMs);
+    if (count >= attemptsMax) return undefined;
+    this.#failures.set(name, { count, lastMs: nowMs });
+    return backOffMs(count, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
+  }
+
+  #forget(nowMs: number): void {
+    if (this.#failures.size < COUNTED_COMMANDS_KEPT || nowMs < this.#forgottenAtMs + RETRY_DELAY_MS_MAX) return;
+    this.#forgottenAtMs = nowMs;
+    for (const [name, { lastMs }] of this.#failures) {
+      if (lastMs > nowMs - FORGOTTEN_AFTER_MS) return;
+      this.#failures.delete(name);
+    }
+  }
 }

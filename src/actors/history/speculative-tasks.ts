@@ -6,15 +6,18 @@
  *        └────────────── schedule-to-start timeout ────────────────────────────────────────────────────────────┼─▶ endSpeculative
  *     started ────────── start-to-close timeout ───────────────────────────────────────────────────────────────┘
  */
-import type { EndSpeculative } from '../../history/update/update-commands.ts';
-import type { SpeculativeEffect } from '../../history/workflow-task/speculative-effect.ts';
+import type { EndSpeculative } from '../../history/commands/update-commands.ts';
+import type { SpeculativeEffect } from '../../history/run/speculative-effect.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
-import { matchingPartitionOf } from '../../matching/task-queue.ts';
+import { matchingPartitionOf, partitionOf } from '../../kernel/task-queue.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import type { Asker } from '../asks/router.ts';
-import type { Clock, Random, Timer } from '../ports.ts';
+import type { Asker, MatchingAnswer } from '../asks/router.ts';
+import type { Clock, Random, Timer } from '../../ports/machine.ts';
 import type { ClusterLayout } from './transfer/transfer-shard.ts';
+import type { DirectQuery, FinishQueryDispatch, QueryDispatchOutcome } from '../../history/commands/query-commands.ts';
+import type { DispatchQuery } from '../../matching/matching-commands.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../asks/asks.ts';
 
 export type SpeculativeTasksOptions = {
   readonly shard: number;
@@ -33,7 +36,7 @@ const ANSWER_TIMEOUT_MS = 1_000;
 
 export class SpeculativeTasks {
   readonly #options: SpeculativeTasksOptions;
-  /** By run id: a run has one task at a time. */
+  /** Timers by run id: a run has one workflow task at a time. */
   readonly #timers = new Map<string, Timer>();
 
   constructor(options: SpeculativeTasksOptions) {
@@ -57,21 +60,21 @@ export class SpeculativeTasks {
     this.#timers.clear();
   }
 
-  #offer(offered: Offered, { name, kind, normalName }: TaskQueue): void {
+  #offer(offered: Offered, taskQueue: TaskQueue): void {
     const { clock, router, layout, shard } = this.#options;
     const { key, scheduledEventId, stamp, expiryTimeMs, priority } = offered;
-    const isSticky = kind === taskQueueKind.sticky;
     // Polls of all its partitions come to the root while they wait.
-    const queue = { namespaceId: key.namespaceId, name, taskType: 'workflow', partition: 0, kind: isSticky ? 'sticky' : 'normal' } as const;
+    const queue = partitionOf(key.namespaceId, taskQueue, 'workflow');
     const task = { key, historyShard: shard, scheduledEventId, stamp, expiryTimeMs, taskId: 0, priority };
     const answeredByMs = clock.monoMs() + Math.max(0, expiryTimeMs - clock.wallMs()) + ANSWER_TIMEOUT_MS;
     router.askMatching(
       matchingPartitionOf(queue, layout.matchingPartitions),
       { kind: 'addWorkflowTask', queue, task, forwardedFrom: undefined, holdUntilMs: expiryTimeMs },
-      answeredByMs,
+      ownWork(answeredByMs),
       (answer) => {
         if (answer.kind === 'done') return;
-        if (answer.kind === 'stickyUnavailable') this.#offer(offered, { name: normalName, kind: taskQueueKind.normal, normalName: '' });
+        if (answer.kind === 'stickyUnavailable')
+          this.#offer(offered, { name: taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' });
         else this.#isNotPolled(offered);
       },
     );
@@ -92,5 +95,68 @@ export class SpeculativeTasks {
       run();
     });
     this.#timers.set(runId, timer);
+  }
+}
+
+/** A query on its way to a worker, by way of matching. What the answer means, and which queue is tried next, is for the core to decide. */
+
+type QueryDispatchOptions = {
+  readonly clock: Clock;
+  /** Partitions of the matching topic. */
+  readonly matchingPartitions: number;
+  readonly router: Asker;
+  /** The outcome, for the core. Undefined: accepted. */
+  readonly finish: (command: FinishQueryDispatch) => AskFailure | undefined;
+  /** The query has failed without an outcome. */
+  readonly fail: (askId: number, failure: AskFailure) => void;
+};
+
+/** A matching host ends a query at the query's own deadline; this long after it the host is not heard of any more. */
+const QUERY_ANSWER_TIMEOUT_MS = 1_000;
+
+export function dispatchQuery(query: DirectQuery, { clock, matchingPartitions, router, finish, fail }: QueryDispatchOptions): void {
+  const queue = partitionOf(query.key.namespaceId, query.taskQueue, 'workflow');
+  const stickyDeadlineMs = clock.wallMs() + query.scheduleToStartTimeoutMs;
+  const deadlineMs = queue.kind === 'sticky' ? Math.min(stickyDeadlineMs, query.deadlineMs) : query.deadlineMs;
+  const request = {
+    kind: 'dispatchQuery',
+    queue,
+    queryId: query.queryId,
+    workflow: {
+      key: query.key,
+      workflowType: query.workflowType,
+      previousStartedEventId: query.previousStartedEventId,
+      historyLastEventId: query.lastEventId,
+      taskQueueName: query.normalTaskQueue.name,
+    },
+    query: query.query,
+    deadlineMs,
+  } as const;
+  const answeredByMs = clock.monoMs() + deadlineMs - clock.wallMs() + QUERY_ANSWER_TIMEOUT_MS;
+  router.askMatching(matchingPartitionOf(queue, matchingPartitions), request, ownWork(answeredByMs), (answer) => {
+    const outcome = outcomeOf(answer);
+    if (isAskFailure(outcome)) return fail(query.askId, outcome);
+    const remainingMs = query.deadlineMs - clock.wallMs();
+    const failure = finish({ kind: 'finishQueryDispatch', query, outcome, remainingMs });
+    if (failure !== undefined) fail(query.askId, failure);
+  });
+}
+
+function outcomeOf(answer: MatchingAnswer<DispatchQuery>): QueryDispatchOutcome | AskFailure {
+  switch (answer.kind) {
+    case 'queryAnswer':
+      return { kind: 'answered', result: answer.result };
+    case 'deadline':
+      return { kind: 'expired' };
+    case 'rejected':
+      if (answer.rejection.reason === 'query-expired') return { kind: 'expired' };
+      return answer.rejection.reason === 'no-poller' ? { kind: 'noPoller' } : { kind: 'queueFull', message: answer.rejection.message };
+    case 'stickyUnavailable':
+      return { kind: 'noPoller' };
+    case 'notHere':
+      // The matching host is not: who asked this shard would take it for the shard's answer.
+      return { kind: 'unavailable', message: answer.message };
+    default:
+      return answer;
   }
 }

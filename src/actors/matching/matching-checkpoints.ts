@@ -1,27 +1,29 @@
 /** The backlog of a matching host as rows of its database: what a checkpoint is made of, and what a memory is made of again. */
 import { assert } from '../../kernel/assert.ts';
-import { errorText } from '../../kernel/error-text.ts';
+import { asError, errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { UnreadTask } from '../../matching/checkpoint/read-rows.ts';
-import { type BacklogWire, backlogSchemaMax } from '../../matching/checkpoint/backlog-wire.ts';
+import type { BacklogWire } from '../../matching/checkpoint/backlog-wire.ts';
 import { REMOVAL_BYTES } from '../../matching/checkpoint/changes.ts';
-import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
-import type { MatchingRecord } from '../../matching/records.ts';
+import type { MatchingRecord } from '../../matching/matching-records.ts';
 import { configBytes } from '../../matching/task-queue-config.ts';
-import { taskBytes } from '../../matching/tasks.ts';
-import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
-import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
-import { newerSchema, PAGE_ROWS, under } from '../checkpoint/fenced-rows.ts';
-import type { CheckpointOptions } from '../checkpoint/partition-checkpoints.ts';
-import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { taskBytes } from '../../matching/matching-tasks.ts';
+import type { CheckpointedState, Checkpointer } from '../../projections/checkpoints/checkpointer.ts';
+import { checkPosition, installingCounters } from '../../projections/checkpoints/damaged-journal.ts';
+import { PAGE_ROWS, under } from '../../projections/checkpoints/fenced-rows.ts';
+import type { CheckpointOptions } from '../../projections/checkpoints/partition-checkpoints.ts';
+import type { Database, JournalId, Restored } from '../../projections/database-port.ts';
+import { DatabaseError, isOutage, type MatchingTaskCount } from '../../projections/database-port.ts';
+import type { TaskRow } from '../../matching/checkpoint/rows.ts';
+import type { CountStoredTasks, LoadStoredTasks } from '../../matching/matching-effects.ts';
 
 export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
 
-/** Of rows that one read has found damaged. */
+/** Lines about damaged rows of one read. */
 const TOLD_MAX = 10;
 
-/** Of what a record brings to a checkpoint, roughly. */
+/** Roughly what a record adds to a checkpoint. */
 export function recordBytes({ spilled, removed, configured, forgotten }: MatchingRecord): number {
   const others = (removed.length + forgotten.length) * REMOVAL_BYTES + configured.reduce((bytes, config) => bytes + configBytes(config), 0);
   return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), others);
@@ -29,49 +31,23 @@ export function recordBytes({ spilled, removed, configured, forgotten }: Matchin
 
 type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' | 'abandonCheckpoints' | 'unwrittenBytes'>;
 
-export class MatchingCheckpoints implements CheckpointedState {
-  readonly #core: CheckpointedCore;
-  #captured: BacklogCheckpoint | undefined;
-
-  constructor(core: CheckpointedCore) {
-    this.#core = core;
-  }
-
-  get unwrittenBytes(): number {
-    return this.#core.unwrittenBytes;
-  }
-
-  cut(): void {
-    this.#core.cut();
-  }
-
-  /** Nothing is collected from commits: all that a row holds is in the backlog. */
-  cutCommitted(): void {}
-
-  capture(goOn: () => boolean): boolean {
-    this.#captured ??= this.#core.capture(goOn);
-    return this.#captured !== undefined;
-  }
-
-  captured(): CapturedState {
-    assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
-    return { kind: 'matching', ...this.#captured };
-  }
-
-  durable(): void {
-    this.#core.durable();
-    this.#captured = undefined;
-  }
-
-  abandon(): void {
-    this.#core.abandonCheckpoints();
-    this.#captured = undefined;
-  }
-}
-
-/** Why this program cannot read the rows of a checkpoint; undefined: it can. */
-export function newerBacklog(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, backlogSchemaMax);
+export function matchingCheckpoints(core: CheckpointedCore): CheckpointedState {
+  return {
+    cut: () => core.cut(),
+    // Nothing is collected from commits: all that a row holds is in the backlog.
+    cutCommitted: () => {},
+    capture: (goOn) => core.capture(goOn) !== undefined,
+    captured: () => {
+      const captured = core.capture(() => false);
+      assert(captured !== undefined, 'a checkpoint is captured before it is written');
+      return { kind: 'matching', ...captured };
+    },
+    durable: () => core.durable(),
+    abandon: () => core.abandonCheckpoints(),
+    get unwrittenBytes() {
+      return core.unwrittenBytes;
+    },
+  };
 }
 
 /**
@@ -86,8 +62,6 @@ export async function installBacklog(
   logger: Logger,
 ): Promise<void> {
   if (position === undefined) return;
-  const newer = newerBacklog(position);
-  if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
   checkPosition(journal, position);
   let afterName: Uint8Array | undefined;
   for (let hasMore = true; hasMore;) {
@@ -104,7 +78,72 @@ export async function installBacklog(
 export function tellUnread(unread: readonly UnreadTask[], logger: Logger): void {
   for (const { taskId, laneKey, error } of unread.slice(0, TOLD_MAX))
     logger.error(taskUnread, { taskId, queue: laneKey, reason: errorText(error) });
-  if (unread.length > TOLD_MAX) logger.error('nor can more stored tasks of this read', { tasks: unread.length - TOLD_MAX });
+  if (unread.length > TOLD_MAX) logger.error('more stored tasks of this partition cannot be read', { tasks: unread.length - TOLD_MAX });
 }
 
-const taskUnread = 'a stored task cannot be read: nobody is offered it until its row is put back; the others go on';
+const taskUnread = 'a stored task cannot be read: no worker gets it until its row is restored; all others continue';
+
+/** Reads and counts the rows of stored tasks that are not in memory, under the fence of this memory. */
+
+type ColdTasksOptions = {
+  readonly database: Pick<Database, 'matchingTasks' | 'countMatchingTasks'>;
+  readonly journal: JournalId;
+  readonly checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
+  readonly logger: Logger;
+};
+
+export class ColdTasks {
+  readonly #options: ColdTasksOptions;
+  #isInTrouble = false;
+
+  constructor(options: ColdTasksOptions) {
+    this.#options = options;
+  }
+
+  /** undefined: not now. Never rejects. */
+  async read(load: LoadStoredTasks): Promise<readonly TaskRow[] | undefined> {
+    const { database, journal, checkpointer, logger } = this.#options;
+    const { key, afterTaskId, max } = load;
+    try {
+      const { fence, rows } = await database.matchingTasks(journal, key, afterTaskId, max);
+      const missing = missingIn(rows, load);
+      if (fence !== checkpointer.fence || missing > 0) {
+        if ((await checkpointer.isSuperseded()) || fence !== checkpointer.fence) return undefined;
+        logger.error('stored tasks are missing in the database', { queue: key, afterTaskId, missing });
+      }
+      if (this.#isInTrouble) logger.info('stored tasks can be read again');
+      this.#isInTrouble = false;
+      return rows;
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  /** Counts the stored tasks up to `lastTaskId`; undefined: not possible now. Never rejects. */
+  async count({ key, afterTaskId, untilTaskId, max }: CountStoredTasks): Promise<MatchingTaskCount | undefined> {
+    const { database, journal, checkpointer } = this.#options;
+    try {
+      const { fence, rows } = await database.countMatchingTasks(journal, { queue: key, afterTaskId, untilTaskId, max });
+      if (fence !== checkpointer.fence) return undefined;
+      return rows.count < max ? { ...rows, lastTaskId: untilTaskId } : rows;
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const isOver = error instanceof DatabaseError && error.code === 'closed';
+    if (isOutage(error) || isOver || this.#isInTrouble) return;
+    this.#isInTrouble = true;
+    const message = 'stored tasks that are not in memory cannot be read; polls for them wait, all others continue';
+    this.#options.logger.error(message, { error: asError(error) });
+  }
+}
+
+/** How many tasks are missing, which the last page of the cold tasks tells. */
+function missingIn(rows: readonly TaskRow[], { untilTaskId, max, rowsMin }: LoadStoredTasks): number {
+  const isLastPage = rows.length < max || (rows.at(-1)?.taskId ?? 0) >= untilTaskId;
+  return isLastPage ? rowsMin - rows.filter(({ taskId }) => taskId <= untilTaskId).length : 0;
+}

@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../observability/logger.ts';
 import type { Retries } from './retries.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 export class AppendTrouble {
   readonly #clock: Pick<Clock, 'monoMs'>;
@@ -36,7 +36,7 @@ export class AppendTrouble {
     return this.#resting;
   }
 
-  /** Since the first refusal in a row. */
+  /** How long the log has refused appends, since the first refusal in a row. */
   get refusedMs(): number {
     return this.#clock.monoMs() - this.#refusedSinceMs;
   }
@@ -50,14 +50,14 @@ export class AppendTrouble {
     if (this.#refusals === 0) this.#refusedSinceMs = this.#clock.monoMs();
     this.#refusals += 1;
     // The log itself tells people about its outages, for all partitions together.
-    this.#logger.debug('the log refuses an append, it is tried again', { reason, attempts: this.#refusals });
+    this.#logger.debug('the log refused an append; it is tried again', { reason, attempts: this.#refusals });
   }
 
   /** The log took an append. */
   over(): void {
     this.#reason = '';
     if (this.#refusals === 0) return;
-    this.#logger.debug('the log takes appends again', { attempts: this.#refusals });
+    this.#logger.debug('the log accepts appends again', { attempts: this.#refusals });
     this.#refusals = 0;
   }
 

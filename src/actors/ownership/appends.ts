@@ -7,14 +7,15 @@
  *     < expected   confirmed records are gone: the partition fails, loudly
  *     refused      it is not in the log and never will be: the same records are sent again, in the same epoch, after a while; those of a
  *                  batch that was too large in two halves
- *     unknown      doubt: claim the next epoch, then read what stands before that claim (doubt-settlement.ts)
+ *     unknown      doubt: claim the next epoch, then read what stands before that claim (takeover.ts)
  *     failed       a bug of ours: the partition fails, loudly
  *
  * Whoever looks back into the log holds on to its `Service`: in doubt, or let go, the owner has another one or none, and others know better.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
+import type { AppendOutcome, LogRecord, SealedBatch } from '../../ports/log.ts';
+import type { JournalTail } from './log-stretch.ts';
 import type { Ownership } from './ownership.ts';
 import type { Append, FoundEnd, LookBack, Service } from './partition-life.ts';
 
@@ -23,9 +24,11 @@ const DRAIN_REFUSED_MS_MAX = 3_000;
 
 export class Appends {
   readonly #ownership: Ownership;
+  readonly #tail: JournalTail;
 
-  constructor(ownership: Ownership) {
+  constructor(ownership: Ownership, tail: JournalTail) {
     this.#ownership = ownership;
+    this.#tail = tail;
   }
 
   /** There is something to append. */
@@ -151,9 +154,9 @@ export class Appends {
    * of the log was looked at, with the number `endProof` of that proof.
    */
   async #judge(service: Service, lookBack: LookBack, until: number, endProof: number): Promise<void> {
-    const { tail, life, memory, barrier, position, findings } = this.#ownership;
+    const { life, memory, barrier, position, findings } = this.#ownership;
     const { batch } = lookBack;
-    const stretch = await tail.tryStretch(until, batch?.records ?? []);
+    const stretch = await this.#tail.tryStretch(until, batch?.records ?? []);
     if (life.service !== service) return;
     if (stretch === undefined) return findings.doubt('the records before an append cannot be read');
     if (!stretch.intact) return findings.vanished('the last confirmed record was replaced');

@@ -13,12 +13,11 @@
  *     claiming, draining, released
  *     active                        once its log has owed it an answer for `TOLD_AFTER_MS`
  */
-import type { Logger } from '../../observability/logger.ts';
-import { partitionName, type PartitionId } from '../log.ts';
-import type { ClaimInLog } from './log-stretch.ts';
+import { partitionName, type PartitionId } from '../../ports/log.ts';
+import type { ClaimInLog } from './effective.ts';
 import type { PartitionStatus } from './partition-owner.ts';
 import type { PartitionState } from './partition-life.ts';
-import type { Clock, Timer } from '../ports.ts';
+import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 
 /** A partition whose calls are answered UNAVAILABLE, or not at all. */
 export type UnservedPartition = {
@@ -31,15 +30,15 @@ export type UnservedPartition = {
   readonly replayed?: { readonly records: number; readonly bytes: number };
 };
 
-/** What people should mend while everything is served still. */
+/** What people should repair while everything is served still. */
 export type Concern = {
   /** What it is about: a topic, `memory`, or `unwritten state`. */
   readonly subject: string;
   /** `lost`: journals are gone, and a restart would show it. */
   readonly severity: 'warning' | 'lost';
   readonly message: string;
-  /** The command that mends it, where there is one. */
-  readonly mend?: string;
+  /** The command that repairs it, if there is one. */
+  readonly repair?: string;
 };
 
 /** What of the server is not served, or will not be for long, for health. */
@@ -52,19 +51,17 @@ export interface ServerCondition {
   watch(changed: () => void): () => void;
 }
 
-export type CensusOptions = {
-  readonly clock: Clock;
-  readonly logger: Logger;
+export type CensusOptions = ClockAndLogger & {
   /** Topic of the partition without which nothing can be served. */
   readonly clusterTopic: string;
   readonly runsPutAside: () => number;
-  /** Of this process, beside those of its log's topics; absent: there are none. */
+  /** Concerns of this process, beside those about topics of its log; absent: there are none. */
   readonly ownConcerns?: () => readonly Concern[];
   /** A start goes on without partitions that have not moved for so long. */
   readonly stalledMsMax: number;
   /** A rival took the cluster's partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
-  /** A rival took another one. */
+  /** A rival took a partition other than the cluster's. */
   readonly onTaken: (partition: PartitionId, rival: ClaimInLog) => void;
   /** A partition is in another state, or has read on in its journal. */
   readonly onMoved?: () => void;
@@ -99,7 +96,7 @@ export class Census implements ServerCondition {
   #isStopping = false;
   #unservedBefore = 0;
   #remindedMs = -Infinity;
-  /** How many were not served then. */
+  /** How many were not served when people were told last. */
   #remindedOf = 0;
   #timer: Timer | undefined;
 
@@ -110,7 +107,7 @@ export class Census implements ServerCondition {
     this.#clusterHeld.promise.catch(() => {});
   }
 
-  /** To be called for every partition before any of them starts. */
+  /** Has to be called for every partition before any of them starts. */
   register(topic: string, partition: number): (status: PartitionStatus) => void {
     const entry: Entry = {
       name: partitionName({ topic, partition }),
@@ -131,12 +128,12 @@ export class Census implements ServerCondition {
     return this.#settled.promise;
   }
 
-  /** Once the cluster's partition is active for the first time. Rejects when it failed, or when a rival took it. */
+  /** Resolves once the cluster's partition is active for the first time. Rejects when it failed, or when a rival took it. */
   clusterHeld(): Promise<void> {
     return this.#clusterHeld.promise;
   }
 
-  /** Of all journals, without the claims of this start. */
+  /** Records read of all journals, without the claims of this start. */
   get recordsRead(): number {
     return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.replayed.records ?? 0) - 1), 0);
   }

@@ -18,8 +18,7 @@
  * without leaving out, so something was here and is gone. Behind a gap nothing of that epoch counts; behind a hole nothing can be known.
  */
 import { assert } from '../../kernel/assert.ts';
-import { CLAIM_KEY } from './claim.ts';
-import type { ClaimCodec } from './claim.ts';
+import type { LogRecord } from '../../ports/log.ts';
 
 /** How far a journal was read: the stamp of the last record that counted, and the offset to read next. Before any claim: 0, 0. */
 export type LogPosition = { readonly epoch: number; readonly sequence: number; readonly offset: number };
@@ -71,7 +70,7 @@ export function goOnAt(cursor: LogCursor, offset: number): void {
   cursor.offset = offset;
 }
 
-/** By its form. A journal's records are numbered from 1 in each epoch. */
+/** A record is a claim by its form: the records of a journal are numbered from 1 in each epoch. */
 export function isClaim({ key, sequence }: Pick<Stamped, 'key' | 'sequence'>): boolean {
   return key === CLAIM_KEY && sequence === 0;
 }
@@ -101,4 +100,56 @@ export function mayReplace(stored: LogPosition | undefined, mine: LogPosition): 
   if (stored === undefined) return true;
   if (stored.epoch !== mine.epoch) return stored.epoch < mine.epoch;
   return stored.sequence <= mine.sequence;
+}
+
+/** The record with which a new owner takes a partition, or an owner in doubt takes it again. */
+
+const CLAIM_KEY = '@claim';
+const CLAIM_TYPE = 'Claim';
+const CLAIM_SCHEMA = 1;
+
+export type Claim = {
+  /** Drawn anew for every claim: an owner whose reply was lost tells its own claim from a rival's by it (T1). */
+  readonly ownerNonce: string;
+  /** The host, port and process of the owner, for people. */
+  readonly owner: string;
+};
+
+export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
+
+/** What stands between the last record that was confirmed to an owner and some later offset. */
+export type Stretch = {
+  /** False: the last confirmed record is not where it was, the log was cut and written over (T6). */
+  readonly intact: boolean;
+  /** Stands behind the stretch. */
+  readonly cursor: LogCursor;
+  /** Where the whole batch counts; undefined when it does not. */
+  readonly found: number | undefined;
+  /** Records counted that are not of the batch; or the beginning of the stretch was trimmed, and nobody knows. */
+  readonly foreign: boolean;
+  /** The first claim in the stretch that counts and is not ours. */
+  readonly rival: ClaimInLog | undefined;
+  /** The last claim in it that counts: who owns the partition now. */
+  readonly owner: ClaimInLog | undefined;
+};
+
+export interface ClaimCodec {
+  encode(claim: Claim): Uint8Array;
+  /** Throws on what it cannot read. */
+  decode(value: Uint8Array): Claim;
+}
+
+export function claimRecord(codec: ClaimCodec, claim: Claim, epoch: number, timeMs: number): LogRecord {
+  return {
+    key: CLAIM_KEY,
+    schema: CLAIM_SCHEMA,
+    epoch,
+    sequence: 0,
+    type: CLAIM_TYPE,
+    namespace: '',
+    workflowId: '',
+    runId: '',
+    timeMs,
+    value: codec.encode(claim),
+  };
 }

@@ -9,17 +9,17 @@
  */
 import { errorText } from '../../kernel/error-text.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { LogError, missingOffsets } from '../log.ts';
+import { LogError, missingOffsets, type OffsetRange, type StoredRecord } from '../../ports/log.ts';
 import { missingBeginning, missingEnd } from './missing-records.ts';
-import type { CheckpointPosition } from '../database.ts';
-import type { ClaimCodec } from './claim.ts';
+import type { CheckpointPosition } from '../../projections/database-port.ts';
 import type { LogPosition } from './effective.ts';
-import type { JournalNotices } from './journal-notices.ts';
-import type { Log, OffsetRange, PartitionId, StoredRecord } from '../log.ts';
 import type { OwnerPosition } from './owner-position.ts';
-import type { Retries } from './retries.ts';
-import type { ReplayProgress } from './replay-progress.ts';
-import type { LoopTurns } from '../loop-turns.ts';
+import type { Ownership } from './ownership.ts';
+import type { Restoration } from './restoration.ts';
+import type { LoopTurns } from '../../ports/loop-turns.ts';
+import { NowAndThen } from '../../ports/now-and-then.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 export type FoldTrouble =
   /** The log no longer holds what it confirmed, or holds something else there. */
@@ -28,7 +28,7 @@ export type FoldTrouble =
   | { readonly kind: 'trimmed'; readonly found: string }
   /** Another has restored the checkpoint since: what the rows say is not what the journal goes on from here. */
   | { readonly kind: 'fenced'; readonly found: string }
-  /** Somebody must look at it. */
+  /** Somebody must look at the record. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
 
 /**
@@ -37,28 +37,13 @@ export type FoldTrouble =
  */
 export type MayLack = 'beginning' | 'anything';
 
-export type JournalFoldOptions = {
-  readonly partition: PartitionId;
-  readonly log: Log;
-  readonly claims: ClaimCodec;
-  /** Moved on with each record. */
-  readonly position: OwnerPosition;
-  readonly notices: JournalNotices;
+/** When the term of ownership ends, so does the fold, without a result. */
+type JournalFoldOptions = Ownership & {
   readonly progress: ReplayProgress;
   readonly turns: LoopTurns;
-  /** When the term of ownership ends, so does the fold, without a result. */
-  readonly retries: Retries;
-  /** Where there is a database, a journal may begin behind 0. */
-  readonly hasDatabase: boolean;
-  /** Before records of one read are applied they are decoded, with a pause after each, and what they need is brought in. */
-  readonly decodeAhead: (records: readonly StoredRecord[]) => Iterable<undefined>;
-  readonly ahead: () => Promise<'fenced' | undefined> | undefined;
-  /** Throws what cannot be applied. */
-  readonly apply: (record: StoredRecord) => void;
+  readonly restoration: Restoration;
   /** undefined: a journal that has lost records is refused. */
-  readonly mayLack?: MayLack | undefined;
-  /** As in OwnedMemory. */
-  readonly recordsLost: (lost: readonly OffsetRange[]) => void;
+  readonly mayLack: MayLack | undefined;
 };
 
 /** Taken apart into records in one go, in the turn in which it comes. */
@@ -84,14 +69,14 @@ export class JournalFold {
     elsewhere: LogPosition | undefined,
     isLast: boolean,
   ): Promise<FoldTrouble | { readonly kind: 'open'; readonly start: number; readonly end: number } | undefined> {
-    const { partition, log, position, retries, hasDatabase, mayLack } = this.#options;
+    const { partition, log, position, retries, restoration, mayLack } = this.#options;
     this.#lost = [];
     position.restart(checkpoint, elsewhere);
     const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined) return undefined;
     const missing = missingEnd(bounds, checkpoint) ?? position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
-    const found = missingBeginning(bounds, checkpoint, hasDatabase);
+    const found = missingBeginning(bounds, checkpoint, restoration.usesCheckpoints);
     if (found !== undefined && (mayLack === undefined || !isLast)) return { kind: 'trimmed', found };
     if (found !== undefined) this.#goOnAt(bounds.start);
     return { kind: 'open', start: position.cursor.offset, end: bounds.end };
@@ -123,8 +108,8 @@ export class JournalFold {
 
   /** Everything that is known elsewhere was met, and all that stood before the beginning. */
   complete(): FoldTrouble | undefined {
-    const { position, recordsLost } = this.#options;
-    if (this.#lost.length > 0) recordsLost(this.#lost.splice(0));
+    const { position, memory } = this.#options;
+    if (this.#lost.length > 0) memory.recordsLost(this.#lost.splice(0));
     const contradiction = position.contradiction(position.cursor.offset);
     return contradiction === undefined ? undefined : vanished(contradiction);
   }
@@ -186,18 +171,18 @@ export class JournalFold {
   }
 
   async #readAhead(records: readonly StoredRecord[]): Promise<FoldTrouble | undefined> {
-    const { retries, decodeAhead, ahead, turns } = this.#options;
+    const { retries, memory, turns } = this.#options;
     const { term } = retries;
-    for (const _pause of decodeAhead(records)) {
+    for (const _pause of memory.decodeAhead(records)) {
       if (turns.over()) await turns.slice();
       if (term !== retries.term) return undefined;
     }
-    let loading = ahead();
+    let loading = this.#ahead();
     if (loading === undefined) return undefined;
     let loaded: 'fenced' | undefined;
     try {
       loaded = await retries.persist(async () => {
-        const attempt = loading ?? ahead();
+        const attempt = loading ?? this.#ahead();
         loading = undefined;
         return await attempt;
       });
@@ -210,13 +195,18 @@ export class JournalFold {
     return undefined;
   }
 
+  #ahead(): Promise<'fenced' | undefined> | undefined {
+    const loading = this.#options.memory.ahead();
+    return loading && this.#options.restoration.reading(loading);
+  }
+
   #applyOne(record: StoredRecord): FoldTrouble | undefined {
-    const { partition, claims, position, notices, apply } = this.#options;
+    const { partition, claims, position, notices, memory } = this.#options;
     try {
       const verdict = position.step(record, claims);
       switch (verdict) {
         case 'record':
-          apply(record);
+          memory.fold(record);
           return undefined;
         case 'claim':
         case 'void':
@@ -240,9 +230,82 @@ export class JournalFold {
 
 function replaced({ last }: OwnerPosition, { epoch, sequence, offset }: StoredRecord): string {
   const known = `${last?.epoch}.${last?.sequence}`;
-  return `offset ${offset} held record ${known} when it was folded, or when the checkpoint in the database was written, and now holds ${epoch}.${sequence}`;
+  return `offset ${offset} held record ${known} when it was replayed, or when the checkpoint in the database was written, and now holds ${epoch}.${sequence}`;
 }
 
 function vanished(found: string): FoldTrouble {
   return { kind: 'vanished', found };
+}
+
+/** How far a fold of a journal has come, for those who wait for it. */
+
+/** What this owner has read of its journal, in all its replays. */
+export type Replayed = { readonly records: number; readonly bytes: number; readonly ms: number };
+
+const SAY_EVERY_MS = 5_000;
+const TELL_EVERY_MS = 1_000;
+
+export class ReplayProgress {
+  readonly #clock: Pick<Clock, 'monoMs'>;
+  readonly #logger: Logger;
+  /** Called about once a second while the replay moves. */
+  readonly #onMoved: () => void;
+  #records = 0;
+  #bytes = 0;
+  #ms = 0;
+  #current: { readonly from: number; readonly until: number; readonly startMs: number; records: number; bytes: number } | undefined;
+  #say: NowAndThen;
+  #tell: NowAndThen;
+
+  constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger, onMoved: () => void) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#onMoved = onMoved;
+    this.#say = new NowAndThen(clock, SAY_EVERY_MS);
+    this.#tell = new NowAndThen(clock, TELL_EVERY_MS);
+  }
+
+  get replayed(): Replayed {
+    const now = this.#current;
+    if (now === undefined) return { records: this.#records, bytes: this.#bytes, ms: this.#ms };
+    const ms = this.#ms + this.#clock.monoMs() - now.startMs;
+    return { records: this.#records + now.records, bytes: this.#bytes + now.bytes, ms };
+  }
+
+  begin(from: number, until: number): void {
+    this.end();
+    this.#current = { from, until, startMs: this.#clock.monoMs(), records: 0, bytes: 0 };
+    this.#say = new NowAndThen(this.#clock, SAY_EVERY_MS);
+    // It has only just begun: nothing to say yet.
+    this.#say.now();
+    this.#logger.debug('replaying', { records: until - from });
+  }
+
+  folded({ key, value }: StoredRecord): void {
+    if (this.#current === undefined) return;
+    this.#current.records += 1;
+    this.#current.bytes += key.length + value.byteLength;
+  }
+
+  /** Has to be called every few milliseconds of a replay. */
+  tick(): void {
+    const now = this.#current;
+    if (now === undefined || !this.#tell.now()) return;
+    this.#onMoved();
+    if (!this.#say.now()) return;
+    const seconds = Math.max(this.#clock.monoMs() - now.startMs, 1) / 1000;
+    this.#logger.info('replaying', {
+      records: now.records,
+      bytes: now.bytes,
+      percent: Math.floor((100 * now.records) / Math.max(1, now.until - now.from)),
+      'records-per-second': Math.round(now.records / seconds),
+      'bytes-per-second': Math.round(now.bytes / seconds),
+    });
+  }
+
+  end(): void {
+    const { records, bytes, ms } = this.replayed;
+    this.#current = undefined;
+    [this.#records, this.#bytes, this.#ms] = [records, bytes, ms];
+  }
 }

@@ -3,11 +3,11 @@
  * but should be known. Behind a gap stand records of ours that were acknowledged to somebody; no owner could tell at the time, or it would
  * not have gone on.
  */
-import { NowAndThen } from '../now-and-then.ts';
+import { NowAndThen } from '../../ports/now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { LogPosition } from './effective.ts';
-import type { StoredRecord } from '../log.ts';
-import type { Clock } from '../ports.ts';
+import type { StoredRecord } from '../../ports/log.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 /** There may be thousands. */
 const SAY_EVERY_MS = 10_000;
@@ -27,12 +27,12 @@ export class JournalNotices {
     this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
   }
 
-  /** That Perdure did not write. */
+  /** Records that Perdure did not write. */
   get foreignRecords(): number {
     return this.#foreignRecords;
   }
 
-  /** Of ours, behind others that have vanished. */
+  /** Records of ours that stand behind others that have vanished. */
   get strandedRecords(): number {
     return this.#strandedRecords;
   }
@@ -48,14 +48,14 @@ export class JournalNotices {
   #foreign({ offset, key }: StoredRecord): void {
     this.#foreignRecords += 1;
     if (!this.#foreignSaid.now()) return;
-    const message = 'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?';
+    const message = 'a journal holds a record that Perdure did not write. It is ignored; check who may write to this topic';
     this.#logger.warn(message, { offset, key, foreignRecords: this.#foreignRecords });
   }
 
   #stranded({ offset, epoch, sequence }: StoredRecord, last: LogPosition): void {
     this.#strandedRecords += 1;
     if (!this.#strandedSaid.now()) return;
-    this.#logger.error('records of a journal have vanished: what was written behind them cannot count', {
+    this.#logger.error('records of a journal have vanished: records written after them do not count', {
       offset,
       found: `${epoch}.${sequence}`,
       last: `${last.epoch}.${last.sequence}`,

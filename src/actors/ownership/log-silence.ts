@@ -7,26 +7,26 @@
  * Only time in which this process could have heard an answer counts. Where the event loop is busy for seconds the glances below are late by as much,
  * and the log is not to blame for it.
  */
-import type { Clock, Timer } from '../ports.ts';
+import type { Clock, Timer } from '../../ports/machine.ts';
 
-/** As late as a glance is, so long nobody could be heard. */
+/** How often the log is looked at. A glance that comes late was late because the process could not hear anything. */
 const GLANCE_MS = 250;
 
 export type LogSilenceOptions = {
   readonly clock: Clock;
   readonly silenceMsMax: number;
-  /** For those who wait, and for whoever asks while it lasts. */
+  /** The message for callers that wait, and for those who ask while the silence lasts. */
   readonly describe: (seconds: number) => string;
-  /** Again and again while it lasts. */
+  /** Called repeatedly while the silence lasts. */
   readonly onSilent: (message: string, seconds: number) => void;
   readonly onAnswered: () => void;
 };
 
 export class LogSilence {
   readonly #options: LogSilenceOptions;
-  /** Since when the log has answered nothing although something waits; Infinity: nothing waits. */
+  /** Since when something waits and the log has answered nothing; Infinity: nothing waits. */
   #waitingSinceMs = Infinity;
-  /** Of that in which nobody could be heard. */
+  /** The part of that time in which this process could not have heard an answer. */
   #deafMs = 0;
   /** When silence was told of last. */
   #toldAtMs = 0;
@@ -42,7 +42,7 @@ export class LogSilence {
     return this.#message;
   }
 
-  /** Since when it is; undefined while it is not silent. */
+  /** Since when the log is silent; undefined: it is not. */
   get sinceMs(): number | undefined {
     return this.#message === '' ? undefined : this.#waitingSinceMs;
   }

@@ -6,69 +6,74 @@
  *     ─────●──────────────────────────────────────────────▶ │
  *
  * Two questions are settled so: an append came back with an unexpected base offset (docs/protocol.md, R5), and a claim that was made in
- * doubt has landed (R7). In both the answer is what `effective` says, nothing else.
+ * doubt has landed (R7). In both the answer is what `effective` says, nothing else. It is read as well when others have appended, and when the leader
+ * changed.
  *
  * Where the log was trimmed beyond what was confirmed, a part of the stretch is gone. Whoever trims has a later checkpoint and leaves its last
  * record (T13): a successor shows by its epoch. Nothing else can be told of what is left, and none of it is taken for the batch.
  */
 import { unreachable } from '../../kernel/assert.ts';
-import { effective } from './effective.ts';
-import { LogError, missingOffsets } from '../log.ts';
-import { readThrough } from './read-through.ts';
-import type { Claim, ClaimCodec } from './claim.ts';
-import type { LogCursor } from './effective.ts';
-import type { Log, LogRecord, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
+import { LogError, missingOffsets, partitionName, type Log, type PartitionId, type StoredRecord } from '../../ports/log.ts';
+import type { LogRecord, RecordPosition } from '../../ports/log.ts';
+import { type ClaimInLog, effective, type LogCursor, type Stretch } from './effective.ts';
+import type { Ownership } from './ownership.ts';
 
-export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
+type JournalTailOptions = Ownership & { readonly retryDelayMs: number };
 
-export type Stretch = {
-  /** False: the last confirmed record is not where it was, the log was cut and written over (T6). */
-  readonly intact: boolean;
-  /** Behind the stretch. */
-  readonly cursor: LogCursor;
-  /** Where the whole batch counts; undefined when it does not. */
-  readonly found: number | undefined;
-  /** Records counted that are not of the batch; or the beginning of the stretch was trimmed, and nobody knows. */
-  readonly foreign: boolean;
-  /** The first claim in it that counts and is not ours. */
-  readonly rival: ClaimInLog | undefined;
-  /** The last claim in it that counts: who owns the partition now. */
-  readonly owner: ClaimInLog | undefined;
-};
-
-export type StretchQuery = {
-  readonly log: Log;
-  readonly partition: PartitionId;
-  readonly claims: ClaimCodec;
-  /** Where the owner stands. */
-  readonly cursor: Readonly<LogCursor>;
+type StretchQuery = Pick<Ownership, 'partition' | 'claims' | 'position' | 'notices'> & {
   /** The last record that counted, as the owner saw it confirmed. */
   readonly last: RecordPosition | undefined;
   readonly until: number;
   /** The records in question, stamped; may be empty. */
   readonly batch: readonly LogRecord[];
+  /** The nonces of claims that are ours. */
   readonly ownNonces: ReadonlySet<string>;
-  /** Told of what does not count and should not be there. */
-  noticed(verdict: 'foreign' | 'gap', record: StoredRecord): void;
-  /** Waits a moment; false = nobody wants the answer any more. */
-  pause(): Promise<boolean>;
 };
 
-/** Undefined when nobody wants the answer any more. Throws LogError when the log cannot be read. */
-export async function readStretch(query: StretchQuery): Promise<Stretch | undefined> {
-  const { log, partition } = query;
-  for (;;) {
-    const walk = new Walk(query);
-    const { start } = await log.bounds(partition);
-    walk.startAt(start);
+const noNonces: ReadonlySet<string> = new Set();
+
+export class JournalTail {
+  readonly #options: JournalTailOptions;
+
+  constructor(options: JournalTailOptions) {
+    this.#options = options;
+  }
+
+  /** Reads up to `until`, where `batch` should be; undefined: the log cannot be read now, or the term of ownership is over. */
+  async tryStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
     try {
-      return (await readThrough(query, walk)) ? walk.result() : undefined;
+      return await this.stretch(until, batch, noNonces);
     } catch (error) {
-      if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
-      const bounds = await log.bounds(partition);
-      if (bounds.end < query.until) throw error;
-      // Trimmed while it was read, or the trim was undone since: once more, from where the log starts now.
-      if (!(await query.pause())) return undefined;
+      if (error instanceof LogError && (this.#options.retries.mayPass(error) || error.code === 'out-of-range')) {
+        this.#options.logger.warn('the log cannot be read back', { error });
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** Undefined when the term of ownership is over; throws LogError when the log cannot be read. */
+  async stretch(until: number, batch: readonly LogRecord[], ownNonces: ReadonlySet<string>): Promise<Stretch | undefined> {
+    const { log, partition, claims, position, notices, retries, retryDelayMs } = this.#options;
+    const { term } = retries;
+    const query = { partition, claims, position, notices, last: position.last, until, batch, ownNonces };
+    const pause = async (): Promise<boolean> => {
+      await retries.sleep(retryDelayMs);
+      return term === retries.term;
+    };
+    for (;;) {
+      const walk = new Walk(query);
+      const { start } = await log.bounds(partition);
+      walk.startAt(start);
+      try {
+        return (await readThrough({ log, partition, until, pause }, walk)) ? walk.result() : undefined;
+      } catch (error) {
+        if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
+        const bounds = await log.bounds(partition);
+        if (bounds.end < until) throw error;
+        // Trimmed while it was read, or the trim was undone since: once more, from where the log starts now.
+        if (!(await pause())) return undefined;
+      }
     }
   }
 }
@@ -86,12 +91,13 @@ class Walk {
 
   constructor(query: StretchQuery) {
     this.#query = query;
-    this.cursor = { ...query.cursor };
+    this.cursor = { ...query.position.cursor };
   }
 
   /** One record early, to see that the last confirmed one is still there, unless it was trimmed. */
   startAt(logStart: number): void {
-    const { last, cursor, until } = this.#query;
+    const { last, position, until } = this.#query;
+    const { cursor } = position;
     if (last !== undefined && last.offset >= logStart) this.cursor.offset = last.offset;
     if (logStart <= cursor.offset) return;
     this.#isTrimmed = true;
@@ -102,7 +108,7 @@ class Walk {
   }
 
   step(record: StoredRecord): void {
-    const { last, claims, ownNonces, partition } = this.#query;
+    const { last, claims, ownNonces, partition, notices, position } = this.#query;
     if (record.offset === last?.offset) {
       this.#intact = record.epoch === last.epoch && record.sequence === last.sequence;
       this.cursor.offset = record.offset + 1;
@@ -126,7 +132,7 @@ class Walk {
         return;
       case 'foreign':
       case 'gap':
-        return this.#query.noticed(verdict, record);
+        return notices.tell(verdict, record, position.cursor);
       default:
         return unreachable(verdict);
     }
@@ -171,4 +177,51 @@ function sameRecord(sent: LogRecord, found: LogRecord): boolean {
   if (sent.epoch !== found.epoch || sent.sequence !== found.sequence) return false;
   if (sent.key !== found.key || sent.value.byteLength !== found.value.byteLength) return false;
   return sent.value.every((byte, index) => byte === found.value[index]);
+}
+
+/** Reading a stretch of a journal record by record, in as many reads as it takes. */
+
+const READ_BYTES = 1024 * 1024;
+/** Reads may lag behind an append that was acknowledged, or an end that was told. This often in a row they may show nothing. */
+const SHORT_READS_MAX = 20;
+
+type Reading = {
+  readonly log: Log;
+  readonly partition: PartitionId;
+  readonly until: number;
+  /** Waits a moment; false = nobody wants the answer any more. */
+  pause(): Promise<boolean>;
+};
+
+export type Reader = {
+  /** Where it stands: `step` moves it on. */
+  readonly cursor: { readonly offset: number };
+  step(record: StoredRecord): void;
+};
+
+/** False when nobody wants the answer any more. Throws LogError when the log cannot be read. */
+export async function readThrough(reading: Reading, reader: Reader): Promise<boolean> {
+  const { log, partition, until } = reading;
+  for (let shortReads = 0; reader.cursor.offset < until;) {
+    const records = await log.read(partition, reader.cursor.offset, READ_BYTES);
+    if (records.length === 0) {
+      shortReads += 1;
+      if (shortReads > SHORT_READS_MAX) throw await whyNothing(reading, reader.cursor.offset);
+      if (!(await reading.pause())) return false;
+    }
+    for (const record of records) {
+      // By where the reader stands, not by the record: a hole may reach from before `until` to behind it.
+      if (reader.cursor.offset >= until) break;
+      reader.step(record);
+    }
+  }
+  return true;
+}
+
+/** It lags; or what was seen behind it is gone, and no waiting brings it back. */
+async function whyNothing({ log, partition, until }: Reading, offset: number): Promise<LogError> {
+  const { end } = await log.bounds(partition);
+  const name = partitionName(partition);
+  if (end < until) return new LogError('out-of-range', `${name} ends at ${end}, but offset ${until - 1} was seen`);
+  return new LogError('unavailable', `${name} shows nothing at offset ${offset} yet`);
 }

@@ -7,8 +7,8 @@
  *
  * The one place that says so, and says what to do: for owners, and for whoever reads a journal without owning it.
  */
-import type { CheckpointPosition } from '../database.ts';
-import type { LogBounds } from '../log.ts';
+import type { CheckpointPosition } from '../../projections/database-port.ts';
+import type { LogBounds } from '../../ports/log.ts';
 
 /** What is missing, and what to do; undefined: the fold may begin. */
 export function missingBeginning(
@@ -19,14 +19,14 @@ export function missingBeginning(
   if (start <= Math.max(0, checkpoint?.lastOffset ?? 0)) return undefined;
   if (checkpoint !== undefined) {
     return (
-      `the journal starts at offset ${start}, but the checkpoint in the database ends at offset ${checkpoint.lastOffset}: what stood between is ` +
-      'in neither. Restore a newer backup of the database, or an older one of the journal'
+      `the journal starts at offset ${start}, but the checkpoint in the database ends at offset ${checkpoint.lastOffset}: the records ` +
+      'in between are in neither. Restore a newer backup of the database, or an older one of the journal'
     );
   }
   const isCut = `the journal starts at ${start}, not at 0`;
   if (hasDatabase) {
     return (
-      `${isCut}, and the database holds no checkpoint of it: what stood before offset ${start} is in neither. ` +
+      `${isCut}, and the database holds no checkpoint of it: the records before offset ${start} are in neither. ` +
       `Restore a backup of the database whose checkpoint reaches offset ${start}; is it the right database?`
     );
   }

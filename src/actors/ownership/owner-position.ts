@@ -5,13 +5,11 @@
  *        ├── folded, or appended and confirmed ──┤── not known yet ──▶
  *                                    ● last record that counted
  */
-import { effective, goOnAt, isClaim } from './effective.ts';
-import type { ClaimCodec } from './claim.ts';
-import type { LogCursor, LogPosition, Verdict } from './effective.ts';
-import type { CheckpointPosition } from '../database.ts';
-import type { RecordPosition, StoredRecord } from '../log.ts';
-import type { ClaimInLog, Stretch } from './log-stretch.ts';
-import type { Clock } from '../ports.ts';
+import { effective, goOnAt, isClaim, type ClaimCodec, type LogCursor, type LogPosition, type Verdict } from './effective.ts';
+import type { ClaimInLog, Stretch } from './effective.ts';
+import type { CheckpointPosition } from '../../projections/database-port.ts';
+import type { RecordPosition, StoredRecord } from '../../ports/log.ts';
+import type { Clock } from '../../ports/machine.ts';
 
 const PACE_WHEN_AHEAD = 0.9;
 
@@ -110,7 +108,7 @@ export class OwnerPosition {
     this.#cursor.offset = offset;
   }
 
-  /** To the last record that counts, so that it is read once more. */
+  /** Steps back to the last record that counts, so that it is read once more. */
   stepBack(): void {
     this.#cursor.offset = this.#last?.offset ?? this.#start;
   }

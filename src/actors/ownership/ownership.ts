@@ -2,21 +2,18 @@
  * What the parts of a partition's owner share, and what any of them may find out about the ownership: the owner (partition-owner.ts) puts
  * them together and acts upon it.
  *
- *     takeover.ts            restoring, replaying, claiming
+ *     takeover.ts            restoring, replaying, claiming; what a claim that was made in doubt settles
  *     appends.ts             what is decided goes to the log, and what became of it is judged
- *     doubt-settlement.ts    what a claim that was made in doubt settles
  *     read-proofs.ts         where the log ends
  */
 import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Random } from '../ports.ts';
-import type { Restored } from '../database.ts';
+import type { Clock, Random } from '../../ports/machine.ts';
+import type { Restored } from '../../projections/database-port.ts';
 import type { AppendTrouble } from './append-trouble.ts';
-import type { ClaimCodec } from './claim.ts';
-import type { LogPosition } from './effective.ts';
-import type { JournalTail } from './journal-tail.ts';
+import type { ClaimCodec, ClaimInLog, LogPosition } from './effective.ts';
+import type { JournalNotices } from './journal-notices.ts';
 import type { LogSilence } from './log-silence.ts';
-import type { Log, LogRecord, OffsetRange, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
-import type { ClaimInLog } from './log-stretch.ts';
+import type { Log, LogRecord, OffsetRange, PartitionId, RecordPosition, StoredRecord } from '../../ports/log.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { PartitionLife } from './partition-life.ts';
 import type { Retries } from './retries.ts';
@@ -42,6 +39,7 @@ export type Ownership = {
   readonly name: string;
   readonly log: Log;
   readonly logger: Logger;
+  readonly claims: ClaimCodec;
   readonly life: PartitionLife;
   readonly position: OwnerPosition;
   readonly memory: OwnedMemory;
@@ -49,7 +47,7 @@ export type Ownership = {
   readonly retries: Retries;
   readonly trouble: AppendTrouble;
   readonly silence: LogSilence;
-  readonly tail: JournalTail;
+  readonly notices: JournalNotices;
   readonly findings: OwnerFindings;
 };
 
@@ -73,7 +71,10 @@ export interface OwnerFindings {
 export interface OwnedMemory {
   /** New and empty, of a journal that begins at that offset, or behind the checkpoint; then comes every record that counts, in order. */
   create(journalStart: number): void;
-  /** Before the first of them: the rows of a checkpoint, and the fence under which they are its own. Rejects when they cannot be read. */
+  /**
+   * Called before the first record, with a checkpoint: reads its rows, and takes the fence under which they are its own. Rejects when they cannot be
+   * read.
+   */
   install(restored: Restored): Promise<void>;
   /** These come next, those that count. With a pause after each. */
   decodeAhead(records: readonly StoredRecord[]): Iterable<undefined>;
@@ -91,7 +92,7 @@ export interface OwnedMemory {
   recordsLost(lost: readonly OffsetRange[]): void;
   /** Complete, and ours: it may act. */
   activated(epoch: number): void;
-  /** With all that was not committed, and all who wait for it. */
+  /** Drops this memory with all that was not committed, and fails all who wait for it. */
   drop(message: string): void;
   /** Decided and not sealed. */
   openRecords(): number;

@@ -14,9 +14,8 @@
  */
 import { setup } from 'xstate';
 import { assert } from '../../kernel/assert.ts';
-import type { Claim } from './claim.ts';
-import type { LogRecord } from '../log.ts';
-import type { ClaimInLog } from './log-stretch.ts';
+import type { Claim, ClaimInLog } from './effective.ts';
+import type { LogRecord } from '../../ports/log.ts';
 
 export const partitionStates = ['unassigned', 'restoring', 'replaying', 'claiming', 'active', 'draining', 'released', 'failed'] as const;
 export type PartitionState = (typeof partitionStates)[number];
@@ -67,12 +66,12 @@ export type Life =
 /** `reason`: of what ended it last, '' where that was meant. `rival`: who took the partition from us. */
 type NotOwned<State> = { readonly state: State; readonly reason: string; readonly rival: ClaimInLog | undefined };
 
-/** From the end of a replay, or the beginning of doubt, until it serves. */
+/** The owner is claiming: it has replayed the journal or is in doubt, and does not serve yet. */
 export type Claiming = {
   readonly state: 'claiming';
   /** Undefined: memory is what the journal says. */
   readonly doubt: Doubt | undefined;
-  /** Of all our claims in this time. A late copy of an earlier one is void, whoever wrote it. */
+  /** The nonces of all our claims in this time. A late copy of an earlier one is void, whoever wrote it. */
   readonly ownNonces: Set<string>;
   /** Claims whose fate remained open. */
   unanswered: number;
@@ -83,7 +82,7 @@ export type Claiming = {
 export type Doubt = {
   /** Sent, and not judged: they may be there. */
   readonly sent: readonly LogRecord[];
-  /** Certainly not there, and behind those. */
+  /** These are certainly not in the log, and go there again behind the ones sent. */
   readonly again: readonly (readonly LogRecord[])[];
   /** Memory is dropped, whatever is found: another has restored since, and its rows are no longer below our journal (T12). */
   dropsMemory: boolean;
@@ -94,7 +93,7 @@ export type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 export type ClaimStep =
   /** None yet; or the fate of the last is open, and the log is asked whether a rival is at work. */
   | { readonly kind: 'none' }
-  /** To be appended. */
+  /** The claim is to be appended. */
   | { readonly kind: 'wanted'; readonly own: OwnClaim }
   | SentClaim
   | LandedClaim;
@@ -102,10 +101,10 @@ export type ClaimStep =
 /** `proof`: its number as a proof for reads. */
 export type SentClaim = { readonly kind: 'sent'; readonly own: OwnClaim; readonly proof: number };
 
-/** In the log: what stands before it is final, and is being judged. */
+/** The claim is in the log: what stands before it is final, and is being judged. */
 export type LandedClaim = { readonly kind: 'landed'; readonly own: OwnClaim; readonly proof: number; readonly offset: number };
 
-/** From a claim that counts until doubt, or the end: commands are decided, and what they wrote is appended. */
+/** The owner serves, from a claim that counts until doubt or the end: commands are decided, and their records are appended. */
 export type Service = {
   /** One thing at a time. */
   underWay: Append | LookBack | undefined;
@@ -156,7 +155,7 @@ export class PartitionLife {
     return now.state === 'active' || now.state === 'draining' ? now.service : undefined;
   }
 
-  /** In this process, be it long ago. */
+  /** True if the partition ever served in this process. */
   get hasServed(): boolean {
     return this.#hasServed;
   }

@@ -13,18 +13,17 @@
 import { errorText } from '../../kernel/error-text.ts';
 import { AppendTrouble } from './append-trouble.ts';
 import { Appends } from './appends.ts';
-import { JournalFold, type MayLack } from './journal-fold.ts';
+import { JournalFold, ReplayProgress, type MayLack, type Replayed } from './journal-fold.ts';
 import { JournalNotices } from './journal-notices.ts';
-import { JournalTail } from './journal-tail.ts';
+import { JournalTail } from './log-stretch.ts';
 import { LogSilence } from './log-silence.ts';
 import { OwnerPosition } from './owner-position.ts';
-import { PartitionLife, claimingWith } from './partition-life.ts';
+import { claimingWith, PartitionLife, type Next, type PartitionState, type Service } from './partition-life.ts';
 import { Retries } from './retries.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { ReadProofs } from './read-proofs.ts';
 import { type CheckpointSource, Restoration } from './restoration.ts';
-import { ReplayProgress, type Replayed } from './replay-progress.ts';
-import { LoopTurns } from '../loop-turns.ts';
+import { LoopTurns } from '../../ports/loop-turns.ts';
 import { Takeover } from './takeover.ts';
 import type { Logger } from '../../observability/logger.ts';
 import {
@@ -34,14 +33,11 @@ import {
   type Log,
   type LogAttachment,
   type LogError,
-  type OffsetRange,
   type PartitionId,
   type SealedBatch,
-  type StoredRecord,
-} from '../log.ts';
-import type { ClaimInLog } from './log-stretch.ts';
+} from '../../ports/log.ts';
+import type { ClaimInLog } from './effective.ts';
 import type { ClaimantOptions, OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
-import type { Next, PartitionState, Service } from './partition-life.ts';
 
 export type OwnerLimits = {
   /** An idle owner looks at the log's end this often (T10). */
@@ -69,14 +65,14 @@ export type PartitionOwnerOptions = ClaimantOptions & {
 export type PartitionStatus = {
   readonly partition: PartitionId;
   readonly state: PartitionState;
-  /** Of the last claim that counts, as far as this owner has read. */
+  /** The epoch of the last claim that counts, as far as this owner has read. */
   readonly epoch: number;
   readonly sequence: number;
   /** Everything below is confirmed. */
   readonly offset: number;
   /** Why it is unassigned, failed or not active yet, or its log silent, as far as that is known; '' otherwise. */
   readonly reason: string;
-  /** Since when its log has answered nothing although something waits for it, once that is too long (monotonic); undefined otherwise. */
+  /** Since when (monotonic) the log has answered nothing although something waits, once that is too long; undefined otherwise. */
   readonly silentSinceMs: number | undefined;
   /** Who took the partition from us. */
   readonly rival: ClaimInLog | undefined;
@@ -90,7 +86,7 @@ export type PartitionStatus = {
   readonly strandedRecords: number;
 };
 
-export class PartitionOwner implements BatchSource {
+export class PartitionOwner implements BatchSource, OwnerFindings {
   readonly #options: PartitionOwnerOptions;
   readonly #logger: Logger;
   readonly #memory: OwnedMemory;
@@ -123,61 +119,39 @@ export class PartitionOwner implements BatchSource {
     const retries = new Retries({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
     const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
     const notices = new JournalNotices(clock, logger);
-    const progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
+    const progress = new ReplayProgress(clock, logger, () => this.statusChanged());
     const turns = options.turns ?? new LoopTurns(clock);
     this.#retries = retries;
     this.#trouble = trouble;
     this.#notices = notices;
     this.#progress = progress;
     this.barrier = new ReadBarrier(log.exclusive);
-    const tail = new JournalTail({ partition, log, claims, position, notices, retries, logger, retryDelayMs });
-    const apply = (record: StoredRecord): void => memory.fold(record);
-    const { checkpoints } = options;
-    const hasDatabase = checkpoints !== undefined;
-    const restoration = new Restoration({ checkpoints, retries, onReasonChanged: () => this.#statusChanged() });
-    const decodeAhead = (records: readonly StoredRecord[]): Iterable<undefined> => memory.decodeAhead(records);
-    const ahead = (): Promise<'fenced' | undefined> | undefined => {
-      const loading = memory.ahead();
-      return loading === undefined ? undefined : restoration.reading(loading);
-    };
-    const recordsLost = (lost: readonly OffsetRange[]): void => memory.recordsLost(lost);
-    const { mayLack } = options;
-    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, mayLack, recordsLost };
-    const journal = new JournalFold({ partition, log, claims, hasDatabase, ...folds });
+    const restoration = new Restoration({ checkpoints: options.checkpoints, retries, onReasonChanged: () => this.statusChanged() });
     this.#restoration = restoration;
     this.silence = new LogSilence({
       clock,
       silenceMsMax: logSilenceMsMax,
       describe: (seconds) => `${this.name()} has had no answer from its log for ${seconds} s${this.#inBrackets}`,
       onSilent: (message, seconds) => {
-        this.#statusChanged();
+        this.statusChanged();
         memory.logSilent(message, seconds);
       },
-      onAnswered: () => this.#statusChanged(),
+      onAnswered: () => this.statusChanged(),
     });
     const { barrier, silence } = this;
     const name = this.name();
-    const findings = this.#findings();
     const ownership: Ownership = {
-      partition,
-      name,
-      log,
-      logger,
-      life,
-      position,
-      memory,
-      barrier,
-      retries,
-      trouble,
-      silence,
-      tail,
-      findings,
+      ...{ partition, name, log, logger, claims, life, position, memory },
+      ...{ barrier, retries, trouble, notices, silence, findings: this },
     };
-    this.#appends = new Appends(ownership);
+    const tail = new JournalTail({ ...ownership, retryDelayMs });
+    const journal = new JournalFold({ ...ownership, progress, turns, restoration, mayLack: options.mayLack });
+    this.#appends = new Appends(ownership, tail);
     this.#proofs = new ReadProofs(ownership, this.#appends, limits);
     this.#takeover = new Takeover(ownership, {
       ...options,
       journal,
+      tail,
       restoration,
       appends: this.#appends,
       append: () => this.append(),
@@ -191,10 +165,9 @@ export class PartitionOwner implements BatchSource {
   start(): void {
     this.#life.enter('assign', { state: 'restoring' });
     this.#attachment = this.#options.log.attach(this.#options.partition, this);
-    this.#background(this.#takeover.begin());
+    this.background(this.#takeover.begin());
   }
 
-  /** Commands are decided. */
   get serving(): boolean {
     return this.#life.service !== undefined;
   }
@@ -241,7 +214,7 @@ export class PartitionOwner implements BatchSource {
     const { now } = this.#life;
     // A takeover goes on: it is for whoever serves to restore once more.
     this.#restoration.fenced();
-    if (now.state === 'active') this.#doubt('another process has restored the checkpoint of this partition', true);
+    if (now.state === 'active') this.doubt('another process has restored the checkpoint of this partition', true);
     else if (now.state === 'claiming' && now.doubt !== undefined) now.doubt.dropsMemory = true;
   }
 
@@ -286,14 +259,9 @@ export class PartitionOwner implements BatchSource {
         return resolve();
       }
       this.#life.enter('drain', { state: 'draining', service: now.service, onReleased: resolve });
-      this.#statusChanged();
+      this.statusChanged();
       this.endIfDrained();
     });
-  }
-
-  /** Lets go at once, as a crash would. */
-  close(): void {
-    this.#close('is shut down');
   }
 
   /** Why commands are not taken in. */
@@ -336,18 +304,6 @@ export class PartitionOwner implements BatchSource {
 
   // ── What its parts find out ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #findings(): OwnerFindings {
-    return {
-      statusChanged: () => this.#statusChanged(),
-      doubt: (reason) => this.#doubt(reason),
-      lost: (rival) => this.#lost(rival),
-      vanished: (found) => this.#vanished(found),
-      fail: (reason, error) => this.fail(reason, error),
-      close: (why) => this.#close(why),
-      background: (work) => this.#background(work),
-    };
-  }
-
   #activated(): void {
     this.#proofs.watch();
     if (this.#restoration.isFenced) return this.fenced();
@@ -355,7 +311,7 @@ export class PartitionOwner implements BatchSource {
   }
 
   /** What was sent may be in the log, or may land later; or memory and its rows no longer belong together. Only a new epoch settles it: then nothing of the old one can count any more. */
-  #doubt(reason: string, dropsMemory = false): void {
+  doubt(reason: string, dropsMemory = false): void {
     const { now } = this.#life;
     const { epoch, offset } = this.#position.cursor;
     this.#trouble.doubted(reason);
@@ -364,7 +320,7 @@ export class PartitionOwner implements BatchSource {
       { reason, epoch, offset },
     );
     // Draining: whoever takes over reads what is there.
-    if (now.state !== 'active') return this.#close('was shut down while an append was in doubt');
+    if (now.state !== 'active') return this.close('was shut down while the outcome of an append was unknown');
     this.#claimOver(now.service, dropsMemory);
   }
 
@@ -373,30 +329,30 @@ export class PartitionOwner implements BatchSource {
     const claiming = claimingWith({ sent: append?.records ?? [], again, dropsMemory }, { kind: 'none' });
     this.#life.enter('doubt', claiming);
     this.#trouble.stopResting();
-    this.#statusChanged();
+    this.statusChanged();
     this.#takeover.claim(claiming);
   }
 
-  #background(work: Promise<void>): void {
+  background(work: Promise<void>): void {
     const { term } = this.#retries;
     work.catch((error: unknown) => {
       if (term === this.#retries.term) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
     });
   }
 
-  #statusChanged(): void {
+  statusChanged(): void {
     this.#options.onStatus?.(this.status());
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #lost(rival: ClaimInLog): void {
+  lost(rival: ClaimInLog): void {
     const reason = `ownership lost: ${rival.owner} claimed epoch ${rival.epoch} at offset ${rival.offset}`;
     this.#logger.warn('ownership lost', { rival: rival.owner, epoch: rival.epoch, offset: rival.offset });
     this.#letGo('lost', { state: 'unassigned', reason, rival }, reason);
   }
 
-  #vanished(found: string): void {
+  vanished(found: string): void {
     this.fail(`acknowledged records vanished: ${found}; the confirmed end is ${this.#position.cursor.offset}`, undefined);
   }
 
@@ -412,7 +368,8 @@ export class PartitionOwner implements BatchSource {
     this.#letGo('drained', { state: 'released', reason: '', rival: undefined }, 'is shut down');
   }
 
-  #close(why: string): void {
+  /** Lets go at once, as a crash would. */
+  close(why = 'is shut down'): void {
     if (!this.#life.can('close')) return;
     this.#letGo('close', { state: 'released', reason: this.#reason, rival: this.#rival }, why);
   }
@@ -428,7 +385,7 @@ export class PartitionOwner implements BatchSource {
     this.#attachment?.detach();
     this.#attachment = undefined;
     this.#memory.drop(`${this.name()} ${why}`);
-    this.#statusChanged();
+    this.statusChanged();
     if (now.state === 'draining') now.onReleased();
   }
 

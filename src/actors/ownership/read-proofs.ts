@@ -3,7 +3,7 @@
  * learns of its successor and long polls fail instead of hanging (T10).
  */
 import { errorText } from '../../kernel/error-text.ts';
-import { LogError } from '../log.ts';
+import { LogError } from '../../ports/log.ts';
 import type { Appends } from './appends.ts';
 import type { LogPosition } from './effective.ts';
 import type { Ownership } from './ownership.ts';
@@ -96,7 +96,7 @@ export class ReadProofs {
     });
   }
 
-  /** From now on, unless it is watched already or nobody else can append. */
+  /** Watches the end of the log from now on, unless it does so already or nobody else can append. */
   watch(): void {
     const { log, barrier } = this.#ownership;
     if (!this.#watching && !log.exclusive) this.#watch(barrier.mark());

@@ -8,10 +8,9 @@
  * A database that is away is waited for: nothing is served meanwhile, and nothing is lost by it. Whatever else it says fails the partition.
  */
 import { errorText } from '../../kernel/error-text.ts';
-import { isOutage, type Restored } from '../database.ts';
+import { isOutage, type Restored } from '../../projections/database-port.ts';
 import type { Retries } from './retries.ts';
 
-/** The checkpoints of one journal. */
 export interface CheckpointSource {
   /**
    * Raises the fence, and tells where the last checkpoint ends: whoever restored before writes and reads nothing from then on. Rejects with
@@ -55,7 +54,7 @@ export class Restoration {
     return this.#options.checkpoints !== undefined;
   }
 
-  /** As often as it takes. 'over': the term of ownership is; throws what waiting cannot mend. */
+  /** Tries as often as it takes. 'over': the term of ownership has ended. Throws what waiting cannot repair. */
   async restore(): Promise<Restored | 'over' | undefined> {
     const { checkpoints, retries } = this.#options;
     if (checkpoints === undefined) return undefined;

@@ -3,22 +3,19 @@
  * wake, attempts are not repeated.
  */
 import { backOffMs } from '../../kernel/back-off.ts';
-import { DatabaseError } from '../database.ts';
-import { LogError } from '../log.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Random, Timer } from '../ports.ts';
+import { DatabaseError } from '../../projections/database-port.ts';
+import { LogError } from '../../ports/log.ts';
+import type { ClockAndLogger, Random, Timer } from '../../ports/machine.ts';
 
-export type RetriesOptions = {
-  readonly clock: Clock;
+export type RetriesOptions = ClockAndLogger & {
   readonly random: Random;
-  readonly logger: Logger;
   readonly retryDelayMs: number;
   readonly retryDelayMsMax: number;
   /** True for errors of the log after which trying again may help. */
   readonly mayPass: (error: LogError) => boolean;
 };
 
-/** Of what an attempt took: enough for a handful of rivals. */
+/** Doublings of what an attempt took: enough for a handful of rivals. */
 const GIVE_WAY_DOUBLINGS_MAX = 4;
 
 export class Retries {

@@ -12,21 +12,19 @@
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { claimRecord } from './claim.ts';
-import { settleDoubt } from './doubt-settlement.ts';
-import { unnamedOwner } from './log-stretch.ts';
-import { claimingWith } from './partition-life.ts';
-import type { Restored } from '../database.ts';
+import { claimRecord, type ClaimInLog, type Stretch } from './effective.ts';
+import { claimingWith, type Claiming, type Doubt, type LandedClaim, type OwnClaim, type SentClaim } from './partition-life.ts';
+import type { Restored } from '../../projections/database-port.ts';
 import type { Appends } from './appends.ts';
 import type { FoldTrouble, JournalFold, MayLack } from './journal-fold.ts';
-import { LogError } from '../log.ts';
-import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
+import { type JournalTail, unnamedOwner } from './log-stretch.ts';
+import { LogError, type AppendOutcome, type LogRecord, type SealedBatch } from '../../ports/log.ts';
 import type { ClaimantOptions, Ownership } from './ownership.ts';
-import type { Claiming, Doubt, LandedClaim, SentClaim } from './partition-life.ts';
 import type { Restoration } from './restoration.ts';
 
 export type TakeoverOptions = ClaimantOptions & {
   readonly journal: JournalFold;
+  readonly tail: JournalTail;
   readonly appends: Appends;
   readonly restoration: Restoration;
   readonly mayLack?: MayLack;
@@ -42,7 +40,7 @@ export class Takeover {
   readonly #ownership: Ownership;
   readonly #options: TakeoverOptions;
   #refolds = 0;
-  /** Of this memory: who waits for its next claim. */
+  /** Callbacks of this memory that wait for its next claim. */
   #whenClaimed: ((offset: number) => void)[] = [];
 
   constructor(ownership: Ownership, options: TakeoverOptions) {
@@ -242,7 +240,7 @@ export class Takeover {
 
   /** A claim whose fate is unknown is followed by a higher one; unless a rival is at work, who must not be fenced in turn. */
   async #claimAgain(claiming: Claiming, epoch: number): Promise<void> {
-    const { log, partition, retries, position, tail, findings } = this.#ownership;
+    const { log, partition, retries, position, findings } = this.#ownership;
     const { term } = retries;
     claiming.unanswered += 1;
     await retries.backOff(claiming.unanswered);
@@ -250,7 +248,7 @@ export class Takeover {
     const stretch = await retries.persist(async () => {
       const { end } = await log.bounds(partition);
       if (end < position.cursor.offset) return 'vanished';
-      return tail.stretch(end, [], claiming.ownNonces);
+      return this.#options.tail.stretch(end, [], claiming.ownNonces);
     });
     if (term !== retries.term || stretch === undefined) return;
     if (stretch === 'vanished') return findings.vanished('the log is shorter');
@@ -275,9 +273,9 @@ export class Takeover {
 
   /** What is to be appended again, if memory stays. */
   async #settle({ ownNonces }: Claiming, doubt: Doubt, landed: LandedClaim): Promise<readonly (readonly LogRecord[])[]> {
-    const { retries, position, tail, memory, logger, findings } = this.#ownership;
+    const { retries, position, memory, logger, findings } = this.#ownership;
     const { term } = retries;
-    const stretch = await retries.persist(() => tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
+    const stretch = await retries.persist(() => this.#options.tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
     if (term !== retries.term || stretch === undefined) return [];
     const settlement = settleDoubt(stretch, doubt, landed.own);
     if (settlement.kind !== 'vanished' && stretch.found !== undefined) {
@@ -329,4 +327,35 @@ export class Takeover {
     this.#options.onActive();
     for (const claimed of this.#whenClaimed.splice(0)) claimed(landed.offset);
   }
+}
+
+/**
+ * An append is in doubt: it may be in the log, or land there later. A claim of the next epoch settles it. Once that is in the log, what was
+ * sent belongs to an older epoch, so a copy that lands behind the claim is void for ever, and what stands before it no longer changes:
+ *
+ *     only the batch         confirmed                                                          ┐ memory is what the log says, and what
+ *     nothing that counts    the records go again, under the new epoch, before all that is open ┘ is still to be appended: it stays
+ *     a rival, or records    memory is dropped and folded again from the log; so it is where another has raised the fence of the checkpoints
+ *     that are not ours      meanwhile: memory and its rows no longer belong together
+ *
+ * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
+ * epoch and sequence, or the epoch of all but one is over.
+ */
+
+type Settlement =
+  | { readonly kind: 'vanished'; readonly found: string }
+  /** `again`: to be appended before all that is open, the first one first. */
+  | { readonly kind: 'memoryStays'; readonly claim: ClaimInLog; readonly again: readonly (readonly LogRecord[])[] }
+  | { readonly kind: 'foldAgain' }
+  | { readonly kind: 'lost'; readonly rival: ClaimInLog };
+
+/** `stretch`: from the last record that was confirmed to our claim. A batch that was found there counts, whatever becomes of memory. */
+function settleDoubt(stretch: Stretch, doubt: Doubt, own: OwnClaim): Settlement {
+  if (!stretch.intact) return { kind: 'vanished', found: 'the last confirmed record was replaced' };
+  const { owner, found } = stretch;
+  assert(owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
+  if (owner.ownerNonce !== own.claim.ownerNonce) return { kind: 'lost', rival: owner };
+  if (stretch.foreign || stretch.rival !== undefined || doubt.dropsMemory) return { kind: 'foldAgain' };
+  const goesAgain = found === undefined && doubt.sent.length > 0;
+  return { kind: 'memoryStays', claim: owner, again: goesAgain ? [doubt.sent, ...doubt.again] : doubt.again };
 }

@@ -14,15 +14,15 @@ import { askOf, type Handled } from '../../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from '../../kernel/fifo.ts';
 import { NOBODY } from '../asks/asks.ts';
-import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts';
-import { contentBytes, type EncodedCommit } from './encoded-commit.ts';
-import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../../ports/log.ts';
+import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
+import type { EffectSink, EncodedRecord, RecordCodec } from './partition-core.ts';
 import type { ReadBarrier } from '../ownership/read-barrier.ts';
-import type { LoopTurns } from '../loop-turns.ts';
+import type { LoopTurns } from '../../ports/loop-turns.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
 const BATCH_BYTES_MAX = 6 * 1024 * 1024;
-/** Of a batch with one record: its head, and the record's key and headers with names of 1,000 bytes. */
+/** The overhead of a batch with one record: its head, and the record's key and headers with names of 1,000 bytes. */
 const MESSAGE_OVERHEAD_BYTES_MAX = 16 * 1024;
 /**
  * The value of one record. A record above BATCH_BYTES_MAX makes a batch of its own. Larger ones are refused before they are applied: what
@@ -83,10 +83,10 @@ export class CommitWindow<Reply, Record, Effect> {
   /** Committed, and not all of it has left. */
   readonly #batches = new Fifo<Batch>();
   #awaitsTurn = false;
-  /** Of the entry that left last, from `nextEffect` on: one close may answer thousands who waited for it. */
+  /** The effects of the entry that left last, which go on at `nextEffect`: one close may answer thousands who waited for it. */
   #effects: readonly Effect[] = noEffects;
   #nextEffect = 0;
-  /** Of the record that is let out: written anew for each, so that none costs an object. */
+  /** The position of the record that leaves now. The object is reused, so that no record costs one. */
   readonly #at = { epoch: 0, sequence: 0, offset: 0 };
 
   constructor({ barrier, share, turns, onTurn }: CommitWindowOptions) {
@@ -105,7 +105,7 @@ export class CommitWindow<Reply, Record, Effect> {
     return this.#openBytes;
   }
 
-  /** Entries that have not left. */
+  /** How many entries have not left. */
   get held(): number {
     return this.#held.length;
   }
@@ -221,7 +221,7 @@ export class CommitWindow<Reply, Record, Effect> {
     }
   }
 
-  /** False: the others wait for a turn. */
+  /** False: the other effects wait for a turn. */
   #actOn(effects: readonly Effect[], first: number, shell: EffectSink<Reply, Effect>, atOnce: boolean): boolean {
     this.#effects = noEffects;
     this.#nextEffect = 0;
@@ -246,7 +246,7 @@ export class CommitWindow<Reply, Record, Effect> {
     });
   }
 
-  /** Of the record that leaves now: they leave in their order, and so do their batches. */
+  /** The position of the record that leaves now: records leave in order, and so do their batches. */
   #positionOf(record: number): RecordPosition {
     let batch = this.#batches.peek();
     for (; batch !== undefined && batch.last < record; batch = this.#batches.peek()) this.#batches.shift();
@@ -259,7 +259,7 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 }
 
-/** Of those from `first` on. One by one: there may be more than a call takes arguments. */
+/** Adds the asks of the effects from `first` on, one by one, because there may be more than a call takes arguments. */
 function addAsksOf(effects: readonly unknown[], first: number, asks: number[]): void {
   for (let next = first; next < effects.length; next++) {
     const askId = askOf(effects[next]) ?? NOBODY;
@@ -267,9 +267,44 @@ function addAsksOf(effects: readonly unknown[], first: number, asks: number[]): 
   }
 }
 
-/** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */
+/** An upper bound of what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */
 function sizeOf(encoded: EncodedRecord): number {
   const { key, type, namespace, workflowId, runId } = encoded;
   const named = 3 * (key.length + type.length + namespace.length + workflowId.length + runId.length);
   return contentBytes(encoded) + named + RECORD_OVERHEAD_BYTES;
 }
+
+/** What a decision writes, as bytes: made before anything of it takes effect, so what cannot be encoded, or is too large, has not happened. */
+
+/** `before`: in front of `last`, in order. */
+export type EncodedCommit = { readonly last: EncodedRecord; readonly before: readonly EncodedRecord[] };
+
+const none: readonly EncodedRecord[] = [];
+
+/** Throws what cannot be encoded. undefined: nothing is written. */
+export function encodeCommit<Record>(
+  codec: Pick<RecordCodec<Record>, 'encode'>,
+  handled: Handled<Record, unknown, unknown>,
+): EncodedCommit | undefined {
+  if (handled.kind !== 'commit') return undefined;
+  const { before } = handled;
+  return { last: codec.encode(handled.record), before: before === undefined ? none : before.map((record) => codec.encode(record)) };
+}
+
+/** The content of the largest record, without key and stamp. */
+export function largestBytes(encoded: EncodedCommit | undefined): number {
+  if (encoded === undefined) return 0;
+  const { last, before } = encoded;
+  // Called for each command, and hardly any writes more than one.
+  if (before.length === 0) return contentBytes(last);
+  return before.reduce((bytes, record) => Math.max(bytes, contentBytes(record)), contentBytes(last));
+}
+
+/** The bytes of a record's value and headers; three bytes are the most that UTF-8 needs for one unit of a string. */
+function contentBytes({ value, headers }: Pick<EncodedRecord, 'value' | 'headers'>): number {
+  if (headers === undefined) return value.byteLength;
+  return headers.reduce((bytes, header) => bytes + HEADER_OVERHEAD_BYTES + header[0].length + 3 * header[1].length, value.byteLength);
+}
+
+/** Lengths of name and value. */
+const HEADER_OVERHEAD_BYTES = 8;

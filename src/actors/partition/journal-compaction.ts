@@ -9,17 +9,17 @@
 import { backOffMs } from '../../kernel/back-off.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Log, PartitionId } from '../log.ts';
-import { cutAtClaim } from './cut-at-claim.ts';
-import type { CommitSubscriber } from './partition-core.ts';
-import type { Tenure } from './tenure.ts';
+import { partitionName, type Log, type PartitionId } from '../../ports/log.ts';
+import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
+import type { Tenure } from './partition-core.ts';
+import { isClaim } from '../ownership/effective.ts';
 
 export type JournalCompactionOptions<Command, Record> = {
   readonly log: Pick<Log, 'read' | 'bounds' | 'truncate'>;
   readonly partition: PartitionId;
   readonly tenure: Pick<Tenure<Command>, 'active' | 'after' | 'submit' | 'claimAnew'>;
   readonly logger: Logger;
-  /** For people: whose journal it is. */
+  /** Names the journal for people. */
   readonly journal: string;
   /** All that counts and stood before that offset stands behind it as well, as records say that were folded or decided. */
   readonly cut: () => number;
@@ -30,11 +30,11 @@ export type JournalCompactionOptions<Command, Record> = {
   readonly deadMin: number;
   /** Some more of what counts is written again. `isFirst`: nothing is. */
   readonly carry: (cut: number, isFirst: boolean) => Command;
-  /** Once the audit has been told of all that stands before that offset. Absent: nobody audits. */
+  /** Resolves once the audit was told of all that stands before that offset. Absent: nobody audits. */
   readonly audited?: (offset: number) => Promise<void>;
 };
 
-/** Of what is kept. */
+/** Dead weight that is worth a compaction, as a multiple of what is kept. */
 const DEAD_FOLD = 4;
 const RETRY_MS = 60_000;
 const RETRY_MS_MAX = 30 * 60_000;
@@ -43,7 +43,7 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
   readonly #options: JournalCompactionOptions<Command, Record>;
   #step: 'opening' | 'idle' | 'weighing' | 'claiming' | 'carrying' | 'cutting' | 'resting' = 'opening';
   #start = 0;
-  /** Of all records of the journal, and of those before the claim. */
+  /** The weight of all records of the journal, and of those before the claim. */
   #weight = 0;
   #weightBefore = 0;
   /** There may be enough that is dead. */
@@ -77,7 +77,13 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
 
   /** One of its commands could not be decided, or its record not be written. It has been logged. */
   failed(reason: string): void {
-    this.#giveUp(reason);
+    const { tenure, logger, journal } = this.#options;
+    if (!tenure.active) return;
+    const wasOpening = this.#step === 'opening';
+    this.#step = 'resting';
+    this.#failures += 1;
+    logger.warn(`the journal of ${journal} cannot be compacted: it grows until it can`, { reason });
+    tenure.after(backOffMs(this.#failures, RETRY_MS, RETRY_MS_MAX), () => (wasOpening ? this.activated() : this.#rest()));
   }
 
   #rest(): void {
@@ -117,7 +123,7 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
     });
   }
 
-  /** Not accepted: the partition is let go, and the next owner begins anew. */
+  /** If it is not accepted, the partition is let go, and the next owner begins anew. */
   #carry(cut: number, isFirst: boolean): void {
     this.#options.tenure.submit(this.#options.carry(cut, isFirst));
   }
@@ -126,7 +132,7 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
     const { log, partition, logger, audited, journal } = this.#options;
     await audited?.(cut);
     await cutAtClaim(log, partition, cut);
-    logger.info(`the journal of ${journal} begins later`, { offset: cut, records: cut - this.#start });
+    logger.info(`the journal of ${journal} was compacted`, { offset: cut, records: cut - this.#start });
     this.#start = cut;
     this.#weight -= this.#weightBefore;
     this.#weightBefore = 0;
@@ -134,21 +140,27 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
     this.#rest();
   }
 
-  async #quietly(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#giveUp(errorText(error));
-    }
+  #quietly(work: () => Promise<void>): Promise<void> {
+    return work().catch((error: unknown) => this.failed(errorText(error)));
   }
+}
 
-  #giveUp(reason: string): void {
-    const { tenure, logger, journal } = this.#options;
-    if (!tenure.active) return;
-    const wasOpening = this.#step === 'opening';
-    this.#step = 'resting';
-    this.#failures += 1;
-    logger.warn(`the journal of ${journal} cannot be cut: it grows until it can`, { reason });
-    tenure.after(backOffMs(this.#failures, RETRY_MS, RETRY_MS_MAX), () => (wasOpening ? this.activated() : this.#rest()));
+/** A journal that was written again behind a claim begins there. */
+
+const READ_BYTES = 1;
+
+/**
+ * Rejects where something else than a claim stands at that offset: records were numbered anew since it was written down, and others stand in front of it
+ * than were meant. Where somebody has removed the claim, it is the one of before.
+ */
+export async function cutAtClaim(log: Pick<Log, 'read' | 'bounds' | 'truncate'>, partition: PartitionId, cut: number): Promise<void> {
+  const { start, end } = await log.bounds(partition);
+  if (cut <= start) return;
+  const [record] = cut < end ? await log.read(partition, cut, READ_BYTES) : [];
+  if (record === undefined || (record.offset === cut && !isClaim(record))) {
+    throw new Error(
+      `there is no claim at offset ${cut} of ${partitionName(partition)}: was the topic restored from a copy with other offsets?`,
+    );
   }
+  await log.truncate(partition, cut);
 }

@@ -5,9 +5,8 @@
  *    known ┘    void             effective judges each, as in every fold
  */
 import { assert } from '../../kernel/assert.ts';
-import { type Log, LogError, type PartitionId, type StoredRecord } from '../log.ts';
-import type { ClaimCodec } from '../ownership/claim.ts';
-import { effective, goOnAt, type LogCursor } from '../ownership/effective.ts';
+import { type Log, LogError, type PartitionId, type StoredRecord } from '../../ports/log.ts';
+import { effective, goOnAt, type ClaimCodec, type LogCursor } from '../ownership/effective.ts';
 import type { RecordCodec } from './partition-core.ts';
 
 export type JournalReaderOptions<Record> = {
@@ -28,7 +27,7 @@ export class JournalReader<Record> {
     this.#cursor = cursor;
   }
 
-  /** Behind that record, which counted; where it is gone, from the start of the journal. -1: none is known. */
+  /** Begins behind that record, which counted; if it is gone, at the start of the journal. -1: no record is known. */
   static async behind<Record>(options: JournalReaderOptions<Record>, offset: number): Promise<JournalReader<Record>> {
     const { log, partition } = options;
     const { start } = await log.bounds(partition);
@@ -45,7 +44,6 @@ export class JournalReader<Record> {
     return new JournalReader(options, cursor);
   }
 
-  /** All in front of it was read. */
   get offset(): number {
     return this.#cursor.offset;
   }

@@ -17,7 +17,7 @@ export type CommandMail<Command> = {
   readonly order: number;
   readonly askId: number;
   readonly command: Command;
-  /** Whose it is; '' = nobody's. */
+  /** The namespace that the command belongs to; '' = none. */
   readonly namespaceId: string;
   /** Bytes that this mail takes of the command budget. */
   readonly bytes: number;
@@ -31,14 +31,16 @@ const EMPTY_PLACES_KEPT = 1024;
 
 export class Mailbox<Command> {
   readonly #nobodys = new Line<Command>();
-  /** Of namespaces, those first whose turn is next. One that has run empty stays until its turn: nearly always the next mail is for it. */
+  /**
+   * The lines of namespaces; the one whose turn is next comes first. An empty line stays until its turn, because the next mail is nearly always for
+   * it.
+   */
   readonly #lines = new Map<string, Line<Command>>();
   #length = 0;
   #order = 0;
   #wasNobodys = false;
   #last: CommandMail<Command> | undefined;
 
-  /** How many mails wait. */
   get length(): number {
     return this.#length;
   }
@@ -131,7 +133,6 @@ export class Mailbox<Command> {
   }
 }
 
-/** Of one namespace. */
 class Line<Command> {
   #places = new Fifo<Place<Command>>();
   #empty = 0;

@@ -1,8 +1,11 @@
 /** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
-import type { Restored } from '../database.ts';
-import type { LogRecord, OffsetRange, RecordPosition, StoredRecord } from '../log.ts';
+import type { Restored } from '../../projections/database-port.ts';
+import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
+import type { LogRecord, OffsetRange, StoredRecord } from '../../ports/log.ts';
 import type { Prefetch } from './prefetch.ts';
+import { NOBODY, type AskFailure } from '../asks/asks.ts';
+import type { Clock, Timer } from '../../ports/machine.ts';
 
 /** The owner of the partition stamps it. */
 export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
@@ -22,8 +25,11 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
    * when the record is refused, the command has not happened.
    */
   handle(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect>;
-  /** The record of this command would be too large: what becomes of it instead. undefined: it is refused, and nothing happens. */
-  tooLarge(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect> | undefined;
+  /**
+   * The record of this command would be too large: what becomes of it instead. undefined: it is refused, and nothing happens. Absent: nothing could
+   * be left out of any record, so all are refused.
+   */
+  tooLarge?(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect> | undefined;
   /** What the command is about, for people. */
   idsOf(command: Command): CommandIds;
   /** What `handle` or `cancel` answered takes effect in memory: its record is evolved, what it staged for those who wait is done. */
@@ -38,18 +44,6 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
 export interface EffectSink<Reply, Effect> {
   answer(askId: number, reply: Reply): void;
   act(effect: Effect): void;
-}
-
-/**
- * What is built beside the core out of committed records. Called in log order, only for effective records, and before anything leaves that
- * rests on them.
- */
-export interface CommitSubscriber<Record> {
-  /**
-   * The record is in the log for good: live after its commit, and in replay. `position` is good during the call alone: one object serves
-   * many records.
-   */
-  committed(record: Record, position: RecordPosition, replayed: boolean): void;
 }
 
 /** The shell around a core, as the loop drives it. */
@@ -83,11 +77,11 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
    * restored after a while. For an actor that has checkpoints.
    */
   install?(restored: Restored): Promise<void>;
-  /** As in ownership/ownership.ts; of an actor whose journal may have lost records. */
+  /** As in ownership/ownership.ts, for an actor whose journal may have lost records. */
   recordsLost?(lost: readonly OffsetRange[]): void;
   /** What commands need may not be in memory; absent: all state is. */
   readonly prefetch?: Prefetch<Command> | undefined;
-  /** Likewise what records change, in a fold. */
+  /** What records change may not be in memory during a replay; absent: all state is. */
   readonly readAhead?: ReadAhead<Record> | undefined;
 };
 
@@ -102,10 +96,92 @@ export interface ReadAhead<Record> {
 
 /** How many bytes a command counts for, and which commands are refused last. */
 export type CommandScale<Command> = {
-  /** Of what waits in memory, roughly. Called for each command: cheap. */
+  /** Roughly the bytes of a command that waits in memory. Called for each command: cheap. */
   readonly bytesOf: (command: Command) => number;
-  /** Whose it is, '' = nobody's: namespaces have shares of what waits, and take turns. Cheap. */
+  /** The namespace of a command, '' = none: namespaces have shares of what waits, and take turns. Cheap. */
   readonly namespaceOf: (command: Command) => string;
   /** It ends or begins what is under way already: refused last. */
   readonly finishesWork: (command: Command) => boolean;
 };
+
+/** What a command would have written has no room in a record of the journal. */
+
+export class RecordTooLarge extends Error {
+  override readonly name = 'RecordTooLarge';
+}
+
+/**
+ * The time in which one memory of a partition owns it, from the end of its takeover to its loss. What the memory submits for itself and
+ * its timers end with it: whoever takes over finds in the journal what is pending.
+ */
+
+type Actor<Command> = {
+  submit(askId: number, command: Command): AskFailure | undefined;
+  nowMs(): number;
+  fenced(): void;
+  claimAnew(claimed: (offset: number) => void): void;
+};
+
+export class Tenure<Command> {
+  readonly #actor: Actor<Command>;
+  readonly #clock: Clock;
+  readonly #timers = new Set<Timer>();
+  #active = false;
+  #ended = false;
+
+  constructor(actor: Actor<Command>, clock: Clock) {
+    this.#actor = actor;
+    this.#clock = clock;
+  }
+
+  /** All of the journal is here, and it is ours. */
+  get active(): boolean {
+    return this.#active;
+  }
+
+  /** The time by which commands are decided; timers of the partition go by it. */
+  nowMs(): number {
+    return this.#actor.nowMs();
+  }
+
+  /** A command of the actor's own: nobody waits for its answer, and it is never refused as busy. Undefined: accepted. */
+  submit(command: Command): AskFailure | undefined {
+    return this.#active ? this.#actor.submit(NOBODY, command) : noLongerOwned;
+  }
+
+  /** Outside of the tenure: not at all. */
+  after(delayMs: number, run: () => void): void {
+    if (!this.#active) return;
+    const timer = this.#clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
+
+  /**
+   * The database takes no checkpoint of this memory any more, because another has restored since: the partition is lost, or is restored
+   * here again, with a new memory. Also before the tenure begins.
+   */
+  fenced(): void {
+    if (!this.#ended) this.#actor.fenced();
+  }
+
+  /** `claimed`: all that is committed by now stands in front of this claim of ours, and the tenure goes on. Outside of it: never. */
+  claimAnew(claimed: (offset: number) => void): void {
+    if (this.#active) this.#actor.claimAnew((offset) => void (this.#active && claimed(offset)));
+  }
+
+  begin(): void {
+    this.#active = true;
+  }
+
+  end(): void {
+    this.#active = false;
+    this.#ended = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+}
+
+const noLongerOwned: AskFailure = { kind: 'notHere', message: 'the partition is no longer owned here', hint: '', epoch: 0 };

@@ -4,14 +4,14 @@ import type { OwnerLimits } from '../ownership/partition-owner.ts';
 export type PartitionLimits = OwnerLimits & {
   /** Asks that wait to be decided; those beyond it are refused as busy, and those of a namespace that has as many as it leaves to others. */
   readonly mailboxCommandsMax: number;
-  /** Of them those that wait for state that is not in memory, shared likewise; what is in memory is decided as ever. */
+  /** Asks that may wait for state that is not in memory, shared by namespaces. What is in memory is decided meanwhile. */
   readonly parkedAsksMax: number;
   /** Commands decided in one go before I/O gets a turn. */
   readonly turnCommandsMax: number;
   /** Decided but not sent; past it commands stay in the mailbox. */
   readonly openBytesMax: number;
   readonly openRecordsMax: number;
-  /** Answers that wait for commits or proof; past it likewise. */
+  /** Answers that wait for commits or proof; past it commands stay in the mailbox. */
   readonly heldMax: number;
   /** A larger record is not written. */
   readonly recordBytesMax: number;

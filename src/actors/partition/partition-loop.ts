@@ -19,27 +19,22 @@
  */
 import { errorText } from '../../kernel/error-text.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
-import { NOBODY, internalError } from '../asks/asks.ts';
-import { Admission } from './admission.ts';
-import { CommitWindow } from './commit-window.ts';
-import { RecordTooLarge } from './record-too-large.ts';
-import { type EncodedCommit, encodeCommit, largestBytes } from './encoded-commit.ts';
-import { BudgetShare, CommandBudget } from './command-budget.ts';
+import { internalError, NOBODY, type AskFailure, type AskSink, type NotHere } from '../asks/asks.ts';
+import { CommitWindow, encodeCommit, largestBytes, type EncodedCommit } from './commit-window.ts';
+import { Admission, BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
 import { isClaim } from '../ownership/effective.ts';
-import { PartitionOwner } from '../ownership/partition-owner.ts';
-import { LoopTurns } from '../loop-turns.ts';
+import { PartitionOwner, type PartitionOwnerOptions, type PartitionStatus } from '../ownership/partition-owner.ts';
+import { LoopTurns } from '../../ports/loop-turns.ts';
 import { failureOf, type LoadTrouble, Parking } from './prefetch.ts';
-import { Tenure } from './tenure.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { AskFailure, AskSink, NotHere } from '../asks/asks.ts';
-import type { Restored } from '../database.ts';
-import type { StoredRecord } from '../log.ts';
+import type { Restored } from '../../projections/database-port.ts';
+import type { StoredRecord } from '../../ports/log.ts';
+import { RecordTooLarge, Tenure } from './partition-core.ts';
 import type { CommandScale, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
-import type { PartitionOwnerOptions, PartitionStatus } from '../ownership/partition-owner.ts';
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<PartitionOwnerOptions, 'limits'> & {
   readonly codec: RecordCodec<Record>;
@@ -245,10 +240,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       handled = this.#core.handle(command, this.nowMs(), askId);
       encoded = this.#encode(handled);
       if (this.#isTooLarge(encoded)) {
-        const instead = this.#core.tooLarge(command, this.nowMs(), askId);
+        const instead = this.#core.tooLarge?.(command, this.nowMs(), askId);
         const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
         if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
-        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
+        this.#logger.warn('a record would be too large: the command was decided differently', {
+          ...this.#core.idsOf(command),
+          bytes: largestBytes(encoded),
+        });
         handled = instead;
         encoded = encodedInstead;
       }
@@ -258,7 +256,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#apply(mail, handled, encoded);
   }
 
-  /** Nothing has happened. The actor's own are heard in the end. */
+  /** Nothing has happened with these commands. The actor's own are heard in the end. */
   #notLoaded(mails: readonly CommandMail<Command>[], trouble: LoadTrouble): void {
     for (const mail of mails) {
       this.#weighOut(mail);
@@ -311,7 +309,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#apply({ askId, bytes: 0, command: undefined }, handled, encoded);
   }
 
-  /** From here on it has happened. */
+  /** Applies what was decided: from here on it has happened. */
   #apply(
     { askId, bytes, command }: Pick<CommandMail<Command | undefined>, 'askId' | 'bytes' | 'command'>,
     handled: Handled<Record, Reply, Effect>,
@@ -372,7 +370,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
    */
   #refuseWhileSilent(message: string, seconds: number): void {
     // The log itself tells people about its outages, for all partitions together.
-    this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
+    this.#logger.debug('the log does not answer: waiting callers get UNAVAILABLE', { seconds });
     this.#options.asks.failAll(this.#window.waitingAsks(), { kind: 'unavailable', message });
     const undecided = this.#takeUndecided();
     for (const mail of undecided) this.#weighOut(mail);
@@ -474,7 +472,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get #whole(): PartitionMemory<Command, Reply, Record, Effect> {
-    assert(this.#memory !== undefined, 'there is memory while commands are decided or records folded');
+    assert(this.#memory !== undefined, 'there is memory while commands are decided or records replayed');
     return this.#memory;
   }
 

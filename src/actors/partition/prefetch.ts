@@ -23,7 +23,7 @@ export interface Prefetch<Command> {
    * callbacks that `Clock.soon` runs next have returned.
    */
   load(key: string, command: Command, done: (trouble?: LoadTrouble) => void): void;
-  /** One of the actor's own waits. */
+  /** One of the actor's own commands waits. */
   ownWaits(command: Command): void;
   /** One of the actor's own has not happened: it is tried again later, however often that takes. */
   ownNotLoaded(command: Command, reason: string): void;
@@ -39,7 +39,7 @@ export type LoadTrouble = {
   readonly message: string;
 };
 
-/** For whoever asked. */
+/** What the caller of a command is told whose state cannot be loaded. */
 export function failureOf({ kind, message }: LoadTrouble, notHere: (message: string) => NotHere): AskFailure {
   switch (kind) {
     case 'away':
@@ -63,7 +63,7 @@ export type ParkingOptions<Command> = {
   readonly asksMax: number;
   /** There is something for `nextLoaded`, which may have to wait. */
   readonly onLoaded: () => void;
-  /** They are done with: nothing has happened. */
+  /** These commands are done with, and nothing of them has happened. */
   readonly onTrouble: (mails: readonly CommandMail<Command>[], trouble: LoadTrouble) => void;
 };
 
@@ -73,7 +73,7 @@ export class Parking<Command> {
   readonly #byAsk = new Map<number, Place<Command>>();
   /** How many of these each namespace has. */
   readonly #asksOf = new Map<string, number>();
-  /** Whose state is in memory by now, in the order in which it came. */
+  /** Commands whose state is in memory by now, in the order in which it came. */
   readonly #loaded = new Fifo<Place<Command>>();
   #count = 0;
 
@@ -81,12 +81,11 @@ export class Parking<Command> {
     this.#options = options;
   }
 
-  /** How many commands are here. */
   get count(): number {
     return this.#count;
   }
 
-  /** How many of them somebody waits for. */
+  /** How many commands somebody waits for. */
   get asks(): number {
     return this.#byAsk.size;
   }

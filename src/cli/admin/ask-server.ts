@@ -1,20 +1,20 @@
-/** What `perdure admin` asks of a running server over HTTP, on its gRPC port, or of a proxy in front of it. */
+/** HTTP requests of `perdure admin` to a running server, on its gRPC port, or to a proxy in front of it. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { errorMessage } from '../../kernel/error-text.ts';
 import { CliError, failure } from '../cli-error.ts';
 import type { ConnectionSettings, TlsSettings } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../command.ts';
 
 const answerTimeoutMs = 10_000;
-/** A page has some 300 bytes for each shard. */
+/** The answer has some 300 bytes for each shard. */
 const pageBytesMax = 32 * 1024 * 1024;
 
 export function noServer(address: string): CliError {
-  return failure(`what answers at ${address} is no Perdure server, or an older one`, { next: 'Name its gRPC port: --address HOST:PORT.' });
+  return failure(`the server at ${address} is not Perdure, or is an older version`, { next: 'Name its gRPC port: --address HOST:PORT.' });
 }
 
-/** What it answers, whatever that is. */
+/** Returns the body of the answer, whatever its status. */
 export async function askServer(settings: ConnectionSettings, method: 'GET' | 'POST', path: string): Promise<string> {
   const { address, metadata, tls, commandTimeoutMs } = settings;
   const timeoutMs = commandTimeoutMs === 0 ? answerTimeoutMs : commandTimeoutMs;
@@ -50,12 +50,12 @@ export async function askServer(settings: ConnectionSettings, method: 'GET' | 'P
     if (error instanceof CliError) throw error;
     throw new CliError(exitCodes.unreachable, `no server answers at ${address}`, {
       why: errorMessage(error),
-      next: 'Name the gRPC port of a running server: --address HOST:PORT.',
+      next: 'Give the address of the gRPC port of a running server: --address HOST:PORT.',
     });
   }
 }
 
-/** Not by `import`: the module form of node:http loads Node's fetch. */
+/** Without `import`, because the module form of node:http loads Node's fetch. */
 function begin(target: string, options: RequestOptions, tls: TlsSettings | undefined, answered: (response: IncomingMessage) => void) {
   if (tls === undefined) return process.getBuiltinModule('node:http').request(`http://${target}`, options, answered);
   const { ca, certificate: cert, key, serverName: servername, trustsAnyone } = tls;

@@ -1,8 +1,7 @@
 /** `perdure admin shard describe` and `perdure admin cluster describe`. */
 import { loadServiceMessages, timestampMs } from '../../wire/services.ts';
 import { failure, usageError } from '../cli-error.ts';
-import type { Invocation } from '../command.ts';
-import type { ExitCode } from '../exit-codes.ts';
+import type { ExitCode, Invocation } from '../command.ts';
 import { withServer } from '../grpc-client.ts';
 import { printFields } from '../printed-fields.ts';
 import { rfc3339 } from '../printed-time.ts';
@@ -22,7 +21,7 @@ export async function runDescribeShard(invocation: Invocation): Promise<ExitCode
     rangeId: shardInfo.rangeId?.toNumber() ?? 0,
     owner: shardInfo.owner ?? '',
     state: (ShardState[shardInfo.state ?? 0] ?? '').replace('SHARD_STATE_', '').toLowerCase(),
-    // A server of Temporal's tells it, this one does not.
+    // Temporal's server sends this field; Perdure does not.
     ...(updateTimeMs === 0 ? {} : { updateTime: rfc3339(updateTimeMs) }),
   });
 }

@@ -2,10 +2,8 @@
  * `perdure admin visibility rebuild`: a running server builds the rows of List again from its runs, by `POST /visibility/rebuild` on its gRPC
  * port. It serves on meanwhile; how far it is stands in `perdure admin state`.
  */
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { listFormat } from '../output.ts';
 import { printOne } from '../printed-list.ts';
-import type { Invocation } from '../command.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 import { connectionSettings } from '../connection.ts';
 import { askServer, noServer } from './ask-server.ts';
 
@@ -13,16 +11,9 @@ import { askServer, noServer } from './ask-server.ts';
 type ShardAnswer = { readonly shard: number; readonly refused?: string };
 
 export async function runRebuildVisibility(invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
   const settings = connectionSettings(invocation);
   const shards = parsed(await askServer(settings, 'POST', '/visibility/rebuild'), settings.address);
-  printOne(
-    io,
-    format,
-    () => ({ shards }),
-    () => rendered(shards),
-  );
+  printOne(invocation, { shards }, () => rendered(shards));
   return shards.some(({ refused }) => refused !== undefined) ? exitCodes.failed : exitCodes.done;
 }
 

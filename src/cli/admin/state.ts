@@ -2,10 +2,8 @@
  * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its
  * gRPC port. Reads only.
  */
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { listFormat } from '../output.ts';
 import { printOne } from '../printed-list.ts';
-import type { Invocation } from '../command.ts';
+import type { ExitCode, Invocation } from '../command.ts';
 import { table } from '../table.ts';
 import { connectionSettings } from '../connection.ts';
 import { askServer, noServer } from './ask-server.ts';
@@ -62,17 +60,9 @@ type StatePage = {
 };
 
 export async function runState(invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
   const settings = connectionSettings(invocation);
   const page = parsed(await askServer(settings, 'GET', '/health/state'), settings.address);
-  printOne(
-    io,
-    format,
-    () => page,
-    () => rendered(page),
-  );
-  return exitCodes.done;
+  return printOne(invocation, page, () => rendered(page));
 }
 
 function parsed(text: string, address: string): StatePage {
@@ -107,7 +97,7 @@ function rendered({ status, memory, shards, matching = [], purges = [] }: StateP
   ];
   const notes = [...notServed(named), ...notWritten(named), ...notPurged(purges)];
   const without = shards.length > 0 && shards.every(({ state, checkpoint }) => state === 'active' && checkpoint === undefined);
-  if (without) notes.push('There is no database: state lives in memory and in the journals.');
+  if (without) notes.push('There is no database: state is in memory and in the journals.');
   return [status, ...tables, notes.join('\n')].filter((part) => part !== '').join('\n\n') + '\n';
 }
 

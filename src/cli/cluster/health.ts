@@ -1,4 +1,4 @@
-/** `perdure cluster health`: whether a server serves, as a word and as exit code. */
+/** `perdure cluster health`: prints whether a server serves, and exits accordingly. */
 import {
   decodeHealthCheckResponse,
   encodeHealthCheckRequest,
@@ -8,10 +8,8 @@ import {
 } from '../../wire/generated/lean/health.ts';
 import { describeCluster } from '../admin/admin-service.ts';
 import { CliError } from '../cli-error.ts';
-import type { Invocation } from '../command.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 import { withServer, type GrpcMethod } from '../grpc-client.ts';
-import { listFormat, type ListFormat } from '../output.ts';
 import { printOne } from '../printed-list.ts';
 
 const check: GrpcMethod<HealthCheckRequest, HealthCheckResponse> = {
@@ -20,33 +18,26 @@ const check: GrpcMethod<HealthCheckRequest, HealthCheckResponse> = {
   decode: decodeHealthCheckResponse,
 };
 
-/** What clients call. */
+/** The service whose health is asked for. */
 const service = 'temporal.api.workflowservice.v1.WorkflowService';
 
 export async function runHealth(invocation: Invocation): Promise<ExitCode> {
-  const { flags } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
-  const clusterName = flags.one('cluster');
+  const clusterName = invocation.flags.one('cluster');
   try {
     const isServing = await withServer(invocation, async (client) => {
-      // The server knows which clusters there are.
+      // Only the server knows which clusters exist.
       if (clusterName !== undefined) await client.call(await describeCluster(), { clusterName });
       return (await client.call(check, { service })).status === HealthCheckResponseServingStatus.SERVING;
     });
-    return told(invocation, format, isServing);
+    return told(invocation, isServing);
   } catch (error) {
-    if (error instanceof CliError && error.exitCode === exitCodes.unreachable) told(invocation, format, false);
+    if (error instanceof CliError && error.exitCode === exitCodes.unreachable) told(invocation, false);
     throw error;
   }
 }
 
-function told({ io }: Invocation, format: ListFormat, isServing: boolean): ExitCode {
+function told(invocation: Invocation, isServing: boolean): ExitCode {
   const status = isServing ? 'SERVING' : 'NOT_SERVING';
-  printOne(
-    io,
-    format,
-    () => ({ status }),
-    () => `${status}\n`,
-  );
+  printOne(invocation, { status }, () => `${status}\n`);
   return isServing ? exitCodes.done : exitCodes.unreachable;
 }

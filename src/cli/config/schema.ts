@@ -1,6 +1,5 @@
 import { fileJsonSchema } from '../../config/json-schema.ts';
-import type { Invocation } from '../command.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 
 export async function runSchema({ io }: Invocation): Promise<ExitCode> {
   io.out(`${JSON.stringify(fileJsonSchema(), null, 2)}\n`);

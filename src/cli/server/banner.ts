@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
 import { faultText } from '../../config/dev-faults.ts';
 import type { ServerSettings } from '../../config/settings.ts';
+import { home } from '../../kernel/home.ts';
 import { versionLine } from '../version.ts';
 
 /**
- * Printed once, when everything answers. A line stands here only for what is really served: programs that wait for `Metrics:` or
- * `UI:` should not find it and then nobody behind it.
+ * Printed once, when everything answers. It has a line only for what is really served, because programs wait for `Metrics:` or
+ * `UI:` and then connect.
  *
- *     Perdure 0.1.0 (Temporal API 1.63, Node 24.21)
+ *     Perdure 0.1.0+3f0c6a8e (Temporal API 1.63, Node 24.21)
  *
  *     Server:               localhost:7233
  *     Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it
@@ -31,13 +33,16 @@ export function banner(
       : [['Metrics:', `http://${reachable(settings.host, metricsPort)}${settings.metrics?.path ?? ''}`] as const]),
     ...(settings.devFaults ?? []).map((fault) => ['FAULTS INJECTED:', faultText(fault)] as const),
     ['', ''],
-    ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
+    // An installed package and an image have no examples.
+    ...(existsSync(new URL('examples/hello', home))
+      ? [['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`] as const]
+      : []),
     ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
   ] as const;
   return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : line(label, value))).join('')}`;
 }
 
-/** Behind the banner: Temporal's web UI listens there. */
+/** Printed after the banner, once Temporal's web UI listens on this port. */
 export function webUiLine(port: number): string {
   return line('Web UI:', `http://localhost:${port}`);
 }
@@ -46,12 +51,12 @@ function line(label: string, value: string): string {
   return `${label.padEnd(21)} ${value}\n`;
 }
 
-/** Where a client on this machine finds the server: an address that stands for all cannot be dialled everywhere. */
+/** The address for a client on this machine: not every system can connect to a wildcard address. */
 function reachable(host: string, port: number): string {
   return hostPort(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
 }
 
-/** `localhost:7233`; a loopback address by its name, another IPv6 address in brackets. */
+/** `localhost:7233`: loopback addresses become `localhost`, other IPv6 addresses get brackets. */
 export function hostPort(host: string, port: number): string {
   if (host === 'localhost' || host === '127.0.0.1' || host === '::1') return `localhost:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
@@ -60,6 +65,6 @@ export function hostPort(host: string, port: number): string {
 function persistence(log: ServerSettings['log']): string {
   if (log.kind === 'kafka') return `kafka ${log.kafka.brokers.join(',')}`;
   if (log.filename === undefined) return 'in-memory, gone when the server stops; --db-filename FILE keeps it';
-  // As `src/start/open-state.ts` calls it.
+  // `src/start/open-state.ts` gives the state this name.
   return `${log.filename} and ${log.filename}-state`;
 }

@@ -1,13 +1,13 @@
-/** Not by `import`: its module form loads Node's fetch, which costs a start more than this look. */
+/** Without `import`, because the module form loads Node's fetch, which takes longer than this check. */
 const httpModule = () => process.getBuiltinModule('node:http');
 
 const LOOK_MS_MAX = 1_000;
-/** Its settings are well below one. */
+/** The settings of the UI are well below 1 KiB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /**
- * Whether Temporal's web UI listens on that port of this machine: its settings, which it gives to everybody, have names that nothing else has.
- * Never rejects; no answer within a second is none.
+ * Whether Temporal's web UI listens on that port of this machine. It serves its settings without a login, and their names are unique.
+ * Never rejects; without an answer within a second the result is false.
  */
 export async function isWebUi(port: number, stopped: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -24,7 +24,7 @@ export async function isWebUi(port: number, stopped: AbortSignal): Promise<boole
     response.on('error', () => resolve(false));
   });
   request.on('error', () => resolve(false));
-  // Nobody asked for another protocol, and no other event says that there was no answer.
+  // If the answer switches protocols, no other event comes.
   request.on('close', () => resolve(false));
   return await promise;
 }

@@ -4,21 +4,21 @@ import type { Logger } from '../../observability/logger.ts';
 import type { CliError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 
-/** Why a server ends. */
+/** Reports why a server ends. */
 export interface LastWords {
   failure(error: CliError): void;
-  /** Ours, with its stack. */
+  /** A bug of Perdure, with its stack trace. */
   bug(error: Error): void;
 }
 
 /**
- * Said where whoever runs the server looks: in the log, in its format, and on stderr, once each. On stderr a text log says it as the command
- * line does, over several lines; `never` silences the log and not this.
+ * The reason is written once to the log, in its format, and once to stderr. If the log is text on stderr, it is printed only as the command
+ * line prints errors, over several lines. Log level `never` does not suppress it.
  */
 export function lastWords({ level, format, target }: LogSettings, logger: Logger, io: Io): LastWords {
   const inLog = level !== 'never' && (format === 'json' || target.kind !== 'stderr');
   const onStderr = !inLog || target.kind !== 'stderr';
-  // Commands to copy stand in it, a line each: in JSON nobody can paste them.
+  // Messages of several lines have commands to copy, which is not possible from JSON.
   const isToCopy = ({ message }: CliError): boolean => message.includes('\n');
   return {
     failure: (error) => {
@@ -26,8 +26,8 @@ export function lastWords({ level, format, target }: LogSettings, logger: Logger
       if (onStderr || isToCopy(error)) io.err(error.render());
     },
     bug: (error) => {
-      if (inLog) logger.error('ended by a bug; please report it with this record', { error });
-      if (onStderr) io.err(`perdure: ended by a bug; please report it\n${stackOf(error) ?? error.message}\n`);
+      if (inLog) logger.error('ended because of a bug; please report it with this record', { error });
+      if (onStderr) io.err(`perdure: ended because of a bug; please report it\n${stackOf(error) ?? error.message}\n`);
     },
   };
 }

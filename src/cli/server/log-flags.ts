@@ -1,13 +1,5 @@
-import { suggest } from '../../config/suggest.ts';
 import { logLevels, type LogFormat, type LogLevel } from '../../observability/logger.ts';
-import { usageError } from '../cli-error.ts';
-import type { Flag } from '../command.ts';
-
-const levels = 'debug, info, warn, error or never';
-export const logLevelFlag: Flag = { name: 'log-level', value: 'LEVEL', help: levels, defaultText: 'warn' };
-/** Where a server file says something too. */
-export const logLevelOverFileFlag: Flag = { ...logLevelFlag, help: `${levels}; goes before the server file`, defaultText: 'log.level' };
-export const logFormatFlag: Flag = { name: 'log-format', value: 'FORMAT', help: 'text or json; pretty is text', defaultText: 'text' };
+import { didYouMean, usageError } from '../cli-error.ts';
 
 export function readLogLevel(given: string | undefined, otherwise: LogLevel): LogLevel {
   const wanted = (given ?? otherwise).toLowerCase();
@@ -21,8 +13,5 @@ export function readLogFormat(given: string | undefined): LogFormat {
 }
 
 function refuse(flag: string, given: string, known: readonly string[]): never {
-  const meant = suggest(given, known);
-  throw usageError(`${flag}: expected ${known.join(', ')}, got "${given}"`, {
-    why: meant === undefined ? undefined : `Did you mean ${meant}?`,
-  });
+  throw usageError(`${flag}: expected ${known.join(', ')}, got "${given}"`, { why: didYouMean(given, known) });
 }

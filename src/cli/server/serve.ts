@@ -11,7 +11,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
 import type { Io } from '../io.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { exitCodes, type ExitCode } from '../command.ts';
 import { leaveAtOnce } from '../leave-at-once.ts';
 import { hostPort } from './banner.ts';
 import type { LastWords } from './last-words.ts';
@@ -21,17 +21,17 @@ export type ServeRequest = {
   readonly addressSetBy: AddressSetBy;
   readonly logger: Logger;
   readonly io: Io;
-  /** A start in which nothing moves for longer has failed. Reading journals may take as long as it takes. */
+  /** A start without progress for longer than this has failed. Reading journals is progress, however long it takes. */
   readonly startMsMax: number;
   readonly lastWords: LastWords;
   readonly onServing: (server: RunningServer) => void;
 };
 
-/** The flag or the key that says where to listen, as whoever started the server would write it. */
+/** The flag or the key that sets the address to listen on, as the user would write it. */
 export type AddressSetBy = { readonly host: string; readonly port: string };
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** Whoever sent the signal waits ten seconds; past this we leave without having drained. */
+/** Supervisors wait ten seconds after the signal; after this time the process exits without having drained. */
 const stopMsMax = 9_000;
 
 type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kind: 'fatal'; readonly error: Error };
@@ -41,9 +41,9 @@ type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kin
  *
  *     starting ── banner ──▶ serving ── SIGTERM, SIGINT, SIGHUP ──▶ stopping ──▶ exit 0
  *        │                      │                                      └─ second signal, or 9 s ──▶ exit 1
- *        └── signal: exit 0     └── onFatal: exit 1, or 3 for another server, at once: there is nothing left that it may write
+ *        └── signal: exit 0     └── onFatal: exit 1, or 3 for another server, at once, because it may write nothing more
  *
- * Only a server that has stopped has ended its threads. Any other end leaves them where they are, maybe in a long statement.
+ * Only a server that has stopped has ended its threads. After any other end they may still be in a long statement.
  */
 export async function serve(request: ServeRequest): Promise<ExitCode> {
   const end = Promise.withResolvers<End>();
@@ -82,7 +82,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   }
 }
 
-/** False: a signal ended it before it served. Throws CliError when the server ends in another way than it was asked to. */
+/** Returns false if a signal ended the server before it served. Throws CliError if the server ended without being asked to. */
 async function lifeOf(
   request: ServeRequest,
   heap: HeapWatch,
@@ -109,7 +109,7 @@ async function lifeOf(
     'heap-mib': heapNow.usedMiB,
     'heap-limit-mib': heapNow.limitMiB,
   });
-  // A server that is only ever killed would never write its compile cache.
+  // Otherwise a server that is always killed would never write its compile cache.
   setImmediate(flushCompileCache);
   const unboundHeap = boundHeapGrowth();
   const ended = await end.promise;
@@ -127,9 +127,9 @@ async function start(
   heap: HeapWatch,
   onFatal: (error: Error) => void,
 ): Promise<RunningServer> {
-  // A busy port is told before a database file is made or a topic created.
+  // A busy port is reported before a database file or a topic is created.
   const [{ startServer }] = await Promise.all([io.loadServer(), checkPort(settings, addressSetBy)]);
-  const stuck = (): void => onFatal(new Error(`the server did not start: nothing has moved for ${startMsMax / 1000} s`));
+  const stuck = (): void => onFatal(new Error(`the server did not start: there was no progress for ${startMsMax / 1000} s`));
   let timer = setTimeout(stuck, startMsMax);
   let starting = true;
   const onProgress = (): void => {
@@ -163,7 +163,7 @@ async function stop(server: RunningServer, secondSignal: Promise<'again'>): Prom
     case 'again':
       throw failure('program interrupted');
     case 'too long':
-      throw failure(`did not stop within ${stopMsMax / 1000} s, leaving without draining; nothing acknowledged is lost`);
+      throw failure(`did not stop within ${stopMsMax / 1000} s, so it exits without draining; nothing acknowledged is lost`);
   }
 }
 
@@ -198,7 +198,7 @@ function startFailure(error: unknown, { host, port }: ServerSettings, setBy: Add
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
   if ('syscall' in error && error.syscall === 'listen') return listenFailure(error, { host, port }, setBy);
   const causes: string[] = [];
-  // The message of a LogError says everything: its cause is the library's error, which the message has put into words.
+  // The message of a LogError is complete: it explains the library's error, which is its cause.
   for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
     causes.push(current.cause.message);
   }

@@ -4,18 +4,17 @@ import { defaults } from '../../config/defaults.ts';
 import { parseDevFault } from '../../config/dev-faults.ts';
 import { defaultNaming } from '../../config/metrics-options.ts';
 import { findSetting } from '../../config/dynamic-settings.ts';
-import { isLimit } from '../../config/limits.ts';
+import { isLimit } from '../../config/limit-settings.ts';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
-import { suggest } from '../../config/suggest.ts';
-import { usageError } from '../cli-error.ts';
+import { didYouMean, usageError } from '../cli-error.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { FlagValues } from '../command.ts';
 
-/** What the flags of `server start-dev` add up to. Throws CliError on the first flag that makes no sense. */
+/** The settings from the flags of `server start-dev`. Throws CliError for the first invalid flag. */
 export function readStartDevSettings(flags: FlagValues): ServerSettings {
-  // Not served yet, but a typo in them should not wait until they are.
+  // Nothing is served on these ports yet, but a typo is reported all the same.
   for (const name of ['http-port', 'ui-port']) readPort(name, flags.one(name), 0);
   const pragmas = flags.all('sqlite-pragma').map((pair) => splitPair('sqlite-pragma', pair, 'NAME=VALUE'));
   const host = readHost(flags.one('ip'));
@@ -73,7 +72,7 @@ function readFilename(given: string | undefined): string | undefined {
   return given;
 }
 
-/** Looking may fail: this user may not see the folder, or the name is too long for the system. */
+/** `stat` may fail: the user may not see the folder, or the name is too long for the system. */
 function isFolder(path: string, given: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -93,9 +92,8 @@ function readSearchAttributes(pairs: readonly string[]): ReadonlyMap<string, str
     const [name, given] = splitPair('search-attribute', pair, 'NAME=Type');
     const type = searchAttributeType(given);
     if (type === undefined) {
-      const meant = suggest(given, searchAttributeTypes);
       throw usageError(`--search-attribute ${name}: expected one of ${searchAttributeTypes.join(', ')}, got "${given}"`, {
-        why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+        why: didYouMean(given, searchAttributeTypes),
       });
     }
     const before = attributes.get(name);
@@ -113,7 +111,7 @@ function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknow
       values.set(key, JSON.parse(json));
     } catch {
       throw usageError(`--dynamic-config-value ${key}: expected a JSON value, got ${json === '' ? 'nothing' : json}`, {
-        why: 'A string needs its quotes, also against the shell.',
+        why: 'A string needs quotes, and these must be protected from the shell.',
         next: `Write --dynamic-config-value '${key}=${JSON.stringify(json)}' for the string.`,
       });
     }
@@ -136,9 +134,8 @@ function readDevFaults(given: readonly string[]): Pick<ServerSettings, 'devFault
 function checkPragma([name, value]: readonly [string, string]): readonly [string, string] {
   const values = sqlitePragmas.get(name.toLowerCase());
   if (values === undefined) {
-    const meant = suggest(name, sqlitePragmas.keys());
     throw usageError(`--sqlite-pragma: unknown pragma "${name}"`, {
-      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+      why: didYouMean(name, sqlitePragmas.keys()),
       next: `Accepted are ${[...sqlitePragmas.keys()].join(', ')}.`,
     });
   }

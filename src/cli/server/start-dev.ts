@@ -1,8 +1,7 @@
 import { defaults } from '../../config/defaults.ts';
 import { constantEntries, findSetting } from '../../config/dynamic-settings.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
-import type { FlagValues, Invocation } from '../command.ts';
-import type { ExitCode } from '../exit-codes.ts';
+import type { ExitCode, FlagValues, Invocation } from '../command.ts';
 import type { Io } from '../io.ts';
 import { announceWebUi } from './announce-web-ui.ts';
 import { banner, webUiLine } from './banner.ts';
@@ -39,31 +38,28 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   return await ended.finally(() => stopped.abort());
 }
 
-/** Where Temporal's web UI may listen beside this server; undefined: nobody asks for it. */
+/** The port where Temporal's web UI may listen; undefined if the flags say not to look for it. */
 function webUiPort(flags: FlagValues): number | undefined {
   if (flags.switched('headless') === true) return undefined;
   const given = Number(flags.one('ui-port') ?? defaults.webUiPort);
   return given === 0 ? undefined : given;
 }
 
-/** Whoever typed `npm start` has to know how npm passes flags on. */
+/** The flag as this user would have to type it: `npm start` passes flags on after two dashes. */
 function asTyped(flag: string, { env }: Io): string {
   return env['npm_lifecycle_event'] === 'start' ? `npm start -- ${flag}` : flag;
 }
 
-/**
- * Values that the SDKs' test environments set at every start, so no warning says that they have no effect. The first is how this server
- * works anyway. Updates are not built: a call is refused by name, which says more than a warning at the start.
- */
+/** Values that the SDKs' test environments set at every start. This server works that way anyway, so there is no warning about them. */
 const askedByEverySdk: ReadonlyMap<string, unknown> = new Map([
   ['frontend.enableServerVersionCheck', false],
   ['frontend.enableUpdateWorkflowExecution', true],
   ['frontend.enableUpdateWorkflowExecutionAsyncAccepted', true],
 ]);
 
-const webUiApart = 'the web UI is a program of its own (docs/web-ui.md): nothing is served on --ui-port unless it runs there';
+const webUiApart = 'the web UI is a separate program (docs/web-ui.md): nothing is served on --ui-port unless it runs there';
 
-/** Somebody will connect to a port that a flag names. Flags for the looks of the console, which is not built, get no warning. */
+/** A user may connect to a port that a flag names, so a port without a service gets a warning. Flags about the looks of the web UI get none. */
 function warnOfUnserved(flags: FlagValues, logger: Logger): void {
   if (flags.one('ui-port') !== undefined) logger.warn(webUiApart);
   if (flags.one('http-port') !== undefined) logger.warn('nothing is served on --http-port yet: the HTTP API is not built');

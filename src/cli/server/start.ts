@@ -1,19 +1,17 @@
 import type { LogSettings, ServerSettings } from '../../config/settings.ts';
-import { suggest } from '../../config/suggest.ts';
 import { openLogFile } from '../../observability/log-file.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
 import { failure, usageError } from '../cli-error.ts';
-import type { Invocation } from '../command.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 import type { Io } from '../io.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { printProblems, readServerFile } from '../server-file.ts';
 import { hostPort } from './banner.ts';
 import { lastWords } from './last-words.ts';
 import { readLogLevel } from './log-flags.ts';
 import { serve } from './serve.ts';
+import { roles } from './start-flags.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 
-const roles = ['frontend', 'history', 'matching', 'worker'];
 const variable = 'TEMPORAL_SERVER_CONFIG_FILE_PATH';
 
 export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
@@ -51,17 +49,10 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
 }
 
 function checkRoles(given: readonly string[]): void {
-  for (const role of given) {
-    if (roles.includes(role)) continue;
-    const meant = suggest(role, roles);
-    throw usageError(`--role: expected ${roles.join(', ')}, got "${role}"`, {
-      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
-    });
-  }
   const missing = roles.filter((role) => !given.includes(role));
   if (given.length === 0 || missing.length === 0) return;
   throw usageError(`can't run ${given.join(', ')} alone`, {
-    why: 'So far one process runs all roles; several that serve together are not available yet.',
+    why: 'One process runs all roles; several processes that serve together are not supported yet.',
     next: 'Leave --role out.',
   });
 }
@@ -83,7 +74,7 @@ function writerOf(target: LogSettings['target'], io: Io): (line: string) => void
 
 function warnAboutOpenPort({ host, port }: ServerSettings, logger: Logger): void {
   if (host === 'localhost' || host.startsWith('127.') || host === '::1') return;
-  logger.warn('anybody who reaches this port may use it: there is no authorization; --allow-no-auth silences this warning', {
+  logger.warn('anybody who can reach this port can use it, because there is no authorization; --allow-no-auth silences this warning', {
     address: hostPort(host, port),
   });
 }

@@ -5,7 +5,7 @@
  *     queue owner, jobs ─ tellAudit: entries behind 17 ─▶ [18, 21, 25] ─▶ records ─▶ committed ─▶ told
  */
 import { unreachable } from '../../kernel/assert.ts';
-import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import { answer, type CommandIds, type Handled, invalid, later, nothing, recordsOf } from '../../kernel/handled.ts';
 import type { AuditEffect, AuditRecord, AuditReply, AuditRequest, AuditTold, ReadAudit, TellAudit } from './audit-requests.ts';
 import { auditLimits } from './audit-requests.ts';
 
@@ -16,7 +16,6 @@ type ToldRecord = Pick<AuditTold, 'offset' | 'timeMs'>;
 const nothingTold: ToldRecord = { offset: -1, timeMs: 0 };
 
 export class AuditCore {
-  /** By source: the last record told of. */
   readonly #told = new Map<string, ToldRecord>();
 
   handle(command: AuditRequest, nowMs: number, askId: number): AuditHandled {
@@ -24,7 +23,7 @@ export class AuditCore {
       case 'tellAudit':
         return this.#tell(command, nowMs);
       case 'describeAudit':
-        return { kind: 'answer', reply: { kind: 'auditTold', ...(this.#told.get(command.source) ?? nothingTold) }, effects: [] };
+        return answer({ kind: 'auditTold', ...(this.#told.get(command.source) ?? nothingTold) });
       case 'readAudit':
         return read(command, askId);
       default:
@@ -32,18 +31,12 @@ export class AuditCore {
     }
   }
 
-  tooLarge(): undefined {
-    return undefined;
-  }
-
   idsOf(command: AuditRequest): CommandIds {
     return { command: command.kind, ...('source' in command ? { source: command.source } : {}) };
   }
 
   accept(handled: AuditHandled): void {
-    if (handled.kind !== 'commit') return;
-    for (const record of handled.before ?? []) this.evolve(record);
-    this.evolve(handled.record);
+    for (const record of recordsOf(handled)) this.evolve(record);
   }
 
   evolve({ entry }: AuditRecord): void {
@@ -51,13 +44,14 @@ export class AuditCore {
   }
 
   cancel(): AuditHandled {
-    return { kind: 'wait', barrier: false, effects: [] };
+    return nothing;
   }
 
   /** `isAnew`: the source has lost its journal, and counts from 0 again. */
   #tell({ source, entries, isAnew }: TellAudit, timeMs: number): AuditHandled {
     let last = isAnew ? nothingTold : (this.#told.get(source) ?? nothingTold);
-    if (entries.length > auditLimits.entriesPerTellMax) return invalid(`${auditLimits.entriesPerTellMax} entries are told at once at most`);
+    if (entries.length > auditLimits.entriesPerTellMax)
+      return invalid(`${auditLimits.entriesPerTellMax} entries are accepted at once at most`);
     const records: AuditRecord[] = [];
     for (const entry of entries) {
       if (entry.source !== source) return invalid(`an entry of ${entry.source} is told by ${source}`);
@@ -67,16 +61,12 @@ export class AuditCore {
     }
     const record = records.pop();
     const reply: AuditReply = { kind: 'auditTold', ...last };
-    if (record === undefined) return { kind: 'answer', reply, effects: [] };
+    if (record === undefined) return answer(reply);
     return { kind: 'commit', before: records, record, reply, effects: [] };
   }
 }
 
 function read(command: ReadAudit, askId: number): AuditHandled {
   if (!(command.max >= 1)) return invalid('a page has one entry at least');
-  return { kind: 'wait', barrier: true, effects: [{ kind: 'readEntries', askId, request: command }] };
-}
-
-function invalid(message: string): AuditHandled {
-  return { kind: 'answer', reply: { kind: 'rejected', rejection: { reason: 'invalid-argument', message } }, effects: [] };
+  return later([{ kind: 'readEntries', askId, request: command }]);
 }

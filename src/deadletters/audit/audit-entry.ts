@@ -6,7 +6,7 @@
  * An entry is known by the record that it tells of (`source`, `offset`), so the same one told twice is told once.
  */
 
-import type { IdRange } from '../commands.ts';
+import type { IdRange } from '../letter-commands.ts';
 
 /** `finish`: a job has ended, and `outcome` is its last state. */
 export type AuditAction =
@@ -36,7 +36,7 @@ export type Caller = {
 
 /** Texts that do not apply are ''. Times are ms since 1970. */
 export type AuditEntry = {
-  /** Of the record told of. */
+  /** The time of the record. */
   readonly timeMs: number;
   /** The topic of the letters. */
   readonly queue: string;
@@ -53,13 +53,13 @@ export type AuditEntry = {
   readonly filter: string;
   /** AUDIT_IDS_MAX at most. */
   readonly messageIds: readonly number[];
-  /** In their place, of plans and jobs with more. */
+  /** Used instead of `messageIds` by plans and jobs with more ids. */
   readonly messageIdRanges: readonly IdRange[];
   /** Letters that it is about. */
   readonly letters: number;
   readonly outcome: string;
   readonly errorType: string;
-  /** Of the letters, by then. */
+  /** The generation of the letters at that time. */
   readonly generation: number;
 };
 
@@ -67,9 +67,15 @@ export const AUDIT_IDS_MAX = 1_000;
 
 export const nobodyKnown: Caller = { authType: '', peer: '', client: '', requestId: '' };
 
-/** What an entry says where nothing else is known. */
 export const noDetails = {
   caller: nobodyKnown,
   messageIdRanges: [],
   ...{ reason: '', jobId: '', planHash: '', filter: '', outcome: '', errorType: '', generation: 0 },
 } as const;
+
+/** Makes entries out of the records of one journal, in their order. */
+export interface AuditStory<Record> {
+  tell(record: Record, offset: number): void;
+  /** Takes the entries so far. If a command's records are not all there, the rest comes later. */
+  take(): readonly AuditEntry[];
+}

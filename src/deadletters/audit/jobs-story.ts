@@ -1,12 +1,10 @@
 /** What the journal of plans and jobs tells: what people asked of them, and how each job has ended. How far a job is, its queue tells. */
-import type { IdRange } from '../commands.ts';
-import type { Job, Plan } from '../jobs/job.ts';
-import type { JobAct, JobsRecord } from '../jobs/jobs-records.ts';
-import { AUDIT_IDS_MAX, type AuditEntry, noDetails, nobodyKnown } from './audit-entry.ts';
-import type { AuditStory } from './audit-story.ts';
+import { idsOf } from '../bounds/id-ranges.ts';
+import type { Job, JobAct, JobsRecord, Plan } from '../jobs/job.ts';
+import { AUDIT_IDS_MAX, nobodyKnown, noDetails, type AuditEntry, type AuditStory } from './audit-entry.ts';
 
 export type JobsStoryTopics = {
-  /** Of plans and jobs. */
+  /** The topic of plans and jobs. */
   readonly source: string;
   readonly queueTopic: (category: string, sourceCluster: string) => string;
 };
@@ -47,13 +45,9 @@ export class JobsStory implements AuditStory<JobsRecord> {
     const { queue, query, ids } = item;
     const letters = 'counts' in item ? item.counts.selected : item.selected;
     const topic = this.#topics.queueTopic(queue.category, queue.sourceCluster);
-    const which = letters <= AUDIT_IDS_MAX ? { messageIds: ids.flatMap(idsIn) } : { messageIds: [], messageIdRanges: ids };
+    const which = letters <= AUDIT_IDS_MAX ? { messageIds: [...idsOf(ids)] } : { messageIds: [], messageIdRanges: ids };
     return { ...noDetails, queue: topic, action, subject: actor, caller, reason, filter: query, ...which, letters };
   }
-}
-
-function idsIn({ from, to }: IdRange): readonly number[] {
-  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
 function outcomeOf(job: Job, { action }: JobAct, timeMs: number): string {
@@ -64,7 +58,7 @@ function outcomeOf(job: Job, { action }: JobAct, timeMs: number): string {
       // Over no letters at all it has ended with that: an offset tells one act, so no `finish` follows.
       return endTimeMs === undefined ? operation : `${operation}: ${state}, there was no dead letter`;
     case 'update':
-      return `${options.rps === 0 ? 'no limit' : `${options.rps} letters a second`}, ${options.concurrency} at a time`;
+      return `${options.rps === 0 ? 'no limit' : `${options.rps} dead letters a second`}, ${options.concurrency} at a time`;
     case 'pause':
       return stateReason === '' ? state : `${state}: ${stateReason}`;
     case 'finish': {

@@ -9,16 +9,15 @@
  * A head behind letters says why they were written. Neighbours that differ in nothing but their ids are one entry.
  */
 import { unreachable } from '../../kernel/assert.ts';
-import type { DamagedLetterRecord, DeadLetterRecord, HeadRecord, LetterRecord, ResolvedRecord } from '../records.ts';
-import { AUDIT_IDS_MAX, type AuditEntry, noDetails } from './audit-entry.ts';
-import type { AuditStory } from './audit-story.ts';
+import type { DamagedLetterRecord, DeadLetterRecord, HeadRecord, LetterRecord, ResolvedRecord } from '../letter-records.ts';
+import { AUDIT_IDS_MAX, noDetails, type AuditEntry, type AuditStory } from './audit-entry.ts';
 
 type Written = { readonly record: LetterRecord | DamagedLetterRecord; readonly offset: number };
 
 export class QueueStory implements AuditStory<DeadLetterRecord> {
   readonly #queue: string;
   readonly #entries: AuditEntry[] = [];
-  /** Whose head is still to come. */
+  /** Letters whose head is still to come. */
   #letters: Written[] = [];
 
   constructor(queue: string) {

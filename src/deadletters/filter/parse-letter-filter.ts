@@ -6,10 +6,36 @@
  *                                      ▲ at position 34: expected =, !=, …, found LIKE
  */
 import { Checker } from '../../filter/checker.ts';
-import type { Condition } from '../../filter/condition.ts';
+import type { Column, ColumnKind, Condition } from '../../filter/condition.ts';
 import { FilterFault } from '../../filter/fault.ts';
 import { parseSyntax } from '../../filter/parser.ts';
-import { letterFields } from './letter-fields.ts';
+
+/** What a filter of dead letters may name. Texts that are not known of a letter, and numbers and times, are NULL. */
+
+const field = (name: string, kind: ColumnKind): readonly [string, Column] => [name, { name, kind }];
+
+export const letterFields: ReadonlyMap<string, Column> = new Map([
+  field('MessageId', 'int'),
+  field('TaskId', 'int'),
+  field('TaskType', 'keyword'),
+  field('ShardId', 'int'),
+  field('Namespace', 'keyword'),
+  field('WorkflowId', 'keyword'),
+  field('WorkflowType', 'keyword'),
+  field('RunId', 'keyword'),
+  field('Cause', 'keyword'),
+  field('Disposition', 'keyword'),
+  field('ErrorType', 'keyword'),
+  field('ErrorMessage', 'keyword'),
+  field('Fingerprint', 'keyword'),
+  field('Attempts', 'int'),
+  field('Generation', 'int'),
+  field('State', 'keyword'),
+  field('DeadLetterTime', 'datetime'),
+  field('FirstFailureTime', 'datetime'),
+  field('SourceCluster', 'keyword'),
+  field('Build', 'keyword'),
+]);
 
 const charactersMax = 8_192;
 

@@ -11,24 +11,21 @@
  * this job's doing: that is how a job is counted right after a crash. A job's progress is told by `noteProgress` and `endJob`, from its runner.
  */
 import { unreachable } from '../../kernel/assert.ts';
-import type { CommandIds, Handled } from '../../kernel/handled.ts';
+import { answer, type CommandIds, type Handled, invalid, later, nothing, type OfKind, recordsOf, rejected } from '../../kernel/handled.ts';
 import { shownId } from '../../kernel/shown-id.ts';
 import { nobodyKnown } from '../audit/audit-entry.ts';
 import { overlapMessage } from '../claims.ts';
-import { beganAnew } from '../commands.ts';
-import { idsAreAmong, idsOverlap } from '../id-ranges.ts';
-import type { ApplyPlan, CancelJob, JobsRejection, JobsReply, ListJobs, PauseJob, PlanLetters, ResumeJob, UpdateJob } from './commands.ts';
-import { paceProblem, planProblem, reasonProblem } from './job-checks.ts';
-import { jobLimits } from './job-limits.ts';
-import type { Job, JobState, Plan } from './job.ts';
-import type { JobsEffect } from './jobs-effects.ts';
-import { type JobAct, type JobEntry, type JobsRecord, noWindow } from './jobs-records.ts';
+import { beganAnew } from '../letter-commands.ts';
+import { idsAreAmong, idsOverlap } from '../bounds/id-ranges.ts';
+import { jobLimits, paceProblem, planProblem, reasonProblem } from '../bounds/job-limits.ts';
+import { noWindow, type Job, type JobAct, type JobEntry, type JobsRecord, type JobsReply, type JobState, type Plan } from './job.ts';
+import type { JobProgress, JobsCommand, JobsEffect } from './job.ts';
 import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
-import type { CarryJobs, EndJob, HaltJob, JobProgress, JobsCommand, NoteProgress, StorePlan } from './own-commands.ts';
+
+type Command = OfKind<JobsCommand>;
 
 export type JobsHandled = Handled<JobsRecord, JobsReply, JobsEffect>;
 
-/** As of now. */
 export type JobsSettings = {
   /** Whoever changes letters has to say why. */
   readonly requiresReason: boolean;
@@ -86,11 +83,6 @@ export class JobsCore {
     }
   }
 
-  /** Refused: nothing in it could be left out. */
-  tooLarge(): undefined {
-    return undefined;
-  }
-
   idsOf(command: JobsCommand): CommandIds {
     return {
       command: command.kind,
@@ -102,9 +94,7 @@ export class JobsCore {
   accept(decided: JobsHandled): void {
     this.#staged?.();
     this.#staged = undefined;
-    if (decided.kind !== 'commit') return;
-    for (const record of decided.before ?? []) this.evolve(record);
-    this.evolve(decided.record);
+    for (const record of recordsOf(decided)) this.evolve(record);
   }
 
   evolve(record: JobsRecord): void {
@@ -117,11 +107,11 @@ export class JobsCore {
     return { kind: 'wait', barrier: false, effects: [{ kind: 'giveUpSelection', askId }] };
   }
 
-  #storePlan({ askId, plan: selected }: StorePlan, timeMs: number): JobsHandled {
+  #storePlan({ askId, plan: selected }: Command['storePlan'], timeMs: number): JobsHandled {
     const { rangesMax, planExpiryMs } = jobLimits;
     if (selected.ids.length > rangesMax) {
-      const message = `what is selected lies in more than ${rangesMax} stretches of message ids: plan parts of it, by range or filter`;
-      return later(askId, { kind: 'rejected', rejection: { reason: 'too-many-stretches', message } });
+      const message = `the selection has more than ${rangesMax} ranges of consecutive message ids: make several plans, by range or filter`;
+      return later([{ kind: 'reply', askId, reply: { kind: 'rejected', rejection: { reason: 'too-many-stretches', message } } }]);
     }
     const stored: Plan = { ...selected, createdTimeMs: timeMs, expireTimeMs: timeMs + planExpiryMs };
     const effects: readonly JobsEffect[] = [{ kind: 'reply', askId, reply: { kind: 'planned', plan: stored } }];
@@ -132,7 +122,7 @@ export class JobsCore {
 
   // ── A plan becomes a job ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #apply({ planId, hash, by, isDirect = false, incarnation, comebacks }: ApplyPlan, timeMs: number): JobsHandled {
+  #apply({ planId, hash, by, isDirect = false, incarnation, comebacks }: Command['applyPlan'], timeMs: number): JobsHandled {
     const before = this.#state.job(planId);
     if (before !== undefined) return appliedBefore(before, timeMs, hash, by);
     const found = this.#state.plan(planId);
@@ -142,7 +132,7 @@ export class JobsCore {
     if (this.#settings.requiresReason && found.reason === '') {
       return rejected({ reason: 'invalid-argument', message: 'this cluster requires a reason for changes: make a plan that has one' });
     }
-    if (incarnation !== undefined && found.ids.length > 0 && incarnation !== (found.queue.incarnation ?? 0)) {
+    if (incarnation !== undefined && found.ids.length > 0 && incarnation !== found.queue.incarnation) {
       return refused(`plan ${planId} cannot be applied: ${beganAnew}. Make the plan again`);
     }
     if (found.comebacks !== undefined && found.comebacks !== comebacks) {
@@ -167,7 +157,7 @@ export class JobsCore {
 
   // ── What people ask of a job ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #list({ queue, activeOnly, afterJobId, max }: ListJobs): JobsHandled {
+  #list({ queue, activeOnly, afterJobId, max }: Command['listJobs']): JobsHandled {
     if (!Number.isSafeInteger(max) || max < 1) return invalid('a page has one job at least');
     const fitting = [...this.#state.jobs()]
       .map(({ job }) => job)
@@ -180,7 +170,7 @@ export class JobsCore {
   }
 
   #change(
-    command: PauseJob | ResumeJob | UpdateJob,
+    command: Command['pauseJob'] | Command['resumeJob'] | Command['updateJob'],
     action: JobAct['action'],
     timeMs: number,
     change: (entry: JobEntry, reason: string) => JobEntry | string,
@@ -199,7 +189,7 @@ export class JobsCore {
     });
   }
 
-  #cancel(command: CancelJob, timeMs: number): JobsHandled {
+  #cancel(command: Command['cancelJob'], timeMs: number): JobsHandled {
     const { jobId, reason } = command;
     const problem = this.#reasonProblem(reason);
     if (problem !== undefined) return invalid(problem);
@@ -220,7 +210,7 @@ export class JobsCore {
 
   // ── What its runner tells ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #note({ jobId, progress }: NoteProgress, timeMs: number): JobsHandled {
+  #note({ jobId, progress }: Command['noteProgress'], timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
     if (entry === undefined || isBehind(progress, entry)) return nothing;
     const further = withProgress(entry, progress);
@@ -229,12 +219,12 @@ export class JobsCore {
     return stops ? commit(inState(further, 'paused', 'failure-budget'), timeMs, byItself('pause')) : commit(further, timeMs);
   }
 
-  #halt({ jobId, reason }: HaltJob, timeMs: number): JobsHandled {
+  #halt({ jobId, reason }: Command['haltJob'], timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
     return entry?.job.state === 'running' ? commit(inState(entry, 'paused', reason), timeMs, byItself('pause')) : nothing;
   }
 
-  #end({ jobId, progress, failedBecause }: EndJob, timeMs: number): JobsHandled {
+  #end({ jobId, progress, failedBecause }: Command['endJob'], timeMs: number): JobsHandled {
     const entry = this.#active(jobId);
     if (entry === undefined) return nothing;
     const before = this.#forgotten(timeMs);
@@ -254,7 +244,7 @@ export class JobsCore {
 
   // ── The journal begins later ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #carry({ cut, isFirst }: CarryJobs, timeMs: number): JobsHandled {
+  #carry({ cut, isFirst }: Command['carryJobs'], timeMs: number): JobsHandled {
     const written = isFirst ? new Set<string>() : (this.#carried ?? new Set());
     const records = [...this.#state.toCarry(written, timeMs)];
     const isAll = records.length === 0;
@@ -276,21 +266,21 @@ export class JobsCore {
 
 // ── Plans ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function plan(request: PlanLetters, askId: number): JobsHandled {
+function plan(request: Command['planLetters'], askId: number): JobsHandled {
   const problem = planProblem(request);
   if (problem !== undefined) return invalid(problem);
-  return { kind: 'wait', barrier: true, effects: [{ kind: 'selectLetters', askId, request }] };
+  return later([{ kind: 'selectLetters', askId, request }]);
 }
 
-/** The same caller wants the same; no letters but those that the job has, unless he has not looked which. */
+/** The same caller wants the same letters. Unless the request is direct, the plan may select no letters but those of the job. */
 function isSameRequest(job: Job, { actor, hash, requestHash, ids }: Plan, isDirect: boolean): boolean {
   if (job.actor !== actor) return false;
   if (job.planHash === hash) return true;
-  return requestHash !== '' && job.requestHash === requestHash && (isDirect || idsAreAmong(ids, job.ids));
+  return job.requestHash === requestHash && (isDirect || idsAreAmong(ids, job.ids));
 }
 
-/** The same request again, as long as its job is active. */
-function appliedBefore(entry: JobEntry, timeMs: number, hash: string | undefined, by: ApplyPlan['by']): JobsHandled {
+/** Answers with the job again, as long as it is active. */
+function appliedBefore(entry: JobEntry, timeMs: number, hash: string | undefined, by: Command['applyPlan']['by']): JobsHandled {
   const { job } = entry;
   if (hash !== undefined && hash !== job.planHash) return otherHash(job.jobId);
   if (!isActive(job)) return refused(`plan ${job.jobId} was applied before: its job is ${job.state}`);
@@ -323,9 +313,7 @@ function newJob(plan: Plan, timeMs: number): JobEntry {
     ...{ reason, query, groupId },
     jobId: planId,
     planHash: hash,
-    requestHash,
-    ...{ operation, queue, ids, options },
-    ...(purgedBy === undefined ? {} : { purgedBy }),
+    ...{ requestHash, operation, queue, ids, purgedBy, options },
     state: 'running',
     stateReason: '',
     createdTimeMs: timeMs,
@@ -356,7 +344,7 @@ function resumeJob(entry: JobEntry, reason: string): JobEntry | string {
   return { ...inState(entry, 'running', reason), forgivenFailures: counts.failed };
 }
 
-function updateJob(entry: JobEntry, { rps, concurrency }: UpdateJob): JobEntry | string {
+function updateJob(entry: JobEntry, { rps, concurrency }: Command['updateJob']): JobEntry | string {
   const { job } = entry;
   if (!isActive(job)) return `job ${job.jobId} is ${job.state} and cannot be changed`;
   const { options } = job;
@@ -418,8 +406,6 @@ function isFurtherOn({ jobId }: Job, afterJobId: string | undefined): boolean {
 
 // ── Words ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const nothing: JobsHandled = { kind: 'wait', barrier: false, effects: [] };
-
 function commit(
   entry: JobEntry,
   timeMs: number,
@@ -427,34 +413,17 @@ function commit(
   reply?: (job: Job) => JobsReply,
   before: readonly JobsRecord[] = [],
 ): JobsHandled {
-  const record: JobsRecord = { kind: 'job', timeMs, entry, ...(act === undefined ? {} : { act }) };
+  const record: JobsRecord = { kind: 'job', timeMs, entry, act };
   return { kind: 'commit', before, record, reply: reply?.(entry.job), effects: [{ kind: 'jobChanged', entry }] };
 }
 
 function whoOf({ actor, caller }: Pick<JobAct, 'actor' | 'caller'>): Pick<JobAct, 'actor' | 'caller'> {
-  return caller === undefined ? { actor } : { actor, caller };
+  return { actor, caller };
 }
 
 /** Nobody asked for it. */
 function byItself(action: JobAct['action']): JobAct {
   return { action, actor: 'system:jobs', reason: '' };
-}
-
-function answer(reply: JobsReply): JobsHandled {
-  return { kind: 'answer', reply, effects: [] };
-}
-
-/** To whoever waits since before. */
-function later(askId: number, reply: JobsReply): JobsHandled {
-  return { kind: 'wait', barrier: true, effects: [{ kind: 'reply', askId, reply }] };
-}
-
-function rejected(rejection: JobsRejection): JobsHandled {
-  return answer({ kind: 'rejected', rejection });
-}
-
-function invalid(message: string): JobsHandled {
-  return rejected({ reason: 'invalid-argument', message });
 }
 
 function refused(message: string): JobsHandled {

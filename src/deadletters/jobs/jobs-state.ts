@@ -1,12 +1,10 @@
 /** What the journal of plans and jobs adds up to. */
 import { unreachable } from '../../kernel/assert.ts';
-import { jobLimits } from './job-limits.ts';
-import type { Job, JobCounts, JobState, Plan } from './job.ts';
-import { jobBytes, oldJobs, oldPlans, planBytes, type Sized } from './jobs-kept.ts';
-import type { JobEntry, JobRecord, JobsRecord, PlanRecord } from './jobs-records.ts';
+import { jobLimits } from '../bounds/job-limits.ts';
+import type { Job, JobCounts, JobEntry, JobRecord, JobsRecord, JobState, Plan, PlanRecord } from './job.ts';
 
 export class JobsState {
-  /** That nobody has applied; in the order in which they were made, as jobs are. */
+  /** Plans that nobody has applied, in the order in which they were made. Jobs are in order as well. */
   readonly #plans = new Map<string, Sized<Plan>>();
   readonly #active = new Map<string, JobEntry>();
   readonly #ended = new Map<string, Sized<JobEntry>>();
@@ -29,7 +27,7 @@ export class JobsState {
     for (const { item } of this.#ended.values()) yield item;
   }
 
-  /** They hold their letters. */
+  /** These jobs hold their letters. */
   get active(): Iterable<JobEntry> {
     return this.#active.values();
   }
@@ -94,7 +92,7 @@ export class JobsState {
     return [...oldPlans(this.#plans.values(), nowMs), ...oldJobs(ended, nowMs)];
   }
 
-  /** For tests: the same text for the same state. */
+  /** For tests: equal states give equal texts. */
   canonical(): string {
     const byId = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number => (one < other ? -1 : 1);
     return JSON.stringify([this.#plans, this.#active, this.#ended].map((items) => [...items].sort(byId)));
@@ -111,12 +109,12 @@ const active: Readonly<Record<JobState, boolean>> = {
   failed: false,
 };
 
-/** It holds its letters: no other job gets them. */
+/** An active job holds its letters: no other job gets them. */
 export function isActive({ state }: Pick<Job, 'state'>): boolean {
   return active[state];
 }
 
-/** Of the selection. */
+/** Letters of the selection that are done with. */
 export function handled(counts: Omit<JobCounts, 'selected' | 'notTried'>): number {
   return tried(counts) + counts.gone;
 }
@@ -129,4 +127,55 @@ export function tried({ merged, purged, restored, failed, skipped }: Omit<JobCou
 /** A job with canary goes no further. */
 export function isOverBudget({ options }: Job, failed: number, forgivenFailures: number): boolean {
   return options.canary && failed - forgivenFailures > options.maxFailures;
+}
+
+/** Chooses the plans and ended jobs that are kept: the newest, as many as there is room for, each for its time. */
+
+/** `bytes`: in memory, roughly. */
+type Sized<Item> = { readonly item: Item; readonly bytes: number };
+
+/** Ids of those that are kept no longer. They come in the order in which they were made. */
+function oldPlans(plans: Iterable<Sized<Plan>>, nowMs: number): readonly string[] {
+  const { planKeptMs, plansMax, plansBytesMax } = jobLimits;
+  const newestFirst = [...plans].reverse().sort((one, other) => other.item.createdTimeMs - one.item.createdTimeMs);
+  let bytes = 0;
+  const old = newestFirst.filter((plan, index) => {
+    bytes += plan.bytes;
+    return nowMs >= plan.item.createdTimeMs + planKeptMs || index >= plansMax || bytes > plansBytesMax;
+  });
+  return old.map(({ item }) => item.planId);
+}
+
+/** Ids of ended jobs that are kept no longer. */
+function oldJobs(ended: Iterable<Sized<Job>>, nowMs: number): readonly string[] {
+  const { jobKeptMs, endedJobsMax, endedJobsBytesMax } = jobLimits;
+  const newestFirst = [...ended].reverse().sort((one, other) => endOf(other.item) - endOf(one.item));
+  const ofQueues = new Map<number, number>();
+  let bytes = 0;
+  const old = newestFirst.filter((job) => {
+    const { number } = job.item.queue;
+    const ofQueue = (ofQueues.get(number) ?? 0) + 1;
+    ofQueues.set(number, ofQueue);
+    bytes += job.bytes;
+    return nowMs >= endOf(job.item) + jobKeptMs || ofQueue > endedJobsMax || bytes > endedJobsBytesMax;
+  });
+  return old.map(({ item }) => item.jobId);
+}
+
+function endOf({ endTimeMs = 0 }: Job): number {
+  return endTimeMs;
+}
+
+const ITEM_BYTES = 2_048;
+const RANGE_BYTES = 48;
+const TOLD_BYTES = 128;
+
+function planBytes({ ids, causes, query, reason }: Plan): number {
+  return ITEM_BYTES + RANGE_BYTES * ids.length + TOLD_BYTES * causes.length + query.length + reason.length;
+}
+
+function jobBytes({ ids, failures, skips, noops, query, reason }: Job): number {
+  const texts = [...skips, ...noops].reduce((bytes, told) => bytes + told.reason.length, query.length + reason.length);
+  const told = failures.reduce((bytes, failure) => bytes + failure.errorMessage.length + failure.errorType.length, texts);
+  return ITEM_BYTES + RANGE_BYTES * ids.length + TOLD_BYTES * (failures.length + skips.length + noops.length) + told;
 }

@@ -1,16 +1,15 @@
 /** What a plan says of its letters: conditions over them, and what its hash is over. */
 import type { Condition } from '../../filter/condition.ts';
-import type { IdRange } from '../commands.ts';
-import type { LetterSelection, PlanLetters } from './commands.ts';
-import type { JobOptions } from './job.ts';
+import type { IdRange } from '../letter-commands.ts';
+import type { JobOptions, LetterSelection, Plan, PlanLetters } from './job.ts';
 
-/** As selected, and of these ids. */
+/** The condition of the selection, limited to these ids. */
 export function selectedLetters({ condition }: LetterSelection, ids: readonly IdRange[]): Condition {
   const inIds: Condition = { kind: 'or', conditions: ids.map(({ from, to }) => between(from, to)) };
   return { kind: 'and', conditions: condition === undefined ? [inIds] : [inIds, condition] };
 }
 
-/** Those of them that have this cause; '' = it is not known. */
+/** Limits a condition to letters with this cause; '' = the cause is not known. */
 export function withCause(letters: Condition, cause: string): Condition {
   const column = { name: 'Cause', kind: 'keyword' } as const;
   const hasCause: Condition =
@@ -38,16 +37,19 @@ export function requestText({ operation, queue, selection, options }: PlanLetter
 }
 
 /** Whoever applies a plan by its hash gets exactly this. `digest`: over each letter, where `ids` has others between them. */
-export function hashedText({ operation, queue, options }: PlanLetters, ids: readonly IdRange[], digest: string | undefined): string {
+export function hashedText(
+  { operation, queue, options }: Pick<Plan, 'operation' | 'queue' | 'options'>,
+  ids: readonly IdRange[],
+  digest: string | undefined,
+): string {
   const { category, sourceCluster, incarnation } = queue;
-  const ofIncarnation = incarnation === undefined ? [] : [incarnation];
   return JSON.stringify([
     operation,
     category,
     sourceCluster,
     ids.map(({ from, to }) => [from, to]),
     chosen(options),
-    ...ofIncarnation,
+    incarnation,
     ...(digest === undefined ? [] : [{ digest }]),
   ]);
 }

@@ -1,10 +1,25 @@
-import { errorText } from '../../kernel/error-text.ts';
 import type { PublicMessages, ServiceMessages } from '../../wire/services.ts';
-import { WireError, WireLimitError } from '../../wire/wire-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import type { adminRpcs } from '../rpcs/admin-rpcs.ts';
+import type { RpcNameOf } from '../rpcs/rpc.ts';
 import type { Call } from '../transport/call.ts';
-import type { Host } from './host.ts';
+
+/** This process, as one of a cluster's hosts: until processes serve together it is all of them, in every role. */
+export type Host = {
+  /** A name or an address that others can reach. */
+  readonly name: string;
+  readonly port: number;
+  /** A UUID, new with each start. */
+  readonly id: string;
+  readonly startedTimeMs: number;
+};
+
+/** The order in which `ClusterMemberRole` counts them, from 1. */
+export const roles = ['frontend', 'history', 'matching', 'worker'] as const;
+
+export function addressOf({ name, port }: Host): string {
+  return name.includes(':') ? `[${name}]:${port}` : `${name}:${port}`;
+}
 
 /** What the operations of AdminService share. */
 export type AdminContext = {
@@ -12,30 +27,19 @@ export type AdminContext = {
   readonly host: () => Host;
   readonly messages: ServiceMessages;
   readonly publicMessages: PublicMessages;
-  readonly api: ServiceMessages['adminservice']['v1'];
 };
 
-/** Names, ids and page tokens: the largest honest request has some kilobytes. Beyond it nothing is decoded, for bytes become many objects. */
-const requestBytesMax = 256 * 1024;
+export type RequestClass<Request> = { decode(bytes: Uint8Array): Request };
+export type ResponseClass<Response> = { encode(response: Response): { finish(): Uint8Array } };
 
-type RequestClass<Request> = { decode(bytes: Uint8Array): Request };
-type ResponseClass<Response> = { encode(response: Response): { finish(): Uint8Array } };
+type Api = ServiceMessages['adminservice']['v1'];
+type ClassNamed<Name extends string> = Name extends keyof Api ? Api[Name] : never;
+export type RequestOf<Name extends string> = ClassNamed<`${Name}Request`> extends RequestClass<infer Request> ? Request : never;
+export type ResponseOf<Name extends string> = ClassNamed<`${Name}Response`> extends ResponseClass<infer Response> ? Response : never;
 
-/** One operation, in terms of the generated classes. */
-export function operation<Request, Response>(
-  name: string,
-  request: RequestClass<Request>,
-  response: ResponseClass<Response>,
-  handle: (request: Request, call: Call) => Response | Promise<Response>,
-  bytesMax = requestBytesMax,
-): NamedMethod {
-  const decode = (bytes: Uint8Array): Request => {
-    if (bytes.length > bytesMax) throw new WireLimitError(`${bytes.length} vs. ${bytesMax}`);
-    try {
-      return request.decode(bytes);
-    } catch (error) {
-      throw new WireError(errorText(error));
-    }
-  };
-  return unary(name, decode, (answer: Response) => response.encode(answer).finish(), handle);
-}
+export type AdminHandler<Request, Response> = (admin: AdminContext, request: Request, call: Call) => Response | Promise<Response>;
+
+/** Handlers by the names of their RPCs, in terms of the generated classes. */
+export type AdminHandlers = {
+  readonly [Name in RpcNameOf<typeof adminRpcs>]?: AdminHandler<RequestOf<Name>, ResponseOf<Name>>;
+};

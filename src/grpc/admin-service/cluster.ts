@@ -1,84 +1,87 @@
-/** The cluster, its hosts, and how they are. */
+/** The cluster, its hosts and its shards, and how they are. */
+import type { PartitionState } from '../../actors/ownership/partition-life.ts';
+import { unreachable } from '../../kernel/assert.ts';
 import { shownId } from '../../kernel/shown-id.ts';
-import { notFound } from '../errors/details.ts';
+import { notFound, unavailable } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { supportedClients } from '../interceptors/client-versions.ts';
-import type { NamedMethod } from '../method.ts';
-import { runKeyOf } from '../validation/execution.ts';
+import { runKeyOf } from '../validation/names.ts';
 import { int64, type ServiceMessages, timestamp, timestampMs } from '../../wire/services.ts';
-import { operation, type AdminContext } from './admin-context.ts';
+import { addressOf, type AdminContext, type AdminHandlers, type Host, type RequestOf, roles } from './admin-context.ts';
 import { existingShard, invalidPageToken, noPageToken, required, uuidOrEmpty } from './conventions.ts';
-import { addressOf, roles, type Host } from './host.ts';
-import { isHeld } from './shards.ts';
 
 const membersPageStandard = 100;
 /** What a member says of itself holds so long without news. */
 const recordLifeMs = 48 * 3_600_000;
 const namesInMessageMax = 10;
 
-export function clusterMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api, context, host } = admin;
-  const { server } = context.ports;
-  const versionInfo = { current: { version: server.version } };
-  return [
-    operation('DescribeCluster', api.DescribeClusterRequest, api.DescribeClusterResponse, ({ clusterName }) => {
-      if (clusterName !== '' && clusterName !== server.clusterName) {
-        throw notFound(`cluster ${shownId(clusterName)} is not found: there is ${server.clusterName}`);
-      }
-      return {
-        supportedClients: Object.fromEntries(supportedClients),
-        serverVersion: server.version,
-        membershipInfo: membership(host()),
-        clusterId: server.clusterId,
-        clusterName: server.clusterName,
-        historyShardCount: server.historyShards,
-        persistenceStore: server.persistenceStore,
-        visibilityStore: server.visibilityStore,
-        versionInfo,
-      };
-    }),
-    operation('ListClusters', api.ListClustersRequest, api.ListClustersResponse, ({ nextPageToken }) => {
-      noPageToken(nextPageToken);
-      const { clusterName, clusterId, historyShards } = server;
-      const clusterAddress = addressOf(host());
-      return {
-        clusters: [{ clusterName, clusterId, historyShardCount: historyShards, versionInfo, clusterAddress, isConnectionEnabled: true }],
-      };
-    }),
-    operation('ListClusterMembers', api.ListClusterMembersRequest, api.ListClusterMembersResponse, (request) =>
-      members(request, host(), context.nowMs()),
-    ),
-    operation('DescribeHistoryHost', api.DescribeHistoryHostRequest, api.DescribeHistoryHostResponse, async (request, call) => {
-      const { hostAddress, shardId, namespace, workflowExecution } = request;
-      const address = addressOf(host());
-      if (hostAddress !== '' && hostAddress !== address)
-        throw notFound(`history host ${shownId(hostAddress)} is not found: there is ${address}`);
-      if (shardId !== 0) existingShard(shardId, server.historyShards);
-      // A process that is alone has every shard: whatever else is named names it again, once it is there.
-      if (namespace !== '' || (workflowExecution ?? undefined) !== undefined) {
-        const { id } = await context.anyNamespace(call, required(namespace, 'namespace'));
-        const { workflowId, runId } = required(workflowExecution, 'workflow_execution');
-        runKeyOf(id, required(workflowId, 'workflow_execution.workflow_id'), runId ?? '');
-      }
-      const shardIds = context.ports.state().shards.flatMap(({ shard, state }) => (isHeld(state) ? [shard] : []));
-      const known = int64(context.ports.cluster.namespaces().length);
-      return {
-        shardsNumber: shardIds.length,
-        shardsCount: shardIds.length,
-        shardIds,
-        namespaceCache: { itemsInCacheByIdCount: known, itemsInCacheByNameCount: known },
-        address,
-      };
-    }),
-    operation('DeepHealthCheck', api.DeepHealthCheckRequest, api.DeepHealthCheckResponse, () => health(admin)),
-  ];
-}
-
-type V1 = ServiceMessages['adminservice']['v1'];
-type MembersRequest = InstanceType<V1['ListClusterMembersRequest']>;
+export const clusterHandlers: AdminHandlers = {
+  DescribeCluster: ({ context, host }, { clusterName }) => {
+    const { server } = context.ports;
+    if (clusterName !== '' && clusterName !== server.clusterName) {
+      throw notFound(`cluster ${shownId(clusterName)} is not found: there is ${server.clusterName}`);
+    }
+    return {
+      supportedClients: Object.fromEntries(supportedClients),
+      serverVersion: server.version,
+      membershipInfo: membership(host()),
+      clusterId: server.clusterId,
+      clusterName: server.clusterName,
+      historyShardCount: server.historyShards,
+      persistenceStore: server.persistenceStore,
+      visibilityStore: server.visibilityStore,
+      versionInfo: { current: { version: server.version } },
+    };
+  },
+  ListClusters: ({ context, host }, { nextPageToken }) => {
+    noPageToken(nextPageToken);
+    const { version, clusterName, clusterId, historyShards: historyShardCount } = context.ports.server;
+    const versionInfo = { current: { version } };
+    const clusterAddress = addressOf(host());
+    return { clusters: [{ clusterName, clusterId, historyShardCount, versionInfo, clusterAddress, isConnectionEnabled: true }] };
+  },
+  ListClusterMembers: ({ context, host }, request) => members(request, host(), context.nowMs()),
+  DescribeHistoryHost: async ({ context, host }, request, call) => {
+    const { hostAddress, shardId, namespace, workflowExecution } = request;
+    const address = addressOf(host());
+    if (hostAddress !== '' && hostAddress !== address)
+      throw notFound(`history host ${shownId(hostAddress)} is not found: there is ${address}`);
+    if (shardId !== 0) existingShard(shardId, context.ports.server.historyShards);
+    // A process that is alone has every shard: whatever else is named names it again, once it is there.
+    if (namespace !== '' || (workflowExecution ?? undefined) !== undefined) {
+      const { id } = await context.anyNamespace(call, required(namespace, 'namespace'));
+      const { workflowId, runId } = required(workflowExecution, 'workflow_execution');
+      runKeyOf(id, required(workflowId, 'workflow_execution.workflow_id'), runId ?? '');
+    }
+    const shardIds = context.ports.state().shards.flatMap(({ shard, state }) => (isHeld(state) ? [shard] : []));
+    const known = int64(context.ports.cluster.namespaces().length);
+    return {
+      shardsNumber: shardIds.length,
+      shardsCount: shardIds.length,
+      shardIds,
+      namespaceCache: { itemsInCacheByIdCount: known, itemsInCacheByNameCount: known },
+      address,
+    };
+  },
+  DeepHealthCheck: (admin) => health(admin),
+  GetShard: ({ context, host, messages }, { shardId }) => {
+    const { server, state } = context.ports;
+    existingShard(shardId, server.historyShards);
+    const report = state().shards.find(({ shard }) => shard === shardId);
+    if (report === undefined) throw unavailable(`shard ${shardId} has no owner now`);
+    return {
+      shardInfo: {
+        shardId,
+        rangeId: int64(report.epoch),
+        owner: isHeld(report.state) ? addressOf(host()) : '',
+        state: shardState(messages.adminservice.v1.ShardState, report.state),
+      },
+    };
+  },
+};
 
 /** One process in four roles: four members. */
-function members(request: MembersRequest, host: Host, nowMs: number) {
+function members(request: RequestOf<'ListClusterMembers'>, host: Host, nowMs: number) {
   const { role, hostId, rpcAddress, nextPageToken, sessionStartedAfterTime } = request;
   uuidOrEmpty(hostId, 'host_id');
   if (role < 0 || role > roles.length) throw invalidArgument(`Unknown role: ${role}`);
@@ -132,4 +135,28 @@ function health({ context, host, messages }: AdminContext) {
   const message = troubles.length === 0 ? '1 of 1 history hosts serves' : `${address}: grpc_health: not served: ${named}${more}`;
   const checks = [{ checkType: 'grpc_health', state, value: troubles.length, threshold: 0, message }];
   return { state, message, services: [{ service: 'history', state, message, hosts: [{ address, state, checks }] }] };
+}
+
+/** Whether the owner of a shard is here, and answers for it. */
+function isHeld(state: PartitionState): boolean {
+  return state === 'active' || state === 'draining';
+}
+
+function shardState(values: ServiceMessages['adminservice']['v1']['ShardState'], state: PartitionState): number {
+  switch (state) {
+    case 'unassigned':
+    case 'released':
+      return values.SHARD_STATE_UNOWNED;
+    case 'restoring':
+    case 'replaying':
+    case 'claiming':
+      return values.SHARD_STATE_ACQUIRING;
+    case 'active':
+    case 'draining':
+      return values.SHARD_STATE_ACQUIRED;
+    case 'failed':
+      return values.SHARD_STATE_FAILED;
+    default:
+      return unreachable(state);
+  }
 }

@@ -11,13 +11,9 @@ export function required<Value>(value: Value | null | undefined, field: string):
 
 /** Shards are 1 to `historyShards`. */
 export function existingShard(shardId: number, historyShards: number): number {
-  if (shardId <= 0) throw invalidShard(shardId);
+  if (shardId <= 0) throw invalidArgument(`Invalid ShardID: ${shardId}`);
   if (shardId > historyShards) throw notFound(`shard ${shardId} is not found: there are shards 1 to ${historyShards}`);
   return shardId;
-}
-
-function invalidShard(shardId: number): Error {
-  return invalidArgument(`Invalid ShardID: ${shardId}`);
 }
 
 export function uuidOrEmpty(id: string, field: string): void {
@@ -30,7 +26,7 @@ export function pageSize(asked: number, standard: number, max = 1_000): number {
   return asked === 0 ? standard : Math.min(asked, max);
 }
 
-/** For lists that never have a second page: no token of theirs exists. */
+/** A list that never has a second page gives no token, so any token is a wrong one. */
 export function noPageToken(token: Uint8Array): void {
   if (token.length > 0) throw invalidPageToken();
 }

@@ -1,80 +1,52 @@
 /** Purge and merge of history tasks' letters: a plan and its job in one call. What comes back names the queue and the job. */
-import type { IdRange } from '../../deadletters/commands.ts';
+import type { IdRange } from '../../deadletters/letter-commands.ts';
 import type { Job, JobFailure, JobOperation, JobSkip, JobState } from '../../deadletters/jobs/job.ts';
-import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
-import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { int64, timestamp, type ServiceMessages } from '../../wire/services.ts';
-import { checkedReason, jobOptions } from '../deadletter-service/job-options.ts';
-import { askJobs } from '../deadletter-service/letter-asks.ts';
-import { whoCalls } from '../deadletter-service/callers.ts';
-import { reasonAsked } from '../deadletter-service/plans.ts';
+import { checkedReason } from '../deadletter-service/jobs.ts';
+import { askJobs, whoCalls } from '../deadletter-service/letter-asks.ts';
+import { beginOf } from '../deadletter-service/plans.ts';
 import { categoryId } from '../deadletter-service/queues.ts';
 import { notFound } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
-import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
+import { hasCode, invalidArgument, statusCode } from '../errors/status-error.ts';
 import type { Call } from '../transport/call.ts';
-import { operation, type AdminContext } from './admin-context.ts';
+import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 import { required } from './conventions.ts';
-import { queueOfKey, thatIsThere } from './dead-letter-keys.ts';
-import { deadLetterQueueName } from './dead-letter-queue-name.ts';
+import { deadLetterQueueName, queueOfKey, thatIsThere } from './dead-letters.ts';
 
 const batchSizeMax = 1_000;
 const failureCausesMax = 100;
 const jobPrefix = 'manage-dlq-tasks-';
 
-type V1 = ServiceMessages['adminservice']['v1'];
-type PurgeRequest = V1['PurgeDLQTasksRequest']['prototype'];
+type PurgeRequest = RequestOf<'PurgeDLQTasks'>;
 
-export function deadLetterJobMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api, context } = admin;
-  return [
-    operation('PurgeDLQTasks', api.PurgeDLQTasksRequest, api.PurgeDLQTasksResponse, async (request, call) => ({
-      jobToken: await jobStarted(admin, call, 'purge', request),
-    })),
-    operation('MergeDLQTasks', api.MergeDLQTasksRequest, api.MergeDLQTasksResponse, async (request, call) => {
-      if (request.batchSize < 0) throw invalidArgument('BatchSize must be positive or 0 to use the default');
-      if (request.batchSize > batchSizeMax) throw invalidArgument('BatchSize too large');
-      return { jobToken: await jobStarted(admin, call, 'merge', request) };
-    }),
-    operation('DescribeDLQJob', api.DescribeDLQJobRequest, api.DescribeDLQJobResponse, async ({ jobToken }, call) => {
-      const job = await jobOfToken(admin, call, jobToken);
-      return described(admin, job);
-    }),
-    operation('CancelDLQJob', api.CancelDLQJobRequest, api.CancelDLQJobResponse, async ({ jobToken, reason: given }, call) => {
-      const reason = checkedReason(given);
-      const { jobId } = await jobOfToken(admin, call, jobToken);
-      const { wasActive } = await askJobs(context, call, { kind: 'cancelJob', jobId, ...whoCalls(call), reason });
-      return { canceled: wasActive };
-    }),
-  ];
-}
-
-async function jobStarted({ api, context }: AdminContext, call: Call, operation: JobOperation, request: PurgeRequest): Promise<Uint8Array> {
-  const ids = [idsOf(request)];
-  const named = queueOfKey(context, request.dlqKey);
-  const { jobId } = await plannedAndApplied(context, call, operation, thatIsThere(named), { ids, condition: undefined });
-  return api.DLQJobToken.encode({ workflowId: `${jobPrefix}${named.name}`, runId: jobId }).finish();
-}
+export const deadLetterJobHandlers: AdminHandlers = {
+  PurgeDLQTasks: async (admin, request, call) => ({ jobToken: await jobStarted(admin, call, 'purge', request) }),
+  MergeDLQTasks: async (admin, request, call) => {
+    if (request.batchSize < 0) throw invalidArgument('BatchSize must be positive or 0 to use the default');
+    if (request.batchSize > batchSizeMax) throw invalidArgument('BatchSize too large');
+    return { jobToken: await jobStarted(admin, call, 'merge', request) };
+  },
+  DescribeDLQJob: async (admin, { jobToken }, call) => described(admin, await jobOfToken(admin, call, jobToken)),
+  CancelDLQJob: async (admin, { jobToken, reason: given }, call) => {
+    const reason = checkedReason(given);
+    const { jobId } = await jobOfToken(admin, call, jobToken);
+    const { wasActive } = await askJobs(admin.context, call, { kind: 'cancelJob', jobId, ...whoCalls(call), reason });
+    return { canceled: wasActive };
+  },
+};
 
 /** These requests say neither who asks nor why. */
-export async function plannedAndApplied(
-  context: HandlerContext,
+async function jobStarted(
+  { context, messages }: AdminContext,
   call: Call,
   operation: JobOperation,
-  queue: KnownDeadLetterQueue,
-  selection: LetterSelection,
-): Promise<Job> {
-  const settings = context.ports.letterSettings();
-  const reason = reasonAsked('', settings);
-  const author = { ...whoCalls(call), reason, query: '', groupId: '' };
-  const options = jobOptions(operation, undefined, settings, reason);
-  const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
-  const by = whoCalls(call);
-  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash, isDirect: true, by });
-  return job;
+  request: PurgeRequest,
+): Promise<Uint8Array> {
+  const ids = [idsOf(request)];
+  const named = queueOfKey(context, request.dlqKey);
+  const { jobId } = await beginOf(context, call, operation, '')(thatIsThere(named), { ids, condition: undefined });
+  return messages.adminservice.v1.DLQJobToken.encode({ workflowId: `${jobPrefix}${named.name}`, runId: jobId }).finish();
 }
 
 /** The largest of 64 bits stands for all: no letter has an id beyond what a number holds. */
@@ -91,8 +63,8 @@ function messageIdOf({ messageId }: NonNullable<PurgeRequest['inclusiveMaxTaskMe
 }
 
 /** Throws NOT_FOUND for a token of no job, also where the job is one of another queue. */
-async function jobOfToken({ api, context }: AdminContext, call: Call, token: Uint8Array): Promise<Job> {
-  const { workflowId, runId } = namesOfJob(api, token);
+async function jobOfToken({ context, messages }: AdminContext, call: Call, token: Uint8Array): Promise<Job> {
+  const { workflowId, runId } = namesOfJob(messages, token);
   const unknown = notFound(`DLQ job not found: ${workflowId} ${runId}`);
   try {
     const { job } = await askJobs(context, call, { kind: 'describeJob', jobId: runId });
@@ -100,14 +72,14 @@ async function jobOfToken({ api, context }: AdminContext, call: Call, token: Uin
     const name = deadLetterQueueName(categoryId(category), sourceCluster, context.ports.server.clusterName);
     if (workflowId === `${jobPrefix}${name}`) return job;
   } catch (error) {
-    if (!(error instanceof StatusError) || error.code !== statusCode.notFound) throw error;
+    if (!hasCode(error, statusCode.notFound)) throw error;
   }
   throw unknown;
 }
 
-function namesOfJob({ DLQJobToken }: V1, token: Uint8Array): { readonly workflowId: string; readonly runId: string } {
+function namesOfJob({ adminservice }: ServiceMessages, token: Uint8Array): { readonly workflowId: string; readonly runId: string } {
   try {
-    const { workflowId, runId } = DLQJobToken.decode(token);
+    const { workflowId, runId } = adminservice.v1.DLQJobToken.decode(token);
     if (workflowId.startsWith(jobPrefix) && runId !== '') return { workflowId, runId };
   } catch {
     // Said below.
@@ -146,16 +118,12 @@ function described({ context, messages }: AdminContext, job: Job) {
 }
 
 function asFailure({ messageId, reason }: JobSkip): Pick<JobFailure, 'messageId' | 'errorType' | 'errorMessage'> {
-  return { messageId, errorType: 'Skipped', errorMessage: whySkipped.get(reason) ?? reason };
+  return { messageId, errorType: 'Skipped', errorMessage: reason === 'loop-guard' ? loopGuard : reason };
 }
 
 /** These clients know no other words, and cannot override it. */
-const whySkipped: ReadonlyMap<string, string> = new Map([
-  [
-    'loop-guard',
-    'loop-guard: it is quarantined, for its merges failed too often. Merge it with: perdure admin queue dlq merge --override-loop-guard --reason',
-  ],
-]);
+const loopGuard =
+  'loop-guard: it is quarantined, for its merges failed too often. Merge it with: perdure admin queue dlq merge --override-loop-guard --reason';
 
 type OperationStates = ServiceMessages['enums']['v1']['DLQOperationState'];
 

@@ -2,16 +2,14 @@
  * A run as its shard keeps it. Payloads of activities, buffered events and what a worker was told of its version are left out: Describe and the
  * history have them.
  */
-import type { MutableState } from '../../history/replies.ts';
+import type { MutableState } from '../../history/run/history-replies.ts';
 import { fingerprint32 } from '../../kernel/fingerprint.ts';
 import { int64, timestamp } from '../../wire/services.ts';
 import { Writer } from '../../wire/writer.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import type { NamedMethod } from '../method.ts';
-import { runKeyOf } from '../validation/execution.ts';
-import { operation, type AdminContext } from './admin-context.ts';
+import { runKeyOf } from '../validation/names.ts';
+import { addressOf, type AdminContext, type AdminHandlers } from './admin-context.ts';
 import { required } from './conventions.ts';
-import { addressOf } from './host.ts';
 
 /** How Temporal's tools call a workflow among other things that have an id. */
 const workflowArchetypes = ['', 'workflow', 'workflow.workflow'];
@@ -21,35 +19,33 @@ const workflowArchetypeIds = [0, fingerprint32('workflow.workflow')];
 const runState = { created: 1, running: 2, completed: 3 } as const;
 const running = 1;
 
-export function mutableStateMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api, context, host } = admin;
-  return [
-    operation('DescribeMutableState', api.DescribeMutableStateRequest, api.DescribeMutableStateResponse, async (request, call) => {
-      if (!workflowArchetypes.includes(request.archetype)) throw invalidArgument(`Unknown archetype: ${request.archetype}`);
-      if (!workflowArchetypeIds.includes(request.archetypeId)) throw invalidArgument(`Unknown archetype id: ${request.archetypeId}`);
-      const { workflowId, runId } = required(request.execution, 'execution');
-      const wanted = required(workflowId, 'execution.workflow_id');
-      const namespace = await context.anyNamespace(call, required(request.namespace, 'namespace'));
-      const key = runKeyOf(namespace.id, wanted, runId ?? '');
-      const found = await context.history(call, key, { kind: 'describeMutableState', key });
-      return {
-        shardId: String(context.ports.historyShardOf(namespace.id, wanted)),
-        historyAddr: addressOf(host()),
-        databaseMutableState: {
-          executionInfo: { ...identityOf(found), ...chainOf(found), ...timesOf(found), ...workflowTaskOf(found), ...dataOf(admin, found) },
-          executionState: stateOf(found),
-          nextEventId: int64(found.description.historyLength + 1),
-          activityInfos: activitiesOf(found),
-          timerInfos: timersOf(found),
-          childExecutionInfos: childrenOf(found),
-          signalInfos: initiated(found.signalInitiatedEventIds),
-          requestCancelInfos: initiated(found.cancelInitiatedEventIds),
-          signalRequestedIds: [...found.signalRequestIds],
-        },
-      };
-    }),
-  ];
-}
+export const mutableStateHandlers: AdminHandlers = {
+  DescribeMutableState: async (admin, request, call) => {
+    const { context, host } = admin;
+    if (!workflowArchetypes.includes(request.archetype)) throw invalidArgument(`Unknown archetype: ${request.archetype}`);
+    if (!workflowArchetypeIds.includes(request.archetypeId)) throw invalidArgument(`Unknown archetype id: ${request.archetypeId}`);
+    const { workflowId, runId } = required(request.execution, 'execution');
+    const wanted = required(workflowId, 'execution.workflow_id');
+    const namespace = await context.anyNamespace(call, required(request.namespace, 'namespace'));
+    const key = runKeyOf(namespace.id, wanted, runId ?? '');
+    const found = await context.history(call, key, { kind: 'describeMutableState', key });
+    return {
+      shardId: String(context.ports.historyShardOf(namespace.id, wanted)),
+      historyAddr: addressOf(host()),
+      databaseMutableState: {
+        executionInfo: { ...identityOf(found), ...chainOf(found), ...timesOf(found), ...workflowTaskOf(found), ...dataOf(admin, found) },
+        executionState: stateOf(found),
+        nextEventId: int64(found.description.historyLength + 1),
+        activityInfos: activitiesOf(found),
+        timerInfos: timersOf(found),
+        childExecutionInfos: childrenOf(found),
+        signalInfos: initiated(found.signalInitiatedEventIds),
+        requestCancelInfos: initiated(found.cancelInitiatedEventIds),
+        signalRequestedIds: [...found.signalRequestIds],
+      },
+    };
+  },
+};
 
 function identityOf({ description, successorRunId }: MutableState) {
   const { key, parent, root, firstRunId } = description;
@@ -149,14 +145,8 @@ function dataOf({ publicMessages }: AdminContext, { description, signalCount }: 
 /** `temporal.server.api.persistence.v1.HistoryBranch`: a run has one branch, of its own name. */
 function onlyBranch(runId: string): Uint8Array {
   const writer = new Writer();
-  writer.string(tag(1), runId);
-  writer.string(tag(2), runId);
+  for (const field of [1, 2]) writer.string((field << 3) | 2, runId);
   return writer.finish();
-}
-
-/** Of a field that has a length. */
-function tag(field: number): number {
-  return field * 8 + 2;
 }
 
 function stateOf({ description, workflowTask, previousStartedEventId }: MutableState) {

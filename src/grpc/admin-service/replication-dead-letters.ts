@@ -1,47 +1,74 @@
 /**
  * Dead letters of replication as Temporal's tools ask for them: by a type and a source cluster. The id in every answer is the message id, so that an
- * id that is shown is one that is taken.
+ * id that is shown is one that is taken. Purge and merge wait for what comes of them:
+ *
+ *     the first call freezes the last id ─▶ a job for each page ─▶ its outcomes ─▶ the token of the next page, with what has failed so far
+ *                                                                               └▶ the last page: FAILED_PRECONDITION, if anything has
+ *
+ * A job goes on when its call ends before it.
  */
-import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
-import type { ListedLetter } from '../../deadletters/replies.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
+import { rangesOfIds } from '../../deadletters/bounds/id-ranges.ts';
+import type { Job, JobOperation, LetterSelection } from '../../deadletters/jobs/job.ts';
+import type { ListedLetter } from '../../deadletters/letter-commands.ts';
 import type { Condition } from '../../filter/condition.ts';
-import { utf8Bytes } from '../../kernel/utf8.ts';
 import { int64, type ServiceMessages, timestamp } from '../../wire/services.ts';
-import { askLetters } from '../deadletter-service/letter-asks.ts';
-import { letterLimits } from '../deadletter-service/letter-limits.ts';
-import { lastPage, LetterPages, type PagePlace } from '../deadletter-service/letter-pages.ts';
-import { countOf, shardThatIsThere } from '../deadletter-service/letters.ts';
+import { hasEnded, LOOK_AGAIN_MS } from '../deadletter-service/jobs.ts';
+import { askJobs, askLetters } from '../deadletter-service/letter-asks.ts';
+import { bytesOf, countOf, lettersFrom, shardThatIsThere } from '../deadletter-service/letters.ts';
+import { lastPage, letterLimits, LetterPages } from '../deadletter-service/letter-pages.ts';
+import { beginOf } from '../deadletter-service/plans.ts';
 import { checkCluster } from '../deadletter-service/queues.ts';
 import { allOf, equals, letterColumn } from '../deadletter-service/selection.ts';
-import { invalidArgument } from '../errors/status-error.ts';
-import type { NamedMethod } from '../method.ts';
+import { unavailable } from '../errors/details.ts';
+import { failedPrecondition, invalidArgument } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { operation, type AdminContext } from './admin-context.ts';
-import { mergedByPages, purgedAll } from './replication-merge.ts';
+import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 
 const lettersPageStandard = 1_000;
 
-type V1 = ServiceMessages['adminservice']['v1'];
-type ReadRequest = InstanceType<V1['GetDLQMessagesRequest']>;
-type ReadResponse = V1['GetDLQMessagesResponse']['prototype'];
+export const replicationDeadLetterHandlers: AdminHandlers = {
+  GetDLQMessages: async (admin, request, call) => {
+    const { context } = admin;
+    const { type, shardId, sourceCluster, nextPageToken } = request;
+    // 0 or less: the standard.
+    const max = request.maximumPageSize <= 0 ? lettersPageStandard : Math.min(request.maximumPageSize, letterLimits.pageLettersMax);
+    const { queues, condition: ofShard } = await chosen(admin, call, request);
+    const last = request.inclusiveEndMessageId.toNumber();
+    const condition = allOf([...(ofShard === undefined ? [] : [ofShard]), ...(last <= 0 ? [] : [upTo(last)])]);
+    const pages = new LetterPages(context, 'GetDLQMessages', { type, shardId, sourceCluster, last });
+    const place = pages.placeOf(nextPageToken);
+    const count = await countOf(context, call, queues, condition);
+    const wanted = { queues, condition, place, max, withContent: true };
+    const { letters, next } = await lettersFrom(context, call, wanted, (queue, letter) => {
+      const { row, content } = letter;
+      const texts = [row.errorMessage, row.errorType, row.workflowId, row.runId];
+      return { shown: { queue, letter }, bytes: bytesOf(texts) + (content?.value.byteLength ?? 0) };
+    });
+    return {
+      type,
+      nextPageToken: next === undefined ? lastPage : pages.token(next),
+      totalCount: int64(count),
+      dlqMessages: letters.map(dlqMessage),
+      ...asTasks(admin, letters),
+    };
+  },
+  PurgeDLQMessages: async (admin, request, call) => {
+    const { context } = admin;
+    const { queue, condition } = await chosenOne(admin, call, request);
+    if (queue === undefined) return {};
+    const to = await lastId(context, call, queue, request.inclusiveEndMessageId.toNumber());
+    if (to >= 0) await outcomeOf(context, call, 'purge', queue, { ids: [{ from: 0, to }], condition });
+    return {};
+  },
+  MergeDLQMessages: async (admin, request, call) => {
+    const { queue, condition } = await chosenOne(admin, call, request);
+    return { nextPageToken: await mergedByPages(admin, call, queue, condition, request) };
+  },
+};
 
-export function replicationDeadLetterMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api } = admin;
-  return [
-    operation('GetDLQMessages', api.GetDLQMessagesRequest, api.GetDLQMessagesResponse, (request, call) => read(admin, call, request)),
-    operation('PurgeDLQMessages', api.PurgeDLQMessagesRequest, api.PurgeDLQMessagesResponse, async (request, call) => {
-      const { queue, condition } = onlyQueue(await chosen(admin, call, request));
-      if (queue !== undefined) await purgedAll(admin, call, queue, request.inclusiveEndMessageId, condition);
-      return {};
-    }),
-    operation('MergeDLQMessages', api.MergeDLQMessagesRequest, api.MergeDLQMessagesResponse, async (request, call) => {
-      const { queue, condition } = onlyQueue(await chosen(admin, call, request));
-      return { nextPageToken: await mergedByPages(admin, call, queue, condition, request) };
-    }),
-  ];
-}
-
-type OfReplication = Pick<ReadRequest, 'type' | 'shardId' | 'sourceCluster'>;
+type OfReplication = Pick<RequestOf<'GetDLQMessages'>, 'type' | 'shardId' | 'sourceCluster'>;
 type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
 
 /** Throws for what is asked wrongly. */
@@ -61,77 +88,25 @@ async function chosen({ context, messages }: AdminContext, call: Call, { type, s
 }
 
 /** What changes letters is about one queue. */
-function onlyQueue({ queues, condition }: Chosen): {
-  readonly queue: KnownDeadLetterQueue | undefined;
-  readonly condition: Condition | undefined;
-} {
+async function chosenOne(admin: AdminContext, call: Call, request: OfReplication) {
+  const { queues, condition } = await chosen(admin, call, request);
   if (queues.length > 1) {
     throw invalidArgument(`source_cluster is not set: there are queues of ${queues.map((queue) => queue.sourceCluster).join(', ')}`);
   }
   return { queue: queues[0], condition };
 }
 
-async function read(admin: AdminContext, call: Call, request: ReadRequest): Promise<Partial<ReadResponse>> {
-  const { context } = admin;
-  const { type, shardId, sourceCluster, nextPageToken } = request;
-  // 0 or less: the standard.
-  const max = request.maximumPageSize <= 0 ? lettersPageStandard : Math.min(request.maximumPageSize, letterLimits.pageLettersMax);
-  const { queues, condition: ofShard } = await chosen(admin, call, request);
-  const last = request.inclusiveEndMessageId.toNumber();
-  const upTo: Condition = { kind: 'compare', column: letterColumn('MessageId'), operator: '<=', operand: last };
-  const condition = allOf([...(ofShard === undefined ? [] : [ofShard]), ...(last <= 0 ? [] : [upTo])]);
-  const pages = new LetterPages(context, 'GetDLQMessages', { type, shardId, sourceCluster, last });
-  const place = pages.placeOf(nextPageToken);
-  const counts = await Promise.all(queues.map(({ number }) => countOf(context, call, number, condition)));
-
-  const { letters, next } = await pageOf(admin, call, { queues, condition, place, max });
-  return {
-    type,
-    nextPageToken: next === undefined ? lastPage : pages.token(next),
-    totalCount: int64(counts.reduce((all, each) => all + each, 0)),
-    dlqMessages: letters.map(dlqMessage),
-    ...asTasks(admin, letters),
-  };
+function upTo(messageId: number): Condition {
+  return { kind: 'compare', column: letterColumn('MessageId'), operator: '<=', operand: messageId };
 }
 
-type Wanted = Chosen & { readonly place: PagePlace; readonly max: number };
-
-/** From a place on, through the queues; `next`: where the rest begins. */
-async function pageOf({ context }: AdminContext, call: Call, { queues, condition, place, max }: Wanted) {
-  const { pageBytesMax } = letterLimits;
-  const letters: Found[] = [];
-  let bytes = 0;
-  let after = place.afterMessageId;
-  for (let at = place.queue; at < queues.length; at += 1) {
-    const queue = queues[at] as KnownDeadLetterQueue;
-    const next = (): Partial<PagePlace> => ({ queue: at, afterMessageId: after });
-    if (letters.length === max || bytes >= pageBytesMax) return { letters, next: next() };
-    const room = { max: max - letters.length, bytesMax: pageBytesMax - bytes };
-    const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: true } as const;
-    const page = await askLetters(context, call, queue.number, question);
-    for (const letter of page.letters) {
-      bytes += answerBytes(letter);
-      if (bytes > pageBytesMax && letters.length > 0) return { letters, next: next() };
-      letters.push({ queue, letter });
-      after = letter.row.messageId;
-    }
-    if (!page.isLast) return { letters, next: next() };
-    after = -1;
-  }
-  return { letters, next: undefined };
-}
-
-/** Tags, lengths, times and numbers of one letter, in both of its forms. */
-const FRAME_BYTES = 512;
-
-function answerBytes({ row, content }: ListedLetter): number {
-  const texts = [row.errorMessage, row.errorType, row.workflowId, row.runId].reduce((sum, text) => sum + utf8Bytes(text), 0);
-  return FRAME_BYTES + texts + (content?.value.byteLength ?? 0);
-}
-
+type ReadResponse = ServiceMessages['adminservice']['v1']['GetDLQMessagesResponse']['prototype'];
 type Found = { readonly queue: KnownDeadLetterQueue; readonly letter: ListedLetter };
 
-/** What of them can be read. The events of a workflow's task are at its source, and are fetched when it is merged: the letter has what stands in `raw_task_info`. */
+/**
+ * Those of the letters that can be read, as tasks. The events of a workflow's task are at its source, and are fetched when it is merged: the letter has
+ * what stands in `raw_task_info`.
+ */
 function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial<ReadResponse> {
   const { ReplicationTask } = messages.replication.v1;
   const { ReplicationTaskInfo } = messages.persistence.v1;
@@ -156,7 +131,7 @@ function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial
   return { replicationTasks, replicationTasksInfo };
 }
 
-/** As what such a task is sent. */
+/** What a task is sent as, by its type in a shard. */
 const taskTypes: Readonly<Record<string, keyof ServiceMessages['enums']['v1']['ReplicationTaskType']>> = {
   TASK_TYPE_REPLICATION_HISTORY: 'REPLICATION_TASK_TYPE_HISTORY_V2_TASK',
   TASK_TYPE_REPLICATION_SYNC_ACTIVITY: 'REPLICATION_TASK_TYPE_SYNC_ACTIVITY_TASK',
@@ -173,22 +148,94 @@ function infoOf(stored: StoredInfo) {
 }
 
 function dlqMessage({ queue, letter: { row } }: Found) {
+  const { taskType, namespaceId, workflowId, runId, attempts, cause, errorType, errorMessage } = row;
   return {
+    ...{ taskType, namespaceId, workflowId, runId, attempts, cause, errorType, errorMessage },
     taskId: int64(row.messageId),
-    taskType: row.taskType,
-    namespaceId: row.namespaceId,
-    workflowId: row.workflowId,
-    runId: row.runId,
     firstEventId: int64(row.firstEventId ?? 0),
     nextEventId: int64(row.nextEventId ?? 0),
     version: int64(row.version ?? 0),
     messageId: int64(row.messageId),
     shardId: row.shardId ?? 0,
     sourceCluster: queue.sourceCluster,
-    attempts: row.attempts,
-    cause: row.cause,
-    errorType: row.errorType,
-    errorMessage: row.errorMessage,
     deadLetterTime: timestamp(row.deadLetterTimeMs),
   };
+}
+
+// ── Merge ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The token of the next page. */
+async function mergedByPages(
+  { context }: AdminContext,
+  call: Call,
+  queue: KnownDeadLetterQueue | undefined,
+  condition: Condition | undefined,
+  { type, shardId, sourceCluster, inclusiveEndMessageId, maximumPageSize, nextPageToken }: RequestOf<'MergeDLQMessages'>,
+): Promise<Uint8Array> {
+  const end = inclusiveEndMessageId.toNumber();
+  const pages = new LetterPages(context, 'MergeDLQMessages', { type, shardId, sourceCluster, end });
+  let place = pages.placeOf(nextPageToken);
+  if (queue === undefined) return lastPage;
+  if (nextPageToken.length === 0) place = { ...place, toMessageId: await lastId(context, call, queue, end) };
+  // Neither size nor token: all of it, in this call.
+  const isWhole = maximumPageSize <= 0 && nextPageToken.length === 0;
+  const { pageLettersMax } = letterLimits;
+  const max = maximumPageSize <= 0 ? pageLettersMax : Math.min(maximumPageSize, pageLettersMax);
+  const selected = allOf([upTo(place.toMessageId), ...(condition === undefined ? [] : [condition])]);
+  for (;;) {
+    const question = { kind: 'findLetters', condition: selected, afterMessageId: place.afterMessageId, max } as const;
+    const { ids, isLast } = await askLetters(context, call, queue.number, question);
+    const last = ids.at(-1);
+    if (last !== undefined) {
+      const selection = { ids: rangesOfIds(ids.map(({ messageId }) => messageId)), condition: undefined };
+      const job = await outcomeOf(context, call, 'merge', queue, selection);
+      place = { ...place, ...failedSoFar(place, job), afterMessageId: last.messageId };
+    }
+    if (isLast || last === undefined || last.messageId >= place.toMessageId) break;
+    if (!isWhole) return pages.token(place);
+  }
+  const { failed, tried, firstFailure } = place;
+  if (failed > 0) throw failedPrecondition(`${failed} of ${tried} tasks failed again: ${firstFailure}`);
+  return lastPage;
+}
+
+type SoFar = { readonly tried: number; readonly failed: number; readonly firstFailure: string };
+
+/** What was skipped is in the queue still, as what has failed is. */
+function failedSoFar(before: SoFar, { counts, failures, skips }: Job): SoFar {
+  const [failure] = failures;
+  const [skip] = skips;
+  const text =
+    failure !== undefined
+      ? `message ${failure.messageId}: ${failure.errorMessage}`
+      : skip !== undefined
+        ? `message ${skip.messageId}: ${skip.reason}`
+        : '';
+  return {
+    tried: before.tried + counts.selected - counts.gone,
+    failed: before.failed + counts.failed + counts.skipped + counts.notTried,
+    firstFailure: before.firstFailure === '' ? text : before.firstFailure,
+  };
+}
+
+/** 0 is all, as tdbg says it: ids of these queues begin at 1. */
+async function lastId(context: HandlerContext, call: Call, { number }: KnownDeadLetterQueue, end: number): Promise<number> {
+  if (end < 0) throw invalidArgument(`Invalid message id: ${end}`);
+  const { nextId } = await askLetters(context, call, number, { kind: 'countLetters' });
+  return end === 0 ? nextId - 1 : Math.min(end, nextId - 1);
+}
+
+async function outcomeOf(
+  context: HandlerContext,
+  call: Call,
+  operation: JobOperation,
+  queue: KnownDeadLetterQueue,
+  selection: LetterSelection,
+): Promise<Job> {
+  let job = await beginOf(context, call, operation, '')(queue, selection);
+  while (!hasEnded(job)) {
+    if (!(await context.pause(call, LOOK_AGAIN_MS))) throw unavailable(`job ${job.jobId} continues although this call ends`);
+    ({ job } = await askJobs(context, call, { kind: 'describeJob', jobId: job.jobId }));
+  }
+  return job;
 }

@@ -6,35 +6,24 @@ import type { RunKey } from '../../kernel/run-key.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
 import { Writer } from '../../wire/writer.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { hasCode, invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, notBuilt, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { operation, type AdminContext } from './admin-context.ts';
+import { positionNow } from '../pages/history-pages.ts';
+import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 
 const tasksMax = 1_000;
-/** Of events in one answer: whoever is refused asks for fewer tasks. */
+/** The events of one answer: whoever is refused asks for fewer tasks. */
 const answerBytesMax = 3 * 1024 * 1024;
-/** Of one read. */
-const pageBytesMax = 1024 * 1024;
-const pageEventsMax = 1_000;
+/** Events are read in pages. */
+const pageLimits = { eventsMax: 1_000, bytesMax: 1024 * 1024 };
 
-type V1 = ServiceMessages['adminservice']['v1'];
-type Info = InstanceType<V1['GetDLQReplicationMessagesRequest']>['taskInfos'][number];
-type Task = V1['GetDLQReplicationMessagesResponse']['prototype']['replicationTasks'][number];
+type Info = RequestOf<'GetDLQReplicationMessages'>['taskInfos'][number];
+type Task = ServiceMessages['adminservice']['v1']['GetDLQReplicationMessagesResponse']['prototype']['replicationTasks'][number];
 
-export function replicationTaskMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api } = admin;
-  return [
-    operation(
-      'GetDLQReplicationMessages',
-      api.GetDLQReplicationMessagesRequest,
-      api.GetDLQReplicationMessagesResponse,
-      async ({ taskInfos }, call) => ({ replicationTasks: await tasksOf(admin, call, taskInfos) }),
-    ),
-  ];
-}
+export const replicationTaskHandlers: AdminHandlers = {
+  GetDLQReplicationMessages: async (admin, { taskInfos }, call) => ({ replicationTasks: await tasksOf(admin, call, taskInfos) }),
+};
 
 async function tasksOf(admin: AdminContext, call: Call, infos: readonly Info[]): Promise<Task[]> {
   if (infos.length === 0) throw invalidArgument('task_infos is not set');
@@ -71,14 +60,13 @@ function eventsWanted({ messages }: AdminContext, info: Info, index: number): Wa
   return { key, firstEventId, lastEventId: nextEventId - 1 };
 }
 
-/** None of a run that is gone: there is nothing to replicate any more. */
+/** A run that is gone has none: there is nothing to replicate any more. */
 async function eventsOf(context: HandlerContext, call: Call, wanted: Wanted, room: { bytes: number }): Promise<readonly Uint8Array[]> {
   const { key } = wanted;
   const lastEventId = Math.min(wanted.lastEventId, await lastEventOf(context, call, key));
   const events: Uint8Array[] = [];
-  const limits = { eventsMax: pageEventsMax, bytesMax: pageBytesMax };
   for (let firstEventId = wanted.firstEventId; firstEventId <= lastEventId; firstEventId = wanted.firstEventId + events.length) {
-    const page = await context.history(call, key, { kind: 'readHistory', key, firstEventId, lastEventId, ...limits });
+    const page = await context.history(call, key, { kind: 'readHistory', key, firstEventId, lastEventId, ...pageLimits });
     if (page.events.length === 0) break;
     for (const event of page.events) room.bytes -= event.length;
     if (room.bytes < 0) {
@@ -92,11 +80,10 @@ async function eventsOf(context: HandlerContext, call: Call, wanted: Wanted, roo
   return events;
 }
 
-/** 0: there is no such run. */
+/** The id of a run's last event; 0: there is no such run. */
 async function lastEventOf(context: HandlerContext, call: Call, key: RunKey): Promise<number> {
   try {
-    const position = await context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
-    return position.lastEventId;
+    return (await positionNow(context, call, key)).lastEventId;
   } catch (error) {
     if (hasCode(error, statusCode.notFound)) return 0;
     throw error;

@@ -1,79 +1,59 @@
 /** Pending tasks of a shard, as operators see, remove and add them: by shard and category, which is what Temporal's tools ask by. */
-import type { TaskCategory } from '../../history/hand-over/task-types.ts';
-import type { ListedTask, TaskPlace } from '../../history/shard-tasks/shard-task-commands.ts';
+import type { TaskCategory } from '../../history/run/task-types.ts';
+import type { ListedTask, TaskPlace } from '../../history/commands/shard-task-commands.ts';
 import { Undecodable } from '../../kernel/undecodable.ts';
 import { int64, type ServiceMessages, timestamp, timestampMs } from '../../wire/services.ts';
+import { whoCalls } from '../deadletter-service/letter-asks.ts';
 import { categoryOfId } from '../deadletter-service/queues.ts';
-import { whoCalls } from '../deadletter-service/callers.ts';
 import { notFound } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { operation, type AdminContext } from './admin-context.ts';
+import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 import { existingShard, required } from './conventions.ts';
 
-const shardTaskLimits = {
-  /** Tasks of one page, and of one request that adds some. */
-  tasksMax: 1_000,
-  /** A request that adds tasks. */
-  addBytesMax: 4 * 1024 * 1024,
-} as const;
+/** Tasks of one page, and of one request that adds some. */
+const tasksMax = 1_000;
+/** A request that adds tasks. */
+export const addTasksBytesMax = 4 * 1024 * 1024;
 
-type V1 = ServiceMessages['adminservice']['v1'];
-type ListRequest = InstanceType<V1['ListHistoryTasksRequest']>;
-type RemoveRequest = InstanceType<V1['RemoveTaskRequest']>;
-type AddRequest = InstanceType<V1['AddTasksRequest']>;
+type ListRequest = RequestOf<'ListHistoryTasks'>;
 
-export function shardTaskMethods(admin: AdminContext): readonly NamedMethod[] {
-  const { api, context } = admin;
-  return [
-    operation('ListHistoryTasks', api.ListHistoryTasksRequest, api.ListHistoryTasksResponse, (request, call) =>
-      listed(admin, call, request),
-    ),
-    operation('RemoveTask', api.RemoveTaskRequest, api.RemoveTaskResponse, async (request, call) => {
-      await removed(context, call, request);
-      return {};
-    }),
-    operation(
-      'AddTasks',
-      api.AddTasksRequest,
-      api.AddTasksResponse,
-      async (request, call) => {
-        await added(admin, call, request);
-        return {};
-      },
-      shardTaskLimits.addBytesMax,
-    ),
-  ];
-}
+export const shardTaskHandlers: AdminHandlers = {
+  ListHistoryTasks: async ({ context, messages }, request, call) => {
+    const { shardId, category: categoryId, batchSize, nextPageToken } = request;
+    const { server, adminSettings } = context.ports;
+    if (!adminSettings().listsHistoryTasks) {
+      throw new StatusError(statusCode.permissionDenied, 'ListHistoryTasks is turned off by admin.enableListHistoryTasks');
+    }
+    existingShard(shardId, server.historyShards);
+    const category = categoryOf(categoryId);
+    const { from, to } = rangeOf(request.taskRange, isByTime(categoryId));
+    const max = batchSize <= 0 ? tasksMax : Math.min(batchSize, tasksMax);
+    const page = { shardId, category: categoryId };
+    const first = nextPageToken.length === 0 ? from : placeOf(context, nextPageToken, page);
+    // A shard here has no tasks of the other categories.
+    if (category === undefined) return {};
+    const { tasks, next } = await tasksFrom(context, call, shardId, { category, from: first, to, max });
+    return {
+      tasks: tasks.map((task) => taskOf(messages, task)),
+      nextPageToken: next === undefined ? new Uint8Array(0) : context.tokens.shardTaskPage.sign({ ...page, ...next }),
+    };
+  },
+  RemoveTask: async ({ context }, request, call) => {
+    await removed(context, call, request);
+    return {};
+  },
+  AddTasks: async (admin, request, call) => {
+    await added(admin, call, request);
+    return {};
+  },
+};
 
 // ── List ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const behindAll: TaskPlace = { fireTimeMs: Number.MAX_SAFE_INTEGER, taskId: Number.MAX_SAFE_INTEGER };
 const beforeAll: TaskPlace = { fireTimeMs: 0, taskId: 0 };
-
-async function listed({ context, messages }: AdminContext, call: Call, request: ListRequest) {
-  const { shardId, category: categoryId, batchSize, nextPageToken } = request;
-  const { server, adminSettings } = context.ports;
-  if (!adminSettings().listsHistoryTasks) {
-    throw new StatusError(statusCode.permissionDenied, 'ListHistoryTasks is turned off by admin.enableListHistoryTasks');
-  }
-  existingShard(shardId, server.historyShards);
-  const category = categoryOf(categoryId);
-  const { from, to } = rangeOf(request.taskRange, isByTime(categoryId));
-  const max = batchSize <= 0 ? shardTaskLimits.tasksMax : Math.min(batchSize, shardTaskLimits.tasksMax);
-  const page = { shardId, category: categoryId };
-  const first = nextPageToken.length === 0 ? from : placeOf(context, nextPageToken, page);
-  // A shard here has no tasks of the other categories.
-  if (category === undefined) return {};
-  const { tasks, next } = await tasksFrom(context, call, shardId, { category, from: first, to, max });
-  return {
-    tasks: tasks.map((task) => taskOf(messages, task)),
-    nextPageToken: next === undefined ? new Uint8Array(0) : context.tokens.shardTaskPage({ ...page, ...next }),
-  };
-}
 
 type Wanted = { readonly category: TaskCategory; readonly from: TaskPlace; readonly to: TaskPlace; readonly max: number };
 
@@ -104,12 +84,12 @@ function placeOf(
   token: Uint8Array,
   { shardId, category }: { readonly shardId: number; readonly category: number },
 ) {
-  const { fireTimeMs, taskId, ...given } = context.tokens.readShardTaskPage(token);
+  const { fireTimeMs, taskId, ...given } = context.tokens.shardTaskPage.read(token);
   if (given.shardId !== shardId || given.category !== category) throw invalidArgument('NextPageToken was given for another request.');
   return { fireTimeMs, taskId };
 }
 
-/** undefined: one of which a shard here never has tasks. */
+/** The category of a number; undefined: a shard here never has tasks of it. */
 function categoryOf(id: number): TaskCategory | undefined {
   const isKnown = Number.isInteger(id) && id >= 1 && id <= 7;
   if (!isKnown) throw invalidArgument(`Invalid task category id: ${id}`);
@@ -134,7 +114,7 @@ function isByTime(categoryId: number): boolean {
   return categoryId === 2 || categoryId === 5 || categoryId === 6;
 }
 
-/** From one task to before another; a bound that is not set is none. */
+/** A range goes from one task to before another; a bound that is not set is none. */
 function rangeOf(range: ListRequest['taskRange'], byTime: boolean): { readonly from: TaskPlace; readonly to: TaskPlace } {
   const min = range?.inclusiveMinTaskKey ?? undefined;
   const max = range?.exclusiveMaxTaskKey ?? undefined;
@@ -162,14 +142,18 @@ function whole(value: number): number {
 
 // ── Remove ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** As the letter whose task it was tells of it. */
+/** Whom the letter whose task it was tells of. */
 function whoRemoves(call: Call): string {
   const { actor, caller } = whoCalls(call);
   const details = [caller.peer, caller.client].filter((part) => part !== '').join(', ');
   return `${actor}${details === '' ? '' : ` (${details})`} with RemoveTask`;
 }
 
-async function removed(context: HandlerContext, call: Call, { shardId, category: categoryId, taskId: id, visibilityTime }: RemoveRequest) {
+async function removed(
+  context: HandlerContext,
+  call: Call,
+  { shardId, category: categoryId, taskId: id, visibilityTime }: RequestOf<'RemoveTask'>,
+) {
   existingShard(shardId, context.ports.server.historyShards);
   const category = categoryOf(categoryId);
   if (id.isNegative()) throw invalidArgument(`Invalid task id: ${id.toString()}`);
@@ -190,9 +174,8 @@ async function removed(context: HandlerContext, call: Call, { shardId, category:
 
   /** Tasks with a time stand in its order, so all of them are looked through. */
   async function byIdAlone(): Promise<ListedTask | undefined> {
-    const { tasksMax: max } = shardTaskLimits;
     for (let from: TaskPlace | undefined = beforeAll; from !== undefined;) {
-      const page = await tasksFrom(context, call, shardId, { category: category as TaskCategory, from, to: behindAll, max });
+      const page = await tasksFrom(context, call, shardId, { category: category as TaskCategory, from, to: behindAll, max: tasksMax });
       const found = page.tasks.find((each) => each.taskId === taskId);
       if (found !== undefined) return found;
       from = page.next;
@@ -206,11 +189,11 @@ async function removed(context: HandlerContext, call: Call, { shardId, category:
 type Added = ReturnType<HandlerContext['ports']['taskToAdd']>;
 
 /** All are read before any is added; those of one run are added together. */
-async function added({ context, publicMessages }: AdminContext, call: Call, { shardId, tasks }: AddRequest): Promise<void> {
+async function added({ context, publicMessages }: AdminContext, call: Call, { shardId, tasks }: RequestOf<'AddTasks'>): Promise<void> {
   const { ports } = context;
   existingShard(shardId, ports.server.historyShards);
   if (tasks.length === 0) throw invalidArgument('Must specify at least one task');
-  if (tasks.length > shardTaskLimits.tasksMax) throw invalidArgument(`${tasks.length} tasks are more than ${shardTaskLimits.tasksMax}`);
+  if (tasks.length > tasksMax) throw invalidArgument(`${tasks.length} tasks are more than ${tasksMax}`);
   const { ENCODING_TYPE_PROTO3 } = publicMessages.enums.v1.EncodingType;
   const runs = new Map<string, { readonly key: Added['key']; readonly tasks: Uint8Array[] }>();
   for (const [index, { categoryId = 0, blob }] of tasks.entries()) {

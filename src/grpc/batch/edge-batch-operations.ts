@@ -4,6 +4,7 @@
  *     BatchSteps (src/actors/history/side-tasks) ─▶ page ─▶ rows of List, in its order, behind the last one
  *                                                ─▶ perform ─▶ operationRequest ─▶ the method of WorkflowService ─▶ the workflow's shard
  */
+import { createHash } from 'node:crypto';
 import {
   type BatchJob,
   type BatchOperations,
@@ -13,51 +14,56 @@ import {
   BatchTrouble,
   type BatchTroubleKind,
   type BatchWork,
-} from '../../actors/batch-operations.ts';
+} from '../../ports/batch-operations.ts';
 import type { BatchPosition } from '../../batches/batch.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import { assert } from '../../kernel/assert.ts';
+import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { OPEN_SORT_MS, servedBytes } from '../../visibility/row.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import { OPEN_SORT_MS, servedBytes } from '../../projections/visibility/row.ts';
 import { decodeStartBatchOperationRequest, type Execution, type StartBatchOperationRequest } from '../../wire/generated/lean/batch.ts';
+import { EventType } from '../../wire/generated/lean/enums.ts';
+import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
+import * as requests from '../../wire/generated/lean/workflow_service.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { statusCode, type StatusCode } from '../errors/status-code.ts';
-import { hasCode, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, statusCode, type StatusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { Call, OwnLicence, Service } from '../transport/call.ts';
-import { runKey } from '../validation/execution.ts';
+import type { Call, Service } from '../transport/call.ts';
+import type { Gate } from '../transport/gate.ts';
+import type { RpcNameOf } from '../rpcs/rpc.ts';
+import type { workflowRpcs } from '../rpcs/workflow-rpcs.ts';
+import { runKey } from '../validation/names.ts';
+import { positionNow, storedEvents } from '../pages/history-pages.ts';
 import { PAGE_BYTES_MAX } from '../pages/listed-page.ts';
-import { executionsOf, isForOpenOnes, operationOf } from './batch-definition.ts';
-import { batchQuery } from './batch-query.ts';
-import { type JobToPerform, operationRequest, requestIdOf } from './batch-requests.ts';
-import { resetPoint, resetTarget } from './reset-point.ts';
+import {
+  type BatchOperation,
+  batchQuery,
+  executionsOf,
+  isForOpenOnes,
+  operationOf,
+  operations,
+  type ResetTarget,
+  resetTarget,
+} from './batch-definition.ts';
 
-/** As which a batch job calls the methods of clients, in logs. */
-const batchServiceName = 'perdure.batch';
 const operationMsMax = 30_000;
-/** To the first or last workflow task: that may be one that no worker has begun. */
-const ownLicence: OwnLicence = { resetsToWaitingTask: true };
 
-export class EdgeBatchOperations implements BatchOperations {
-  readonly #context: HandlerContext;
-  readonly #service: Service;
-
-  constructor(context: HandlerContext, service: Service) {
-    this.#context = context;
-    this.#service = service;
-  }
-
-  open(job: BatchJob): BatchWork {
-    const namespace = this.#context.ports.cluster.namespaceById(job.namespaceId);
-    if (namespace === undefined || namespace.state === 'deleted')
-      throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
-    return new EdgeBatchWork({ context: this.#context, service: this.#service, namespace, job });
-  }
+export function edgeBatchOperations(context: HandlerContext, service: Service, gate: Gate): BatchOperations {
+  return {
+    open: (job) => {
+      const namespace = context.ports.cluster.namespaceById(job.namespaceId);
+      if (namespace === undefined || namespace.state === 'deleted')
+        throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
+      return new EdgeBatchWork({ context, service, gate, namespace, job });
+    },
+  };
 }
 
 type Parts = {
   readonly context: HandlerContext;
   readonly service: Service;
+  readonly gate: Gate;
   readonly namespace: Namespace;
   readonly job: BatchJob;
 };
@@ -68,7 +74,7 @@ class EdgeBatchWork implements BatchWork {
   readonly #parts: Parts;
   readonly #request: StartBatchOperationRequest;
   readonly #toPerform: JobToPerform;
-  /** Of a list; empty: the job has a query. */
+  /** The workflows that the job lists; none: it has a query. */
   readonly #listed: readonly Execution[];
 
   constructor(parts: Parts) {
@@ -90,7 +96,7 @@ class EdgeBatchWork implements BatchWork {
     const { namespace, context } = this.#parts;
     const condition = this.#condition();
     const counting = async (): Promise<number> => {
-      const counts = await context.queries.run(this.#call('count'), namespace.id, (asked) =>
+      const counts = await this.#queried('CountWorkflowExecutions', (asked) =>
         context.ports.visibility.count({ namespaceId: namespace.id, condition, byStatus: false, asked }),
       );
       return counts.reduce((sum, { count }) => sum + count, 0);
@@ -110,7 +116,7 @@ class EdgeBatchWork implements BatchWork {
     const { namespace, context } = this.#parts;
     const query = { namespaceId: namespace.id, condition: this.#condition(), after: behind.after, max, bytesMax: PAGE_BYTES_MAX };
     const { rows } = await this.#asked(() =>
-      context.queries.run(this.#call('list'), namespace.id, (asked) => context.ports.visibility.list({ ...query, asked })),
+      this.#queried('ListWorkflowExecutions', (asked) => context.ports.visibility.list({ ...query, asked })),
     );
     const targets = rows.map(({ workflowId, runId, startTimeMs, closeTimeMs: sortMs = OPEN_SORT_MS }) => ({
       target: { workflowId, runId },
@@ -122,31 +128,37 @@ class EdgeBatchWork implements BatchWork {
   }
 
   async perform(target: BatchTarget): Promise<BatchOutcome> {
-    const { context, service, job } = this.#parts;
+    const { context, gate, job } = this.#parts;
+    const { kind } = this.#toPerform.operation;
+    // A step that is taken once more repeats what it has done: that must not undo what others did since.
+    const call = this.#call(operations[kind].method, requestIdOf(this.#toPerform, target));
     try {
-      const { operation } = this.#toPerform;
-      const call = this.#call(operation.kind);
-      if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return 'done';
-      const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
-      const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
-      const { method, bytes } = operationRequest(this.#toPerform, target, resetTo);
-      const found = service.methods.get(method);
-      assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
-      // A step that is taken once more repeats what it has done: that must not undo what others did since.
-      await found.handle(bytes, { ...call, ownRequestId: requestIdOf(this.#toPerform, target) });
+      await gate.run(call, () => this.#performed(call, target));
       return 'done';
     } catch (error) {
       if (error instanceof StatusError) return outcomeOf(error.code);
       const { workflowId, runId } = target;
       const fields = { namespaceId: job.namespaceId, workflowId, runId, error: error instanceof Error ? error : String(error) };
-      context.ports.logger.error('an operation of a batch job has failed by a bug', fields);
+      context.ports.logger.error('an operation of a batch job failed because of a bug', fields);
       return 'failed';
     }
   }
 
+  async #performed(call: Call, target: BatchTarget): Promise<void> {
+    const { context, service, job } = this.#parts;
+    const { operation } = this.#toPerform;
+    if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return;
+    const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
+    const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
+    const { method } = call.rpc;
+    const found = service.methods.get(method);
+    assert(found?.kind === 'unary', `${method} is a method of WorkflowService`);
+    await found.handle(operationRequest(this.#toPerform, target, resetTo), call);
+  }
+
   /**
-   * Of a query: the run goes on from another by a reset since the job began, by one of its own as a rule. A reset run is found by the query as its base
-   * was, by a step that is taken once more, or once it has closed.
+   * Whether the run goes on from another by a reset since the job began, by one of its own as a rule. The query of a job finds a reset run as it found its
+   * base, by a step that is taken once more, or once it has closed.
    */
   async #wasReset(target: BatchTarget, call: Call): Promise<boolean> {
     const { context, job } = this.#parts;
@@ -182,30 +194,31 @@ class EdgeBatchWork implements BatchWork {
     return new BatchTrouble(reason, kind);
   }
 
-  /** Nobody waits at its other end. */
-  #call(method: string): Call {
-    return {
-      path: `/${batchServiceName}/${method}`,
-      service: batchServiceName,
-      method,
-      peer: '',
-      deadlineMs: this.#parts.context.monoMs() + operationMsMax,
-      cancelled: false,
-      ownLicence,
-      notes: { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false },
-      header: () => '',
-      onCancel: () => {},
-    };
+  /** A list or a count, as the call that a client would make for it. */
+  #queried<Answer>(method: RpcNameOf<typeof workflowRpcs>, query: (asked: number) => Promise<Answer>): Promise<Answer> {
+    const { context, gate, namespace } = this.#parts;
+    const call = this.#call(method);
+    return gate.run(call, async () => {
+      await call.admit({ namespace: namespace.name });
+      return context.queries.run(call, namespace.id, query);
+    });
+  }
+
+  #call(method: RpcNameOf<typeof workflowRpcs>, requestId = ''): Call {
+    const { context, service, gate } = this.#parts;
+    const rpc = service.rpcs.get(method);
+    assert(rpc !== undefined, `${method} has a row`);
+    return gate.call({ rpc, peer: '', deadlineMs: context.monoMs() + operationMsMax, own: { requestId }, header: () => '' });
   }
 }
 
-/** Of so many a count would take too long each time. The job gets on by pages, and sees on the way how many there are. */
+/** A count of so many would take too long each time. The job gets on by pages, and sees on the way how many there are. */
 function unknownWhereTooLong(error: unknown): number {
   if (hasCode(error, statusCode.deadlineExceeded)) return 0;
   throw error;
 }
 
-/** Of a list or a count. A query that takes too long may always do; what the database refuses it refuses again. */
+/** The trouble of a list or a count. A query that takes too long may always do; what the database refuses it refuses again. */
 function troubleOf(code: StatusCode): BatchTroubleKind {
   switch (code) {
     case statusCode.unavailable:
@@ -234,4 +247,126 @@ function outcomeOf(code: StatusCode): BatchOutcome {
     default:
       return 'failed';
   }
+}
+
+// ── An operation on one workflow, as the request that a client would send ──────────────────────────────────────────────────────
+//
+// Requests have ids that are made of the job's run and the workflow's: what is sent again after a crash lands once.
+
+/** What a job is to do, and in whose name. */
+type JobToPerform = {
+  readonly operation: BatchOperation;
+  readonly namespace: string;
+  /** The run of the job. */
+  readonly runId: string;
+  readonly reason: string;
+};
+
+/** `resetTo`: undefined for all but a reset. */
+function operationRequest(job: JobToPerform, target: BatchTarget, resetTo: ResetPoint | undefined): Uint8Array {
+  const { operation, namespace, reason } = job;
+  const requestId = requestIdOf(job, target);
+  const workflow = { namespace, workflowExecution: target };
+  const activities = { namespace, execution: target, id: undefined };
+  switch (operation.kind) {
+    case 'terminate': {
+      const { details, identity } = operation.of;
+      const request = { ...workflow, reason, details, identity, firstExecutionRunId: '', links: [] };
+      return requests.encodeTerminateWorkflowExecutionRequest(request);
+    }
+    case 'signal': {
+      const { signal: signalName, input, header, identity } = operation.of;
+      const request = { ...workflow, signalName, input, header, identity, requestId, control: '', links: [] };
+      return requests.encodeSignalWorkflowExecutionRequest(request);
+    }
+    case 'cancel': {
+      const request = { ...workflow, identity: operation.of.identity, requestId, firstExecutionRunId: '', reason: '', links: [] };
+      return requests.encodeRequestCancelWorkflowExecutionRequest(request);
+    }
+    case 'delete':
+      return requests.encodeDeleteWorkflowExecutionRequest(workflow);
+    case 'reset': {
+      const { identity, postResetOperations, options, resetReapplyType } = operation.of;
+      const request = {
+        namespace,
+        // Its events were looked at: by now another run may be the current one.
+        workflowExecution: { ...target, runId: resetTo?.runId ?? target.runId },
+        reason,
+        requestId,
+        workflowTaskFinishEventId: resetTo?.eventId ?? 0,
+        resetReapplyType: options?.resetReapplyType ?? resetReapplyType,
+        resetReapplyExcludeTypes: options?.resetReapplyExcludeTypes ?? [],
+        postResetOperations,
+        identity,
+      };
+      return requests.encodeResetWorkflowExecutionRequest(request);
+    }
+    case 'update_options':
+      return requests.encodeUpdateWorkflowExecutionOptionsRequest({ ...operation.of, ...workflow });
+    case 'unpause_activities': {
+      const { matchAll: unpauseAll, ...request } = operation.of;
+      return requests.encodeUnpauseActivityRequest({ ...request, ...activities, unpauseAll });
+    }
+    case 'reset_activities':
+      return requests.encodeResetActivityRequest({ ...operation.of, ...activities });
+    case 'update_activity_options':
+      return requests.encodeUpdateActivityOptionsRequest({ ...operation.of, ...activities });
+    default:
+      return unreachable(operation);
+  }
+}
+
+/** The job's run, not its id: a later job of that id asks anew. */
+function requestIdOf({ runId }: JobToPerform, target: BatchTarget): string {
+  const hex = createHash('sha256').update(`${runId}\n${target.runId}\n${target.workflowId}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+}
+
+// ── Where a reset goes to ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The event that ends the workflow task to which a workflow is reset, of that run. Where it waits for its worker, that is one behind the last. */
+type ResetPoint = { readonly runId: string; readonly eventId: number };
+
+/** A run without a workflow task that was completed is reset to the one that is, or was, scheduled. */
+async function resetPoint(context: HandlerContext, call: Call, key: RunKey, target: ResetTarget): Promise<ResetPoint> {
+  if (target.kind === 'event') return { runId: key.runId, eventId: target.eventId };
+  const position = await positionNow(context, call, key);
+  const find = target.kind === 'first' ? first : last;
+  const eventId = await find(context, call, position.key, position.lastEventId);
+  if (eventId === 0) throw invalidArgument('unable to find any scheduled or completed task');
+  return { runId: position.key.runId, eventId };
+}
+
+async function first(context: HandlerContext, call: Call, key: RunKey, lastEventId: number): Promise<number> {
+  let scheduled = 0;
+  for (let from = 1; from <= lastEventId;) {
+    const events = await storedEvents(context, call, key, from, lastEventId, PAGE_EVENTS_MAX);
+    for (const bytes of events) {
+      const { eventId, eventType } = decodeHistoryEvent(bytes, ownLimits);
+      if (eventType === EventType.WORKFLOW_TASK_COMPLETED) return eventId;
+      if (eventType === EventType.WORKFLOW_TASK_SCHEDULED && scheduled === 0) scheduled = eventId + 1;
+    }
+    from += events.length;
+  }
+  return scheduled;
+}
+
+/** Reads from the end: what was completed last is there. */
+async function last(context: HandlerContext, call: Call, key: RunKey, lastEventId: number): Promise<number> {
+  for (let to = lastEventId; to >= 1; to -= PAGE_EVENTS_MAX) {
+    const from = Math.max(1, to - PAGE_EVENTS_MAX + 1);
+    let [completed, scheduled] = [0, 0];
+    for (let next = from; next <= to;) {
+      const events = await storedEvents(context, call, key, next, to, PAGE_EVENTS_MAX);
+      for (const bytes of events) {
+        const { eventId, eventType } = decodeHistoryEvent(bytes, ownLimits);
+        if (eventType === EventType.WORKFLOW_TASK_COMPLETED) completed = eventId;
+        if (eventType === EventType.WORKFLOW_TASK_SCHEDULED && scheduled === 0) scheduled = eventId + 1;
+      }
+      next += events.length;
+    }
+    if (completed > 0) return completed;
+    if (from === 1) return scheduled;
+  }
+  return 0;
 }

@@ -1,31 +1,24 @@
 /** Batch jobs in List: rows like workflows, in a division of their own. */
 import { jobIdOf } from '../../batches/job-id.ts';
-import type { Column, Condition } from '../../filter/condition.ts';
-import { assert } from '../../kernel/assert.ts';
-import { predefinedColumns, systemColumns } from '../../visibility/columns.ts';
+import type { Condition } from '../../filter/condition.ts';
+import { columnNamed } from '../../projections/visibility/columns.ts';
 import { fieldOf } from '../../wire/fields.ts';
 import type { BatchOperationInfo } from '../../wire/generated/lean/batch.ts';
 import { decodePayload } from '../../wire/generated/lean/common.ts';
 import { BatchOperationState, WorkflowExecutionStatus } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowExecutionInfo } from '../../wire/generated/lean/workflow.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { operationTypes } from './batch-definition.ts';
+import { operations } from './batch-definition.ts';
 
 export const batchesQuery = `TemporalNamespaceDivision = 'TemporalBatcher'`;
 
 export const openBatches: Condition = {
   kind: 'and',
   conditions: [
-    { kind: 'compare', column: columnOf('TemporalNamespaceDivision'), operator: '=', operand: 'TemporalBatcher' },
-    { kind: 'compare', column: columnOf('ExecutionStatus'), operator: '=', operand: WorkflowExecutionStatus.RUNNING },
+    { kind: 'compare', column: columnNamed('TemporalNamespaceDivision'), operator: '=', operand: 'TemporalBatcher' },
+    { kind: 'compare', column: columnNamed('ExecutionStatus'), operator: '=', operand: WorkflowExecutionStatus.RUNNING },
   ],
 };
-
-function columnOf(name: string): Column {
-  const column = systemColumns.get(name) ?? predefinedColumns.get(name);
-  assert(column !== undefined, `${name} is a column of every row`);
-  return column;
-}
 
 export function batchInfo({ execution, status, startTimeMs, closeTimeMs, memo }: WorkflowExecutionInfo): BatchOperationInfo {
   return {
@@ -42,10 +35,12 @@ export function batchState(status: number): number {
   return status === WorkflowExecutionStatus.COMPLETED ? BatchOperationState.COMPLETED : BatchOperationState.FAILED;
 }
 
-/** 0: nobody can tell. */
+const known = new Map<string, { readonly type: number }>(Object.entries(operations));
+
+/** The type of a job's operation; 0: nobody can tell. */
 function typeIn(memo: Uint8Array | undefined): number {
   const payload = memo && fieldOf(memo, 'batch_operation_type');
   if (payload === undefined) return 0;
   const name = Buffer.from(decodePayload(payload, ownLimits).data).toString().slice(1, -1);
-  return new Map(Object.entries(operationTypes)).get(name) ?? 0;
+  return known.get(name)?.type ?? 0;
 }

@@ -1,24 +1,20 @@
-import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
-import { auditMethods } from './audit.ts';
-import { groupMethods } from './groups.ts';
-import { jobMethods } from './jobs.ts';
-import { letterMethods } from './letters.ts';
-import { planMethods } from './plans.ts';
-import { restoreMethods } from './restore.ts';
-import { putMethods } from './put-letters.ts';
-import { queueListMethods } from './queue-list.ts';
+import { codecs } from '../../wire/generated/api/deadletter/service.ts';
+import { requestLimits } from '../../wire/wire-limits.ts';
+import { methodsOf } from '../method.ts';
+import { auditHandlers } from './audit.ts';
+import { groupHandlers } from './groups.ts';
+import { jobHandlers } from './jobs.ts';
+import { letterHandlers } from './letters.ts';
+import { planHandlers } from './plans.ts';
+import { putHandlers } from './put-letters.ts';
+import { queueHandlers } from './queue-list.ts';
+
+/** More ids than may be asked for can be read, so that whoever sends them is told so in the words of their field. */
+const limits = { ...requestLimits, repeatedElementsMax: 50_000 };
 
 /** Loaded by the first call of DeadLetterService, with all that it imports. */
-export function deadLetterServiceMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    ...queueListMethods(context),
-    ...letterMethods(context),
-    ...groupMethods(context),
-    ...planMethods(context),
-    ...jobMethods(context),
-    ...auditMethods(context),
-    ...restoreMethods(context),
-    ...putMethods(context),
-  ];
-}
+export const deadLetterServiceMethods = methodsOf(
+  codecs,
+  { ...queueHandlers, ...letterHandlers, ...groupHandlers, ...planHandlers, ...jobHandlers, ...auditHandlers, ...putHandlers },
+  limits,
+);

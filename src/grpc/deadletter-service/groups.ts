@@ -1,90 +1,57 @@
 /** What letters have in common, the most letters first. */
-import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { Column, Condition } from '../../filter/condition.ts';
-import type { LetterGrouping } from '../../deadletters/commands.ts';
-import type { LetterGroup as Group } from '../../deadletters/replies.ts';
-import {
-  decodeGroupDeadLettersRequest,
-  encodeGroupDeadLettersResponse,
-  type GroupDeadLettersRequest,
-  type GroupDeadLettersResponse,
-} from '../../wire/generated/api/deadletter/service.ts';
+import type { LetterGroup as Group, LetterGrouping } from '../../deadletters/letter-commands.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
-import type { Call } from '../transport/call.ts';
-import { askLetters } from './letter-asks.ts';
-import { letterLimits } from './letter-limits.ts';
-import { letterMethod } from './letter-method.ts';
+import { askLetters, type DeadLetterHandlers } from './letter-asks.ts';
+import { letterLimits } from './letter-pages.ts';
 import { chosen } from './letters.ts';
 import { allOf } from './selection.ts';
 
-const groupings: ReadonlyMap<string, LetterGrouping> = new Map([
-  ['fingerprint', 'fingerprint'],
-  ['cause', 'cause'],
-  ['disposition', 'disposition'],
-  ['error-type', 'errorType'],
-  ['task-type', 'taskType'],
-  ['namespace', 'namespace'],
-  ['workflow-type', 'workflowType'],
-  ['node', 'node'],
-  ['build', 'build'],
-  ['source-cluster', 'sourceCluster'],
-]);
-/** Of one queue, where several are added up. */
-const groupsOfQueueMax = 1_000;
-/** As filters name what letters are grouped by. */
-const groupedFields: Readonly<Record<LetterGrouping, string>> = {
-  fingerprint: 'Fingerprint',
-  cause: 'Cause',
-  disposition: 'Disposition',
-  errorType: 'ErrorType',
-  taskType: 'TaskType',
-  namespace: 'Namespace',
-  workflowType: 'WorkflowType',
-  node: 'node',
-  build: 'Build',
-  sourceCluster: 'SourceCluster',
+/** `word`: as requests say it. `field`: as filters name it. */
+type Grouping = { readonly word: string; readonly field: string };
+
+const groupings: Readonly<Record<LetterGrouping, Grouping>> = {
+  fingerprint: { word: 'fingerprint', field: 'Fingerprint' },
+  cause: { word: 'cause', field: 'Cause' },
+  disposition: { word: 'disposition', field: 'Disposition' },
+  errorType: { word: 'error-type', field: 'ErrorType' },
+  taskType: { word: 'task-type', field: 'TaskType' },
+  namespace: { word: 'namespace', field: 'Namespace' },
+  workflowType: { word: 'workflow-type', field: 'WorkflowType' },
+  node: { word: 'node', field: 'node' },
+  build: { word: 'build', field: 'Build' },
+  sourceCluster: { word: 'source-cluster', field: 'SourceCluster' },
 };
+const byWord = new Map(Object.entries(groupings).map(([by, { word }]) => [word, by as LetterGrouping]));
+/** Where several queues are added up, each tells so many groups. */
+const groupsOfQueueMax = 1_000;
 
-export function groupMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    letterMethod('GroupDeadLetters', decodeGroupDeadLettersRequest, encodeGroupDeadLettersResponse, (request, call) =>
-      grouped(context, call, request),
-    ),
-  ];
-}
-
-async function grouped(context: HandlerContext, call: Call, request: GroupDeadLettersRequest): Promise<GroupDeadLettersResponse> {
-  const by = groupings.get(request.by === '' ? 'fingerprint' : request.by);
-  if (by === undefined) throw invalidArgument(`Unknown grouping: ${request.by}; known are ${[...groupings.keys()].join(', ')}`);
-  if (request.maxGroups < 0) throw invalidArgument(`Invalid max_groups: ${request.maxGroups}`);
-  const { groupsMax } = letterLimits;
-  const max = request.maxGroups === 0 ? groupsMax : Math.min(request.maxGroups, groupsMax);
-  const { queues, condition } = await chosen(context, call, request);
-  const ask = async (queue: number, asked: Condition | undefined, groupsMax: number): Promise<readonly Group[]> =>
-    (await askLetters(context, call, queue, { kind: 'groupLetters', condition: asked, by, max: groupsMax })).groups;
-  const [only] = queues;
-  const groups =
-    queues.length === 1 && only !== undefined
-      ? await ask(only.number, condition, max)
-      : (await ofSeveral(queues, (queue, asked, groupsMax) => ask(queue, allOf([condition, asked].filter(isSaid)), groupsMax), by)).slice(
-          0,
-          max,
-        );
-  return {
-    groups: groups.map(({ key, count, lowestId, oldestMs, newestMs, errorType, errorMessage, taskType }) => ({
-      key,
-      count,
-      lowestMessageId: lowestId,
-      oldestTimeMs: oldestMs,
-      newestTimeMs: newestMs,
-      errorType,
-      errorMessage,
-      taskType,
-    })),
-  };
-}
+export const groupHandlers: DeadLetterHandlers = {
+  GroupDeadLetters: async (context, request, call) => {
+    const by = byWord.get(request.by === '' ? 'fingerprint' : request.by);
+    if (by === undefined) throw invalidArgument(`Unknown grouping: ${request.by}; known are ${[...byWord.keys()].join(', ')}`);
+    if (request.maxGroups < 0) throw invalidArgument(`Invalid max_groups: ${request.maxGroups}`);
+    const { groupsMax } = letterLimits;
+    const max = request.maxGroups === 0 ? groupsMax : Math.min(request.maxGroups, groupsMax);
+    const { queues, condition } = await chosen(context, call, request);
+    const ask = async (queue: number, also: readonly Condition[], most: number): Promise<readonly Group[]> => {
+      const all = allOf([...(condition === undefined ? [] : [condition]), ...also]);
+      return (await askLetters(context, call, queue, { kind: 'groupLetters', condition: all, by, max: most })).groups;
+    };
+    const [only] = queues;
+    const isOne = queues.length === 1 && only !== undefined;
+    const groups = isOne ? await ask(only.number, [], max) : (await ofSeveral(queues, ask, groupings[by].field)).slice(0, max);
+    return {
+      groups: groups.map(({ lowestId: lowestMessageId, oldestMs: oldestTimeMs, newestMs: newestTimeMs, ...group }) => ({
+        ...group,
+        lowestMessageId,
+        oldestTimeMs,
+        newestTimeMs,
+      })),
+    };
+  },
+};
 
 /**
  * A group that is small in one queue may be large in all: those that a queue has left out are asked for by name, so that what is counted is right.
@@ -92,33 +59,29 @@ async function grouped(context: HandlerContext, call: Call, request: GroupDeadLe
  */
 async function ofSeveral(
   queues: readonly KnownDeadLetterQueue[],
-  ask: (queue: number, condition: Condition | undefined, max: number) => Promise<readonly Group[]>,
-  by: LetterGrouping,
+  ask: (queue: number, also: readonly Condition[], max: number) => Promise<readonly Group[]>,
+  field: string,
 ): Promise<readonly Group[]> {
-  const first = await Promise.all(queues.map(({ number }) => ask(number, undefined, groupsOfQueueMax)));
+  const first = await Promise.all(queues.map(({ number }) => ask(number, [], groupsOfQueueMax)));
   const largest = addedUp(first.flat()).slice(0, groupsOfQueueMax);
   const all = await Promise.all(
     queues.map(async ({ number }, at) => {
       const told = first[at] ?? [];
       const known = new Set(told.map(({ key }) => key));
       const leftOut = told.length < groupsOfQueueMax ? [] : largest.map(({ key }) => key).filter((key) => !known.has(key));
-      return leftOut.length === 0 ? told : [...told, ...(await ask(number, isAnyOf(by, leftOut), leftOut.length))];
+      return leftOut.length === 0 ? told : [...told, ...(await ask(number, [isAnyOf(field, leftOut)], leftOut.length))];
     }),
   );
   return addedUp(all.flat());
 }
 
-function isAnyOf(by: LetterGrouping, keys: readonly string[]): Condition {
-  const column: Column = { name: groupedFields[by], kind: 'keyword' };
+function isAnyOf(name: string, keys: readonly string[]): Condition {
+  const column: Column = { name, kind: 'keyword' };
   const named = keys.filter((key) => key !== '');
   const conditions: Condition[] = named.length === 0 ? [] : [{ kind: 'in', column, not: false, operands: named }];
   // What is not known of a letter is '' in its group.
   if (named.length < keys.length) conditions.push({ kind: 'isNull', column, not: false });
   return { kind: 'or', conditions };
-}
-
-function isSaid(condition: Condition | undefined): condition is Condition {
-  return condition !== undefined;
 }
 
 /** Groups of the same letters from several queues are one; its lowest id is of the queue that was named first. */

@@ -1,66 +1,62 @@
 /** Jobs: what they are at, and what an operator makes of one that runs. */
-import type { Job, JobState } from '../../deadletters/jobs/job.ts';
+import type { Job, JobCounts, JobOperation, JobOptions, JobState } from '../../deadletters/jobs/job.ts';
+import { jobLimits, optionsProblem, paceProblem, reasonProblem } from '../../deadletters/bounds/job-limits.ts';
+import { unreachable } from '../../kernel/assert.ts';
 import {
-  decodeCancelJobRequest,
-  decodeDescribeJobRequest,
-  decodeListJobsRequest,
-  decodePauseJobRequest,
-  decodeResumeJobRequest,
-  decodeUpdateJobRequest,
-  encodeCancelJobResponse,
-  encodeDescribeJobResponse,
   encodeJob,
-  encodeListJobsResponse,
-  encodePauseJobResponse,
-  encodeResumeJobResponse,
-  encodeUpdateJobResponse,
+  Operation,
+  type Counts,
   type DescribeJobRequest,
   type Job as WireJob,
-  type ListJobsRequest,
-  type ListJobsResponse,
+  type JobOptions as WireOptions,
 } from '../../wire/generated/api/deadletter/service.ts';
 import { pageSize } from '../admin-service/conventions.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
+import type { JobSettings } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
-import { whoCalls } from './callers.ts';
-import { jobMessage } from './job-message.ts';
-import { checkedConcurrency, checkedReason, checkedRps } from './job-options.ts';
-import { askJobs } from './letter-asks.ts';
-import { letterLimits } from './letter-limits.ts';
-import { letterMethod } from './letter-method.ts';
-import { lastPage, LetterPages } from './letter-pages.ts';
+import { askJobs, type DeadLetterHandlers, whoCalls } from './letter-asks.ts';
+import { lastPage, letterLimits, LetterPages } from './letter-pages.ts';
 import { queueNamed } from './queues.ts';
 
 export const LOOK_AGAIN_MS = 200;
 
-export function jobMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    letterMethod('DescribeJob', decodeDescribeJobRequest, encodeDescribeJobResponse, async (request, call) => ({
-      job: jobMessage(await changed(context, call, request)),
-    })),
-    letterMethod('ListJobs', decodeListJobsRequest, encodeListJobsResponse, (request, call) => listed(context, call, request)),
-    letterMethod('PauseJob', decodePauseJobRequest, encodePauseJobResponse, async (request, call) => {
-      const { job } = await askJobs(context, call, { kind: 'pauseJob', ...order(request, call) });
-      return { job: jobMessage(job) };
-    }),
-    letterMethod('ResumeJob', decodeResumeJobRequest, encodeResumeJobResponse, async (request, call) => {
-      const { job } = await askJobs(context, call, { kind: 'resumeJob', ...order(request, call) });
-      return { job: jobMessage(job) };
-    }),
-    letterMethod('CancelJob', decodeCancelJobRequest, encodeCancelJobResponse, async (request, call) => {
-      const { job, wasActive } = await askJobs(context, call, { kind: 'cancelJob', ...order(request, call) });
-      return { job: jobMessage(job), canceled: wasActive };
-    }),
-    letterMethod('UpdateJob', decodeUpdateJobRequest, encodeUpdateJobResponse, async (request, call) => {
-      const pace = { rps: checkedRps(request.rps), concurrency: checkedConcurrency(request.concurrency) };
-      if (pace.rps === undefined && pace.concurrency === undefined) throw invalidArgument('neither rps nor concurrency is set');
-      const { job } = await askJobs(context, call, { kind: 'updateJob', ...order(request, call), ...pace });
-      return { job: jobMessage(job) };
-    }),
-  ];
-}
+export const jobHandlers: DeadLetterHandlers = {
+  DescribeJob: async (context, request, call) => ({ job: jobMessage(await changed(context, call, request)) }),
+  ListJobs: async (context, { pageSize: asked, queue: name, activeOnly, nextPageToken }, call) => {
+    const max = pageSize(asked, letterLimits.pageJobsMax, letterLimits.pageJobsMax);
+    const queue = name === undefined ? undefined : await queueNamed(context, call, name);
+    const pages = new LetterPages(context, 'ListJobs', { queue: name ?? null, activeOnly });
+    const { afterJobId } = pages.placeOf(nextPageToken);
+    // A queue that is not there has had none.
+    if (name !== undefined && queue === undefined) return { jobs: [], nextPageToken: lastPage };
+    const after = afterJobId === '' ? undefined : afterJobId;
+    const question = { kind: 'listJobs', queue: queue?.number, activeOnly, afterJobId: after, max } as const;
+    const { jobs, isLast } = await askJobs(context, call, question);
+    const page = withinBytes(jobs.map(jobMessage));
+    const isEnd = isLast && page.length === jobs.length;
+    return { jobs: page, nextPageToken: isEnd ? lastPage : pages.token({ afterJobId: page.at(-1)?.jobId ?? '' }) };
+  },
+  PauseJob: async (context, request, call) => {
+    const { job } = await askJobs(context, call, { kind: 'pauseJob', ...order(request, call) });
+    return { job: jobMessage(job) };
+  },
+  ResumeJob: async (context, request, call) => {
+    const { job } = await askJobs(context, call, { kind: 'resumeJob', ...order(request, call) });
+    return { job: jobMessage(job) };
+  },
+  CancelJob: async (context, request, call) => {
+    const { job, wasActive } = await askJobs(context, call, { kind: 'cancelJob', ...order(request, call) });
+    return { job: jobMessage(job), canceled: wasActive };
+  },
+  UpdateJob: async (context, request, call) => {
+    const { rps, concurrency } = request;
+    refuse(paceProblem(rps, concurrency));
+    if (rps === undefined && concurrency === undefined) throw invalidArgument('neither rps nor concurrency is set');
+    const { job } = await askJobs(context, call, { kind: 'updateJob', ...order(request, call), rps, concurrency });
+    return { job: jobMessage(job) };
+  },
+};
 
 /** Who wants what of which job. */
 function order({ jobId, reason }: { readonly jobId: string; readonly reason: string }, call: Call) {
@@ -86,7 +82,7 @@ export function hasEnded({ state }: Pick<Job, 'state'>): boolean {
   return states[state].hasEnded;
 }
 
-/** As it is when it has ended, is in another state than `unlessState`, or the time is over. */
+/** The job as it is when it has ended, is in another state than `unlessState`, or the time is over. */
 async function changed(context: HandlerContext, call: Call, { jobId, unlessState, waitMs }: DescribeJobRequest): Promise<Job> {
   if (waitMs < 0) throw invalidArgument('wait is negative');
   if (unlessState !== '' && !Object.hasOwn(states, unlessState)) {
@@ -102,26 +98,82 @@ async function changed(context: HandlerContext, call: Call, { jobId, unlessState
   }
 }
 
-async function listed(context: HandlerContext, call: Call, request: ListJobsRequest): Promise<ListJobsResponse> {
-  const { activeOnly, nextPageToken } = request;
-  const { pageJobsMax } = letterLimits;
-  const max = pageSize(request.pageSize, pageJobsMax, pageJobsMax);
-  const queue = request.queue === undefined ? undefined : await queueNamed(context, call, request.queue);
-  const pages = new LetterPages(context, 'ListJobs', { queue: request.queue ?? null, activeOnly });
-  const { afterJobId } = pages.placeOf(nextPageToken);
-  // A queue that is not there has had none.
-  if (request.queue !== undefined && queue === undefined) return { jobs: [], nextPageToken: lastPage };
-  const after = afterJobId === '' ? undefined : afterJobId;
-  const question = { kind: 'listJobs', queue: queue?.number, activeOnly, afterJobId: after, max } as const;
-  const { jobs, isLast } = await askJobs(context, call, question);
-  const page = withinBytes(jobs.map(jobMessage));
-  const isEnd = isLast && page.length === jobs.length;
-  return { jobs: page, nextPageToken: isEnd ? lastPage : pages.token({ afterJobId: page.at(-1)?.jobId ?? '' }) };
-}
-
 /** A job may have thousands of ranges of ids, and a hundred failures: as many jobs as clients take in an answer, one at least. */
 function withinBytes(jobs: readonly WireJob[]): readonly WireJob[] {
   let bytes = 0;
   const end = jobs.findIndex((job, at) => (bytes += encodeJob(job).byteLength) > letterLimits.pageBytesMax && at > 0);
   return end < 0 ? jobs : jobs.slice(0, end);
+}
+
+// ── As messages ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function jobMessage(job: Job): WireJob {
+  const { queue, operation, options, counts, endTimeMs, ids, ...same } = job;
+  return {
+    ...same,
+    operation: operationOf(operation),
+    queue: { category: queue.category, sourceCluster: queue.sourceCluster },
+    ids,
+    maxMessageId: ids.at(-1)?.to ?? -1,
+    endTimeMs: endTimeMs ?? 0,
+    options: optionsMessage(options),
+    counts: countsMessage(operation, counts),
+  };
+}
+
+export function operationOf(operation: JobOperation): number {
+  switch (operation) {
+    case 'merge':
+      return Operation.MERGE;
+    case 'purge':
+      return Operation.PURGE;
+    case 'restore':
+      return Operation.RESTORE;
+    default:
+      return unreachable(operation);
+  }
+}
+
+export function optionsMessage(options: JobOptions): WireOptions {
+  const { rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard } = options;
+  return { rps, concurrency, taskTimeoutMs, canary, maxFailures, overrideLoopGuard: overridesLoopGuard };
+}
+
+function countsMessage(operation: JobOperation, counts: JobCounts): Counts {
+  const { selected, merged, purged, restored, gone } = counts;
+  const done = operation === 'restore' ? restored : merged + purged;
+  return { ...counts, remaining: selected - done - gone };
+}
+
+// ── What is asked of a job ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Throws INVALID_ARGUMENT. The pace that operators set is for merges, which execute tasks; a purge goes as fast as it can unless a request says otherwise. */
+export function jobOptions(operation: JobOperation, given: WireOptions | undefined, settings: JobSettings, reason: string): JobOptions {
+  const { rpsMin, rpsMax, concurrencyMax, taskTimeoutMsMin, taskTimeoutMsMax } = jobLimits;
+  const { taskTimeoutMs = 0 } = given ?? {};
+  const options: JobOptions = {
+    rps: given?.rps ?? (operation === 'merge' ? within(settings.mergeRps, rpsMin, rpsMax) : 0),
+    concurrency: given?.concurrency ?? within(settings.mergeConcurrency, 1, concurrencyMax),
+    taskTimeoutMs: taskTimeoutMs === 0 ? within(settings.mergeTaskTimeoutMs, taskTimeoutMsMin, taskTimeoutMsMax) : taskTimeoutMs,
+    canary: given?.canary ?? false,
+    maxFailures: given?.maxFailures ?? 0,
+    overridesLoopGuard: given?.overrideLoopGuard ?? false,
+  };
+  refuse(optionsProblem(operation, options, reason));
+  return options;
+}
+
+/** What operators set may be beyond what a job can have. */
+function within(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
+}
+
+export function checkedReason(reason: string): string {
+  refuse(reasonProblem(reason));
+  return reason;
+}
+
+/** Throws what is wrong, if anything is. */
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw invalidArgument(problem);
 }

@@ -1,14 +1,20 @@
-/** Asking the owners of queues, and the actor of jobs. A rejection is thrown as a StatusError. Whoever goes away while letters are read ends that. */
-import { isAskFailure } from '../../actors/asks/asks.ts';
-import type { DeadLetterRequest } from '../../deadletters/commands.ts';
-import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
-import type { AuditRejected, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
-import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
+/**
+ * Asking the owners of queues, the actor of jobs and the audit; and who asks for a change, as the audit tells of him. A rejection is thrown as a
+ * StatusError. Whoever goes away while letters are read ends that.
+ */
+import type { Caller } from '../../deadletters/audit/audit-entry.ts';
+import type { DeadLetterRejection, DeadLetterReplyTo, DeadLetterRequest } from '../../deadletters/letter-commands.ts';
+import type { AuditRejection, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
+import type { JobsRejection, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/job.ts';
+import type { codecs } from '../../wire/generated/api/deadletter/service.ts';
 import { canceled, unavailable } from '../errors/details.ts';
+import { deadLetterRejection, jobsRejection, settle } from '../errors/rejections.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import { askFailure, deadLetterRejection, jobsRejection } from '../errors/rejections.ts';
 import type { HandlerContext } from '../handler-context.ts';
+import type { HandlersOf } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+
+export type DeadLetterHandlers = HandlersOf<typeof codecs>;
 
 export function askLetters<Request extends DeadLetterRequest>(
   context: HandlerContext,
@@ -19,11 +25,9 @@ export function askLetters<Request extends DeadLetterRequest>(
   const { asker } = context.ports;
   const open = openAsksOf(call);
   return new Promise((resolve, reject) => {
-    const askId = asker.askDeadLetters(queue, request, context.askDeadlineMs(call), (answer) => {
+    const askId = asker.askDeadLetters(queue, request, context.askContext(call), (answer) => {
       open.delete(askId);
-      if (isLetterRejected(answer)) reject(deadLetterRejection(answer.rejection));
-      else if (isAskFailure(answer)) reject(askFailure(answer));
-      else resolve(answer);
+      settle<DeadLetterReplyTo[Request['kind']], DeadLetterRejection>(answer, deadLetterRejection, resolve, reject);
     });
     open.set(askId, () => {
       asker.cancel(askId);
@@ -39,9 +43,7 @@ export function askLetters<Request extends DeadLetterRequest>(
 const openAsks = new WeakMap<Call, Map<number, () => void>>();
 
 function openAsksOf(call: Call): Map<number, () => void> {
-  const known = openAsks.get(call);
-  if (known !== undefined) return known;
-  const open = new Map<number, () => void>();
+  const open = openAsks.get(call) ?? new Map<number, () => void>();
   openAsks.set(call, open);
   return open;
 }
@@ -52,13 +54,11 @@ export function askJobs<Request extends JobsRequest>(
   request: Request,
 ): Promise<JobsReplyTo[Request['kind']]> {
   const { jobs } = context.ports;
-  if (jobs === undefined) throw unavailable('jobs over dead letters are not carried out here');
+  if (jobs === undefined) throw unavailable('dead letter jobs do not run here');
   return new Promise((resolve, reject) => {
-    jobs.askJobs(request, context.askDeadlineMs(call), (answer) => {
-      if (isJobsRejected(answer)) reject(jobsRejection(answer.rejection));
-      else if (isAskFailure(answer)) reject(askFailure(answer));
-      else resolve(answer);
-    });
+    jobs.askJobs(request, context.askContext(call), (answer) =>
+      settle<JobsReplyTo[Request['kind']], JobsRejection>(answer, jobsRejection, resolve, reject),
+    );
   });
 }
 
@@ -68,24 +68,24 @@ export function askAudit<Request extends AuditRequest>(
   request: Request,
 ): Promise<AuditReplyTo[Request['kind']]> {
   const { audit } = context.ports;
-  if (audit === undefined) throw unavailable('what happens to dead letters is not audited here');
+  if (audit === undefined) throw unavailable('changes of dead letters are not audited here');
+  const refused = ({ message }: AuditRejection) => invalidArgument(message);
   return new Promise((resolve, reject) => {
-    audit.askAudit(request, context.askDeadlineMs(call), (answer) => {
-      if (isAuditRejected(answer)) reject(invalidArgument(answer.rejection.message));
-      else if (isAskFailure(answer)) reject(askFailure(answer));
-      else resolve(answer);
-    });
+    audit.askAudit(request, context.askContext(call), (answer) =>
+      settle<AuditReplyTo[Request['kind']], AuditRejection>(answer, refused, resolve, reject),
+    );
   });
 }
 
-function isLetterRejected(answer: { readonly kind: string }): answer is DeadLetterRejected {
-  return answer.kind === 'rejected';
-}
+/** What a client says of itself is cut to so many characters: headers may be long. */
+const TEXT_CHARS_MAX = 200;
 
-function isJobsRejected(answer: { readonly kind: string }): answer is JobsRejected {
-  return answer.kind === 'rejected';
-}
+export type Who = { readonly actor: string; readonly caller: Caller };
 
-function isAuditRejected(answer: { readonly kind: string }): answer is AuditRejected {
-  return answer.kind === 'rejected';
+export function whoCalls(call: Call): Who {
+  const [clientName, version] = [call.header('client-name'), call.header('client-version')];
+  const client = [clientName, version].filter((part) => part !== '').join(' ') || call.header('user-agent');
+  const requestId = call.header('x-request-id').slice(0, TEXT_CHARS_MAX);
+  const { name: actor, authType } = call.principal ?? { name: 'anonymous', authType: '' };
+  return { actor, caller: { authType, peer: call.peer, client: client.slice(0, TEXT_CHARS_MAX), requestId } };
 }

@@ -1,8 +1,30 @@
-/** Where the next page begins. A token holds for one request: whoever changes it between two pages would get what belongs to neither. */
+/** What one request may ask for, and where the next page of it begins. */
 import { createHash } from 'node:crypto';
 import type { DeadLetterPageToken } from '../../wire/generated/token/token.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
+
+export const letterLimits = {
+  /** Letters of a page; more is lowered to it. */
+  pageLettersMax: 1_000,
+  /** Payloads and texts in a page. One letter is given, however large. */
+  pageBytesMax: 3 * 1024 * 1024,
+  pageQueuesMax: 1_000,
+  /** Queues of other clusters' tasks: each is a topic, and has an owner of its own. */
+  queuesOfOthersMax: 100,
+  pageJobsMax: 100,
+  pageEntriesMax: 1_000,
+  groupsMax: 100,
+  /** Letters of one request that puts some: as many as a queue takes at a time. */
+  putLettersMax: 100,
+  /** Between the last letter of a shard and those that are put: a queue whose topic was deleted has lost so many at most. A number beyond is a mistake. */
+  missingLettersMax: 100_000,
+  messageIdsMax: 10_000,
+  /** Letters that are named and not there, and whose fate an error tells. */
+  missingTold: 10,
+  /** How long a call waits for a job to change. */
+  jobWaitMsMax: 60_000,
+} as const;
 
 export type PagePlace = Omit<DeadLetterPageToken, 'requestHash'>;
 
@@ -11,7 +33,10 @@ const firstPlace: PagePlace = { queue: 0, afterMessageId: -1, afterJobId: '', to
 
 const HASH_BYTES = 16;
 
-/** The places of one request's pages; `request`: all of it but page size and token. */
+/**
+ * The places of one request's pages; `request`: all of it but page size and token. A token holds for one request: whoever changes it between two pages
+ * would get what belongs to neither.
+ */
 export class LetterPages {
   readonly #context: HandlerContext;
   readonly #requestHash: Buffer;
@@ -25,12 +50,12 @@ export class LetterPages {
   /** Throws INVALID_ARGUMENT for a token that is not ours, or of another request. */
   placeOf(nextPageToken: Uint8Array): PagePlace {
     if (nextPageToken.length === 0) return firstPlace;
-    const { requestHash, ...place } = this.#context.tokens.readDeadLetterPage(nextPageToken);
+    const { requestHash, ...place } = this.#context.tokens.deadLetterPage.read(nextPageToken);
     if (!this.#requestHash.equals(requestHash)) throw invalidArgument('NextPageToken was given for another request.');
     return place;
   }
 
   token(place: Partial<PagePlace>): Uint8Array {
-    return this.#context.tokens.deadLetterPage({ ...firstPlace, ...place, requestHash: this.#requestHash });
+    return this.#context.tokens.deadLetterPage.sign({ ...firstPlace, ...place, requestHash: this.#requestHash });
   }
 }

@@ -4,44 +4,31 @@
  *     PutDeadLetters ─▶ the task in each value is read ─▶ its queue is there, and served ─▶ acceptLetters: ids, the same when it is asked again
  */
 import { type ForeignFailure, foreignLetter, type ForeignTask } from '../../actors/deadletters/foreign-letter.ts';
-import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { DeadLetterCause, Letter, Whole } from '../../deadletters/letter.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
-import {
-  decodePutDeadLettersRequest,
-  encodePutDeadLettersResponse,
-  type NewDeadLetter,
-  type PutDeadLettersRequest,
-} from '../../wire/generated/api/deadletter/service.ts';
+import { numberOrBigint } from '../../kernel/number-or-bigint.ts';
+import type { NewDeadLetter, PutDeadLettersRequest } from '../../wire/generated/api/deadletter/service.ts';
 import { loadServiceMessages, type ServiceMessages, timestampMs } from '../../wire/services.ts';
 import { existingShard } from '../admin-service/conventions.ts';
 import { unavailable } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { askLetters } from './letter-asks.ts';
-import { letterMethod } from './letter-method.ts';
-import { letterLimits } from './letter-limits.ts';
+import { askLetters, type DeadLetterHandlers } from './letter-asks.ts';
+import { letterLimits } from './letter-pages.ts';
 
-export function putMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    letterMethod('PutDeadLetters', decodePutDeadLettersRequest, encodePutDeadLettersResponse, async (request, call) => {
-      const queue = foreignQueue(context, request);
-      const letters = lettersOf(context, await loadServiceMessages(), queue.category, request);
-      const { number } = await queueThatIsOpen(context, call, queue);
-      const { ids } = await askLetters(context, call, number, {
-        kind: 'acceptLetters',
-        shard: request.shardId,
-        letters,
-        missingMax: letterLimits.missingLettersMax,
-      });
-      return { messageIds: ids };
-    }),
-  ];
-}
+export const putHandlers: DeadLetterHandlers = {
+  PutDeadLetters: async (context, request, call) => {
+    const queue = foreignQueue(context, request);
+    const letters = lettersOf(context, await loadServiceMessages(), queue.category, request);
+    const { number } = await queueThatIsOpen(context, call, queue);
+    const accept = { kind: 'acceptLetters', shard: request.shardId, letters, missingMax: letterLimits.missingLettersMax } as const;
+    const { ids } = await askLetters(context, call, number, accept);
+    return { messageIds: ids };
+  },
+};
 
 type ForeignCategory = 'replication' | 'namespace-replication';
 type ForeignQueue = { readonly category: ForeignCategory; readonly sourceCluster: string };
@@ -56,7 +43,7 @@ function foreignQueue({ ports }: HandlerContext, { queue }: PutDeadLettersReques
   const { category = '', sourceCluster = '' } = queue ?? {};
   if (category !== 'replication' && category !== 'namespace-replication') {
     throw invalidArgument(
-      `letters of ${category === '' ? 'no category' : category} cannot be put: replication and namespace-replication can`,
+      `dead letters of ${category === '' ? 'no category' : category} cannot be put; those of replication and namespace-replication can`,
     );
   }
   if (sourceCluster === '') throw invalidArgument('SourceCluster is not set on request.');
@@ -79,7 +66,7 @@ async function queueThatIsOpen(context: HandlerContext, call: Call, wanted: Fore
   const others = ports.cluster.deadLetterQueues.filter((queue) => queue.sourceCluster !== own);
   const isKnown = others.some((queue) => queue.category === category && queue.sourceCluster === sourceCluster);
   if (!isKnown && others.length >= letterLimits.queuesOfOthersMax) {
-    throw new StatusError(statusCode.resourceExhausted, `there are ${others.length} queues of other clusters, and may be no more`);
+    throw new StatusError(statusCode.resourceExhausted, `there are ${others.length} queues of other clusters, and there can be no more`);
   }
   while (!ports.openDeadLetterQueue(wanted)) {
     const trouble = ports.whyNoQueue(category, sourceCluster);
@@ -104,9 +91,9 @@ function lettersOf(
   const { putLettersMax } = letterLimits;
   if (letters.length === 0 || letters.length > putLettersMax)
     throw invalidArgument(`letters has ${letters.length}, and may have 1 to ${putLettersMax}`);
-  if (firstSequence < 1) throw invalidArgument(`first_sequence is ${firstSequence}: letters are numbered from 1`);
+  if (firstSequence < 1) throw invalidArgument(`first_sequence is ${firstSequence}: dead letters are numbered from 1`);
   if (letters.length - 1 > Number.MAX_SAFE_INTEGER - firstSequence) {
-    throw invalidArgument(`first_sequence is ${firstSequence}: letters are numbered up to ${Number.MAX_SAFE_INTEGER}`);
+    throw invalidArgument(`first_sequence is ${firstSequence}: dead letters are numbered up to ${Number.MAX_SAFE_INTEGER}`);
   }
   const nowMs = context.nowMs();
   return letters.map((letter, index) => {
@@ -144,7 +131,7 @@ function taskOf(
   shardId: number,
   index: number,
 ): ForeignTask {
-  const common = { shardId, namespace, value, ...(category === 'replication' ? { sourceShardId } : { sourceShardId: undefined }) };
+  const common = { shardId, namespace, value, sourceShardId: category === 'replication' ? sourceShardId : undefined };
   try {
     if (category === 'replication') {
       const task = withType(persistence.v1.ReplicationTaskInfo.decode(value));
@@ -190,9 +177,8 @@ function keyOf({ namespaceId, workflowId, runId }: RunKey) {
 }
 
 /** Ids of another cluster may be beyond what a number holds exactly. */
-function whole(value: { toNumber(): number; toString(): string }): Whole {
-  const number = value.toNumber();
-  return Number.isSafeInteger(number) ? number : BigInt(value.toString());
+function whole(value: { toString(): string }): Whole {
+  return numberOrBigint(value.toString());
 }
 
 const causes: { readonly [cause in DeadLetterCause]: true } = {

@@ -3,7 +3,7 @@
  * this cluster's own tasks is meant.
  */
 import { shownId } from '../../kernel/shown-id.ts';
-import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { QueueName } from '../../wire/generated/api/deadletter/service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -38,7 +38,7 @@ export async function queueNamed(context: HandlerContext, call: Call, name: Queu
   return (await queuesThatAreThere(context, call, [name]))[0];
 }
 
-/** Those that are there, each once, in the order in which they are named. Throws UNAVAILABLE for one that is no empty one: it cannot be opened. */
+/** The named queues that are there, each once, in their order. Throws UNAVAILABLE for one that cannot be opened: it is no empty one. */
 export async function queuesNamed(
   context: HandlerContext,
   call: Call,
@@ -77,12 +77,12 @@ async function queuesThatAreThere(
   const wanted = [...each.values()].map((name) => wantedQueue(context, name));
   const isMissing = (queue: WantedQueue): boolean => find(context, queue) === undefined;
   // Once for all of them: a request may name many.
-  if (wanted.some(isMissing)) await context.cluster(call, { kind: 'syncCluster' }, '');
+  if (wanted.some(isMissing)) await context.cluster(call, '', { kind: 'syncCluster' });
   for (const { sourceCluster } of wanted.filter(isMissing)) checkCluster(context, sourceCluster);
   return [...new Set(wanted.flatMap((queue) => find(context, queue) ?? []))];
 }
 
-/** For what means nothing without the queue. */
+/** The queue of a request that means nothing without one. Throws NOT_FOUND. */
 export async function queueThatIsThere(context: HandlerContext, call: Call, name: QueueName | undefined): Promise<KnownDeadLetterQueue> {
   if (name === undefined) throw invalidArgument('queue is not set');
   const queue = await queueNamed(context, call, name);

@@ -5,16 +5,16 @@
  *     task_id, workflow_id, run_id, namespace,        ├─▶ one condition, for whoever walks over the rows
  *     shard_id, query ─▶ condition ───────────────────┘
  */
-import { letterFields } from '../../deadletters/filter/letter-fields.ts';
-import { parseLetterFilter } from '../../deadletters/filter/parse-letter-filter.ts';
-import type { IdRange } from '../../deadletters/commands.ts';
-import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
+import { letterFields, parseLetterFilter } from '../../deadletters/filter/parse-letter-filter.ts';
+import { idsOf, rangesOfIds } from '../../deadletters/bounds/id-ranges.ts';
+import type { IdRange } from '../../deadletters/letter-commands.ts';
+import type { LetterSelection } from '../../deadletters/jobs/job.ts';
 import type { Column, Condition, Operand } from '../../filter/condition.ts';
 import { assert } from '../../kernel/assert.ts';
 import { int64Max } from '../../kernel/int64.ts';
 import { emptySelection, type Selection } from '../../wire/generated/api/deadletter/service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import { letterLimits } from './letter-limits.ts';
+import { letterLimits } from './letter-pages.ts';
 
 /** Throws INVALID_ARGUMENT. */
 export function chosenLetters(selection: Selection = emptySelection()): LetterSelection {
@@ -37,19 +37,8 @@ function chosenIds({ messageIds, minMessageId: min, maxMessageId: max }: Selecti
   if (min !== undefined && max !== undefined && min > max) throw invalidArgument(`Invalid range of message ids: ${min} to ${max}`);
   const from = min ?? 0;
   const to = max ?? Number.MAX_SAFE_INTEGER;
-  if (messageIds.length > 0) return rangesOf(messageIds.filter((id) => id >= from && id <= to));
+  if (messageIds.length > 0) return rangesOfIds(messageIds.filter((id) => id >= from && id <= to));
   return min === undefined && max === undefined ? undefined : [{ from, to }];
-}
-
-/** In any order, perhaps twice. */
-export function rangesOf(ids: readonly number[]): readonly IdRange[] {
-  const ranges: { from: number; to: number }[] = [];
-  for (const id of ids.toSorted((one, other) => one - other)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && id <= last.to + 1) last.to = id;
-    else ranges.push({ from: id, to: id });
-  }
-  return ranges;
 }
 
 function chosenByRow({ taskId, workflowId, runId, namespace, shardId, query }: Selection): Condition | undefined {
@@ -82,11 +71,7 @@ function isAmong(ranges: readonly IdRange[]): Condition {
   // No letter has this one.
   if (first === undefined) return equals('MessageId', -1);
   if (others.length === 0) return { kind: 'between', column, not: false, low: first.from, high: first.to };
-  return { kind: 'in', column, not: false, operands: ranges.flatMap(idsIn) };
-}
-
-function idsIn({ from, to }: IdRange): readonly number[] {
-  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  return { kind: 'in', column, not: false, operands: [...idsOf(ranges)] };
 }
 
 export function allOf(conditions: readonly Condition[]): Condition | undefined {

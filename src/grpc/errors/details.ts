@@ -1,98 +1,78 @@
-import {
-  encodeClientVersionNotSupportedFailure,
-  encodeNamespaceAlreadyExistsFailure,
-  encodeNamespaceInvalidStateFailure,
-  encodeNamespaceNotFoundFailure,
-  encodeNotFoundFailure,
-  encodePermissionDeniedFailure,
-  encodeQueryFailedFailure,
-  encodeResourceExhaustedFailure,
-  encodeServerVersionNotSupportedFailure,
-  encodeWorkflowExecutionAlreadyStartedFailure,
-  encodeWorkflowNotReadyFailure,
-} from '../../wire/generated/lean/error_details.ts';
+import * as failures from '../../wire/generated/lean/error_details.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import { unreachable } from '../../kernel/assert.ts';
 import { NamespaceState } from '../../wire/generated/lean/enums.ts';
 import { shortenedFailure } from './shortened-failure.ts';
-import { statusCode } from './status-code.ts';
-import { StatusError } from './status-error.ts';
+import { statusCode, type StatusCode, StatusError } from './status-error.ts';
 
-/** The errors whose details clients look at. Texts are compared by SDKs and test suites. */
-const prefix = 'temporal.api.errordetails.v1.';
+/** The errors whose details clients look at. Texts are compared by SDKs and test suites. `detail`: its message, without `Failure`. */
+function withDetail(
+  code: StatusCode,
+  message: string,
+  detail: string,
+  value: Uint8Array,
+  trailers: Readonly<Record<string, string>> = {},
+): StatusError {
+  return new StatusError(code, message, { details: [{ type: `temporal.api.errordetails.v1.${detail}Failure`, value }], trailers });
+}
+
 const nothing = new Uint8Array(0);
 
 export function notFound(message: string): StatusError {
-  return new StatusError(statusCode.notFound, message, { details: [{ type: `${prefix}NotFoundFailure`, value: notFoundDetail }] });
+  return withDetail(statusCode.notFound, message, 'NotFound', notFoundDetail);
 }
-const notFoundDetail = encodeNotFoundFailure({ currentCluster: '', activeCluster: '' });
+const notFoundDetail = failures.encodeNotFoundFailure({ currentCluster: '', activeCluster: '' });
 
 export function namespaceNotFound(namespace: string): StatusError {
-  return new StatusError(statusCode.notFound, `Namespace ${namespace} is not found.`, {
-    details: [{ type: `${prefix}NamespaceNotFoundFailure`, value: encodeNamespaceNotFoundFailure({ namespace }) }],
-  });
+  const value = failures.encodeNamespaceNotFoundFailure({ namespace });
+  return withDetail(statusCode.notFound, `Namespace ${namespace} is not found.`, 'NamespaceNotFound', value);
 }
 
-/** It is there, and this cannot be done with it in its state. */
+/** The namespace is there, and this cannot be done with it in its state. */
 export function namespaceInvalidState(
   { name, state }: Pick<Namespace, 'name' | 'state'>,
   allowed: readonly Namespace['state'][],
 ): StatusError {
   const message = `Namespace has invalid state: ${stateNames[state]}. Must be ${allowed.map((each) => stateNames[each]).join(' or ')}.`;
   const failure = { namespace: name, state: namespaceState(state), allowedStates: allowed.map(namespaceState) };
-  return new StatusError(statusCode.failedPrecondition, message, {
-    details: [{ type: `${prefix}NamespaceInvalidStateFailure`, value: encodeNamespaceInvalidStateFailure(failure) }],
-  });
+  return withDetail(statusCode.failedPrecondition, message, 'NamespaceInvalidState', failures.encodeNamespaceInvalidStateFailure(failure));
 }
 
-/** In the texts of errors. */
+/** How the texts of errors name the states of a namespace. */
 const stateNames = { registered: 'Registered', deprecated: 'Deprecated', deleted: 'Deleted' } as const;
 
+const states = {
+  registered: NamespaceState.REGISTERED,
+  deprecated: NamespaceState.DEPRECATED,
+  deleted: NamespaceState.DELETED,
+} as const satisfies { readonly [state in Namespace['state']]: number };
+
 export function namespaceState(state: Namespace['state']): number {
-  switch (state) {
-    case 'registered':
-      return NamespaceState.REGISTERED;
-    case 'deprecated':
-      return NamespaceState.DEPRECATED;
-    case 'deleted':
-      return NamespaceState.DELETED;
-    default:
-      return unreachable(state);
-  }
+  return states[state];
 }
 
 export function namespaceAlreadyExists(namespace: string): StatusError {
-  return new StatusError(statusCode.alreadyExists, `Namespace "${namespace}" already exists`, {
-    details: [{ type: `${prefix}NamespaceAlreadyExistsFailure`, value: encodeNamespaceAlreadyExistsFailure({}) }],
-  });
+  const message = `Namespace "${namespace}" already exists`;
+  return withDetail(statusCode.alreadyExists, message, 'NamespaceAlreadyExists', failures.encodeNamespaceAlreadyExistsFailure({}));
 }
 
 export function alreadyStarted(
   message: string,
-  started: { readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string },
+  started: Parameters<typeof failures.encodeWorkflowExecutionAlreadyStartedFailure>[0],
 ): StatusError {
-  const { startRequestId, runId, firstExecutionRunId } = started;
-  return new StatusError(statusCode.alreadyExists, message, {
-    details: [
-      {
-        type: `${prefix}WorkflowExecutionAlreadyStartedFailure`,
-        value: encodeWorkflowExecutionAlreadyStartedFailure({ startRequestId, runId, firstExecutionRunId }),
-      },
-    ],
-  });
+  const value = failures.encodeWorkflowExecutionAlreadyStartedFailure(started);
+  return withDetail(statusCode.alreadyExists, message, 'WorkflowExecutionAlreadyStarted', value);
 }
 
 export function workflowNotReady(message: string): StatusError {
-  return new StatusError(statusCode.failedPrecondition, message, {
-    details: [{ type: `${prefix}WorkflowNotReadyFailure`, value: encodeWorkflowNotReadyFailure({}) }],
-  });
+  return withDetail(statusCode.failedPrecondition, message, 'WorkflowNotReady', failures.encodeWorkflowNotReadyFailure({}));
 }
 
 export function queryFailed(message: string, failure: Uint8Array | undefined): StatusError {
-  const value = failure === undefined ? nothing : encodeQueryFailedFailure({ failure: shortenedFailure(failure, queryFailureBytesMax) });
-  return new StatusError(statusCode.invalidArgument, message, { details: [{ type: `${prefix}QueryFailedFailure`, value }] });
+  const value =
+    failure === undefined ? nothing : failures.encodeQueryFailedFailure({ failure: shortenedFailure(failure, queryFailureBytesMax) });
+  return withDetail(statusCode.invalidArgument, message, 'QueryFailed', value);
 }
-/** As base64 it takes two thirds of what clients accept, and leaves room for its message. */
+/** A failure of this size takes as base64 two thirds of what clients accept, and leaves room for its message. */
 const queryFailureBytesMax = 4 * 1024;
 
 /** Values of `ResourceExhaustedCause` and `ResourceExhaustedScope`, with the names that clients find in the trailers. */
@@ -107,36 +87,37 @@ export const exhaustedCause = {
 export const exhaustedScope = { namespace: { value: 1, name: 'Namespace' }, system: { value: 2, name: 'System' } } as const;
 
 export function resourceExhausted(message: string, cause: ExhaustedCause, scope: ExhaustedCause): StatusError {
-  return new StatusError(statusCode.resourceExhausted, message, {
-    details: [
-      { type: `${prefix}ResourceExhaustedFailure`, value: encodeResourceExhaustedFailure({ cause: cause.value, scope: scope.value }) },
-    ],
-    trailers: { 'x-resource-exhausted-cause': cause.name, 'x-resource-exhausted-scope': scope.name },
-  });
+  const value = failures.encodeResourceExhaustedFailure({ cause: cause.value, scope: scope.value });
+  const trailers = { 'x-resource-exhausted-cause': cause.name, 'x-resource-exhausted-scope': scope.name };
+  return withDetail(statusCode.resourceExhausted, message, 'ResourceExhausted', value, trailers);
 }
 
 export function clientVersionNotSupported(
   message: string,
-  detail: { readonly clientVersion: string; readonly clientName: string; readonly supportedVersions: string },
+  detail: Parameters<typeof failures.encodeClientVersionNotSupportedFailure>[0],
 ): StatusError {
-  return new StatusError(statusCode.failedPrecondition, message, {
-    details: [{ type: `${prefix}ClientVersionNotSupportedFailure`, value: encodeClientVersionNotSupportedFailure(detail) }],
-  });
+  return withDetail(
+    statusCode.failedPrecondition,
+    message,
+    'ClientVersionNotSupported',
+    failures.encodeClientVersionNotSupportedFailure(detail),
+  );
 }
 
 export function serverVersionNotSupported(
   message: string,
-  detail: { readonly serverVersion: string; readonly clientSupportedServerVersions: string },
+  detail: Parameters<typeof failures.encodeServerVersionNotSupportedFailure>[0],
 ): StatusError {
-  return new StatusError(statusCode.failedPrecondition, message, {
-    details: [{ type: `${prefix}ServerVersionNotSupportedFailure`, value: encodeServerVersionNotSupportedFailure(detail) }],
-  });
+  return withDetail(
+    statusCode.failedPrecondition,
+    message,
+    'ServerVersionNotSupported',
+    failures.encodeServerVersionNotSupportedFailure(detail),
+  );
 }
 
 export function permissionDenied(message: string): StatusError {
-  return new StatusError(statusCode.permissionDenied, message, {
-    details: [{ type: `${prefix}PermissionDeniedFailure`, value: encodePermissionDeniedFailure({ reason: '' }) }],
-  });
+  return withDetail(statusCode.permissionDenied, message, 'PermissionDenied', failures.encodePermissionDeniedFailure({ reason: '' }));
 }
 
 export function unavailable(message: string): StatusError {

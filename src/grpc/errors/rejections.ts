@@ -1,11 +1,10 @@
-import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { ClusterRejection } from '../../cluster/replies.ts';
-import type { JobsRejection } from '../../deadletters/jobs/commands.ts';
-import type { DeadLetterRejection } from '../../deadletters/replies.ts';
-import type { Rejection } from '../../history/replies.ts';
-import { unreachable } from '../../kernel/assert.ts';
+import { type AskFailure, isAskFailure } from '../../actors/asks/asks.ts';
+import type { ClusterRejection } from '../../cluster/cluster-commands.ts';
+import type { JobsRejection } from '../../deadletters/jobs/job.ts';
+import type { DeadLetterRejection } from '../../deadletters/letter-commands.ts';
+import type { Rejection } from '../../history/run/history-replies.ts';
 import { refusalReasonTrailer, type RefusalReason } from '../../kernel/refusal-reasons.ts';
-import type { MatchingRejection } from '../../matching/replies.ts';
+import type { MatchingRejection } from '../../matching/matching-replies.ts';
 import {
   alreadyStarted,
   deadlineExceeded,
@@ -19,145 +18,131 @@ import {
   unavailable,
   workflowNotReady,
 } from './details.ts';
-import { statusCode } from './status-code.ts';
-import { invalidArgument, StatusError } from './status-error.ts';
+import { failedPrecondition, invalidArgument, statusCode, StatusError } from './status-error.ts';
 
-/** Why an actor refused, in the words of gRPC. The texts are the actors'; code and details are decided here, once. */
+/** Why an actor refused, in the words of gRPC. The texts are the actors'; code and details are decided here, once, with a row for each reason. */
+type Rows<Reason extends string> = { readonly [Each in Reason]: (message: string) => StatusError };
+
+const tooMany = (message: string) => resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
+const overloaded = (message: string) => resourceExhausted(message, exhaustedCause.systemOverloaded, exhaustedScope.system);
+
+const ofHistory: Rows<Exclude<Rejection['reason'], 'already-started' | 'query-failed'>> = {
+  'workflow-not-found': notFound,
+  'workflow-closed': notFound,
+  'task-not-found': notFound,
+  'activity-not-found': notFound,
+  'update-not-found': notFound,
+  'schedule-not-found': notFound,
+  'invalid-argument': invalidArgument,
+  'unhandled-command': invalidArgument,
+  'bad-command': invalidArgument,
+  'failed-precondition': failedPrecondition,
+  'workflow-not-ready': workflowNotReady,
+  'no-room': overloaded,
+  'too-many-updates': tooMany,
+  'busy-workflow': (message) => resourceExhausted(message, exhaustedCause.busyWorkflow, exhaustedScope.namespace),
+  'query-timed-out': deadlineExceeded,
+};
+
 export function historyRejection(rejection: Rejection): StatusError {
-  switch (rejection.reason) {
-    case 'workflow-not-found':
-    case 'workflow-closed':
-    case 'task-not-found':
-    case 'activity-not-found':
-    case 'update-not-found':
-    case 'schedule-not-found':
-      return notFound(rejection.message);
-    case 'already-started':
-      return alreadyStarted(rejection.message, rejection);
-    case 'invalid-argument':
-    case 'unhandled-command':
-    case 'bad-command':
-      return invalidArgument(rejection.message);
-    case 'failed-precondition':
-      return new StatusError(statusCode.failedPrecondition, rejection.message);
-    case 'workflow-not-ready':
-      return workflowNotReady(rejection.message);
-    case 'no-room':
-      return resourceExhausted(rejection.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
-    case 'too-many-updates':
-      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
-    case 'busy-workflow':
-      return resourceExhausted(rejection.message, exhaustedCause.busyWorkflow, exhaustedScope.namespace);
-    case 'query-failed':
-      return queryFailed(rejection.message, rejection.failure);
-    case 'query-timed-out':
-      return deadlineExceeded(rejection.message);
-    default:
-      return unreachable(rejection);
-  }
+  if (rejection.reason === 'already-started') return alreadyStarted(rejection.message, rejection);
+  if (rejection.reason === 'query-failed') return queryFailed(rejection.message, rejection.failure);
+  return ofHistory[rejection.reason](rejection.message);
 }
 
-export function matchingRejection(rejection: MatchingRejection): StatusError {
-  switch (rejection.reason) {
-    case 'no-poller':
-      return new StatusError(statusCode.failedPrecondition, rejection.message);
-    case 'query-expired':
-      return deadlineExceeded(rejection.message);
-    case 'query-not-found':
-      return notFound(rejection.message);
-    case 'too-many-weights':
-      return invalidArgument(rejection.message);
-    // No client asks for that.
-    case 'tasks-left':
-    case 'configs-full':
-    case 'too-many-polls':
-    case 'too-many-queries':
-    case 'backlog-full':
-    case 'too-many-queues':
-      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
-    default:
-      return unreachable(rejection);
-  }
+const ofMatching: Rows<MatchingRejection['reason']> = {
+  'no-poller': failedPrecondition,
+  'query-expired': deadlineExceeded,
+  'query-not-found': notFound,
+  'too-many-weights': invalidArgument,
+  // No client asks for that.
+  'tasks-left': tooMany,
+  'configs-full': tooMany,
+  'too-many-polls': tooMany,
+  'too-many-queries': tooMany,
+  'backlog-full': tooMany,
+  'too-many-queues': tooMany,
+};
+
+export function matchingRejection({ reason, message }: MatchingRejection): StatusError {
+  return ofMatching[reason](message);
 }
 
-export function clusterRejection(rejected: ClusterRejection, namespace: string): StatusError {
-  switch (rejected.reason) {
-    case 'namespace-exists':
-      return namespaceAlreadyExists(namespace);
-    case 'namespace-not-found':
-      return namespaceNotFound(namespace);
-    case 'invalid-argument':
-      return invalidArgument(rejected.message);
-    case 'failed-precondition':
-      return new StatusError(statusCode.failedPrecondition, rejected.message);
-    case 'resource-exhausted':
-      return resourceExhausted(rejected.message, exhaustedCause.persistenceLimit, exhaustedScope.namespace);
-    default:
-      return unreachable(rejected.reason);
-  }
+const ofCluster: Rows<Exclude<ClusterRejection['reason'], 'namespace-exists' | 'namespace-not-found'>> = {
+  'invalid-argument': invalidArgument,
+  'failed-precondition': failedPrecondition,
+  'resource-exhausted': (message) => resourceExhausted(message, exhaustedCause.persistenceLimit, exhaustedScope.namespace),
+};
+
+export function clusterRejection({ reason, message }: ClusterRejection, namespace: string): StatusError {
+  if (reason === 'namespace-exists') return namespaceAlreadyExists(namespace);
+  return reason === 'namespace-not-found' ? namespaceNotFound(namespace) : ofCluster[reason](message);
 }
 
-export function deadLetterRejection(rejection: DeadLetterRejection): StatusError {
-  switch (rejection.reason) {
-    case 'invalid-argument':
-      return invalidArgument(rejection.message);
-    case 'not-in-queue':
-      return notFound(rejection.message);
-    case 'overlap':
-    case 'too-many-jobs':
-    case 'not-claimed':
-    case 'being-merged':
-    case 'began-anew':
-      return new StatusError(statusCode.failedPrecondition, rejection.message);
-    case 'not-now':
-      return unavailable(rejection.message);
-    default:
-      return unreachable(rejection.reason);
-  }
+const ofDeadLetters: Rows<DeadLetterRejection['reason']> = {
+  'invalid-argument': invalidArgument,
+  'not-in-queue': notFound,
+  overlap: failedPrecondition,
+  'too-many-jobs': failedPrecondition,
+  'not-claimed': failedPrecondition,
+  'being-merged': failedPrecondition,
+  'began-anew': failedPrecondition,
+  'not-now': unavailable,
+};
+
+export function deadLetterRejection({ reason, message }: DeadLetterRejection): StatusError {
+  return ofDeadLetters[reason](message);
 }
 
-export function jobsRejection(rejection: JobsRejection): StatusError {
-  switch (rejection.reason) {
-    case 'invalid-argument':
-      return invalidArgument(rejection.message);
-    case 'not-found':
-      return notFound(rejection.message);
-    case 'failed-precondition':
-    case 'overlap':
-      return new StatusError(statusCode.failedPrecondition, rejection.message);
-    case 'plan-not-found':
-      return withReason(notFound(rejection.message), rejection.reason);
-    case 'plan-expired':
-      return withReason(new StatusError(statusCode.failedPrecondition, rejection.message), rejection.reason);
-    case 'too-many-stretches':
-    case 'too-many-jobs':
-      return withReason(resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.system), rejection.reason);
-    default:
-      return unreachable(rejection.reason);
-  }
+const exhaustedJobs = (message: string) => resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.system);
+
+const ofJobs: Rows<JobsRejection['reason']> = {
+  'invalid-argument': invalidArgument,
+  'not-found': notFound,
+  'failed-precondition': failedPrecondition,
+  overlap: failedPrecondition,
+  'plan-not-found': withReason('plan-not-found', notFound),
+  'plan-expired': withReason('plan-expired', failedPrecondition),
+  'too-many-stretches': withReason('too-many-stretches', exhaustedJobs),
+  'too-many-jobs': withReason('too-many-jobs', exhaustedJobs),
+};
+
+export function jobsRejection({ reason, message }: JobsRejection): StatusError {
+  return ofJobs[reason](message);
 }
 
-function withReason({ code, message, details, trailers }: StatusError, reason: RefusalReason): StatusError {
-  return new StatusError(code, message, { details, trailers: { ...trailers, [refusalReasonTrailer]: reason } });
+function withReason(reason: RefusalReason, errorOf: (message: string) => StatusError): (message: string) => StatusError {
+  return (text) => {
+    const { code, message, details, trailers } = errorOf(text);
+    return new StatusError(code, message, { details, trailers: { ...trailers, [refusalReasonTrailer]: reason } });
+  };
 }
 
 /** No reply came. Whether the command took effect is not known after `unavailable` and `deadline`; clients try again. */
-export function askFailure(failure: AskFailure): StatusError {
-  switch (failure.kind) {
-    case 'unavailable':
-    case 'notHere':
-      return unavailable(failure.message);
-    case 'deadline':
-      return deadlineExceeded();
-    case 'busy':
-      return resourceExhausted(failure.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
-    case 'tooLarge':
-      return invalidArgument(failure.message);
-    case 'internal':
-      return new StatusError(statusCode.internal, failure.message);
-    case 'dataLoss':
-      return new StatusError(statusCode.dataLoss, failure.message);
-    default:
-      return unreachable(failure);
-  }
+const ofAsks: Rows<AskFailure['kind']> = {
+  unavailable,
+  notHere: unavailable,
+  deadline: () => deadlineExceeded(),
+  busy: overloaded,
+  tooLarge: invalidArgument,
+  internal: (message) => new StatusError(statusCode.internal, message),
+  dataLoss: (message) => new StatusError(statusCode.dataLoss, message),
+};
+
+type Refused<Why> = { readonly kind: 'rejected'; readonly rejection: Why };
+
+/** What an actor has answered goes to whoever asked: its reply, or in the words of gRPC why there is none. */
+export function settle<Reply extends { readonly kind: string }, Why>(
+  answer: Reply | Refused<Why> | AskFailure,
+  refusal: (rejection: Why) => StatusError,
+  resolve: (reply: Reply) => void,
+  reject: (error: StatusError) => void,
+): void {
+  if (isRefused<Why>(answer)) reject(refusal(answer.rejection));
+  else if (isAskFailure(answer)) reject(ofAsks[answer.kind](answer.message));
+  else resolve(answer);
+}
+
+function isRefused<Why>(answer: { readonly kind: string }): answer is Refused<Why> {
+  return answer.kind === 'rejected';
 }

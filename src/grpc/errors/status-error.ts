@@ -1,5 +1,27 @@
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
-import { statusCode, type StatusCode } from './status-code.ts';
+
+/** The codes of gRPC, by the names that the specification gives them. */
+export const statusCode = {
+  ok: 0,
+  cancelled: 1,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  outOfRange: 11,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  dataLoss: 15,
+  unauthenticated: 16,
+} as const;
+
+export type StatusCode = (typeof statusCode)[keyof typeof statusCode];
 
 /** Names and ids that strangers sent stand in a text, which goes into trailers and into the log. */
 const messageBytesMax = 4_000;
@@ -35,13 +57,23 @@ export class StatusError extends Error {
   }
 }
 
-/** Also of an error that is none of ours, which has none. */
-export function hasCode(error: unknown, code: StatusCode): boolean {
+/** False of an error that is none of ours: it has no code. */
+export function hasCode(error: unknown, code: StatusCode): error is StatusError {
   return error instanceof StatusError && error.code === code;
+}
+
+/** For a catch: gives undefined for NOT_FOUND, and throws any other error on. */
+export function unlessNotFound(error: unknown): undefined {
+  if (hasCode(error, statusCode.notFound)) return undefined;
+  throw error;
 }
 
 export function invalidArgument(message: string): StatusError {
   return new StatusError(statusCode.invalidArgument, message);
+}
+
+export function failedPrecondition(message: string): StatusError {
+  return new StatusError(statusCode.failedPrecondition, message);
 }
 
 /** A field or a feature that is not built is refused, never ignored. */

@@ -1,18 +1,16 @@
-import {
-  decodeHealthCheckRequest,
-  encodeHealthCheckResponse,
-  HealthCheckResponseServingStatus as ServingStatus,
-} from '../../wire/generated/lean/health.ts';
-import { requestLimits } from '../../wire/wire-limits.ts';
-import type { CheckpointReport } from '../../actors/checkpoint/partition-report.ts';
+import { codecs, HealthCheckResponseServingStatus as ServingStatus } from '../../wire/generated/lean/health.ts';
+import type { CheckpointReport } from '../../actors/partition/partition-report.ts';
 import type { ServerCondition } from '../../actors/ownership/census.ts';
 import type { StateReport } from '../ports.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
-import { unary } from '../method.ts';
-import type { Service } from '../transport/call.ts';
-import type { HealthReport } from '../transport/plain-http.ts';
-import { decodedWithin } from '../validation/request-limits.ts';
+import { unavailable } from '../errors/details.ts';
+import { statusCode, StatusError } from '../errors/status-error.ts';
+import { service, streamed, unary } from '../method.ts';
+import { healthRpcs } from '../rpcs/health-rpcs.ts';
+import type { Interceptor, Service } from '../transport/call.ts';
+import { jsonAnswer, page, type Page, type PageAnswer } from '../transport/plain-http.ts';
+
+/** The body of `GET /health`: 200 when `status` is SERVING, otherwise 503. */
+type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Readonly<Record<string, unknown>>;
 
 type Waiting = { readonly seconds: number; readonly reason: string; readonly unwrittenBytes: number };
 
@@ -69,12 +67,12 @@ export class Health {
       status: this.#admitting && unserved.length === 0 && !lost ? 'SERVING' : 'NOT_SERVING',
       ...(unserved.length === 0 ? {} : { partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) }),
       ...(concerns.length === 0 ? {} : { concerns }),
-      ...(runsPutAside === 0 ? {} : { runsPutAside }),
+      ...(runsPutAside === 0 ? {} : { runsQuarantined: runsPutAside }),
       ...this.#checkpointsWaiting(),
     };
   }
 
-  /** Each partition, and what is kept of it. */
+  /** Tells of each partition, and of what is kept of it. */
   stateReport(): HealthReport {
     return { status: this.report().status, ...this.#state() };
   }
@@ -107,38 +105,53 @@ export class Health {
 }
 
 export function healthService(health: Health): Service {
+  return service(healthRpcs, [
+    unary('Check', codecs.HealthCheck, ({ service: name }) => {
+      const status = health.statusOf(name);
+      if (status === ServingStatus.SERVICE_UNKNOWN) throw new StatusError(statusCode.notFound, `unknown service ${name}`);
+      return { status };
+    }),
+    streamed('Watch', codecs.HealthCheck, ({ service: name }, call, send) => {
+      let told: number | undefined;
+      const report = (): void => {
+        const status = health.statusOf(name);
+        if (status === told) return;
+        told = status;
+        send({ status });
+      };
+      report();
+      const stop = health.watch(report);
+      return new Promise((resolve) =>
+        call.onCancel(() => {
+          stop();
+          resolve();
+        }),
+      );
+    }),
+  ]);
+}
+
+export function healthPages(health: Health): readonly Page[] {
+  return [
+    page('GET /health', () => healthAnswer(health.report())),
+    // The event loop runs, whatever the partitions do.
+    page('GET /health/live', () => healthAnswer({ status: 'SERVING' })),
+    page('GET /health/state', () => healthAnswer(health.stateReport())),
+  ];
+}
+
+export function healthAnswer(report: HealthReport): PageAnswer {
+  return jsonAnswer(report.status === 'SERVING' ? 200 : 503, report);
+}
+
+/**
+ * Until the server serves, and from when it stops, clients are told to try again; health and administration stay open. Partitions that are
+ * not served close nothing here: their calls are refused by name, all others go through.
+ */
+export function servingGate(health: Health): Interceptor {
   return {
-    name: 'grpc.health.v1.Health',
-    methods: new Map([
-      unary('Check', decodeHealthCheckRequest, encodeHealthCheckResponse, ({ service }) => {
-        const status = health.statusOf(service);
-        if (status === ServingStatus.SERVICE_UNKNOWN) throw new StatusError(statusCode.notFound, `unknown service ${service}`);
-        return { status };
-      }),
-      [
-        'Watch',
-        {
-          kind: 'serverStream',
-          handle: (request, call, send) => {
-            const { service } = decodedWithin(requestLimits, decodeHealthCheckRequest, request);
-            let told: number | undefined;
-            const report = (): void => {
-              const status = health.statusOf(service);
-              if (status === told) return;
-              told = status;
-              send(encodeHealthCheckResponse({ status }));
-            };
-            report();
-            const stop = health.watch(report);
-            return new Promise((resolve) =>
-              call.onCancel(() => {
-                stop();
-                resolve();
-              }),
-            );
-          },
-        },
-      ],
-    ]),
+    before: ({ rpc }) => {
+      if (!health.admitting && rpc.needsServing) throw unavailable('Frontend is not healthy yet');
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../observability/logger.ts';
-import { statusCode } from '../errors/status-code.ts';
+import { statusCode } from '../errors/status-error.ts';
 import type { Call, Interceptor } from '../transport/call.ts';
 
 type Outcome = { readonly code: number; readonly message: string; readonly durationMs: number };
@@ -29,8 +29,8 @@ export function callLog(logger: Logger, clock: { monoMs(): number }): Intercepto
       if (outcome.code !== statusCode.ok || call.notes.oversized !== '') remarks.about(call, outcome);
       if (!logger.enabled('debug')) return;
       logger.debug('call', {
-        operation: call.method,
-        service: call.service,
+        operation: call.rpc.method,
+        service: call.rpc.service,
         namespace: call.notes.namespace === '' ? undefined : call.notes.namespace,
         code: outcome.code,
         error: outcome.message === '' ? undefined : outcome.message,
@@ -43,9 +43,9 @@ export function callLog(logger: Logger, clock: { monoMs(): number }): Intercepto
 class Remarks {
   readonly #logger: Logger;
   readonly #clock: { monoMs(): number };
-  /** By namespace, oldest first. */
+  /** Task queues whose refused polls were told, by namespace, oldest first. */
   readonly #refusedQueues = new Map<string, Set<string>>();
-  /** Oldest first. */
+  /** When each remark was made last, oldest first. */
   readonly #made = new Map<string, { readonly madeMs: number; keptBack: number }>();
 
   constructor(logger: Logger, clock: { monoMs(): number }) {
@@ -55,24 +55,24 @@ class Remarks {
 
   about(call: Call, { code, message }: Outcome): void {
     const { namespace, oversized } = call.notes;
-    const common = { operation: call.method, namespace: namespace === '' ? undefined : namespace };
+    const common = { operation: call.rpc.method, namespace: namespace === '' ? undefined : namespace };
     if (oversized !== '') {
-      const times = this.#times(`oversized ${call.path} ${namespace}`);
-      if (times > 0) this.#logger.warn('a message over its size limit was replaced', { ...common, what: oversized, times });
+      const times = this.#times(`oversized ${call.rpc.path} ${namespace}`);
+      if (times > 0) this.#logger.warn('a message over its size limit was shortened', { ...common, what: oversized, times });
     }
     const name = remarkable.get(code);
     if (name === undefined || isEveryday(call, code, message)) return;
-    if (code === statusCode.unimplemented && isTaskPoll(call)) this.#refusedPoll(call, message);
-    const times = this.#times(`${code} ${call.path} ${namespace}`);
+    if (code === statusCode.unimplemented && call.rpc.waitsFor === 'task') this.#refusedPoll(call, message);
+    const times = this.#times(`${code} ${call.rpc.path} ${namespace}`);
     if (times === 0) return;
     const fields = { ...common, code: name, error: message, times };
     // SDKs try methods that a server may lack, and go on without them.
-    if (code === statusCode.unimplemented) this.#logger.info('call refused: not built', fields);
+    if (code === statusCode.unimplemented) this.#logger.info('a call was refused: this server does not support it', fields);
     else this.#logger.warn('call refused', fields);
   }
 
   /** SDKs poll again and again without a word, and their workers look as if they were running. */
-  #refusedPoll({ method, notes: { namespace, taskQueue } }: Call, error: string): void {
+  #refusedPoll({ rpc, notes: { namespace, taskQueue } }: Call, error: string): void {
     const told = this.#refusedQueues.get(namespace) ?? new Set();
     if (told.has(taskQueue) || told.size >= refusedQueuesMax) return;
     this.#refusedQueues.set(namespace, told.add(taskQueue));
@@ -80,7 +80,7 @@ class Remarks {
     this.#logger.warn('a worker gets no tasks: its polls are refused', {
       namespace: namespace === '' ? undefined : namespace,
       'task-queue': taskQueue === '' ? undefined : taskQueue,
-      operation: method,
+      operation: rpc.method,
       error,
     });
   }
@@ -100,11 +100,7 @@ class Remarks {
   }
 }
 
-function isTaskPoll({ method }: Call): boolean {
-  return method.startsWith('Poll') && method.endsWith('TaskQueue');
-}
-
 /** Queries that a workflow refuses, and completions that a new event overtook, are everyday answers too. */
 function isEveryday(call: Call, code: number, message: string): boolean {
-  return code === statusCode.invalidArgument && (call.method === 'QueryWorkflow' || message.startsWith('UnhandledCommand'));
+  return code === statusCode.invalidArgument && (call.rpc.waitsFor === 'query' || message.startsWith('UnhandledCommand'));
 }

@@ -4,35 +4,37 @@
  */
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
-import { classOf, priorityOf, type CallClass } from './call-classes.ts';
-import { Rate, type RateLimit } from './rate.ts';
+import { type LimitClass, prioritiesInAll, type Priority, type Rpc } from '../rpcs/rpc.ts';
+
+/** `perSecond` 0: no limit. */
+export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
 export type LimitsOfNamespace = {
-  readonly rates: Readonly<Record<CallClass, RateLimit>>;
-  /** Of each method: who waits for the ends of workflows takes no room from the workers that bring them about. */
+  readonly rates: Readonly<Record<LimitClass, RateLimit>>;
+  /** Waiting calls of one method: who waits for the ends of workflows takes no room from the workers that bring them about. */
   readonly waitingMax: number;
 };
 
 /** What operators set is looked at so often. */
 const limitsAgeMs = 1_000;
-/** Beyond so many, those that are used no more are dropped: a few are looked at for each that is new. */
+/** Beyond so many namespaces, those that ask nothing any more are dropped: a few are looked at for each that is new. */
 const usersMax = 20_000;
 const looksMax = 32;
 /** Whoever has asked nothing for so long has its whole burst again, as one that is new. */
 const idleMs = 60_000;
 
 type User = {
-  readonly rates: Readonly<Record<CallClass, Rate>>;
+  readonly rates: Readonly<Record<LimitClass, Rate>>;
   limits: LimitsOfNamespace;
   limitsAtMs: number;
-  /** By method; those that nobody waits in are not there. */
-  readonly waiting: Map<string, number>;
+  /** Calls that wait, by their method; a method of which none waits is not there. */
+  readonly waiting: Map<Rpc, number>;
 };
 
 export class NamespaceLimits {
   readonly #limitsOf: (namespace: string) => LimitsOfNamespace;
   readonly #nowMs: () => number;
-  /** Those that asked last are the last, by the second. */
+  /** Namespaces by their ids: those that asked last are the last, by the second. */
   readonly #users = new Map<string, User>();
 
   /** `nowMs`: of a clock that never jumps. */
@@ -42,26 +44,26 @@ export class NamespaceLimits {
   }
 
   /** A call comes in. Throws RESOURCE_EXHAUSTED. */
-  admit(namespace: Namespace, method: string): void {
+  admit(namespace: Namespace, { limitClass, priority }: Rpc): void {
+    if (limitClass === undefined) return;
     const nowMs = this.#nowMs();
     const user = this.#user(namespace, nowMs);
-    const callClass = classOf(method);
-    if (user.rates[callClass].take(user.limits.rates[callClass], priorityOf(method), nowMs)) return;
+    if (user.rates[limitClass].take(user.limits.rates[limitClass], priority, nowMs)) return;
     throw resourceExhausted('namespace rate limit exceeded', exhaustedCause.rpsLimit, exhaustedScope.namespace);
   }
 
   /** A call begins to wait; what comes back ends that. Throws RESOURCE_EXHAUSTED. */
-  beginWait(namespace: Namespace, method: string): () => void {
+  beginWait(namespace: Namespace, rpc: Rpc): () => void {
     const { waiting, limits } = this.#user(namespace, this.#nowMs());
-    const before = waiting.get(method) ?? 0;
+    const before = waiting.get(rpc) ?? 0;
     if (before >= limits.waitingMax) {
       throw resourceExhausted('namespace concurrent poller limit exceeded', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
-    waiting.set(method, before + 1);
+    waiting.set(rpc, before + 1);
     return () => {
-      const left = (waiting.get(method) ?? 1) - 1;
-      if (left === 0) waiting.delete(method);
-      else waiting.set(method, left);
+      const left = (waiting.get(rpc) ?? 1) - 1;
+      if (left === 0) waiting.delete(rpc);
+      else waiting.set(rpc, left);
     };
   }
 
@@ -74,7 +76,7 @@ export class NamespaceLimits {
         rates: { execution: new Rate(), visibility: new Rate() },
         limits,
         limitsAtMs: nowMs,
-        waiting: new Map<string, number>(),
+        waiting: new Map<Rpc, number>(),
       };
       this.#users.set(id, user);
       return user;
@@ -97,5 +99,45 @@ export class NamespaceLimits {
       // Who waits for long is not looked at again before all others.
       if (!isIdle) this.#users.set(id, user);
     }
+  }
+}
+
+/**
+ * How many calls a second are let in, those of high priority first.
+ *
+ *     tokens of each priority    0 ▓▓▓▓▓▓▓   a call of priority 1 takes one of 1, and of all behind it
+ *                                1 ▓▓▓▓▓     ◀─ so long as its own priority has one
+ *                                2 ▓▓
+ *                                3 (none: refused)
+ *
+ * Each priority has the whole rate, less what goes before it. So polls are refused while completions still come through, and
+ * a flood of polls takes nothing from completions.
+ */
+export class Rate {
+  readonly #tokens = new Float64Array(prioritiesInAll);
+  #limit: RateLimit = { perSecond: 0, burst: 0 };
+  #atMs = 0;
+
+  /** Takes what a call costs, or nothing: false. */
+  take(limit: RateLimit, priority: Priority, nowMs: number): boolean {
+    if (limit.perSecond === 0) return true;
+    if (limit.perSecond !== this.#limit.perSecond || limit.burst !== this.#limit.burst) this.#begin(limit, nowMs);
+    this.#refill(nowMs);
+    if ((this.#tokens[priority] as number) < 1) return false;
+    for (let at = priority; at < prioritiesInAll; at++) this.#tokens[at] = Math.max((this.#tokens[at] as number) - 1, 0);
+    return true;
+  }
+
+  #begin(limit: RateLimit, nowMs: number): void {
+    this.#limit = limit;
+    this.#tokens.fill(limit.burst);
+    this.#atMs = nowMs;
+  }
+
+  #refill(nowMs: number): void {
+    const gained = ((nowMs - this.#atMs) * this.#limit.perSecond) / 1_000;
+    if (gained <= 0) return;
+    this.#atMs = nowMs;
+    for (let at = 0; at < prioritiesInAll; at++) this.#tokens[at] = Math.min((this.#tokens[at] as number) + gained, this.#limit.burst);
   }
 }

@@ -1,6 +1,6 @@
 /** Stored events, a page at a time, and where a history ends now: for answers, for resets and for batch jobs. */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryPosition } from '../../history/replies.ts';
+import type { HistoryPosition } from '../../history/run/history-replies.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
 import { notFound } from '../errors/details.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -16,9 +16,9 @@ const noEvents: EventPage = { events: [], nextPageToken: new Uint8Array(0) };
 export type EventRange = {
   readonly key: RunKey;
   readonly firstEventId: number;
-  /** Below the first: no stored events at all. */
+  /** An id below that of the first event: there are no stored events at all. */
   readonly lastEventId: number;
-  /** Follow the last stored event, on the last page. */
+  /** These events follow the last stored event, on the last page. */
   readonly tailEvents: readonly Uint8Array[];
   readonly open: boolean;
   /** The first page, where whoever named the range has sent it along. */
@@ -67,16 +67,15 @@ function pageOf(context: HandlerContext, range: EventRange, stored: readonly Uin
   if (nextEventId > range.lastEventId) {
     return { events: range.tailEvents.length === 0 ? stored : [...stored, ...range.tailEvents], nextPageToken: noEvents.nextPageToken };
   }
-  const nextPageToken = context.tokens.historyPage({
-    namespaceId: range.key.namespaceId,
-    workflowId: range.key.workflowId,
-    runId: range.key.runId,
+  const { key, lastEventId, open, tailEvents } = range;
+  const nextPageToken = context.tokens.historyPage.sign({
+    ...key,
     branchId: onlyBranch,
     nextEventId,
-    lastEventId: range.lastEventId,
-    open: range.open,
+    lastEventId,
+    open,
     reverse: false,
-    tailEvents: range.tailEvents,
+    tailEvents,
   });
   return { events: stored, nextPageToken };
 }

@@ -9,14 +9,14 @@
 import { createHash } from 'node:crypto';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { Condition } from '../../filter/condition.ts';
-import { OPEN_SORT_MS, servedBytes, type ListedRow, type VisibilityKeyset } from '../../visibility/row.ts';
+import { OPEN_SORT_MS, servedBytes, type ListedRow, type VisibilityKeyset } from '../../projections/visibility/row.ts';
 import { emptyWorkflowExecutionInfo, type WorkflowExecutionInfo } from '../../wire/generated/lean/workflow.ts';
 import type { ListWorkflowExecutionsResponse } from '../../wire/generated/lean/visibility_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 
-/** Of an answer: clients receive no more by default. One row is given, however large. */
+/** The size of an answer: clients receive no more by default. One row is given, however large. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** Tags, lengths, times and numbers around one execution's texts and bytes, and its token if it is the last. */
 const FRAME_BYTES_MAX = 512;
@@ -32,7 +32,7 @@ export function rowsAfter(
   condition: Condition | undefined,
 ): VisibilityKeyset | undefined {
   if (nextPageToken.length === 0) return undefined;
-  const { sortMs, startTimeMs, runId, ...token } = tokens.readVisibilityPage(nextPageToken);
+  const { sortMs, startTimeMs, runId, ...token } = tokens.visibilityPage.read(nextPageToken);
   if (token.namespaceId !== namespaceId) throw invalidArgument('Operation requested with a token from a different namespace.');
   if (!hashOf(condition).equals(token.conditionHash)) throw invalidArgument('NextPageToken was given for another query.');
   return { sortMs, startTimeMs, runId };
@@ -64,7 +64,7 @@ export function listedPage(
   const { startTimeMs, runId, closeTimeMs: sortMs = OPEN_SORT_MS } = last;
   return {
     executions,
-    nextPageToken: tokens.visibilityPage({ namespaceId, conditionHash: hashOf(condition), sortMs, startTimeMs, runId }),
+    nextPageToken: tokens.visibilityPage.sign({ namespaceId, conditionHash: hashOf(condition), sortMs, startTimeMs, runId }),
   };
 }
 

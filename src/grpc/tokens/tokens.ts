@@ -1,132 +1,61 @@
-import {
-  decodeActivityTaskToken,
-  decodeDeadLetterPageToken,
-  decodeHistoryPageToken,
-  decodeNamespacePageToken,
-  decodeQueryTaskToken,
-  decodeShardTaskPageToken,
-  decodeVisibilityPageToken,
-  decodeWorkflowTaskToken,
-  encodeActivityTaskToken,
-  encodeDeadLetterPageToken,
-  encodeHistoryPageToken,
-  encodeNamespacePageToken,
-  encodeQueryTaskToken,
-  encodeShardTaskPageToken,
-  encodeVisibilityPageToken,
-  encodeWorkflowTaskToken,
-  type ActivityTaskToken,
-  type DeadLetterPageToken,
-  type HistoryPageToken,
-  type NamespacePageToken,
-  type QueryTaskToken,
-  type ShardTaskPageToken,
-  type VisibilityPageToken,
-  type WorkflowTaskToken,
-} from '../../wire/generated/token/token.ts';
+import { isUuid } from '../../kernel/uuid.ts';
+import * as token from '../../wire/generated/token/token.ts';
+import { unlessMalformed } from '../../wire/wire-error.ts';
 import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import { runOfTemporalToken } from './temporal-token.ts';
 import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
-
-export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, VisibilityPageToken, WorkflowTaskToken };
 
 /**
  * Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours, NOT_FOUND for a task of
  * the Temporal server that workers spoke to before.
  */
-export class Tokens {
-  readonly #signer: TokenSigner;
+export type Tokens = ReturnType<typeof tokensOf>;
 
-  constructor(signer: TokenSigner) {
-    this.#signer = signer;
-  }
+export function tokensOf(signer: TokenSigner) {
+  const tokenOf = <Content>(
+    kind: TokenKind,
+    encode: (content: Content) => Uint8Array,
+    decode: (body: Uint8Array) => Content,
+    bodyOf: typeof taskBody,
+  ) => ({
+    sign: (content: Content) => signer.sign(kind, encode(content)),
+    read: (given: Uint8Array) => decode(bodyOf(signer, kind, given)),
+  });
+  return {
+    workflowTask: tokenOf(tokenKind.workflowTask, token.encodeWorkflowTaskToken, token.decodeWorkflowTaskToken, taskBody),
+    activityTask: tokenOf(tokenKind.activityTask, token.encodeActivityTaskToken, token.decodeActivityTaskToken, taskBody),
+    queryTask: tokenOf(tokenKind.queryTask, token.encodeQueryTaskToken, token.decodeQueryTaskToken, taskBody),
+    historyPage: tokenOf(tokenKind.historyPage, token.encodeHistoryPageToken, token.decodeHistoryPageToken, pageBody),
+    namespacePage: tokenOf(tokenKind.namespacePage, token.encodeNamespacePageToken, token.decodeNamespacePageToken, pageBody),
+    /** Says behind which worker the next page begins, as that of namespaces does. */
+    workerPage: tokenOf(tokenKind.workerPage, token.encodeNamespacePageToken, token.decodeNamespacePageToken, pageBody),
+    visibilityPage: tokenOf(tokenKind.visibilityPage, token.encodeVisibilityPageToken, token.decodeVisibilityPageToken, pageBody),
+    deadLetterPage: tokenOf(tokenKind.deadLetterPage, token.encodeDeadLetterPageToken, token.decodeDeadLetterPageToken, pageBody),
+    shardTaskPage: tokenOf(tokenKind.shardTaskPage, token.encodeShardTaskPageToken, token.decodeShardTaskPageToken, pageBody),
+  };
+}
 
-  workflowTask(token: WorkflowTaskToken): Uint8Array {
-    return this.#signer.sign(tokenKind.workflowTask, encodeWorkflowTaskToken(token));
-  }
+function taskBody(signer: TokenSigner, kind: TokenKind, given: Uint8Array): Uint8Array {
+  if (given.length === 0) throw invalidArgument('Task token not set on request.');
+  const body = signer.verify(kind, given);
+  if (body !== undefined) return body;
+  const run = kind === tokenKind.queryTask ? undefined : runOfTemporalToken(given);
+  if (run === undefined) throw invalidArgument('Error deserializing task token.');
+  throw notFound(`workflow execution not found for workflow ID "${run.workflowId}" and run ID "${run.runId}"`);
+}
 
-  readWorkflowTask(token: Uint8Array): WorkflowTaskToken {
-    return decodeWorkflowTaskToken(this.#taskBody(tokenKind.workflowTask, token));
-  }
+/**
+ * Whoever moves workers here from Temporal, or asynchronous activities that others complete, still holds its tokens: their tasks are no mistake of
+ * the caller, they are not here. Nothing is looked up for one, it is not signed. Ours begin with no field of protobuf, so none is taken for one.
+ */
+function runOfTemporalToken(bytes: Uint8Array): token.TemporalTaskToken | undefined {
+  const run = unlessMalformed(() => token.decodeTemporalTaskToken(bytes));
+  if (run === undefined || run.workflowId === '') return undefined;
+  return isUuid(run.namespaceId) && isUuid(run.runId) ? run : undefined;
+}
 
-  activityTask(token: ActivityTaskToken): Uint8Array {
-    return this.#signer.sign(tokenKind.activityTask, encodeActivityTaskToken(token));
-  }
-
-  readActivityTask(token: Uint8Array): ActivityTaskToken {
-    return decodeActivityTaskToken(this.#taskBody(tokenKind.activityTask, token));
-  }
-
-  queryTask(token: QueryTaskToken): Uint8Array {
-    return this.#signer.sign(tokenKind.queryTask, encodeQueryTaskToken(token));
-  }
-
-  readQueryTask(token: Uint8Array): QueryTaskToken {
-    return decodeQueryTaskToken(this.#taskBody(tokenKind.queryTask, token));
-  }
-
-  historyPage(token: HistoryPageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.historyPage, encodeHistoryPageToken(token));
-  }
-
-  readHistoryPage(token: Uint8Array): HistoryPageToken {
-    return decodeHistoryPageToken(this.#pageBody(tokenKind.historyPage, token));
-  }
-
-  namespacePage(token: NamespacePageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.namespacePage, encodeNamespacePageToken(token));
-  }
-
-  readNamespacePage(token: Uint8Array): NamespacePageToken {
-    return decodeNamespacePageToken(this.#pageBody(tokenKind.namespacePage, token));
-  }
-
-  /** Behind which worker the next page begins: as with namespaces. */
-  workerPage(token: NamespacePageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.workerPage, encodeNamespacePageToken(token));
-  }
-
-  readWorkerPage(token: Uint8Array): NamespacePageToken {
-    return decodeNamespacePageToken(this.#pageBody(tokenKind.workerPage, token));
-  }
-
-  visibilityPage(token: VisibilityPageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.visibilityPage, encodeVisibilityPageToken(token));
-  }
-
-  readVisibilityPage(token: Uint8Array): VisibilityPageToken {
-    return decodeVisibilityPageToken(this.#pageBody(tokenKind.visibilityPage, token));
-  }
-
-  deadLetterPage(token: DeadLetterPageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.deadLetterPage, encodeDeadLetterPageToken(token));
-  }
-
-  readDeadLetterPage(token: Uint8Array): DeadLetterPageToken {
-    return decodeDeadLetterPageToken(this.#pageBody(tokenKind.deadLetterPage, token));
-  }
-
-  shardTaskPage(token: ShardTaskPageToken): Uint8Array {
-    return this.#signer.sign(tokenKind.shardTaskPage, encodeShardTaskPageToken(token));
-  }
-
-  readShardTaskPage(token: Uint8Array): ShardTaskPageToken {
-    return decodeShardTaskPageToken(this.#pageBody(tokenKind.shardTaskPage, token));
-  }
-
-  #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {
-    if (token.length === 0) throw invalidArgument('Task token not set on request.');
-    const body = this.#signer.verify(kind, token);
-    if (body !== undefined) return body;
-    const run = kind === tokenKind.queryTask ? undefined : runOfTemporalToken(token);
-    if (run === undefined) throw invalidArgument('Error deserializing task token.');
-    throw notFound(`workflow execution not found for workflow ID "${run.workflowId}" and run ID "${run.runId}"`);
-  }
-
-  #pageBody(kind: TokenKind, token: Uint8Array): Uint8Array {
-    const body = this.#signer.verify(kind, token);
-    if (body === undefined) throw invalidArgument('Invalid NextPageToken.');
-    return body;
-  }
+function pageBody(signer: TokenSigner, kind: TokenKind, given: Uint8Array): Uint8Array {
+  const body = signer.verify(kind, given);
+  if (body === undefined) throw invalidArgument('Invalid NextPageToken.');
+  return body;
 }

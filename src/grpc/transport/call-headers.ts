@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 
-/** Of a value; nobody reads more. */
+/** Characters that are kept of a value; nobody reads more. */
 const headerCharsMax = 512;
 
 /**
@@ -9,7 +9,7 @@ const headerCharsMax = 512;
  */
 export class CallHeaders {
   readonly #values: Readonly<Record<ReadHeader, string>>;
-  /** As HTTP/2 counts them. */
+  /** The size of what is kept, as HTTP/2 counts it. */
   readonly bytes: number;
 
   constructor(headers: IncomingHttpHeaders) {
@@ -30,7 +30,7 @@ export class CallHeaders {
   }
 }
 
-/** Those that somebody reads. Made for each call: a literal is the cheapest. */
+/** The headers that somebody reads. Made for each call: a literal is the cheapest. */
 function valuesOf(kept: (name: string) => string) {
   return {
     'client-name': kept('client-name'),
@@ -40,6 +40,7 @@ function valuesOf(kept: (name: string) => string) {
     'grpc-timeout': kept('grpc-timeout'),
     'supported-features': kept('supported-features'),
     'supported-server-versions': kept('supported-server-versions'),
+    traceparent: kept('traceparent'),
     'user-agent': kept('user-agent'),
     'x-request-id': kept('x-request-id'),
   };
@@ -52,7 +53,7 @@ function shortened(value: string): string {
   return value.length <= headerCharsMax ? value : Buffer.from(value.slice(0, headerCharsMax), 'latin1').toString('latin1');
 }
 
-/** Of all of them, as HTTP/2 counts them. `rawHeaders`: names and values, in turn. */
+/** The size of all headers, as HTTP/2 counts it. `rawHeaders`: names and values, in turn. */
 export function headerBytes(rawHeaders: readonly string[]): number {
   let bytes = 16 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;

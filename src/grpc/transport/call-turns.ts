@@ -1,65 +1,71 @@
-import { onceSettled } from '../../actors/system-ports.ts';
 import { FairLines } from '../../kernel/fair-lines.ts';
 
-/** Milliseconds of a turn of the event loop in which calls begin; then the others have theirs. */
+/** Milliseconds of a turn of the event loop in which calls begin; then others have theirs. */
 const sliceMs = 2;
 
-type Waiting = { readonly isOver: () => boolean; readonly begin: () => void };
+export type WaitingCall = { readonly isOver: () => boolean; readonly begin: () => void };
 
 /**
- * Calls whose request is here begin behind all that was read at once, one of each connection after the other. So who cancels a call in the same breath
- * has not made anybody work for it, and a thousand calls of one connection do not stand before one of another.
+ * Calls begin when their request is here, as long as there is time in this turn of the event loop. Those that come later wait, and begin in the next
+ * turns, one of each connection after the other: a thousand calls of one connection do not stand before one of another, and what is decided is
+ * committed meanwhile.
  *
  *     turn of the event loop   │ read A │ begin A A │ read B │ begin B │ commit what they have decided │ read …
  *     more than there is time  │ read A │ begin A A A A A A … 2 ms     │ commit │ begin A B A B A … 2 ms │ commit │ read …
- *
- * They do not wait for the end of the turn, as long as there is time: what they decide is committed there, all of it at once.
  */
 export class CallTurns {
-  /** Of connections. */
-  readonly #waiting = new FairLines<Waiting, object>();
+  /** Calls that wait, in a line for each connection. */
+  readonly #waiting = new FairLines<WaitingCall, object>();
   #isPlanned = false;
   /** Left of the slice of this turn. */
   #msLeft = sliceMs;
-  #isTurnBegun = false;
+  #isTurnNoted = false;
 
-  add(connection: object, call: Waiting): void {
+  add(connection: object, call: WaitingCall): void {
+    if (this.#waiting.length === 0 && this.#msLeft > 0) {
+      this.#noteTurn();
+      this.#begin(call, performance.now());
+      return;
+    }
     this.#waiting.push(connection, call);
-    if (!this.#isPlanned) this.#plan();
+    this.#plan();
   }
 
-  #plan(): void {
-    this.#isPlanned = true;
-    // First, so that those that wait for the next turn have its slice.
-    if (!this.#isTurnBegun) {
-      this.#isTurnBegun = true;
-      setImmediate(this.#endTurn);
-    }
-    if (this.#msLeft <= 0) setImmediate(this.#run);
-    // Behind what was read with it.
-    else onceSettled(this.#run);
+  #noteTurn(): void {
+    if (this.#isTurnNoted) return;
+    this.#isTurnNoted = true;
+    setImmediate(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {
-    this.#isTurnBegun = false;
+    this.#isTurnNoted = false;
     this.#msLeft = sliceMs;
   };
 
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    // First, so that those that wait for the next turn have its slice.
+    this.#noteTurn();
+    setImmediate(this.#run);
+  }
+
   readonly #run = (): void => {
     this.#isPlanned = false;
-    const begunMs = performance.now();
-    const endsMs = begunMs + this.#msLeft;
-    let nowMs = begunMs;
-    while (this.#waiting.length > 0 && nowMs < endsMs) nowMs = this.#beginNext(nowMs);
-    this.#msLeft -= nowMs - begunMs;
+    let nowMs = performance.now();
+    while (this.#msLeft > 0) {
+      const call = this.#waiting.shift();
+      if (call === undefined) return;
+      if (!call.isOver()) nowMs = this.#begin(call, nowMs);
+    }
     if (this.#waiting.length > 0) this.#plan();
   };
 
   /** The time when it has begun. */
-  #beginNext(nowMs: number): number {
-    const call = this.#waiting.shift();
-    if (call === undefined || call.isOver()) return nowMs;
+  #begin(call: WaitingCall, nowMs: number): number {
     call.begin();
-    return performance.now();
+    const begunMs = performance.now();
+    this.#msLeft -= begunMs - nowMs;
+    return begunMs;
   }
 }

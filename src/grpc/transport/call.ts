@@ -3,35 +3,43 @@
  * StatusError. Decoding, limits and the wording of errors are ours on both sides of this line; what stands behind it can be replaced.
  */
 
+import type { Principal } from '../../actors/asks/asks.ts';
 import type { StatusError } from '../errors/status-error.ts';
+import type { Rpc } from '../rpcs/rpc.ts';
 import type { ReadHeader } from './call-headers.ts';
 
 export interface Call {
-  /** `/<service>/<method>` */
-  readonly path: string;
-  readonly service: string;
-  readonly method: string;
+  readonly rpc: Rpc;
   /** Address and port of who called; of a proxy, where there is one. */
   readonly peer: string;
-  /** By `performance.now`, which never jumps; Infinity when the client set none. */
+  /** The time by `performance.now`, which never jumps; Infinity when the client set none. */
   readonly deadlineMs: number;
   /** The client went away, or its deadline passed: an answer would reach nobody. */
   readonly cancelled: boolean;
-  /** Of a call that the server makes itself: what it may and no client. Absent: nothing. */
-  readonly ownLicence?: OwnLicence;
-  /** Likewise, the id of a request whose message has no field for one. */
-  readonly ownRequestId?: string;
+  /** Who calls, once an interceptor has found out; undefined: nobody knows. */
+  principal: Principal | undefined;
+  /** What is known of a call that the server makes itself. */
+  readonly own?: OwnCall;
   /** What handlers found out, for the log. */
   readonly notes: CallNotes;
-  /** Of the request; '' when it is absent. */
+  /** A header of the request; '' when it is absent. */
   header(name: ReadHeader): string;
   /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
   onCancel(listener: () => void): void;
+  /** Methods ask this once the request is decoded and before they act on it: what interceptors have to say of it. undefined: nobody had to wait. */
+  admit(request: object, token?: TaskToken): Promise<void> | undefined;
 }
 
-export type OwnLicence = {
-  /** A reset may go to a workflow task that waits for its worker still: to the event behind the last. */
-  readonly resetsToWaitingTask: boolean;
+/** The token of whoever holds a task; its signature is verified. */
+export type TaskToken = { readonly namespaceId: string };
+
+/**
+ * A call that the server makes itself counts for no rate of its namespace. A reset by it may go to a workflow task that waits for its worker still: to
+ * the event behind the last.
+ */
+export type OwnCall = {
+  /** The id of a request whose message has no field for one. */
+  readonly requestId: string;
 };
 
 export type CallNotes = {
@@ -44,6 +52,10 @@ export type CallNotes = {
   /** The call waits until a history has more events: it is told as an operation of its own. */
   waitsForEvents: boolean;
 };
+
+export function newNotes(): CallNotes {
+  return { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false };
+}
 
 export type UnaryMethod = {
   readonly kind: 'unary';
@@ -59,10 +71,12 @@ export type ServerStreamMethod = {
 
 export type Method = UnaryMethod | ServerStreamMethod;
 
-export type Service = { readonly name: string; readonly methods: ReadonlyMap<string, Method> };
-
-/** Service -> the methods that clients know of, also those that are not built. */
-export type DeclaredMethods = ReadonlyMap<string, ReadonlySet<string>>;
+/** `rpcs`: all that clients know of; `methods`: those of them that are built. */
+export type Service = {
+  readonly name: string;
+  readonly rpcs: ReadonlyMap<string, Rpc>;
+  readonly methods: ReadonlyMap<string, Method>;
+};
 
 export type CallOutcome = {
   readonly code: number;
@@ -72,10 +86,12 @@ export type CallOutcome = {
   readonly error: StatusError | undefined;
 };
 
-/** Every call passes every interceptor, unary and streamed alike. */
+/** Every call passes every interceptor, however it comes. */
 export interface Interceptor {
   /** Before the request is read; throws a StatusError to refuse the call. */
   before?(call: Call): void;
+  /** Between decoding and handling; rejects with a StatusError to refuse the call. undefined: it may go on at once. */
+  admit?(call: Call, request: object, token: TaskToken | undefined): Promise<void> | undefined;
   /** After the call ended, however it did. `code` as gRPC counts; 1 (CANCELLED) when nobody waited for the answer any more. */
   after?(call: Call, outcome: CallOutcome): void;
 }

@@ -1,8 +1,8 @@
 import { gunzip, gunzipSync, gzip, constants } from 'node:zlib';
 import { promisify } from 'node:util';
+import { FairLines } from '../../kernel/fair-lines.ts';
 import { canceled } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { statusCode, StatusError } from '../errors/status-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 const gzipAsync = promisify(gzip);
@@ -39,10 +39,10 @@ export function decompressed(message: Uint8Array, encoding: string, bytesMax: nu
 export type Asker = { readonly connection: object; readonly ended: boolean };
 
 let gunzips = 0;
-const waiting = new Map<object, (() => void)[]>();
+const waiting = new FairLines<() => void, object>();
 
 async function inTurn(message: Uint8Array, bytesMax: number, asker: Asker): Promise<Uint8Array> {
-  if (gunzips === gunzipsMax) await new Promise<void>((begin) => wait(asker.connection, begin));
+  if (gunzips === gunzipsMax) await new Promise<void>((begin) => waiting.push(asker.connection, begin));
   else gunzips++;
   try {
     if (asker.ended) throw canceled();
@@ -51,27 +51,10 @@ async function inTurn(message: Uint8Array, bytesMax: number, asker: Asker): Prom
     throw error instanceof StatusError ? error : gunzipFailure(error, bytesMax);
   } finally {
     // The place passes on to whoever waits next.
-    const next = takeNext();
+    const next = waiting.shift();
     if (next === undefined) gunzips--;
     else next();
   }
-}
-
-function wait(connection: object, begin: () => void): void {
-  const own = waiting.get(connection);
-  if (own === undefined) waiting.set(connection, [begin]);
-  else own.push(begin);
-}
-
-/** The first of the connection that waits longest for its turn, which then goes to the end. */
-function takeNext(): (() => void) | undefined {
-  for (const [connection, own] of waiting) {
-    const next = own.shift();
-    waiting.delete(connection);
-    if (own.length > 0) waiting.set(connection, own);
-    return next;
-  }
-  return undefined;
 }
 
 export function compressed(message: Uint8Array): Promise<Uint8Array> {

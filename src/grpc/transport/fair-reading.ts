@@ -1,37 +1,19 @@
 import type { Socket } from 'node:net';
 import { Allowance } from './allowance.ts';
+import type { TransportLimits } from './transport-limits.ts';
 import { NamespaceShares, stretchMs, type NamespaceShare } from './namespace-shares.ts';
-import { startReading, stopReading } from './socket-reading.ts';
 
 /** What is spent for what clients send, in about the time that one piece of a request takes: less than a microsecond. */
 export const readingCost = { piece: 1, call: 50, headerByte: 0.01, pieceByte: 0.002 } as const;
 
-export type ReadingLimits = {
-  /** In one turn of the event loop, of one connection: a hundred calls. Then the others have their turns. */
-  readonly costOfConnectionMax: number;
-  /** Of all together: then come timers, the log, connections that are new, and `GET /health/live`. */
-  readonly costOfTurnMax: number;
-  /**
-   * Calls of a connection that are begun and cancelled in one turn, before anybody could have answered. Clients cancel what takes long; a hundred of these in
-   * one turn are the work of a stalled server, and many hundreds are made to be work: such a connection is ended.
-   */
-  readonly cancelledAtOnceMax: number;
-  /** Calls that are cancelled before their answer: as many at once, and then so many a second. */
-  readonly cancelledBurst: number;
-  readonly cancelledPerSecond: number;
-  /** Of all connections of an address together, also of those that it has closed since. */
-  readonly cancelledBurstOfAddress: number;
-  readonly cancelledPerSecondOfAddress: number;
-};
-
-/** One that is read. */
+/** A connection that is read. */
 export type ReadConnection = {
   readonly socket: Socket;
   readonly address: Address;
   readonly cancelled: Allowance;
   share: NamespaceShare<ReadConnection>;
   costOfTurn: number;
-  /** In the last turn in which it was read. */
+  /** What it cost in the last turn in which it was read. */
   costBefore: number;
   cancelledAtOnce: number;
   isStopped: boolean;
@@ -58,7 +40,7 @@ type Address = {
  *     new connections  wait while those of their address are beyond theirs: to connect again is no way around
  */
 export class FairReading {
-  readonly #limits: ReadingLimits;
+  readonly #limits: TransportLimits['reading'];
   readonly #connections = new Set<ReadConnection>();
   readonly #addresses = new Map<string, Address>();
   readonly #shares = new NamespaceShares<ReadConnection>(performance.eventLoopUtilization());
@@ -66,12 +48,12 @@ export class FairReading {
   #isLooking = false;
   #turn = 0;
   #costOfTurn = 0;
-  /** In this turn. */
+  /** Connections that were read in this turn. */
   #spenders: ReadConnection[] = [];
   readonly #stopped = new Set<ReadConnection>();
   #isEnding = false;
 
-  constructor(limits: ReadingLimits) {
+  constructor(limits: TransportLimits['reading']) {
     this.#limits = limits;
   }
 
@@ -130,7 +112,7 @@ export class FairReading {
     if (this.#shares.rests(connection.share)) this.#rest(connection.share);
   }
 
-  /** Its share of this turn is used up. */
+  /** Whether a connection has used up its share of this turn. */
   hasReadEnough({ costOfTurn }: ReadConnection): boolean {
     return costOfTurn > this.#limits.costOfConnectionMax;
   }
@@ -204,7 +186,7 @@ export class FairReading {
     this.#startThoseThatMay();
   }
 
-  /** Those that were read longest ago come first: among all, among those of its namespace, and among those that wait. */
+  /** Connections that were read longest ago come first: among all, among those of their namespace, and among those that wait. */
   #wasRead(connection: ReadConnection): void {
     connection.costBefore = connection.costOfTurn;
     connection.costOfTurn = 0;
@@ -303,13 +285,39 @@ function moveBehind(line: Set<ReadConnection>, connection: ReadConnection): void
   line.add(connection);
 }
 
-/** Of a connection in a turn: ten calls. */
+/** A connection that costs no more in a turn asks little: ten calls. */
 const littleCost = 500;
-/** In cancelled calls. */
+/** What it costs to be ended, in cancelled calls. */
 const endedCost = 500;
 /** Far below what a peer gives an answer to its ping. */
 const holdMsMax = 1_000;
 /** Between two connections that have waited: the first has shown by then what it sends. */
 const admissionMs = 5;
-/** Those that came first are forgotten; what they owe is a matter of seconds. */
+/** Of more addresses, those that came first are forgotten; what they owe is a matter of seconds. */
 const addressesMax = 10_000;
+
+/**
+ * Lets a socket that HTTP/2 reads wait, and go on. Node's session reads the handle of its socket by itself, up to 2 MiB in one turn of the event loop, and
+ * `pause` of the socket has no say in that: the handle has. It hands over 64 KiB at a time; what it has handed over is dealt with to its end.
+ */
+function stopReading(socket: Socket): void {
+  handleOf(socket)?.readStop();
+}
+
+/** While a write is under way the session has stopped its socket itself, so that nobody asks who reads no answers; behind the write it goes on. */
+function startReading(socket: Socket): void {
+  const handle = handleOf(socket);
+  if (handle?.writeQueueSize === 0) handle.readStart();
+}
+
+type Handle = { readStop(): void; readStart(): void; readonly writeQueueSize: number };
+
+/** undefined: the socket is closed. */
+function handleOf(socket: Socket): Handle | undefined {
+  const handle: unknown = '_handle' in socket ? socket._handle : undefined;
+  return isHandle(handle) ? handle : undefined;
+}
+
+function isHandle(value: unknown): value is Handle {
+  return typeof value === 'object' && value !== null && 'readStop' in value && 'readStart' in value && 'writeQueueSize' in value;
+}

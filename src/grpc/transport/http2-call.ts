@@ -1,28 +1,30 @@
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
-import type { CallTurns } from './call-turns.ts';
-import type { Call, CallNotes, Interceptor, Method } from './call.ts';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Principal } from '../../actors/asks/asks.ts';
+import { assert } from '../../kernel/assert.ts';
+import { statusCode, StatusError } from '../errors/status-error.ts';
+import type { Rpc } from '../rpcs/rpc.ts';
+import type { CallTurns, WaitingCall } from './call-turns.ts';
+import { newNotes, type Call, type Method, type TaskToken } from './call.ts';
+import type { Gate } from './gate.ts';
 import { CallHeaders, type ReadHeader } from './call-headers.ts';
 import { compressed, decompressed } from './compression.ts';
-import type { TransportLimits } from './limits.ts';
-import type { KeptBytes } from './kept-bytes.ts';
+import type { TransportLimits } from './transport-limits.ts';
+import type { ConnectionBytes, KeptBytes } from './kept-bytes.ts';
 import { MessageReader } from './message-reader.ts';
 import { answerHeaders, asStatusError, statusTrailers } from './status-trailers.ts';
-import { timerMsMax, timeoutMs } from './timeout-header.ts';
 
 export type CallContext = {
   readonly limits: TransportLimits;
-  readonly interceptors: readonly Interceptor[];
+  readonly gate: Gate;
   readonly kept: KeptBytes;
   readonly turns: CallTurns;
-  /** Never throws: what a handler threw that was not meant for the client. */
-  readonly reportBug: (call: Call, error: unknown) => void;
 };
 
-/** What a call tells its connection. */
+/** The connection of a call, and what the call tells it. */
 export type Traffic = {
-  /** Of a request. `isNeedless`: it is far smaller than those in which honest clients send. May end the connection. */
+  readonly peer: string;
+  readonly bytes: ConnectionBytes;
+  /** A piece of a request has come. `isNeedless`: it is far smaller than those in which honest clients send. May end the connection. */
   piece(bytes: number, isNeedless: boolean): void;
   names(namespace: string): void;
 };
@@ -37,40 +39,37 @@ export type Traffic = {
  *
  * Exactly one of finish, fail and abandon takes effect: the first.
  */
-export class Http2Call implements Call {
-  readonly path: string;
-  readonly service: string;
-  readonly method: string;
+export class Http2Call implements Call, WaitingCall {
+  readonly rpc: Rpc;
   readonly deadlineMs: number;
   cancelled = false;
-  readonly notes: CallNotes = { namespace: '', taskQueue: '', oversized: '', waitsForEvents: false };
+  principal: Principal | undefined = undefined;
+  readonly notes = newNotes();
 
   readonly #stream: ServerHttp2Stream;
   readonly #headers: CallHeaders;
   readonly #context: CallContext;
   readonly #traffic: Traffic;
   readonly #startedMs = performance.now();
+  readonly #reader: MessageReader;
+  #method: Method | undefined;
   #timer: NodeJS.Timeout | undefined;
   #cancelListener: (() => void) | undefined;
   #ended = false;
   #headersSent = false;
-  readonly #session: ServerHttp2Session | undefined;
   #keptBytes = 0;
   #pieces = 0;
   #bytes = 0;
   #isReceived = false;
   #isTimeUp = false;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext, traffic: Traffic) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rpc: Rpc, context: CallContext, traffic: Traffic) {
     this.#stream = stream;
-    this.#session = stream.session as ServerHttp2Session | undefined;
     this.#headers = new CallHeaders(headers);
     this.#context = context;
     this.#traffic = traffic;
-    this.path = path;
-    const slash = path.lastIndexOf('/');
-    this.service = path.slice(1, slash);
-    this.method = path.slice(slash + 1);
+    this.#reader = new MessageReader(context.limits.messageBytesMax);
+    this.rpc = rpc;
     const timeout = timeoutMs(this.header('grpc-timeout'));
     this.deadlineMs = Number.isNaN(timeout) ? Infinity : this.#startedMs + timeout;
     stream.on('close', () => {
@@ -87,8 +86,7 @@ export class Http2Call implements Call {
   }
 
   get peer(): string {
-    const { remoteAddress = '', remotePort = 0 } = this.#session?.socket ?? {};
-    return remoteAddress.includes(':') ? `[${remoteAddress}]:${remotePort}` : `${remoteAddress}:${remotePort}`;
+    return this.#traffic.peer;
   }
 
   /** Answered, refused, or given up. */
@@ -98,7 +96,7 @@ export class Http2Call implements Call {
 
   /** Calls that wait for decompression take turns by their connection. */
   get connection(): object {
-    return this.#session ?? this;
+    return this.#traffic.bytes;
   }
 
   onCancel(listener: () => void): void {
@@ -106,48 +104,54 @@ export class Http2Call implements Call {
     else this.#cancelListener = listener;
   }
 
+  admit(request: object, token?: TaskToken): Promise<void> | undefined {
+    return this.#context.gate.admit(this, request, token);
+  }
+
   /** Reads the request and runs the method. */
   run(method: Method): void {
     if (this.#ended) return;
     try {
-      for (const interceptor of this.#context.interceptors) interceptor.before?.(this);
+      this.#context.gate.before(this);
     } catch (error) {
       this.fail(error);
       return;
     }
-    const reader = new MessageReader(this.#context.limits.messageBytesMax);
+    this.#method = method;
     const stream = this.#stream;
-    stream.on('data', (chunk: Buffer) => {
-      this.#count(chunk);
-      if (this.#ended) return;
-      this.#keep(chunk.length);
-      try {
-        reader.add(chunk);
-      } catch (error) {
-        this.fail(error);
-      }
-    });
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
     stream.on('end', () => {
       // The timer has guarded the request; when it fires, it goes on to the deadline.
       this.#isReceived = true;
-      if (!this.#isOver())
-        this.#context.turns.add(this.connection, { isOver: () => this.#isOver(), begin: () => this.#begin(method, reader) });
+      if (!this.isOver()) this.#context.turns.add(this.connection, this);
     });
   }
 
-  #begin(method: Method, reader: MessageReader): void {
-    this.#received(method, reader);
+  #read(chunk: Buffer): void {
+    this.#count(chunk);
+    if (this.#ended) return;
+    this.#keep(chunk.length);
+    try {
+      this.#reader.add(chunk);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Whether nobody waits for the answer: Node tells the end of the request of a stream that its client has reset before it tells of the reset. */
+  isOver(): boolean {
+    return this.#ended || this.#stream.closed;
+  }
+
+  begin(): void {
+    assert(this.#method !== undefined, 'a call that begins has run');
+    this.#received(this.#method);
     this.#tellNamespace();
   }
 
   #tellNamespace(): void {
     const { namespace } = this.notes;
     if (namespace !== '') this.#traffic.names(namespace);
-  }
-
-  /** Of a stream that its client has reset Node tells the end of the request first. */
-  #isOver(): boolean {
-    return this.#ended || this.#stream.closed;
   }
 
   #count(chunk: Buffer): void {
@@ -158,7 +162,7 @@ export class Http2Call implements Call {
   }
 
   fail(thrown: unknown): void {
-    if (!(thrown instanceof StatusError)) this.#context.reportBug(this, thrown);
+    if (!(thrown instanceof StatusError)) this.#context.gate.reportBug(this, thrown);
     const error = asStatusError(thrown);
     if (!this.#end(error.code, error.message, error)) return;
     const stream = this.#stream;
@@ -173,9 +177,9 @@ export class Http2Call implements Call {
     drain(stream, this.#isTimeUp ? lateDrainMs : this.#context.limits.requestTimeoutMs);
   }
 
-  #received(method: Method, reader: MessageReader): void {
+  #received(method: Method): void {
     try {
-      const { message, compressed: isCompressed } = reader.finish();
+      const { message, compressed: isCompressed } = this.#reader.finish();
       if (!isCompressed) {
         this.#handle(method, message);
         return;
@@ -228,7 +232,7 @@ export class Http2Call implements Call {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
     this.#write(() => {
-      stream.respond(isCompressed ? gzipAnswerHeaders : answerHeaders, withTrailers);
+      stream.respond(isCompressed ? gzipAnswerFields : answerFields, withTrailers);
       stream.on('wantTrailers', sendOk);
       stream.end(framed(message, isCompressed));
     });
@@ -236,16 +240,15 @@ export class Http2Call implements Call {
   }
 
   #keep(bytes: number): void {
-    if (this.#session === undefined) return;
     this.#keptBytes += bytes;
-    this.#context.kept.add(this.#session, bytes);
+    this.#context.kept.add(this.#traffic.bytes, bytes);
   }
 
-  /** Of what is kept, all but so many bytes. */
+  /** Lets go of all that is kept but so many bytes. */
   #letGo(leftBytes = 0): void {
     const bytes = this.#keptBytes - leftBytes;
-    if (this.#session === undefined || bytes <= 0) return;
-    this.#context.kept.remove(this.#session, bytes);
+    if (bytes <= 0) return;
+    this.#context.kept.remove(this.#traffic.bytes, bytes);
     this.#keptBytes = leftBytes;
   }
 
@@ -254,7 +257,7 @@ export class Http2Call implements Call {
     try {
       send();
     } catch (error) {
-      this.#context.reportBug(this, error);
+      this.#context.gate.reportBug(this, error);
       this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
   }
@@ -265,7 +268,7 @@ export class Http2Call implements Call {
     if (this.#ended || stream.destroyed || stream.closed) return;
     if (!this.#headersSent) {
       this.#headersSent = true;
-      stream.respond(answerHeaders, withTrailers);
+      stream.respond(answerFields, withTrailers);
     }
     stream.write(framed(message, false));
   }
@@ -312,7 +315,7 @@ export class Http2Call implements Call {
     try {
       listener?.();
     } catch (error) {
-      this.#context.reportBug(this, error);
+      this.#context.gate.reportBug(this, error);
     }
   }
 
@@ -323,19 +326,14 @@ export class Http2Call implements Call {
     clearTimeout(this.#timer);
     // A call that was compressed, or whose namespace was looked up, has named it since it began.
     this.#tellNamespace();
-    const outcome = { code, message, error, durationMs: performance.now() - this.#startedMs };
-    for (const interceptor of this.#context.interceptors) {
-      try {
-        interceptor.after?.(this, outcome);
-      } catch (error) {
-        this.#context.reportBug(this, error);
-      }
-    }
+    this.#context.gate.after(this, { code, message, error, durationMs: performance.now() - this.#startedMs });
     return true;
   }
 }
 
-const gzipAnswerHeaders = { ...answerHeaders, 'grpc-encoding': 'gzip' } as const;
+/** Names and values in turn: of an object Node makes copies for each answer. */
+const answerFields = Object.entries(answerHeaders).flat().map(String);
+const gzipAnswerFields = [...answerFields, 'grpc-encoding', 'gzip'];
 /** Nobody reads the `date` that Node would add. */
 const withTrailers = { waitForTrailers: true, sendDate: false } as const;
 const withoutBody = { endStream: true, sendDate: false } as const;
@@ -347,7 +345,7 @@ const openCallBytes = 4 * 1024;
 /** Whoever has not sent his request in time has a moment to see that it is refused. */
 const lateDrainMs = 1_000;
 
-/** So many pieces have the smallest requests; larger ones may have one for each so many bytes. */
+/** The smallest requests come in up to so many pieces; larger ones may have one for each so many bytes. */
 const [neededPieces, neededPieceBytes] = [4, 64];
 
 function sendOk(this: ServerHttp2Stream): void {
@@ -375,3 +373,15 @@ function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), timeoutMsMax);
   stream.once('close', () => clearTimeout(timer));
 }
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** `grpc-timeout` as whole milliseconds, rounded up; Infinity when absent, NaN when it cannot be read. */
+function timeoutMs(header: string): number {
+  if (header === '') return Infinity;
+  const match = /^(\d{1,8})([HMSmun])$/.exec(header);
+  return match === null ? Number.NaN : Math.ceil(Number(match[1]) * (unitMs[match[2] as string] as number));
+}
+
+/** Timers of Node hold 31 bits; a longer wait would end at once. */
+const timerMsMax = 2 ** 31 - 1;

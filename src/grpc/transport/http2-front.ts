@@ -7,17 +7,19 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { statusCode } from '../errors/status-code.ts';
-import { notBuilt, StatusError } from '../errors/status-error.ts';
+import { notBuilt, statusCode, StatusError } from '../errors/status-error.ts';
 import { headerBytes } from './call-headers.ts';
-import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call.ts';
+import { undeclared, undeclaredRpc, type Rpc } from '../rpcs/rpc.ts';
+import type { Method, Service } from './call.ts';
+import type { Gate } from './gate.ts';
 import { Allowance } from './allowance.ts';
 import { FairReading, readingCost, type ReadConnection } from './fair-reading.ts';
 import { CallTurns } from './call-turns.ts';
 import { Http2Call, type CallContext, type Traffic } from './http2-call.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import type { LimitHits } from './limit-hits.ts';
-import type { TransportLimits } from './limits.ts';
+import { peerOf } from './tcp-port.ts';
+import type { TransportLimits } from './transport-limits.ts';
 
 /**
  * gRPC over HTTP/2, on sockets that somebody else accepted. Sessions and streams live here; one call is `Http2Call`.
@@ -27,8 +29,7 @@ import type { TransportLimits } from './limits.ts';
  */
 export class Http2Front {
   readonly #server: Http2Server;
-  readonly #methods: ReadonlyMap<string, Method>;
-  readonly #declared: DeclaredMethods;
+  readonly #rpcs: ReadonlyMap<string, Served>;
   readonly #context: CallContext;
   readonly #reading: FairReading;
   readonly #hits: LimitHits;
@@ -38,14 +39,13 @@ export class Http2Front {
 
   constructor(options: {
     readonly services: readonly Service[];
-    readonly declared: DeclaredMethods;
-    readonly interceptors: readonly Interceptor[];
+    readonly gate: Gate;
     readonly limits: TransportLimits;
     readonly hits: LimitHits;
-    readonly reportBug: (call: Call, error: unknown) => void;
   }) {
-    this.#methods = methodsByPath(options.services);
-    this.#declared = options.declared;
+    this.#rpcs = new Map(
+      options.services.flatMap(({ rpcs, methods }) => [...rpcs].map(([name, rpc]) => [rpc.path, { rpc, method: methods.get(name) }])),
+    );
     this.#reading = new FairReading(options.limits.reading);
     this.#hits = options.hits;
     const kept = new KeptBytes(options.limits.keptBytesMax, (session) => this.#endFor(session, this.#sessions.get(session)?.connection));
@@ -87,7 +87,7 @@ export class Http2Front {
       const { connection, traffic } = state;
       if (connection === undefined || !this.#reading.hasReadEnough(connection)) this.#open(stream, headers, traffic);
       // What one read brings is dealt with to its end: the calls that are too many for this turn are opened in the next ones.
-      else this.#context.turns.add(session, { isOver: () => stream.closed, begin: () => this.#open(stream, headers, traffic) });
+      else this.#context.turns.add(traffic.bytes, { isOver: () => stream.closed, begin: () => this.#open(stream, headers, traffic) });
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
@@ -112,16 +112,10 @@ export class Http2Front {
       stream.respond({ ':status': 415 }, { endStream: true });
       return;
     }
-    const call = new Http2Call(stream, headers, path, this.#context, traffic);
-    const method = this.#methods.get(path);
-    if (method === undefined) call.fail(this.#missing(call));
-    else call.run(method);
-  }
-
-  /** Who reads `unknown method` looks for a wrong address or a typo: nobody should who calls what Temporal has and this server lacks. */
-  #missing({ service, method }: Call): StatusError {
-    if (this.#declared.get(service)?.has(method) === true) return notBuilt(method);
-    return new StatusError(statusCode.unimplemented, `unknown method ${method} for service ${service}`);
+    const served = this.#rpcs.get(path);
+    const call = new Http2Call(stream, headers, served?.rpc ?? undeclaredRpc(path), this.#context, traffic);
+    if (served?.method === undefined) call.fail(notServed(call.rpc));
+    else call.run(served.method);
   }
 
   /**
@@ -134,6 +128,8 @@ export class Http2Front {
     const state: SessionState = {
       connection,
       traffic: {
+        peer: peerOf(session.socket),
+        bytes: this.#context.kept.open(session),
         piece: (bytes, isNeedless) => this.#countPiece(session, state, bytes, isNeedless),
         names: (namespace) => {
           if (connection !== undefined) this.#reading.names(connection, namespace);
@@ -165,13 +161,14 @@ export class Http2Front {
         clearTimeout(unanswered);
         unanswered = undefined;
       });
-      if (sent) unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
+      if (sent) unanswered = setTimeout(() => cut(session, connection?.socket), pingTimeoutMs);
     }, pingIntervalMs);
     session.on('close', () => {
       clearTimeout(noSettings);
       clearInterval(watch);
       clearTimeout(unanswered);
       this.#sessions.delete(session);
+      this.#context.kept.close(state.traffic.bytes);
     });
   }
 
@@ -201,10 +198,10 @@ export class Http2Front {
     this.#endFor(session, connection);
   }
 
-  /** For what it has sent, or has not taken. */
+  /** Ends a connection for what it has sent, or has not taken. */
   #endFor(session: ServerHttp2Session, connection: ReadConnection | undefined): void {
     if (connection !== undefined) this.#reading.ended(connection);
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    cut(session, connection?.socket, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 
@@ -216,25 +213,26 @@ type SessionState = {
   idleSinceMs: number;
 };
 
-/** Beyond those of honest clients, whose pieces are larger: `isNeedless` of http2-call.ts. */
+/** Needless pieces (`isNeedless` of http2-call.ts) beyond those of honest clients, whose pieces are larger. */
 const needlessPieces = { burst: 1_000, perSecond: 100 };
 
 const unlimited = 2 ** 31 - 1;
 
 /** A session that was closed waits for its peer to close the connection, also when it is destroyed; who does not even read never does. */
-function cut(session: ServerHttp2Session, socket: Socket | undefined): void {
-  session.destroy(undefined, constants.NGHTTP2_CANCEL);
+function cut(session: ServerHttp2Session, socket: Socket | undefined, code = constants.NGHTTP2_CANCEL): void {
+  session.destroy(undefined, code);
   setImmediate(() => socket?.destroy());
 }
 
 function ignore(): void {}
 
-function methodsByPath(services: readonly Service[]): ReadonlyMap<string, Method> {
-  const methods = new Map<string, Method>();
-  for (const service of services) {
-    for (const [name, method] of service.methods) methods.set(`/${service.name}/${name}`, method);
-  }
-  return methods;
+/** `method` undefined: the RPC is not built. */
+type Served = { readonly rpc: Rpc; readonly method: Method | undefined };
+
+/** Who reads `unknown method` looks for a wrong address or a typo: nobody should who calls what Temporal has and this server lacks. */
+function notServed({ service, method, missing }: Rpc): StatusError {
+  if (missing !== undeclared) return notBuilt(method);
+  return new StatusError(statusCode.unimplemented, `unknown method ${method} for service ${service}`);
 }
 
 function serverOptions(limits: TransportLimits): Parameters<typeof createServer>[0] {

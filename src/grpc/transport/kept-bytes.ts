@@ -1,5 +1,8 @@
 import type { ServerHttp2Session } from 'node:http2';
 
+/** What one connection makes us keep. */
+export type ConnectionBytes = { readonly session: ServerHttp2Session; bytes: number };
+
 /**
  * What clients make us keep: requests that are not complete, answers that they have not taken. A client that stops in the middle, or
  * reads nothing, costs up to 4 MiB a call, and a connection has 1,000 calls. Over the limit, whichever connection makes us keep the most
@@ -8,7 +11,7 @@ import type { ServerHttp2Session } from 'node:http2';
 export class KeptBytes {
   readonly #bytesMax: number;
   readonly #cut: (session: ServerHttp2Session) => void;
-  readonly #bySession = new Map<ServerHttp2Session, number>();
+  readonly #connections = new Set<ConnectionBytes>();
   #bytes = 0;
 
   constructor(bytesMax: number, cut: (session: ServerHttp2Session) => void) {
@@ -16,33 +19,39 @@ export class KeptBytes {
     this.#cut = cut;
   }
 
-  add(session: ServerHttp2Session, bytes: number): void {
-    if (session.destroyed) return;
-    this.#bySession.set(session, (this.#bySession.get(session) ?? 0) + bytes);
+  open(session: ServerHttp2Session): ConnectionBytes {
+    const connection = { session, bytes: 0 };
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  add(connection: ConnectionBytes, bytes: number): void {
+    if (connection.session.destroyed) return;
+    connection.bytes += bytes;
     this.#bytes += bytes;
     while (this.#bytes > this.#bytesMax) this.#cutLargest();
   }
 
   /** The request is complete, the answer was taken, or the call has ended. */
-  remove(session: ServerHttp2Session, bytes: number): void {
-    const kept = this.#bySession.get(session);
-    if (kept === undefined) return;
+  remove(connection: ConnectionBytes, bytes: number): void {
     // Of a connection that is destroyed nothing more is counted, though calls of it may still finish.
-    const counted = Math.min(kept, bytes);
+    const counted = Math.min(connection.bytes, bytes);
+    connection.bytes -= counted;
     this.#bytes -= counted;
-    if (kept === counted) this.#bySession.delete(session);
-    else this.#bySession.set(session, kept - counted);
+  }
+
+  close(connection: ConnectionBytes): void {
+    this.remove(connection, connection.bytes);
+    this.#connections.delete(connection);
   }
 
   #cutLargest(): void {
-    let largest: ServerHttp2Session | undefined;
-    let most = 0;
-    for (const [session, bytes] of this.#bySession) {
-      if (bytes > most) [largest, most] = [session, bytes];
+    let largest: ConnectionBytes | undefined;
+    for (const connection of this.#connections) {
+      if (connection.bytes > (largest?.bytes ?? 0)) largest = connection;
     }
     if (largest === undefined) return;
-    this.#bySession.delete(largest);
-    this.#bytes -= most;
-    this.#cut(largest);
+    this.close(largest);
+    this.#cut(largest.session);
   }
 }

@@ -1,6 +1,7 @@
+import type { Socket } from 'node:net';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
-import { limitKeys } from './limits.ts';
+import { limitKeys, type TransportLimits } from './transport-limits.ts';
 
 export type ConnectionLimit = keyof typeof limitKeys;
 
@@ -29,5 +30,42 @@ export class LimitHits {
     const { key, what } = limitKeys[limit];
     this.#logger.warn(what, { key, limit: limitIs, address, notLogged: told.untold === 0 ? undefined : told.untold });
     this.#told.set(limit, { untilMs: nowMs + everyMs, untold: 0 });
+  }
+}
+
+/** Counts the connections of clients, of each address and in all. What asks for the health of the server never comes here. */
+export class ConnectionAdmission {
+  readonly #limits: Pick<TransportLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
+  readonly #hits: LimitHits;
+  #open = 0;
+  readonly #ofAddress = new Map<string, number>();
+
+  constructor(limits: Pick<TransportLimits, 'connectionsMax' | 'connectionsPerAddressMax'>, hits: LimitHits) {
+    this.#limits = limits;
+    this.#hits = hits;
+  }
+
+  /** False: there is no room for it. */
+  admit(socket: Socket): boolean {
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits;
+    const address = socket.remoteAddress ?? '';
+    const ofAddress = this.#ofAddress.get(address) ?? 0;
+    if (this.#open >= connectionsMax) {
+      this.#hits.hit('connections', connectionsMax, address);
+      return false;
+    }
+    if (ofAddress >= connectionsPerAddressMax) {
+      this.#hits.hit('connections_of_address', connectionsPerAddressMax, address);
+      return false;
+    }
+    this.#open++;
+    this.#ofAddress.set(address, ofAddress + 1);
+    socket.once('close', () => {
+      this.#open--;
+      const left = (this.#ofAddress.get(address) ?? 1) - 1;
+      if (left === 0) this.#ofAddress.delete(address);
+      else this.#ofAddress.set(address, left);
+    });
+    return true;
   }
 }

@@ -1,78 +1,102 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { asError } from '../../kernel/error-text.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
+import type { Service } from './call.ts';
+import type { Gate } from './gate.ts';
+import { Http2Front } from './http2-front.ts';
+import { ConnectionAdmission, LimitHits } from './limit-hits.ts';
+import { NewestSockets } from './newest-sockets.ts';
+import { PlainHttp, type Page } from './plain-http.ts';
+import { sniffProtocol } from './protocol-sniffer.ts';
+import { listen } from './tcp-port.ts';
+import type { TransportLimits } from './transport-limits.ts';
 
+/** An address, and what is served there. Several stand beside each other in one process. */
 export type Listener = {
-  readonly port: number;
-  /** Accepts no more; sockets that are open stay open. */
-  close(): Promise<void>;
-};
-
-export type ListenerOptions = {
-  /** `localhost` listens on IPv4 and IPv6: half of all clients try one of them first. */
+  readonly role: 'frontend' | 'metrics';
   readonly host: string;
-  /** 0 takes a free port. */
+  /** For 0 the system chooses one that is free. */
   readonly port: number;
-  readonly onSocket: (socket: Socket) => void;
+  readonly services: readonly Service[];
+  readonly pages: readonly Page[];
+  readonly limits: TransportLimits;
 };
 
-/** Rejects with an Error that names address and port and has the system's error as its cause. */
-export async function listen(options: ListenerOptions): Promise<Listener> {
-  const accept = options.onSocket;
-  if (options.host !== 'localhost') {
-    const server = await bind(options.host, options.port, accept);
-    return listener([server]);
-  }
-  for (let attempt = 1; ; attempt++) {
-    const first = await bind('127.0.0.1', options.port, accept);
-    try {
-      return listener([first, await bind('::1', portOf(first), accept)]);
-    } catch (error) {
-      if (noSuchAddress(error)) return listener([first]);
-      await close(first);
-      // A free port of one family may be taken in the other: draw again.
-      if (options.port !== 0 || attempt === freePortDraws) throw error;
-    }
-  }
-}
+/** What the listeners of a process share. */
+export type ListenerParts = {
+  readonly gate: Gate;
+  readonly logger: Logger;
+  /** Where connections are counted; absent: nowhere. */
+  readonly metrics?: Metrics;
+  /** Which process answers, as its claims name it. */
+  readonly instance: string;
+};
 
-const freePortDraws = 8;
+export type RunningListener = {
+  readonly port: number;
+  /** Takes no new connections and calls; open calls have `graceMs` to end, then they are cut. Idempotent. */
+  stop(graceMs: number): Promise<void>;
+};
 
-function bind(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer({ noDelay: true }, accept);
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : cause.message;
-      reject(new Error(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason}`, { cause }));
+/**
+ * One port, two protocols; the first bytes of a connection decide:
+ *
+ *     socket ── sniff ──┬─ PRI * HTTP/2.0 ─▶ Http2Front ─▶ services, if it has any
+ *                       ├─ GET, HEAD, …   ─▶ PlainHttp  ─▶ pages
+ *                       └─ else, silence  ─▶ closed
+ *
+ * Rejects when the port cannot be had.
+ */
+export async function startListener(listener: Listener, parts: ListenerParts): Promise<RunningListener> {
+  const { role, host, limits } = listener;
+  const { gate, logger, metrics } = parts;
+  const hits = new LimitHits(logger, metrics);
+  const admission = new ConnectionAdmission(limits, hits);
+  const grpc = listener.services.length === 0 ? undefined : new Http2Front({ services: listener.services, gate, limits, hits });
+  const plain = new PlainHttp({ ...parts, limits, pages: listener.pages });
+  const countConnection = metrics === undefined ? undefined : connectionCount(metrics);
+  const unsniffed = new NewestSockets(limits.undecidedConnectionsMax);
+  const onSocket = (socket: Socket): void => {
+    unsniffed.add(socket);
+    sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
+      unsniffed.delete(socket);
+      if (protocol === 'http1') plain.accept(socket);
+      else if (grpc !== undefined && admission.admit(socket)) {
+        countConnection?.(socket);
+        grpc.accept(socket);
+      } else socket.destroy();
     });
-    server.listen({ host, port, backlog: 511 }, () => {
-      server.removeAllListeners('error');
-      // Later errors (out of file descriptors) concern single accepts.
-      server.on('error', () => {});
-      resolve(server);
-    });
+  };
+  const bound = await listen({ host, port: listener.port, onSocket }).catch((error: unknown) => {
+    const { message, cause } = asError(error);
+    throw new Error(role === 'frontend' ? message : `${role}: ${message}`, { cause });
   });
-}
-
-function listener(servers: readonly [Server, ...Server[]]): Listener {
+  let stopped: Promise<void> | undefined;
   return {
-    port: portOf(servers[0]),
-    close: async () => {
-      await Promise.all(servers.map(close));
+    port: bound.port,
+    stop: (graceMs) => {
+      stopped ??= (async () => {
+        bound.close();
+        unsniffed.destroyAll();
+        await grpc?.stop(graceMs);
+        plain.stop();
+      })();
+      return stopped;
     },
   };
 }
 
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
-}
-
-/** Does not wait for open sockets: those are not the listener's. */
-function close(server: Server): Promise<void> {
-  server.close();
-  return Promise.resolve();
-}
-
-function noSuchAddress(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL';
+function connectionCount(metrics: Metrics): (socket: Socket) => void {
+  const accepted = metrics.counter('service_grpc_conn_accepted', {});
+  const closed = metrics.counter('service_grpc_conn_closed', {});
+  const active = metrics.gauge('service_grpc_conn_active', {});
+  return (socket) => {
+    accepted.add();
+    active.value++;
+    socket.once('close', () => {
+      closed.add();
+      active.value--;
+    });
+  };
 }

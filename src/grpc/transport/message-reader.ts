@@ -1,5 +1,4 @@
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { statusCode, StatusError } from '../errors/status-error.ts';
 
 /**
  * One request message out of the DATA of a stream:

@@ -4,7 +4,7 @@ export type NamespaceShare<Connection> = {
   readonly connections: Set<Connection>;
   /** Milliseconds that the event loop has worked for it. Never less than the least of those that ask when it begins to ask. */
   workedMs: number;
-  /** By what was read lately: most of the work for a call comes in later turns. */
+  /** How much was read lately: most of the work for a call comes in later turns. */
   weight: number;
   costOfTurn: number;
   readAtMs: number;
@@ -21,7 +21,7 @@ const leadMsMax = 4;
 const crowdCostMin = 2_000;
 /** A namespace that was read so long ago does not ask. No rest is longer. */
 const latelyMs = 250;
-/** Of its weight, from turn to turn: thousands of calls that came at once are dealt with in some dozens of turns. */
+/** What is left of a weight from turn to turn: thousands of calls that came at once are dealt with in some dozens of turns. */
 const weightKept = 0.96;
 /** An event loop that was busy for less than half of such a stretch keeps nobody waiting. */
 export const stretchMs = 3;
@@ -41,11 +41,11 @@ const busyMin = 0.5;
  */
 export class NamespaceShares<Connection> {
   readonly #shares = new Map<string, NamespaceShare<Connection>>();
-  /** Those that were read lately. One whose connections have gone stays for as long: it may come back, and is no newcomer then. */
+  /** Namespaces that were read lately. One whose connections have gone stays for as long: it may come back, and is no newcomer then. */
   readonly #asking = new Set<NamespaceShare<Connection>>();
-  /** How many of them others rest for. */
+  /** How many namespaces of those that were read lately others rest for. */
   #others = 0;
-  /** The least that any of these has had. */
+  /** The least time that any namespace has had for which others rest. */
   #leastMs = 0;
   #nowMs = 0;
   #turn: LoopTime;
@@ -56,7 +56,7 @@ export class NamespaceShares<Connection> {
     this.#stretch = loop;
   }
 
-  /** Of a connection that joins it. */
+  /** The share of a namespace, for a connection that joins it. */
   of(namespace: string): NamespaceShare<Connection> {
     const share = this.#shares.get(namespace) ?? newShare(namespace);
     this.#shares.set(namespace, share);

@@ -1,46 +1,61 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { statusCode, StatusError } from '../errors/status-error.ts';
+import { httpRpcs } from '../rpcs/http-rpcs.ts';
+import type { Rpc, RpcNameOf } from '../rpcs/rpc.ts';
+import { CallHeaders } from './call-headers.ts';
+import type { Gate } from './gate.ts';
 import { NewestSockets } from './newest-sockets.ts';
+import { peerOf } from './tcp-port.ts';
+import type { TransportLimits } from './transport-limits.ts';
 
 /** Not by `import`: its module form reads every name, and two of them load Node's fetch, which takes 20 ms of each start. */
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** The body of `GET /health`: 200 when `status` is SERVING, otherwise 503. */
-export type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Readonly<Record<string, unknown>>;
+export type PageAnswer = { readonly status: number; readonly type: string; readonly body: string };
+
+export type Page = {
+  readonly rpc: Rpc;
+  readonly verb: string;
+  readonly path: string;
+  readonly answer: () => PageAnswer | Promise<PageAnswer>;
+};
+
+/** `path`: where it is another one than its row says. */
+export function page(name: RpcNameOf<typeof httpRpcs>, answer: Page['answer'], path?: string): Page {
+  const [verb = '', usualPath = ''] = name.split(' ');
+  return { rpc: httpRpcs.rpcs.get(name) as Rpc, verb, path: path ?? usualPath, answer };
+}
+
+export function jsonAnswer(status: number, content: object): PageAnswer {
+  return { status, type: 'application/json', body: JSON.stringify(content) };
+}
 
 /**
- * What load balancers and people with curl ask the gRPC port: `GET /health`, `/health/live` and `/health/state`. And what an operator wants done,
- * by POST. For that a header is asked for which a page in somebody's browser cannot send to us.
+ * What load balancers, scrapers and people with curl ask a port. What an operator wants done is a POST: for that a header is asked for which a page in
+ * somebody's browser cannot send to us.
  */
 export class PlainHttp {
   readonly #server: Server;
   readonly #sockets: NewestSockets;
-  readonly #pages: ReadonlyMap<string, () => HealthReport>;
-  readonly #actions: ReadonlyMap<string, () => Promise<object>>;
+  readonly #pages: ReadonlyMap<string, Page>;
+  readonly #gate: Gate;
   readonly #instance: string;
   readonly #timeoutMs: number;
+  readonly #answered = new WeakSet<Socket>();
 
-  /** `timeoutMs`: how long a socket may stay open, whatever it does meanwhile. */
   constructor(options: {
-    readonly health: () => HealthReport;
-    readonly state?: (() => HealthReport) | undefined;
-    /** By path. They never reject. */
-    readonly actions?: ReadonlyMap<string, () => Promise<object>> | undefined;
+    readonly pages: readonly Page[];
+    readonly gate: Gate;
     readonly instance: string;
-    readonly timeoutMs: number;
-    readonly connectionsMax: number;
+    readonly limits: Pick<TransportLimits, 'plainConnectionsMax' | 'plainRequestTimeoutMs'>;
   }) {
-    this.#sockets = new NewestSockets(options.connectionsMax);
-    const { health, state } = options;
-    this.#pages = new Map([
-      ['/health', health],
-      ['/health/live', () => live],
-      ...(state === undefined ? [] : [['/health/state', state] as const]),
-    ]);
-    this.#actions = options.actions ?? new Map();
+    this.#sockets = new NewestSockets(options.limits.plainConnectionsMax);
+    this.#pages = new Map(options.pages.map((each) => [each.path, each]));
+    this.#gate = options.gate;
     this.#instance = options.instance;
-    this.#timeoutMs = options.timeoutMs;
-    this.#server = createServer({ maxHeaderSize: 8 * 1024, keepAlive: false }, (request, response) => this.#answer(request, response));
+    this.#timeoutMs = options.limits.plainRequestTimeoutMs;
+    this.#server = createServer({ maxHeaderSize: 8 * 1024, keepAlive: false }, (request, response) => void this.#serve(request, response));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
@@ -57,44 +72,60 @@ export class PlainHttp {
     this.#sockets.destroyAll();
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
     response.setHeader('connection', 'close');
+    // A connection has one answer: what is sent behind its request is not looked at.
+    if (this.#answered.has(request.socket)) return;
+    this.#answered.add(request.socket);
+    const { method = '', headers } = request;
     const [path = ''] = (request.url ?? '').split('?', 1);
-    const page = this.#pages.get(path);
-    const action = this.#actions.get(path);
-    if (action !== undefined) {
-      void this.#act(action, request, response);
-    } else if (page === undefined) {
+    const found = this.#pages.get(path);
+    if (found === undefined) {
       response.writeHead(404).end();
-    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { allow: 'GET, HEAD' }).end();
-    } else {
-      const report = page();
-      this.#send(request, response, report.status === 'SERVING' ? 200 : 503, report);
+      return;
+    }
+    const verbs = found.verb === 'GET' ? ['GET', 'HEAD'] : [found.verb];
+    if (!verbs.includes(method)) response.writeHead(405, { allow: verbs.join(', ') }).end();
+    else if (found.verb === 'POST' && headers[operatorHeader] === undefined) response.writeHead(403).end();
+    else this.#send(response, method === 'HEAD', await this.#answer(found, request));
+  }
+
+  async #answer({ rpc, answer }: Page, { headers, socket }: IncomingMessage): Promise<PageAnswer> {
+    const kept = new CallHeaders(headers);
+    const call = this.#gate.call({ rpc, peer: peerOf(socket), deadlineMs: Infinity, header: (name) => kept.get(name) });
+    try {
+      return await this.#gate.run(call, async () => {
+        await call.admit({});
+        return answer();
+      });
+    } catch (error) {
+      if (error instanceof StatusError) return { status: httpStatus[error.code] ?? 500, type: 'text/plain', body: error.message };
+      this.#gate.reportBug(call, error);
+      return { status: 500, type: 'text/plain', body: '' };
     }
   }
 
-  async #act(action: () => Promise<object>, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST') response.writeHead(405, { allow: 'POST' }).end();
-    else if (request.headers[operatorHeader] === undefined) response.writeHead(403).end();
-    else this.#send(request, response, 200, await action());
-  }
-
-  #send(request: IncomingMessage, response: ServerResponse, status: number, content: object): void {
-    const body = JSON.stringify(content);
+  #send(response: ServerResponse, isHead: boolean, { status, type, body }: PageAnswer): void {
     response.writeHead(status, {
-      'content-type': 'application/json',
+      'content-type': type,
       // By this a server that is about to start sees whether the one that claimed last is still there.
       'perdure-instance': this.#instance,
       'cache-control': 'no-store',
       'content-length': Buffer.byteLength(body),
     });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    response.end(isHead ? undefined : body);
   }
 }
 
 const operatorHeader = 'perdure-operator';
 
-/** The event loop runs, whatever the partitions do. */
-const live: HealthReport = { status: 'SERVING' };
+/** The status of HTTP for the code of a refusal. */
+const httpStatus: Readonly<Partial<Record<number, number>>> = {
+  [statusCode.invalidArgument]: 400,
+  [statusCode.failedPrecondition]: 400,
+  [statusCode.unauthenticated]: 401,
+  [statusCode.permissionDenied]: 403,
+  [statusCode.resourceExhausted]: 429,
+  [statusCode.unavailable]: 503,
+};

@@ -1,5 +1,4 @@
-import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { statusCode, StatusError } from '../errors/status-error.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
 
@@ -21,7 +20,7 @@ export function statusTrailers(error: StatusError): Record<string, string> {
   return trailers;
 }
 
-/** Its text, which stands in both, and its details. undefined: these leave no room for a text that says something. */
+/** The text of an error, which stands in both trailers, and its details. undefined: these leave no room for a text that says something. */
 function withDetails(
   { code, message, details }: StatusError,
   room: number,
@@ -57,7 +56,7 @@ function sizeOf(headers: Readonly<Record<string, string | number>>): number {
   return Object.entries(headers).reduce((bytes, [name, value]) => bytes + name.length + String(value).length + 32, 0);
 }
 
-/** As many of its characters as fit once they are encoded; `costPerByte`: of each byte, for standing elsewhere too. */
+/** As many characters of a message as fit once they are encoded; `costPerByte`: what each byte costs for standing elsewhere too. */
 function cutTo(message: string, room: number, costPerByte: number): string {
   // Each of its bytes as %XX.
   if (message.length * (9 + 3 * costPerByte) <= room) return message;

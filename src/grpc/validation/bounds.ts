@@ -1,25 +1,4 @@
-import {
-  ArchivalState,
-  CommandType,
-  DescribeTaskQueueMode,
-  ExecutionType,
-  HistoryEventFilterType,
-  IndexedValueType,
-  NamespaceState,
-  QueryRejectCondition,
-  QueryResultType,
-  ReplicationState,
-  ResetReapplyExcludeType,
-  ResetReapplyType,
-  ResetType,
-  ScheduleOverlapPolicy,
-  TaskQueueKind,
-  TaskQueueType,
-  UpdateWorkflowExecutionLifecycleStage,
-  WorkflowExecutionStatus,
-  WorkflowIdConflictPolicy,
-  WorkflowIdReusePolicy,
-} from '../../wire/generated/lean/enums.ts';
+import * as enums from '../../wire/generated/lean/enums.ts';
 import { durationMsMax } from '../../kernel/duration.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 
@@ -45,8 +24,8 @@ export type Bound = {
   readonly by: 'edge' | 'edge, in other words' | 'core' | 'nobody';
   /** Durations in milliseconds. Undefined = accepted. */
   readonly problem: (value: number) => string | undefined;
-  /** What an odd value that is accepted means. */
-  readonly note: string;
+  /** What an odd value that is accepted means, for readers. */
+  readonly note?: string;
 };
 
 export const finishEventOutside = 'Workflow task finish ID must be > 1 && <= workflow last event ID.';
@@ -55,17 +34,13 @@ const startDelay = notNegative('edge', 'An invalid WorkflowStartDelaySeconds is 
 const executionTimeout = notNegative('edge', 'An invalid WorkflowExecutionTimeoutSeconds is set on request. cause: negative duration');
 const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration');
 const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
-const queueType = known(TaskQueueType, 'TaskQueueType');
-const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
-const overlapPolicy = known(ScheduleOverlapPolicy, 'ScheduleOverlapPolicy');
-const resetTypes = new Set<number>(Object.values(ResetType));
-const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
-const executionStatuses = new Set<number>(Object.values(WorkflowExecutionStatus));
-const retention: Bound = {
-  by: 'edge',
-  problem: (value) => (value >= 60 * 60 * 1000 ? undefined : 'A valid retention period is not set on request.'),
-  note: '',
-};
+const queueType = known(enums.TaskQueueType, 'TaskQueueType');
+const conflictPolicy = known(enums.WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
+const overlapPolicy = known(enums.ScheduleOverlapPolicy, 'ScheduleOverlapPolicy');
+const resetTypes = new Set<number>(Object.values(enums.ResetType));
+const commandTypes = new Set<number>(Object.values(enums.CommandType).filter((type) => type !== enums.CommandType.UNSPECIFIED));
+const executionStatuses = new Set<number>(Object.values(enums.WorkflowExecutionStatus));
+const retention = unless('edge', (value) => value >= 60 * 60 * 1000, 'A valid retention period is not set on request.');
 const pageSize = anything('0 or less: the default; too large: the largest');
 
 export const bounds = {
@@ -73,49 +48,46 @@ export const bounds = {
   'StartWorkflowExecutionRequest.workflow_run_timeout': runTimeout,
   'StartWorkflowExecutionRequest.workflow_task_timeout': taskTimeout,
   'StartWorkflowExecutionRequest.workflow_start_delay': startDelay,
-  'StartWorkflowExecutionRequest.workflow_id_reuse_policy': known(WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
+  'StartWorkflowExecutionRequest.workflow_id_reuse_policy': known(enums.WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
   'StartWorkflowExecutionRequest.workflow_id_conflict_policy': conflictPolicy,
   'SignalWithStartWorkflowExecutionRequest.workflow_execution_timeout': executionTimeout,
   'SignalWithStartWorkflowExecutionRequest.workflow_run_timeout': runTimeout,
   'SignalWithStartWorkflowExecutionRequest.workflow_task_timeout': taskTimeout,
   'SignalWithStartWorkflowExecutionRequest.workflow_start_delay': startDelay,
-  'SignalWithStartWorkflowExecutionRequest.workflow_id_reuse_policy': known(WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
+  'SignalWithStartWorkflowExecutionRequest.workflow_id_reuse_policy': known(enums.WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
   'SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy': {
     by: 'edge',
     problem: (value) =>
-      value === WorkflowIdConflictPolicy.FAIL
+      value === enums.WorkflowIdConflictPolicy.FAIL
         ? 'Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.'
         : conflictPolicy.problem(value),
-    note: '',
   },
   'Message.event_id': anything('the order of messages is that of the commands that place them'),
-  'Message.command_index': anything('likewise'),
+  'Message.command_index': anything('the order of messages is that of the commands that place them'),
   // Inside the body of a message, which is an Any.
   'Acceptance.accepted_request_sequencing_event_id': {
-    by: 'core',
-    problem: (value) => (value === 0 ? 'accepted_request_sequencing_event_id is not set' : undefined),
+    ...unless('core', (value) => value !== 0, 'accepted_request_sequencing_event_id is not set'),
     note: 'recorded as it came',
   },
   'Rejection.rejected_request_sequencing_event_id': anything('nobody looks at it'),
-  'WaitPolicy.lifecycle_stage': known(UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
+  'WaitPolicy.lifecycle_stage': known(enums.UpdateWorkflowExecutionLifecycleStage, 'UpdateWorkflowExecutionLifecycleStage'),
   'StartBatchOperationRequest.max_operations_per_second': anything("0 or less, NaN, or more than the server's: the server's"),
   'Execution.type': {
     by: 'edge, in other words',
-    problem: (value) => (value === ExecutionType.WORKFLOW ? undefined : `has type ${executionTypeName(value)}`),
+    problem: (value) => (value === enums.ExecutionType.WORKFLOW ? undefined : `has type ${executionTypeName(value)}`),
     note: 'the text names which one it is, and the operation',
   },
   'BatchOperationReset.reset_type': {
     by: 'edge',
     problem: (value) => {
-      if (value === ResetType.UNSPECIFIED) return 'unknown batch reset type Unspecified';
+      if (value === enums.ResetType.UNSPECIFIED) return 'unknown batch reset type Unspecified';
       return resetTypes.has(value) ? undefined : `unknown batch reset type ${value}`;
     },
-    note: '',
   },
-  'BatchOperationReset.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
+  'BatchOperationReset.reset_reapply_type': known(enums.ResetReapplyType, 'ResetReapplyType'),
   'ResetOptions.workflow_task_id': anything('a workflow that has no workflow task that ends there: its operation fails'),
-  'ResetOptions.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
-  'ResetOptions.reset_reapply_exclude_types': known(ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
+  'ResetOptions.reset_reapply_type': known(enums.ResetReapplyType, 'ResetReapplyType'),
+  'ResetOptions.reset_reapply_exclude_types': known(enums.ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
   'BatchOperationUnpauseActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'BatchOperationResetActivities.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'ListBatchOperationsRequest.page_size': pageSize,
@@ -135,11 +107,7 @@ export const bounds = {
   'Range.start': rangeOf('Start is not in range [0-59]', (value) => value >= 0 && value <= 59),
   'Range.end': rangeOf('End is before Start or not in range [0-59]', (value) => value >= 0 && value <= 59),
   'Range.step': rangeOf('has invalid Step', (value) => value >= 0),
-  'IntervalSpec.interval': {
-    by: 'edge, in other words',
-    problem: (value) => (value >= 1_000 ? undefined : 'interval is too small'),
-    note: '',
-  },
+  'IntervalSpec.interval': unless('edge, in other words', (value) => value >= 1_000, 'interval is too small'),
   'IntervalSpec.phase': {
     by: 'edge, in other words',
     problem: (value) => {
@@ -154,12 +122,12 @@ export const bounds = {
   'NewWorkflowExecutionInfo.workflow_execution_timeout': executionTimeout,
   'NewWorkflowExecutionInfo.workflow_run_timeout': runTimeout,
   'NewWorkflowExecutionInfo.workflow_task_timeout': taskTimeout,
-  'NewWorkflowExecutionInfo.workflow_id_reuse_policy': {
-    by: 'edge',
-    problem: (value) => (value === 0 || value === 1 ? undefined : 'Scheduled workflow must not contain WorkflowIDReusePolicy'),
-    note: '',
-  },
-  'TaskQueue.kind': known(TaskQueueKind, 'task queue kind'),
+  'NewWorkflowExecutionInfo.workflow_id_reuse_policy': unless(
+    'edge',
+    (value) => value === 0 || value === 1,
+    'Scheduled workflow must not contain WorkflowIDReusePolicy',
+  ),
+  'TaskQueue.kind': known(enums.TaskQueueKind, 'task queue kind'),
 
   // Of activities, and of workflows that commands ask for; a start is refused by the edge, with the same texts. With one attempt nothing else of it
   // matters.
@@ -222,28 +190,26 @@ export const bounds = {
     problem: (value) => (value > 1 ? undefined : finishEventOutside),
     note: 'one that the history does not have, or that ends no workflow task, is refused',
   },
-  'ResetWorkflowExecutionRequest.reset_reapply_type': known(ResetReapplyType, 'ResetReapplyType'),
-  'ResetWorkflowExecutionRequest.reset_reapply_exclude_types': known(ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
+  'ResetWorkflowExecutionRequest.reset_reapply_type': known(enums.ResetReapplyType, 'ResetReapplyType'),
+  'ResetWorkflowExecutionRequest.reset_reapply_exclude_types': known(enums.ResetReapplyExcludeType, 'ResetReapplyExcludeType'),
   'ResetActivityRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'UnpauseActivityExecutionRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
   'ResetActivityExecutionRequest.jitter': notNegative('edge', 'invalid Jitter: negative duration'),
 
   'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: the default of the core, which also has a largest'),
   'WorkflowQueryResult.result_type': anything('all but ANSWERED count as FAILED'),
-  'RespondWorkflowTaskCompletedRequest.versioning_behavior': {
-    by: 'edge',
-    problem: (value) =>
-      value === 0 ? undefined : 'versioning behavior cannot be specified without deployment options being set with versioned mode',
-    note: '',
-  },
+  'RespondWorkflowTaskCompletedRequest.versioning_behavior': unless(
+    'edge',
+    (value) => value === 0,
+    'versioning behavior cannot be specified without deployment options being set with versioned mode',
+  ),
   'RespondWorkflowTaskCompletedRequest.page_number': anything('all but 0: UNIMPLEMENTED'),
   'RespondWorkflowTaskFailedRequest.cause': anything('recorded as it came: newer workers know newer causes'),
-  'RespondQueryTaskCompletedRequest.completed_type': {
-    by: 'edge',
-    problem: (value) =>
-      value === QueryResultType.ANSWERED || value === QueryResultType.FAILED ? undefined : `unknown query completed type ${value}`,
-    note: '',
-  },
+  'RespondQueryTaskCompletedRequest.completed_type': unless(
+    'edge',
+    (value) => value === enums.QueryResultType.ANSWERED || value === enums.QueryResultType.FAILED,
+    (value) => `unknown query completed type ${value}`,
+  ),
   'RespondQueryTaskCompletedRequest.cause': anything('not recorded'),
 
   // Wraps PollActivityTaskQueueRequest.task_queue_metadata.max_tasks_per_second.
@@ -252,13 +218,12 @@ export const bounds = {
     problem: (value) => (value >= 0 ? undefined : `max_tasks_per_second must be a number of at least 0, got ${value}`),
     note: '0: no task leaves the queue; over 100,000, which is what a queue without a limit shows: 100,000',
   },
-  'DescribeTaskQueueRequest.task_queue_type': known(TaskQueueType, 'TaskQueueType'),
-  'DescribeTaskQueueRequest.api_mode': anything(`all but ${DescribeTaskQueueMode.ENHANCED}: the plain form, as in Temporal`),
-  'DescribeTaskQueueRequest.task_queue_types': known(TaskQueueType, 'TaskQueueType'),
+  'DescribeTaskQueueRequest.task_queue_type': known(enums.TaskQueueType, 'TaskQueueType'),
+  'DescribeTaskQueueRequest.api_mode': anything(`all but ${enums.DescribeTaskQueueMode.ENHANCED}: the plain form, as in Temporal`),
+  'DescribeTaskQueueRequest.task_queue_types': known(enums.TaskQueueType, 'TaskQueueType'),
   'UpdateTaskQueueConfigRequest.task_queue_type': {
     by: 'edge',
-    problem: (value) => (value === TaskQueueType.UNSPECIFIED ? 'Task queue type is not set.' : queueType.problem(value)),
-    note: '',
+    problem: (value) => (value === enums.TaskQueueType.UNSPECIFIED ? 'Task queue type is not set.' : queueType.problem(value)),
   },
   'RateLimit.requests_per_second': {
     by: 'edge, in other words',
@@ -274,16 +239,16 @@ export const bounds = {
   'ListWorkersRequest.page_size': anything('0 or less: as many as fit into an answer; too large: 1,000'),
   'WorkerHeartbeat.status': anything('unknown ones are listed by their number'),
   'WorkerHeartbeat.start_time': anything('as the worker says'),
-  'WorkerHeartbeat.heartbeat_time': anything('likewise'),
+  'WorkerHeartbeat.heartbeat_time': anything('as the worker says'),
   'WorkerHeartbeat.elapsed_since_last_heartbeat': anything('nobody counts with it'),
-  'WorkerHeartbeat.total_sticky_cache_hit': anything('likewise'),
-  'WorkerHeartbeat.total_sticky_cache_miss': anything('likewise'),
-  'WorkerHeartbeat.current_sticky_cache_size': anything('likewise'),
-  'WorkerHostInfo.current_host_cpu_usage': anything('likewise'),
-  'WorkerHostInfo.current_host_mem_usage': anything('likewise'),
-  'QueryWorkflowRequest.query_reject_condition': known(QueryRejectCondition, 'QueryRejectCondition'),
+  'WorkerHeartbeat.total_sticky_cache_hit': anything('nobody counts with it'),
+  'WorkerHeartbeat.total_sticky_cache_miss': anything('nobody counts with it'),
+  'WorkerHeartbeat.current_sticky_cache_size': anything('nobody counts with it'),
+  'WorkerHostInfo.current_host_cpu_usage': anything('nobody counts with it'),
+  'WorkerHostInfo.current_host_mem_usage': anything('nobody counts with it'),
+  'QueryWorkflowRequest.query_reject_condition': known(enums.QueryRejectCondition, 'QueryRejectCondition'),
   'GetWorkflowExecutionHistoryRequest.maximum_page_size': pageSize,
-  'GetWorkflowExecutionHistoryRequest.history_event_filter_type': known(HistoryEventFilterType, 'HistoryEventFilterType'),
+  'GetWorkflowExecutionHistoryRequest.history_event_filter_type': known(enums.HistoryEventFilterType, 'HistoryEventFilterType'),
   'GetWorkflowExecutionHistoryReverseRequest.maximum_page_size': pageSize,
 
   'ListWorkflowExecutionsRequest.page_size': pageSize,
@@ -293,41 +258,36 @@ export const bounds = {
   'ListArchivedWorkflowExecutionsRequest.page_size': {
     by: 'edge',
     problem: (value) => (value > 10_000 ? 'PageSize is larger than allowed 10000.' : 'Cluster is not configured for visibility archival.'),
-    note: '',
   },
   'StartTimeFilter.earliest_time': calendarDate('StartTimeFilter.earliest_time'),
   'StartTimeFilter.latest_time': calendarDate('StartTimeFilter.latest_time'),
   'StatusFilter.status': {
     by: 'edge',
     problem: (value) => {
-      if (value === WorkflowExecutionStatus.UNSPECIFIED || value === WorkflowExecutionStatus.RUNNING)
+      if (value === enums.WorkflowExecutionStatus.UNSPECIFIED || value === enums.WorkflowExecutionStatus.RUNNING)
         return 'StatusFilter must be specified and must be not Running.';
       return executionStatuses.has(value) ? undefined : `invalid query: invalid expression: invalid ExecutionStatus value '${value}'`;
     },
-    note: '',
   },
 
   'ListNamespacesRequest.page_size': pageSize,
   'RegisterNamespaceRequest.workflow_execution_retention_period': retention,
-  'RegisterNamespaceRequest.history_archival_state': known(ArchivalState, 'ArchivalState'),
-  'RegisterNamespaceRequest.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
+  'RegisterNamespaceRequest.history_archival_state': known(enums.ArchivalState, 'ArchivalState'),
+  'RegisterNamespaceRequest.visibility_archival_state': known(enums.ArchivalState, 'ArchivalState'),
   'UpdateNamespaceInfo.state': {
-    by: 'edge',
-    problem: (value) =>
-      value >= NamespaceState.UNSPECIFIED && value <= NamespaceState.DELETED ? undefined : 'Invalid namespace state update.',
+    ...within('edge', enums.NamespaceState.DELETED, 'Invalid namespace state update.'),
     note: '0: stays as it is',
   },
   'NamespaceConfig.workflow_execution_retention_ttl': retention,
-  'NamespaceConfig.history_archival_state': known(ArchivalState, 'ArchivalState'),
-  'NamespaceConfig.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
-  'NamespaceReplicationConfig.state': known(ReplicationState, 'ReplicationState'),
+  'NamespaceConfig.history_archival_state': known(enums.ArchivalState, 'ArchivalState'),
+  'NamespaceConfig.visibility_archival_state': known(enums.ArchivalState, 'ArchivalState'),
+  'NamespaceReplicationConfig.state': known(enums.ReplicationState, 'ReplicationState'),
   'DeleteNamespaceRequest.namespace_delete_delay': anything("0 or less: the server's; more than 100 years: 100 years"),
-  'AddSearchAttributesRequest.search_attributes': {
-    by: 'edge',
-    problem: (value) =>
-      value >= IndexedValueType.TEXT && value <= IndexedValueType.KEYWORD_LIST ? undefined : `Unknown search attribute type: ${value}.`,
-    note: '',
-  },
+  'AddSearchAttributesRequest.search_attributes': unless(
+    'edge',
+    (value) => value >= enums.IndexedValueType.TEXT && value <= enums.IndexedValueType.KEYWORD_LIST,
+    (value) => `Unknown search attribute type: ${value}.`,
+  ),
 
   // Out of bytes that are otherwise passed on as they came.
   'ApplicationFailureInfo.next_retry_delay': anything('0 or less: the delay of the retry policy'),
@@ -347,22 +307,26 @@ export function checkBound(field: keyof typeof bounds, value: number): void {
   if (problem !== undefined) throw invalidArgument(problem);
 }
 
-/** As Go prints it. */
+/** The name of a type as Go prints it. */
 function executionTypeName(type: number): string {
-  if (type === ExecutionType.ACTIVITY) return 'Activity';
-  return type === ExecutionType.UNSPECIFIED ? 'Unspecified' : String(type);
+  if (type === enums.ExecutionType.ACTIVITY) return 'Activity';
+  return type === enums.ExecutionType.UNSPECIFIED ? 'Unspecified' : String(type);
+}
+
+function unless(by: Bound['by'], isFine: (value: number) => boolean, text: string | ((value: number) => string)): Bound {
+  return { by, problem: (value) => (isFine(value) ? undefined : typeof text === 'string' ? text : text(value)) };
 }
 
 function notNegative(by: 'edge' | 'core', text: string): Bound {
-  return { by, problem: (value) => (value < 0 ? text : undefined), note: '' };
+  return unless(by, (value) => !(value < 0), text);
 }
 
-/** Of a calendar's seconds; the others are alike. */
+/** The range of a calendar's seconds stands for those of its other fields, which are bounded alike. */
 function rangeOf(text: string, isInside: (value: number) => boolean): Bound {
-  return { by: 'edge, in other words', problem: (value) => (isInside(value) ? undefined : `Second ${text}`), note: '' };
+  return unless('edge, in other words', isInside, `Second ${text}`);
 }
 
-/** Of the years 1 to 9999, as protobuf says of timestamps. */
+/** A time is in the years 1 to 9999, as protobuf says of timestamps. */
 function calendarDate(field: string): Bound {
   const [firstMs, lastMs] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
   return {
@@ -373,13 +337,17 @@ function calendarDate(field: string): Bound {
 }
 
 function within(by: 'edge' | 'core', last: number, text: string): Bound {
-  return { by, problem: (value) => (value < 0 || value > last ? text : undefined), note: '' };
+  return unless(by, (value) => !(value < 0 || value > last), text);
 }
 
 /** `0` stands for the default everywhere. */
 function known(values: Readonly<Record<string, number>>, name: string): Bound {
   const numbers = new Set(Object.values(values));
-  return { by: 'edge', problem: (value) => (numbers.has(value) ? undefined : `unknown ${name} ${value}`), note: '' };
+  return unless(
+    'edge',
+    (value) => numbers.has(value),
+    (value) => `unknown ${name} ${value}`,
+  );
 }
 
 function anything(note: string): Bound {

@@ -1,15 +1,14 @@
 /** Completion callbacks of a start or an update: as Temporal checks them, and what its HTTP client would choke on at each attempt. */
 import { addressProblem, type AddressRule, callbackUrl, systemUrls } from '../../kernel/callback-address.ts';
 import { type CallbackNexus, decodeCallback, encodeCallback } from '../../wire/generated/lean/callback.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { invalidArgument, notBuilt, statusCode, StatusError } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
 import { checkLinks } from './start.ts';
 
 /** Not by `import`, which costs each start 20 ms (transport/plain-http.ts). */
 const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
 
-/** Of the namespace, as of now. */
+/** What a namespace may attach now. */
 export type CallbackLimits = {
   readonly allowedAddresses: readonly AddressRule[];
   readonly callbacksMax: number;
@@ -18,11 +17,11 @@ export type CallbackLimits = {
   readonly headerBytesMax: number;
 };
 
-/** Those of one request, as a run may have them (`callbackBytesPerRunMax`). */
+/** One request may bring as many bytes of callbacks as a run may have (`callbackBytesPerRunMax`). */
 const callbackBytesMax = 1024 * 1024;
 
 export type CallbacksAndLinks = {
-  /** With the names of their headers in lower case. */
+  /** The names of their headers are in lower case. */
   readonly callbacks: readonly Uint8Array[];
   readonly links: readonly Uint8Array[];
 };
@@ -77,12 +76,12 @@ function checkNexus({ url, header }: CallbackNexus, { urlBytesMax, headerBytesMa
   return { url, header: lowered };
 }
 
-/** One that cannot be sent would fail at each attempt, for ever. */
+/** A header that cannot be sent would fail at each attempt, for ever. */
 function checkHeader(name: string, value: string): void {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw invalidArgument(`invalid header: ${JSON.stringify(name.slice(0, 100))} or its value cannot stand in an HTTP request`);
+    throw invalidArgument(`invalid header: ${JSON.stringify(name.slice(0, 100))} or its value is not allowed in an HTTP request`);
   }
 }

@@ -5,8 +5,10 @@
  * A known field of a wrong wire type is refused as well: decoders disagree about it, some skip it, some fail.
  */
 import { isUtf8 } from 'node:buffer';
+import { fieldCount } from '../../wire/fields.ts';
 import { type OpaqueField, type OpaqueShape, opaqueShapes } from '../../wire/generated/opaque-shapes.ts';
 import { invalidArgument } from '../errors/status-error.ts';
+import type { EdgeLimits } from './names.ts';
 
 export type OpaqueKind = keyof typeof opaqueShapes;
 
@@ -21,6 +23,21 @@ export function checkOpaque(bytes: Uint8Array | undefined, kind: OpaqueKind): vo
   if (bytes === undefined || bytes.length === 0) return;
   walked = kind;
   walk(bytes, 0, bytes.length, opaqueShapes[kind], 1);
+}
+
+/** Something that is passed on as it is: not too large, and well-formed. */
+export function checkBlob(bytes: Uint8Array | undefined, kind: OpaqueKind, { blobBytesMax }: EdgeLimits): void {
+  if (bytes === undefined) return;
+  if (bytes.length > blobBytesMax) throw invalidArgument('Blob data size exceeds limit.');
+  checkOpaque(bytes, kind);
+}
+
+export function checkMemo(bytes: Uint8Array | undefined, { memoBytesMax, memoKeysMax }: EdgeLimits): void {
+  if (bytes === undefined) return;
+  if (bytes.length > memoBytesMax) throw invalidArgument('Memo size exceeds limit.');
+  checkOpaque(bytes, 'fields');
+  const count = fieldCount(bytes);
+  if (count > memoKeysMax) throw invalidArgument(`Memo has ${count} keys, more than the limit of ${memoKeysMax}.`);
 }
 
 let walked: OpaqueKind = 'payloads';

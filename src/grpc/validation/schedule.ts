@@ -16,13 +16,13 @@ import { emptyStartWorkflowExecutionRequest } from '../../wire/generated/lean/wo
 import { specFromMessage, specToMessage } from '../../wire/schedule-spec.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { checkBound } from './bounds.ts';
-import { type EdgeLimits, isTooLong } from './lengths.ts';
+import { checkWorkflowIdLength, type EdgeLimits } from './names.ts';
 import { startAttributes } from './start.ts';
 
 const dayMs = 24 * 3_600_000;
 const catchupWindowMsDefault = 365 * dayMs;
 const catchupWindowMsMin = 10_000;
-/** Of the longest time that is appended to a workflow id. */
+/** The longest time that a schedule appends to a workflow id. */
 const appendedTime = '-2009-11-10T23:00:00Z';
 
 export type CheckedSchedule = { readonly definition: Uint8Array; readonly state: ScheduleStateFields };
@@ -47,7 +47,7 @@ export function checkedSchedule(schedule: Schedule | undefined, namespace: Names
 
 const noSchedule: Schedule = { spec: undefined, action: undefined, policies: undefined, state: undefined };
 
-/** With their defaults, which Describe shows. */
+/** Policies with their defaults, which Describe shows. */
 function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolicies {
   const { overlapPolicy: asked = 0, catchupWindowMs = 0, pauseOnFailure = false, keepOriginalWorkflowId = false } = policies ?? {};
   checkBound('SchedulePolicies.overlap_policy', asked);
@@ -60,7 +60,7 @@ function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolici
   };
 }
 
-/** As if somebody started it now. */
+/** The workflow of a schedule is checked as if somebody started it now. */
 function checkedWorkflow(
   workflow: NewWorkflowExecutionInfo,
   namespace: Namespace,
@@ -74,11 +74,6 @@ function checkedWorkflow(
   const { taskQueue } = startAttributes({ ...emptyStartWorkflowExecutionRequest(), ...start, workflowId }, namespace, limits, nowMs);
   // It has been checked to be none but a normal one.
   return { ...workflow, taskQueue: { ...taskQueue, kind: TaskQueueKind.NORMAL } };
-}
-
-export function checkWorkflowIdLength(workflowId: string, limits: EdgeLimits): void {
-  if (!isTooLong(workflowId, limits)) return;
-  throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(workflowId)}/${limits.idBytesMax})`);
 }
 
 export function checkedPatch({ triggerImmediately, backfillRequest, pause, unpause }: PatchMessage): SchedulePatch {

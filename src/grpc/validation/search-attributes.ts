@@ -1,5 +1,6 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import { type SearchAttributeLimits, searchAttributesProblem, searchAttributeTypeName } from '../../kernel/search-attributes.ts';
+import { searchAttributeTypeName } from '../../kernel/indexed-value-types.ts';
+import { type SearchAttributeLimits, searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { decodeFields, encodeFields, fieldCount, GENERATION, payloadValue } from '../../wire/fields.ts';
 import { decodePayload, encodePayload } from '../../wire/generated/lean/common.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -19,7 +20,7 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
 export type DefinedAttributes = Pick<Namespace, 'searchAttributeTypes' | 'searchAttributeGenerations'>;
 
 /**
- * The same search attributes, each payload naming its type: a reader that decodes typed attributes needs it, and whoever set the value
+ * Search attributes with the type in each payload: a reader that decodes typed attributes needs it, and whoever set the value
  * may not have known it. Where an attribute of that name was removed before, it names which one it is for, whatever the client says: who
  * hands on what it was given may hand on a value of the one before. With an unknown name, or too many, they stay as they are, for whoever
  * refuses them.

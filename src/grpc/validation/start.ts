@@ -1,42 +1,23 @@
-import type { IdPolicies, StartAttributes } from '../../history/commands.ts';
+import type { IdPolicies, StartAttributes } from '../../history/commands/history-commands.ts';
 import { isBatchJobs } from '../../batches/job-id.ts';
 import { isSchedules } from '../../schedules/schedule-id.ts';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/generated/lean/enums.ts';
-import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
+import type { SignalWithStartWorkflowExecutionRequest, StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import { cronProblem } from '../../kernel/cron-backoff.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBound } from './bounds.ts';
-import { checkBlob, checkLength, checkMemo, type EdgeLimits, isTooLong } from './lengths.ts';
-import { checkOpaque } from './opaque.ts';
-import { checkPriority } from './priority.ts';
+import { checkBlob, checkMemo, checkOpaque } from './opaque.ts';
+import { checkLength, checkWorkflowIdLength, type EdgeLimits, isTooLong, requireTaskQueue, taskQueueFields } from './names.ts';
+import { checkPriority } from './options.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';
-import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
 
 /** What a start and a signal-with-start have in common. */
 type StartFields = Pick<
   StartWorkflowExecutionRequest,
-  | 'workflowId'
-  | 'workflowType'
-  | 'taskQueue'
-  | 'input'
-  | 'header'
-  | 'memo'
-  | 'searchAttributes'
-  | 'workflowExecutionTimeoutMs'
-  | 'workflowRunTimeoutMs'
-  | 'workflowTaskTimeoutMs'
-  | 'workflowStartDelayMs'
-  | 'identity'
-  | 'requestId'
-  | 'retryPolicy'
-  | 'cronSchedule'
-  | 'userMetadata'
-  | 'links'
-  | 'versioningOverride'
-  | 'priority'
-  | 'timeSkippingConfig'
+  keyof StartWorkflowExecutionRequest &
+    keyof Omit<SignalWithStartWorkflowExecutionRequest, 'workflowIdReusePolicy' | 'workflowIdConflictPolicy'>
 >;
 
 const linksMax = 10;
@@ -70,9 +51,7 @@ export function startAttributes(
   texts: StartTexts = startTexts,
 ): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
-  if (isTooLong(request.workflowId, limits)) {
-    throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/${limits.idBytesMax})`);
-  }
+  checkWorkflowIdLength(request.workflowId, limits);
   if (isBatchJobs(request)) throw invalidArgument(`WorkflowId ${request.workflowId} is a batch job's.`);
   if (isSchedules(request)) throw invalidArgument(`WorkflowId ${request.workflowId} is a schedule's.`);
   const retryPolicy = checkedRetryPolicy(request.retryPolicy);
@@ -93,7 +72,8 @@ export function startAttributes(
     throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId), limits.idBytesMax));
   checkLength(request.identity, 'Identity', limits);
   checkLinks(request.links);
-  refuseUnbuilt(request);
+  if (request.versioningOverride !== undefined) throw notBuilt('versioning_override');
+  if (request.timeSkippingConfig !== undefined) throw notBuilt('time_skipping_config');
   checkBlob(request.input, 'payloads', limits);
   checkBlob(request.header, 'fields', limits);
   checkBlob(request.userMetadata, 'userMetadata', limits);
@@ -120,7 +100,7 @@ export function startAttributes(
   };
 }
 
-/** With its defaults. A workflow without a policy is not retried. */
+/** A policy with its defaults. A workflow without one is not retried. */
 function checkedRetryPolicy(given: StartFields['retryPolicy']): StartAttributes['retryPolicy'] {
   if (given === undefined) return undefined;
   const policy = withRetryDefaults(given);
@@ -154,34 +134,13 @@ export function idPolicies(reuse: number, conflict: number, conflictDefault: 1 |
       'Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE cannot be used together with WorkflowIdConflictPolicy WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING',
     );
   }
-  return { reusePolicy: reusePolicy(reuse), conflictPolicy: conflictPolicy(conflict, conflictDefault) };
+  const { ALLOW_DUPLICATE, ALLOW_DUPLICATE_FAILED_ONLY, REJECT_DUPLICATE } = WorkflowIdReusePolicy;
+  return {
+    reusePolicy: reuse === ALLOW_DUPLICATE_FAILED_ONLY || reuse === REJECT_DUPLICATE ? reuse : ALLOW_DUPLICATE,
+    conflictPolicy: isConflictPolicy(conflict) ? conflict : conflictDefault,
+  };
 }
 
-function reusePolicy(value: number): 1 | 2 | 3 {
-  switch (value) {
-    case WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY:
-      return 2;
-    case WorkflowIdReusePolicy.REJECT_DUPLICATE:
-      return 3;
-    default:
-      return 1;
-  }
-}
-
-function conflictPolicy(value: number, fallback: 1 | 2): 1 | 2 | 3 {
-  switch (value) {
-    case WorkflowIdConflictPolicy.FAIL:
-      return 1;
-    case WorkflowIdConflictPolicy.USE_EXISTING:
-      return 2;
-    case WorkflowIdConflictPolicy.TERMINATE_EXISTING:
-      return 3;
-    default:
-      return fallback;
-  }
-}
-
-function refuseUnbuilt(request: StartFields): void {
-  if (request.versioningOverride !== undefined) throw notBuilt('versioning_override');
-  if (request.timeSkippingConfig !== undefined) throw notBuilt('time_skipping_config');
+function isConflictPolicy(value: number): value is IdPolicies['conflictPolicy'] {
+  return value !== WorkflowIdConflictPolicy.UNSPECIFIED;
 }

@@ -1,15 +1,11 @@
 import { type ActivityOptionField, activityOptionFields } from '../../kernel/activity-option-fields.ts';
-import type { ActivityOptionsChange, ActivityTarget } from '../../history/activity/activity-commands.ts';
+import type { ActivityOptionsChange, ActivityTarget } from '../../history/commands/operation-commands.ts';
+import type { ShownOptions } from '../../history/run/activity-operations.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
+import type { ActivityOptions } from '../../wire/generated/lean/activity_options.ts';
+import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import {
-  decodePauseActivityRequest,
-  decodeResetActivityRequest,
-  decodeUnpauseActivityRequest,
-  decodeUpdateActivityOptionsRequest,
-  encodePauseActivityResponse,
-  encodeResetActivityResponse,
-  encodeUnpauseActivityResponse,
-  encodeUpdateActivityOptionsResponse,
+  codecs,
   type PauseActivityRequest,
   type ResetActivityRequest,
   type UnpauseActivityRequest,
@@ -17,80 +13,93 @@ import {
   type UpdateActivityOptionsResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { methodsOf } from '../method.ts';
+import { standaloneActivity } from '../rpcs/missing.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { shardRunKey } from '../validation/execution.ts';
-import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
-import { checkPriority } from '../validation/priority.ts';
-import { checkTaskQueue } from '../validation/task-queue.ts';
-import { changedActivityOptions } from './activity-options.ts';
+import { checkLengths, checkTaskQueue, type EdgeLimits, shardRunKey } from '../validation/names.ts';
+import { checkPriority } from '../validation/options.ts';
 
-/** What operators do to the pending activities of a workflow: to one by its id, to all of a type, or to all. */
-export function activityOperationMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('PauseActivity', decodePauseActivityRequest, encodePauseActivityResponse, (request, call) => pause(context, request, call)),
-    unary('UnpauseActivity', decodeUnpauseActivityRequest, encodeUnpauseActivityResponse, (request, call) =>
-      unpause(context, request, call),
-    ),
-    unary('ResetActivity', decodeResetActivityRequest, encodeResetActivityResponse, (request, call) => reset(context, request, call)),
-    unary('UpdateActivityOptions', decodeUpdateActivityOptionsRequest, encodeUpdateActivityOptionsResponse, (request, call) =>
-      updateOptions(context, request, call),
-    ),
-  ];
+/**
+ * What operators do to the pending activities of a workflow: to one by its id, to all of a type, or to all. The newer names, which the command line
+ * uses, are for one activity: with a workflow id for an activity of that workflow, by its id; without one for an activity that stands alone, of
+ * which there are none.
+ */
+export const activityOperationMethods = methodsOf(codecs, {
+  PauseActivity: pause,
+  UnpauseActivity: unpause,
+  ResetActivity: reset,
+  UpdateActivityOptions: updateOptions,
+  PauseActivityExecution: (context, request, call) => pause(context, { ...request, ...ofWorkflow(request, context.limits) }, call),
+  UnpauseActivityExecution: (context, request, call) => {
+    checkBound('UnpauseActivityExecutionRequest.jitter', request.jitterMs);
+    const none = { unpauseAll: undefined, resetAttempts: false, resetHeartbeat: false };
+    return unpause(context, { ...request, ...ofWorkflow(request, context.limits), ...none }, call);
+  },
+  ResetActivityExecution: (context, request, call) => {
+    checkBound('ResetActivityExecutionRequest.jitter', request.jitterMs);
+    return reset(context, { ...request, ...ofWorkflow(request, context.limits), matchAll: undefined }, call);
+  },
+  UpdateActivityExecutionOptions: (context, request, call) =>
+    updateOptions(context, { ...request, ...ofWorkflow(request, context.limits), matchAll: undefined }, call),
+});
+
+type NamedByIds = { readonly workflowId: string; readonly activityId: string; readonly runId: string; readonly requestId: string };
+
+function ofWorkflow(
+  { workflowId, runId, activityId, requestId, reason = '' }: NamedByIds & { readonly reason?: string },
+  limits: EdgeLimits,
+) {
+  if (workflowId === '') throw new StatusError(statusCode.unimplemented, standaloneActivity);
+  if (activityId === '') throw invalidArgument('activity ID is required');
+  checkLengths({ RequestId: requestId, Reason: reason }, limits);
+  return { execution: { workflowId, runId }, id: activityId, type: undefined };
 }
 
-export async function pause(context: HandlerContext, request: PauseActivityRequest, call: Call): Promise<Record<string, never>> {
+type Nothing = Record<string, never>;
+
+async function pause(context: HandlerContext, request: PauseActivityRequest, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, request, call);
   const { identity, reason, requestId } = request;
-  checkLength(reason, 'Reason', context.limits);
-  checkLength(requestId, 'RequestId', context.limits);
+  checkLengths({ Reason: reason, RequestId: requestId }, context.limits);
   // An empty request id stays empty: two requests without one are the same request, as in Temporal.
   await context.history(call, key, { kind: 'pauseActivity', key, target, identity, reason, requestId });
   return {};
 }
 
-export async function unpause(
-  context: HandlerContext,
-  request: UnpauseActivityRequest & Repeatable,
-  call: Call,
-): Promise<Record<string, never>> {
+async function unpause(context: HandlerContext, request: UnpauseActivityRequest & Repeatable, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, { ...request, all: request.unpauseAll }, call);
-  const { resetAttempts, resetHeartbeat, jitterMs, requestId = call.ownRequestId ?? '' } = request;
+  const { resetAttempts, resetHeartbeat, jitterMs, requestId = call.own?.requestId ?? '' } = request;
   checkBound('UnpauseActivityRequest.jitter', jitterMs);
   const jitter = context.ports.random();
   await context.history(call, key, { kind: 'unpauseActivity', key, target, resetAttempts, resetHeartbeat, jitterMs, jitter, requestId });
   return {};
 }
 
-export async function reset(
-  context: HandlerContext,
-  request: ResetActivityRequest & Repeatable,
-  call: Call,
-): Promise<Record<string, never>> {
+async function reset(context: HandlerContext, request: ResetActivityRequest & Repeatable, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
-  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = call.ownRequestId ?? '' } = request;
+  const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = call.own?.requestId ?? '' } = request;
   checkBound('ResetActivityRequest.jitter', jitterMs);
   const draw = { jitterMs, jitter: context.ports.random(), requestId };
   await context.history(call, key, { kind: 'resetActivity', key, target, resetHeartbeat, keepPaused, restoreOriginalOptions, ...draw });
   return {};
 }
 
-export async function updateOptions(
+async function updateOptions(
   context: HandlerContext,
   request: UpdateActivityOptionsRequest & Repeatable,
   call: Call,
 ): Promise<UpdateActivityOptionsResponse> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const change = optionsChange(request, context.limits);
-  const { requestId = call.ownRequestId ?? '' } = request;
+  const { requestId = call.own?.requestId ?? '' } = request;
   const { options } = await context.history(call, key, { kind: 'updateActivityOptions', key, target, change, requestId });
   return { activityOptions: changedActivityOptions(options) };
 }
 
-/** Under their older names, which batch jobs use, most have no request id. */
+/** The older names, which batch jobs use, mostly have no request id. */
 type Repeatable = { readonly requestId?: string };
 
 type Named = { readonly namespace: string; readonly execution: WorkflowExecution | undefined; readonly identity: string };
@@ -107,13 +116,11 @@ async function named(
   if (id === undefined && type === undefined && all === undefined) {
     throw invalidArgument('Either Activity.Id or Activity.Type should be set on request.');
   }
-  checkLength(identity, 'Identity', context.limits);
-  checkLength(id ?? '', 'ActivityId', context.limits);
-  checkLength(type ?? '', 'ActivityType', context.limits);
+  checkLengths({ Identity: identity, ActivityId: id ?? '', ActivityType: type ?? '' }, context.limits);
   return { key, target: { activityId: id, activityType: type } };
 }
 
-/** undefined: back to what was scheduled. */
+/** The options that are asked for; undefined: those that were scheduled. */
 function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits): ActivityOptionsChange | undefined {
   const { activityOptions: options, updateMask: mask, restoreOriginal } = request;
   checkPriority(options?.priority);
@@ -124,22 +131,18 @@ function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits
   }
   if (options === undefined) throw invalidArgument('ActivityOptions are not provided');
   if (mask === undefined) throw invalidArgument('UpdateMask is not provided');
-  if (fields.includes('scheduleToCloseTimeout')) checkBound('ActivityOptions.schedule_to_close_timeout', options.scheduleToCloseTimeoutMs);
-  if (fields.includes('scheduleToStartTimeout')) checkBound('ActivityOptions.schedule_to_start_timeout', options.scheduleToStartTimeoutMs);
-  if (fields.includes('startToCloseTimeout')) checkBound('ActivityOptions.start_to_close_timeout', options.startToCloseTimeoutMs);
-  if (fields.includes('heartbeatTimeout')) checkBound('ActivityOptions.heartbeat_timeout', options.heartbeatTimeoutMs);
+  const { scheduleToCloseTimeoutMs, scheduleToStartTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs, retryPolicy, priority } = options;
+  if (fields.includes('scheduleToCloseTimeout')) checkBound('ActivityOptions.schedule_to_close_timeout', scheduleToCloseTimeoutMs);
+  if (fields.includes('scheduleToStartTimeout')) checkBound('ActivityOptions.schedule_to_start_timeout', scheduleToStartTimeoutMs);
+  if (fields.includes('startToCloseTimeout')) checkBound('ActivityOptions.start_to_close_timeout', startToCloseTimeoutMs);
+  if (fields.includes('heartbeatTimeout')) checkBound('ActivityOptions.heartbeat_timeout', heartbeatTimeoutMs);
   const namesQueue = fields.includes('taskQueue.name');
   if (namesQueue && options.taskQueue === undefined) throw invalidArgument('TaskQueue is not provided');
   if (namesQueue && options.taskQueue !== undefined) checkTaskQueue(options.taskQueue, limits);
   return {
     fields: [...new Set(fields)],
     taskQueue: options.taskQueue?.name ?? '',
-    scheduleToCloseTimeoutMs: options.scheduleToCloseTimeoutMs,
-    scheduleToStartTimeoutMs: options.scheduleToStartTimeoutMs,
-    startToCloseTimeoutMs: options.startToCloseTimeoutMs,
-    heartbeatTimeoutMs: options.heartbeatTimeoutMs,
-    retryPolicy: options.retryPolicy,
-    priority: options.priority,
+    ...{ scheduleToCloseTimeoutMs, scheduleToStartTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs, retryPolicy, priority },
   };
 }
 
@@ -152,4 +155,14 @@ function optionField(path: string): ActivityOptionField {
 
 function isOptionField(field: string): field is ActivityOptionField {
   return Object.hasOwn(activityOptionFields, field);
+}
+
+/** Options as the answer to their change shows them. */
+function changedActivityOptions(options: ShownOptions): ActivityOptions {
+  return { ...activityOptions(options), taskQueue: { name: options.taskQueue.name, kind: TaskQueueKind.NORMAL, normalName: '' } };
+}
+
+/** Options as descriptions show them. Only activities outside of workflows have a start delay. */
+export function activityOptions(options: ShownOptions): ActivityOptions {
+  return { ...options, taskQueue: { name: options.taskQueue.name, kind: 0, normalName: options.taskQueue.name }, startDelayMs: 0 };
 }

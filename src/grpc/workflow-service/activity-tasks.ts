@@ -1,41 +1,20 @@
-import type { ActivityRef } from '../../history/commands.ts';
+import type { ActivityRef } from '../../history/commands/history-commands.ts';
 import {
-  decodePollActivityTaskQueueRequest,
-  decodeRecordActivityTaskHeartbeatByIdRequest,
-  decodeRecordActivityTaskHeartbeatRequest,
-  decodeRespondActivityTaskCanceledByIdRequest,
-  decodeRespondActivityTaskCanceledRequest,
-  decodeRespondActivityTaskCompletedByIdRequest,
-  decodeRespondActivityTaskCompletedRequest,
-  decodeRespondActivityTaskFailedByIdRequest,
-  decodeRespondActivityTaskFailedRequest,
-  encodePollActivityTaskQueueResponse,
-  encodeRecordActivityTaskHeartbeatByIdResponse,
-  encodeRecordActivityTaskHeartbeatResponse,
-  encodeRespondActivityTaskCanceledByIdResponse,
-  encodeRespondActivityTaskCanceledResponse,
-  encodeRespondActivityTaskCompletedByIdResponse,
-  encodeRespondActivityTaskCompletedResponse,
-  encodeRespondActivityTaskFailedByIdResponse,
-  encodeRespondActivityTaskFailedResponse,
-  type PollActivityTaskQueueRequest,
-  type PollActivityTaskQueueResponse,
+  codecs,
   type RecordActivityTaskHeartbeatResponse,
   type RespondActivityTaskFailedResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { taskUnary, unary, type NamedMethod } from '../method.ts';
-import type { ActivityTaskToken } from '../tokens/tokens.ts';
+import { inNamespace, methodsOf, taskUnary, type Codec, type Handler, type NamedMethod, type RpcName } from '../method.ts';
+import type { ActivityTaskToken } from '../../wire/generated/token/token.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { shardRunKey } from '../validation/execution.ts';
-import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
+import { checkLength, type EdgeLimits, shardRunKey } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';
-import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
+import { checkPoll, checkPollDeadline, pollDeadline, polledPartition, stampOfPoll } from './polls.ts';
 import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
-import { stampOfPoll } from './worker-version.ts';
 
 /**
  * The activity half of a worker. Every answer comes in two forms, which differ only in how the activity is named:
@@ -44,145 +23,86 @@ import { stampOfPoll } from './worker-version.ts';
  *     Respond…ById(namespace, workflow, run, activity)   whatever attempt there is
  */
 export function activityTaskMethods(context: HandlerContext): readonly NamedMethod[] {
+  const byToken = <Request extends { readonly namespace: string }, Response>(
+    name: RpcName,
+    codec: Codec<Request, Response>,
+    act: Act<Request, Response>,
+  ) =>
+    taskUnary(name, context.tokens.activityTask.read, codec, async (request, token, call) =>
+      act(context, await named(context, call, request.namespace, token), request, call),
+    );
+  const others = methodsOf(codecs, {
+    PollActivityTaskQueue: async (_, request, call) => {
+      checkPollDeadline(context, call);
+      const namespace = await context.namespace(call, request.namespace);
+      const taskQueue = checkPoll(request, call, context.limits);
+      const maxTasksPerSecond = request.taskQueueMetadata?.maxTasksPerSecond?.value;
+      if (maxTasksPerSecond !== undefined) checkBound('DoubleValue.value', maxTasksPerSecond);
+      const deadlineMs = pollDeadline(context, call);
+      if (deadlineMs === undefined) return emptyActivityTask;
+      const queue = polledPartition(context, namespace.id, taskQueue, 'activity');
+      const reply = await context.waitMatching(call, queue, {
+        kind: 'pollActivityTask',
+        queue,
+        pollRequestId: context.ports.newId(),
+        identity: request.identity,
+        deadlineMs,
+        workerInstanceKey: request.workerInstanceKey,
+        maxTasksPerSecond,
+        workerVersion: stampOfPoll(request.workerVersionCapabilities),
+        forwardedFrom: undefined,
+      });
+      if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyActivityTask;
+      if (reply.task.kind !== 'activityTask') throw new Error(`matching answered an activity poll with ${reply.task.kind}`);
+      return activityTaskAnswer(context, reply.task, namespace.name);
+    },
+    RespondActivityTaskCompletedById: byId(complete),
+    RespondActivityTaskFailedById: byId(fail),
+    RespondActivityTaskCanceledById: byId(cancel),
+    RecordActivityTaskHeartbeatById: byId(heartbeat),
+  });
   return [
-    unary('PollActivityTaskQueue', decodePollActivityTaskQueueRequest, encodePollActivityTaskQueueResponse, (request, call) =>
-      poll(context, request, call),
-    ),
-    taskUnary(
-      'RespondActivityTaskCompleted',
-      (token) => context.tokens.readActivityTask(token),
-      decodeRespondActivityTaskCompletedRequest,
-      encodeRespondActivityTaskCompletedResponse,
-      async (request, token, call) => complete(context, await byToken(context, call, request.namespace, token), request, call),
-    ),
-    unary(
-      'RespondActivityTaskCompletedById',
-      decodeRespondActivityTaskCompletedByIdRequest,
-      encodeRespondActivityTaskCompletedByIdResponse,
-      async (request, call) => complete(context, await byId(context, call, request), request, call),
-    ),
-    taskUnary(
-      'RespondActivityTaskFailed',
-      (token) => context.tokens.readActivityTask(token),
-      decodeRespondActivityTaskFailedRequest,
-      encodeRespondActivityTaskFailedResponse,
-      async (request, token, call) => fail(context, await byToken(context, call, request.namespace, token), request, call),
-    ),
-    unary(
-      'RespondActivityTaskFailedById',
-      decodeRespondActivityTaskFailedByIdRequest,
-      encodeRespondActivityTaskFailedByIdResponse,
-      async (request, call) => fail(context, await byId(context, call, request), request, call),
-    ),
-    taskUnary(
-      'RespondActivityTaskCanceled',
-      (token) => context.tokens.readActivityTask(token),
-      decodeRespondActivityTaskCanceledRequest,
-      encodeRespondActivityTaskCanceledResponse,
-      async (request, token, call) => cancel(context, await byToken(context, call, request.namespace, token), request, call),
-    ),
-    unary(
-      'RespondActivityTaskCanceledById',
-      decodeRespondActivityTaskCanceledByIdRequest,
-      encodeRespondActivityTaskCanceledByIdResponse,
-      async (request, call) => cancel(context, await byId(context, call, request), request, call),
-    ),
-    taskUnary(
-      'RecordActivityTaskHeartbeat',
-      (token) => context.tokens.readActivityTask(token),
-      decodeRecordActivityTaskHeartbeatRequest,
-      encodeRecordActivityTaskHeartbeatResponse,
-      async (request, token, call) => heartbeat(context, await byToken(context, call, request.namespace, token), request, call),
-    ),
-    unary(
-      'RecordActivityTaskHeartbeatById',
-      decodeRecordActivityTaskHeartbeatByIdRequest,
-      encodeRecordActivityTaskHeartbeatByIdResponse,
-      async (request, call) => heartbeat(context, await byId(context, call, request), request, call),
-    ),
+    byToken('RespondActivityTaskCompleted', codecs.RespondActivityTaskCompleted, complete),
+    byToken('RespondActivityTaskFailed', codecs.RespondActivityTaskFailed, fail),
+    byToken('RespondActivityTaskCanceled', codecs.RespondActivityTaskCanceled, cancel),
+    byToken('RecordActivityTaskHeartbeat', codecs.RecordActivityTaskHeartbeat, heartbeat),
+    ...others(context),
   ];
 }
 
-async function poll(context: HandlerContext, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
-  checkPollDeadline(context, call);
-  const namespace = await context.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request, call, context.limits);
-  const maxTasksPerSecond = request.taskQueueMetadata?.maxTasksPerSecond?.value;
-  if (maxTasksPerSecond !== undefined) checkBound('DoubleValue.value', maxTasksPerSecond);
-  const deadlineMs = pollDeadline(context, call);
-  if (deadlineMs === undefined) return emptyActivityTask;
-  const queue = polledPartition(context, namespace.id, taskQueue, 'activity');
-  const reply = await context.waitMatching(
-    call,
-    queue,
-    {
-      kind: 'pollActivityTask',
-      queue,
-      pollRequestId: context.ports.newId(),
-      identity: request.identity,
-      deadlineMs,
-      workerInstanceKey: request.workerInstanceKey,
-      maxTasksPerSecond,
-      workerVersion: stampOfPoll(request.workerVersionCapabilities),
-      forwardedFrom: undefined,
-    },
-    call.deadlineMs,
-  );
-  if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyActivityTask;
-  if (reply.task.kind !== 'activityTask') throw new Error(`matching answered an activity poll with ${reply.task.kind}`);
-  return activityTaskAnswer(context, reply.task, namespace.name);
-}
+type Act<Request, Response> = (context: HandlerContext, activity: ActivityRef, request: Request, call: Call) => Promise<Response>;
 
-function byToken(
+function named(
   context: HandlerContext,
   call: Call,
   requestNamespace: string,
-  token: ActivityTaskToken,
+  { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt }: ActivityTaskToken,
 ): ActivityRef | Promise<ActivityRef> {
-  const namespace = context.namespaceOfToken(call, requestNamespace, token.namespaceId);
-  return namespace instanceof Promise ? namespace.then(() => activityRef(token)) : activityRef(token);
+  const activity = { key: { namespaceId, workflowId, runId }, scheduledEventId, activityId, attempt };
+  const namespace = context.namespaceOfToken(call, requestNamespace, namespaceId);
+  return namespace instanceof Promise ? namespace.then(() => activity) : activity;
 }
 
-function activityRef(token: ActivityTaskToken): ActivityRef {
-  return {
-    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
-    scheduledEventId: token.scheduledEventId,
-    activityId: token.activityId,
-    attempt: token.attempt,
-  };
+type NamedById = { readonly namespace: string; readonly workflowId: string; readonly runId: string; readonly activityId: string };
+
+function byId<Request, Response>(act: Act<Request, Response>): Handler<NamedById & Request, Response> {
+  return inNamespace(async (context, request: NamedById & Request, call, { id }) => {
+    const { activityId } = request;
+    if (activityId === '') throw invalidArgument('ActivityId is not set on request.');
+    return act(context, { key: shardRunKey(id, request), scheduledEventId: 0, activityId, attempt: 0 }, request, call);
+  });
 }
 
-async function byId(
-  context: HandlerContext,
-  call: Call,
-  request: {
-    readonly namespace: string;
-    readonly workflowId: string;
-    readonly runId: string;
-    readonly activityId: string;
-    readonly identity: string;
-  },
-): Promise<ActivityRef> {
-  const namespace = await context.namespace(call, request.namespace);
-  if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
-  const key = shardRunKey(namespace.id, request);
-  return { key, scheduledEventId: 0, activityId: request.activityId, attempt: 0 };
-}
-
+type Nothing = Record<string, never>;
 type Result = { readonly result: Uint8Array | undefined; readonly identity: string };
 
-async function complete(
-  context: HandlerContext,
-  activity: ActivityRef,
-  { result, identity }: Result,
-  call: Call,
-): Promise<Record<string, never>> {
+const complete: Act<Result, Nothing> = async (context, activity, { result, identity }, call) => {
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(result, 'payloads');
   if (isOversize(result, context.limits)) await failInstead(context, activity, identity, 'Complete result exceeds size limit.', call);
   else await context.history(call, activity.key, { kind: 'completeActivityTask', activity, result, identity });
   return {};
-}
+};
 
 type FailureReport = {
   readonly failure: Uint8Array | undefined;
@@ -191,12 +111,7 @@ type FailureReport = {
 };
 
 /** Parts over the limit are dropped or replaced, and the answer says which. By id, an attempt may fail with any kind of failure. */
-async function fail(
-  context: HandlerContext,
-  activity: ActivityRef,
-  report: FailureReport,
-  call: Call,
-): Promise<RespondActivityTaskFailedResponse> {
+const fail: Act<FailureReport, RespondActivityTaskFailedResponse> = async (context, activity, report, call) => {
   const { lastHeartbeatDetails, identity } = report;
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(lastHeartbeatDetails, 'payloads');
@@ -218,29 +133,19 @@ async function fail(
     identity,
   });
   return { failures };
-}
+};
 
 type Details = { readonly details: Uint8Array | undefined; readonly identity: string };
 
-async function cancel(
-  context: HandlerContext,
-  activity: ActivityRef,
-  { details, identity }: Details,
-  call: Call,
-): Promise<Record<string, never>> {
+const cancel: Act<Details, Nothing> = async (context, activity, { details, identity }, call) => {
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(details, 'payloads');
   if (isOversize(details, context.limits)) await failInstead(context, activity, identity, 'Cancel details exceed size limit.', call);
   else await context.history(call, activity.key, { kind: 'cancelActivityTask', activity, details, identity });
   return {};
-}
+};
 
-async function heartbeat(
-  context: HandlerContext,
-  activity: ActivityRef,
-  { details, identity }: Details,
-  call: Call,
-): Promise<RecordActivityTaskHeartbeatResponse> {
+const heartbeat: Act<Details, RecordActivityTaskHeartbeatResponse> = async (context, activity, { details, identity }, call) => {
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(details, 'payloads');
   if (isOversize(details, context.limits)) {
@@ -249,7 +154,7 @@ async function heartbeat(
   }
   const reply = await context.history(call, activity.key, { kind: 'recordActivityHeartbeat', activity, details, identity });
   return { cancelRequested: reply.cancelRequested, activityPaused: reply.activityPaused, activityReset: reply.activityReset };
-}
+};
 
 /** A worker cannot mend what is too large: its activity fails for good, and its call succeeds. */
 async function failInstead(context: HandlerContext, activity: ActivityRef, identity: string, message: string, call: Call): Promise<void> {

@@ -1,15 +1,14 @@
 /** Histories that retention has deleted, read from where they were archived. */
-import { ArchiveAway, ArchiveDamaged, type ArchivedPage } from '../../actors/archiver.ts';
+import { ArchiveAway, ArchiveDamaged, type ArchivedPage } from '../../ports/archiver.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { GetWorkflowExecutionHistoryResponse } from '../../wire/generated/lean/workflow_service.ts';
 import { notFound, unavailable } from '../errors/details.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { hasCode, invalidArgument, StatusError } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { asFollowed } from './followed-close.ts';
 
-/** Of tokens: their place is one in a file. */
+/** The branch of a page token whose place is one in a file. */
 const archivedBranch = 'archived';
 const noToken = new Uint8Array(0);
 
@@ -40,7 +39,7 @@ async function archivedCloseEvent(context: HandlerContext, call: Call, key: RunK
 /** undefined: the token is of no archived history. */
 export function archivedPlace(context: HandlerContext, bytes: Uint8Array, asked: RunKey): { key: RunKey; place: number } | undefined {
   if (bytes.length === 0) return undefined;
-  const { branchId, namespaceId, workflowId, runId, nextEventId } = context.tokens.readHistoryPage(bytes);
+  const { branchId, namespaceId, workflowId, runId, nextEventId } = context.tokens.historyPage.read(bytes);
   if (branchId !== archivedBranch) return undefined;
   const isItsOwn = namespaceId === asked.namespaceId && workflowId === asked.workflowId && (asked.runId === '' || asked.runId === runId);
   if (!isItsOwn) throw invalidArgument('Invalid NextPageToken.');
@@ -69,17 +68,7 @@ export async function archivedPage(
   eventsMin: number,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
   const { events, nextPlace } = await readPage(context, key, place, eventsMin);
-  const nextPageToken =
-    nextPlace === undefined
-      ? noToken
-      : context.tokens.historyPage({
-          ...key,
-          branchId: archivedBranch,
-          nextEventId: nextPlace,
-          lastEventId: 0,
-          open: false,
-          reverse: false,
-          tailEvents: [],
-        });
+  const range = { nextEventId: nextPlace ?? 0, lastEventId: 0, open: false, reverse: false, tailEvents: [] };
+  const nextPageToken = nextPlace === undefined ? noToken : context.tokens.historyPage.sign({ ...key, branchId: archivedBranch, ...range });
   return { history: { events }, rawHistory: [], nextPageToken, archived: true };
 }

@@ -1,9 +1,9 @@
-import type { FailureFacts, OpaqueFailure } from '../../history/failure.ts';
+import type { FailureFacts, OpaqueFailure } from '../../history/commands/failure.ts';
 import { TimeoutType } from '../../wire/generated/lean/enums.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../wire/generated/lean/failure.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
-import type { EdgeLimits } from '../validation/lengths.ts';
+import type { EdgeLimits } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 
 /** The few facts that decisions need of a failure; the failure itself goes on as it came. */

@@ -1,25 +1,18 @@
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryPosition } from '../../history/replies.ts';
+import type { HistoryPosition } from '../../history/run/history-replies.ts';
 import { HistoryEventFilterType, WorkflowExecutionStatus } from '../../wire/generated/lean/enums.ts';
 import {
-  decodeGetWorkflowExecutionHistoryRequest,
-  decodeGetWorkflowExecutionHistoryReverseRequest,
-  encodeGetWorkflowExecutionHistoryResponse,
-  encodeGetWorkflowExecutionHistoryReverseResponse,
+  codecs,
   type GetWorkflowExecutionHistoryRequest,
   type GetWorkflowExecutionHistoryResponse,
-  type GetWorkflowExecutionHistoryReverseRequest,
-  type GetWorkflowExecutionHistoryReverseResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { hasCode, invalidArgument } from '../errors/status-error.ts';
+import { hasCode, invalidArgument, statusCode } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
-import type { HistoryPageToken } from '../tokens/tokens.ts';
+import { inNamespace, methodsOf } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { runKey } from '../validation/execution.ts';
+import { runKey } from '../validation/names.ts';
 import { archivedPage, archivedPlace, orArchived } from './archived-history.ts';
 import { asFollowed } from './followed-close.ts';
 import { eventPage, onlyBranch, positionNow, storedEvents } from '../pages/history-pages.ts';
@@ -31,22 +24,47 @@ const noEvents: readonly Uint8Array[] = [];
 const noToken = new Uint8Array(0);
 
 /** History as clients and workers read it, forwards and backwards. */
-export function historyMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary(
-      'GetWorkflowExecutionHistory',
-      decodeGetWorkflowExecutionHistoryRequest,
-      encodeGetWorkflowExecutionHistoryResponse,
-      (request, call) => forwards(context, request, call),
-    ),
-    unary(
-      'GetWorkflowExecutionHistoryReverse',
-      decodeGetWorkflowExecutionHistoryReverseRequest,
-      encodeGetWorkflowExecutionHistoryReverseResponse,
-      (request, call) => backwards(context, request, call),
-    ),
-  ];
-}
+export const historyMethods = methodsOf(codecs, {
+  /**
+   * One page. `wait_new_event` makes a reading endless until the run closes:
+   *
+   *     token ──┬─ events left in its range ─▶ next page of them
+   *             ├─ none left, closed or no wait ─▶ the end (no token)
+   *             └─ none left, open, wait ─▶ up to 20 s for another event; none: an empty page and the same token
+   */
+  GetWorkflowExecutionHistory: inNamespace(async (context, request, call, namespace) => {
+    const asked = runKey(namespace.id, request.execution);
+    const wait = request.waitNewEvent;
+    call.notes.waitsForEvents = wait;
+    const archived = archivedPlace(context, request.nextPageToken, asked);
+    if (archived !== undefined) return await archivedPage(context, archived.key, archived.place, pageSize(request.maximumPageSize));
+    const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
+    checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
+    const isForClose = request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT;
+    if (token !== undefined)
+      return await (isForClose ? closeEvent(context, call, token.key, wait) : pageFrom(context, call, token, request));
+    try {
+      if (isForClose) return await closeEvent(context, call, asked, wait);
+      return await pageFrom(context, call, await firstReading(context, call, asked), request);
+    } catch (error) {
+      // Whoever waits for more has it all: what is archived is closed.
+      return await orArchived(context, call, asked, { isForClose, eventsMin: pageSize(request.maximumPageSize) }, error);
+    }
+  }),
+  GetWorkflowExecutionHistoryReverse: inNamespace(async (context, request, call, namespace) => {
+    const asked = runKey(namespace.id, request.execution);
+    const { key, newest, oldest } = await reverseReading(context, call, asked, request.nextPageToken);
+    let count = Math.min(pageSize(request.maximumPageSize), newest - oldest + 1);
+    let events = await storedEvents(context, call, key, newest - count + 1, newest, count);
+    // Cut short by the size of a page: the cut must fall at the old end, so read fewer.
+    while (events.length < count) {
+      count = Math.ceil(count / 2);
+      events = await storedEvents(context, call, key, newest - count + 1, newest, count);
+    }
+    const next = newest - count;
+    return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(context, key, next, oldest) };
+  }),
+});
 
 /** Where a reading stands: the first page asks the shard, later ones know it from their token. */
 type Reading = {
@@ -56,37 +74,6 @@ type Reading = {
   readonly open: boolean;
   readonly tailEvents: readonly Uint8Array[];
 };
-
-/**
- * One page. `wait_new_event` makes a reading endless until the run closes:
- *
- *     token ──┬─ events left in its range ─▶ next page of them
- *             ├─ none left, closed or no wait ─▶ the end (no token)
- *             └─ none left, open, wait ─▶ up to 20 s for another event; none: an empty page and the same token
- */
-async function forwards(
-  context: HandlerContext,
-  request: GetWorkflowExecutionHistoryRequest,
-  call: Call,
-): Promise<GetWorkflowExecutionHistoryResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  const asked = runKey(namespace.id, request.execution);
-  const wait = request.waitNewEvent;
-  call.notes.waitsForEvents = wait;
-  const archived = archivedPlace(context, request.nextPageToken, asked);
-  if (archived !== undefined) return await archivedPage(context, archived.key, archived.place, pageSize(request.maximumPageSize));
-  const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
-  checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
-  const isForClose = request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT;
-  if (token !== undefined) return await (isForClose ? closeEvent(context, call, token.key, wait) : pageFrom(context, call, token, request));
-  try {
-    if (isForClose) return await closeEvent(context, call, asked, wait);
-    return await pageFrom(context, call, await firstReading(context, call, asked), request);
-  } catch (error) {
-    // Whoever waits for more has it all: what is archived is closed.
-    return await orArchived(context, call, asked, { isForClose, eventsMin: pageSize(request.maximumPageSize) }, error);
-  }
-}
 
 async function pageFrom(
   context: HandlerContext,
@@ -179,25 +166,6 @@ async function waitBeyond(
     });
 }
 
-async function backwards(
-  context: HandlerContext,
-  request: GetWorkflowExecutionHistoryReverseRequest,
-  call: Call,
-): Promise<GetWorkflowExecutionHistoryReverseResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  const asked = runKey(namespace.id, request.execution);
-  const { key, newest, oldest } = await reverseReading(context, call, asked, request.nextPageToken);
-  let count = Math.min(pageSize(request.maximumPageSize), newest - oldest + 1);
-  let events = await storedEvents(context, call, key, newest - count + 1, newest, count);
-  // Cut short by the size of a page: the cut must fall at the old end, so read fewer.
-  while (events.length < count) {
-    count = Math.ceil(count / 2);
-    events = await storedEvents(context, call, key, newest - count + 1, newest, count);
-  }
-  const next = newest - count;
-  return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(context, key, next, oldest) };
-}
-
 async function reverseReading(
   context: HandlerContext,
   call: Call,
@@ -213,24 +181,17 @@ async function reverseReading(
 }
 
 function reverseToken(context: HandlerContext, key: RunKey, nextEventId: number, oldest: number): Uint8Array {
-  return context.tokens.historyPage({
-    ...key,
-    branchId: onlyBranch,
-    nextEventId,
-    lastEventId: oldest,
-    open: false,
-    reverse: true,
-    tailEvents: [],
-  });
+  const range = { nextEventId, lastEventId: oldest, open: false, tailEvents: [] };
+  return context.tokens.historyPage.sign({ ...key, branchId: onlyBranch, ...range, reverse: true });
 }
 
 function waitingToken(context: HandlerContext, { key, nextEventId, lastEventId, open, tailEvents }: Reading): Uint8Array {
-  return context.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents });
+  return context.tokens.historyPage.sign({ ...key, branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents });
 }
 
 /** A token holds for the run that it was made for, in the direction that it was made for. */
 function pageToken(context: HandlerContext, bytes: Uint8Array, asked: RunKey, reverse: boolean): Reading {
-  const token: HistoryPageToken = context.tokens.readHistoryPage(bytes);
+  const token = context.tokens.historyPage.read(bytes);
   if (token.namespaceId !== asked.namespaceId || token.workflowId !== asked.workflowId || token.reverse !== reverse) {
     throw invalidArgument('Invalid NextPageToken.');
   }

@@ -2,7 +2,7 @@
  * What Perdure has to say about a workflow and upstream has no field for. The memo is what every tool shows: one more entry, which no workflow
  * and no history ever sees.
  */
-import type { PutAsideDescription } from '../../history/execution/put-aside-description.ts';
+import type { PutAsideDescription } from '../../history/commands/put-aside-description.ts';
 import { encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { jsonPayload } from '../../wire/json-payload.ts';
 
@@ -20,6 +20,6 @@ export function withNote(memo: Uint8Array | undefined, name: string, text: strin
 export function withPutAside(memo: Uint8Array | undefined, aside: PutAsideDescription | undefined, wayOut: string): Uint8Array | undefined {
   if (aside === undefined) return memo;
   const since = new Date(aside.timeMs).toISOString();
-  const why = `put aside since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}).`;
-  return withNote(memo, 'PerdurePutAside', `${why} Its timers and tasks wait; ${wayOut}.`);
+  const why = `quarantined since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}).`;
+  return withNote(memo, 'PerdureQuarantined', `${why} Its timers and tasks wait; ${wayOut}.`);
 }

@@ -3,81 +3,66 @@
  *
  * Whatever goes wrong is told for each operation: the one that failed has its own error, the other one was aborted for it.
  */
-import type { StartWorkflow } from '../../history/commands.ts';
-import type { StartReply, UpdateRefused, UpdateReply } from '../../history/replies.ts';
+import type { StartWorkflow } from '../../history/commands/history-commands.ts';
+import type { StartReply, UpdateRefused, UpdateReply } from '../../history/run/history-replies.ts';
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
 import { encodeMultiOperationExecutionFailure, type MultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
 import {
-  decodeExecuteMultiOperationRequest,
-  encodeExecuteMultiOperationResponse,
+  codecs,
   type ExecuteMultiOperationRequest,
-  type ExecuteMultiOperationResponse,
   type StartWorkflowExecutionRequest,
   type UpdateWorkflowExecutionRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { historyRejection } from '../errors/rejections.ts';
-import { statusCode } from '../errors/status-code.ts';
-import { invalidArgument, StatusError } from '../errors/status-error.ts';
-import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
-import type { Call } from '../transport/call.ts';
-import { runKey } from '../validation/execution.ts';
+import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
+import { methodsOf } from '../method.ts';
+import { runKey } from '../validation/names.ts';
 import { startCommand, startResponse } from './start.ts';
 import { linked, untilDecided, updateAttributes, updateResponse } from './updates.ts';
 
-export function multiOperationMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('ExecuteMultiOperation', decodeExecuteMultiOperationRequest, encodeExecuteMultiOperationResponse, (request, call) =>
-      startAndUpdate(context, request, call),
-    ),
-  ];
-}
-
-async function startAndUpdate(
-  context: HandlerContext,
-  request: ExecuteMultiOperationRequest,
-  call: Call,
-): Promise<ExecuteMultiOperationResponse> {
-  const { startWorkflow, updateWorkflow } = operations(request);
-  const namespace = await context.openNamespace(call, request.namespace);
-  const [start, { attributes: update, requestId }] = bothOf(
-    () => {
-      checkNamespace(request.namespace, startWorkflow.namespace);
-      const command = startCommand(context, startWorkflow, namespace);
-      checkStart(startWorkflow);
-      return command;
-    },
-    (isStartRight) => {
-      checkNamespace(request.namespace, updateWorkflow.namespace);
-      runKey(namespace.id, updateWorkflow.workflowExecution);
-      const asked = updateAttributes(context, updateWorkflow, namespace.name);
-      checkUpdate(updateWorkflow);
-      if (isStartRight && updateWorkflow.workflowExecution?.workflowId !== startWorkflow.workflowId)
-        throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
-      return asked;
-    },
-  );
-  const { key } = start;
-  const ask = async (): Promise<UpdateReply | UpdateRefused> =>
-    await untilDecided(context, call, key, update.updateId, async (deadlineMs) => {
-      const reply = await context.waitHistory(call, key, { kind: 'startAndUpdate', key, start, update }, deadlineMs);
-      if (reply !== 'ended' && reply.kind === 'startRefused') throw failed('start', historyRejection(reply.rejection));
-      return reply;
+export const multiOperationMethods = methodsOf(codecs, {
+  ExecuteMultiOperation: async (context, request, call) => {
+    const { startWorkflow, updateWorkflow } = operations(request);
+    const namespace = await context.openNamespace(call, request.namespace);
+    const [start, { attributes: update, requestId }] = bothOf(
+      () => {
+        checkNamespace(request.namespace, startWorkflow.namespace);
+        const command = startCommand(context, startWorkflow, namespace);
+        checkStart(startWorkflow);
+        return command;
+      },
+      (isStartRight) => {
+        checkNamespace(request.namespace, updateWorkflow.namespace);
+        runKey(namespace.id, updateWorkflow.workflowExecution);
+        const asked = updateAttributes(context, updateWorkflow, namespace.name);
+        checkUpdate(updateWorkflow);
+        if (isStartRight && updateWorkflow.workflowExecution?.workflowId !== startWorkflow.workflowId)
+          throw invalidArgument('WorkflowId is not consistent with previous operation(s).');
+        return asked;
+      },
+    );
+    const { key } = start;
+    const ask = async (): Promise<UpdateReply | UpdateRefused> =>
+      await untilDecided(context, call, key, update.updateId, async (deadlineMs) => {
+        const reply = await context.waitHistory(call, key, { kind: 'startAndUpdate', key, start, update }, deadlineMs);
+        if (reply !== 'ended' && reply.kind === 'startRefused') throw failed('start', historyRejection(reply.rejection));
+        return reply;
+      });
+    const reply = await once(ask).catch((error: unknown) => {
+      throw failed('update', error);
     });
-  const reply = await once(ask).catch((error: unknown) => {
-    throw failed('update', error);
-  });
-  const updated = await updateResponse(context, call, key, update.updateId, reply);
-  const started = startResponse(start, startedOf(reply, start));
-  // An update that was over before is all that is found: no link leads to it.
-  const isOver = reply.completedEventId !== 0;
-  return {
-    responses: [
-      { startWorkflow: isOver ? { ...started, link: undefined } : started, updateWorkflow: undefined },
-      { startWorkflow: undefined, updateWorkflow: isOver ? updated : linked(updated, namespace.name, requestId) },
-    ],
-  };
-}
+    const updated = await updateResponse(context, call, key, update.updateId, reply);
+    const started = startResponse(start, startedOf(reply, start));
+    // An update that was over before is all that is found: no link leads to it.
+    const isOver = reply.completedEventId !== 0;
+    return {
+      responses: [
+        { startWorkflow: isOver ? { ...started, link: undefined } : started, updateWorkflow: undefined },
+        { startWorkflow: undefined, updateWorkflow: isOver ? updated : linked(updated, namespace.name, requestId) },
+      ],
+    };
+  },
+});
 
 /**
  * A workflow that was found open may close before a worker accepts the update. Another one can be started then: once here, and after that by the

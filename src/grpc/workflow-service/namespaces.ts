@@ -1,131 +1,101 @@
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import type { UpdateNamespace as UpdateNamespaceCommand } from '../../cluster/commands.ts';
+import type { ArchivalPort } from '../../ports/archiver.ts';
+import type { ArchivalChange, ArchivalState as Archival } from '../../cluster/archival-state.ts';
+import type { UpdateNamespace as UpdateNamespaceCommand } from '../../cluster/cluster-commands.ts';
 import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
 import {
-  decodeDeprecateNamespaceRequest,
-  decodeDescribeNamespaceRequest,
-  decodeListNamespacesRequest,
-  decodeRegisterNamespaceRequest,
-  decodeUpdateNamespaceRequest,
+  codecs,
   emptyDescribeNamespaceResponse,
   emptyNamespaceConfig,
   emptyNamespaceInfoCapabilities,
-  encodeDeprecateNamespaceResponse,
-  encodeDescribeNamespaceResponse,
-  encodeListNamespacesResponse,
-  encodeRegisterNamespaceResponse,
-  encodeUpdateNamespaceResponse,
-  type DeprecateNamespaceRequest,
-  type DescribeNamespaceRequest,
   type DescribeNamespaceResponse,
-  type ListNamespacesRequest,
-  type ListNamespacesResponse,
-  type RegisterNamespaceRequest,
   type UpdateNamespaceRequest,
-  type UpdateNamespaceResponse,
 } from '../../wire/generated/lean/namespace_service.ts';
 import { namespaceState } from '../errors/details.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import { archivalChange, describedArchival, registeredArchival } from './namespace-archival.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { methodsOf } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkLength } from '../validation/lengths.ts';
+import { checkLength } from '../validation/names.ts';
 
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 const pageTextBytesMax = 2 * 1024 * 1024;
 
 /** Namespaces: a worker's second call, and their administration. */
-export function namespaceMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('DescribeNamespace', decodeDescribeNamespaceRequest, encodeDescribeNamespaceResponse, (request, call) =>
-      describe(context, request, call),
-    ),
-    unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) =>
-      register(context, request, call),
-    ),
-    unary('UpdateNamespace', decodeUpdateNamespaceRequest, encodeUpdateNamespaceResponse, (request, call) =>
-      update(context, request, call),
-    ),
-    unary('DeprecateNamespace', decodeDeprecateNamespaceRequest, encodeDeprecateNamespaceResponse, (request, call) =>
-      deprecate(context, request, call),
-    ),
-    unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(context, request, call)),
-  ];
-}
-
-async function describe(context: HandlerContext, request: DescribeNamespaceRequest, call: Call): Promise<DescribeNamespaceResponse> {
-  if (request.namespace !== '' && request.id !== '') {
-    throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
-  }
-  const { id, namespace: name } = request;
-  if (name === '' && id === '') throw noNamespace();
-  const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
-  return namespaceDescription(context, namespace);
-}
-
-function noNamespace(): Error {
-  return invalidArgument('Namespace not set on request.');
-}
-
-async function register(context: HandlerContext, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
-  if (request.namespace === '') throw noNamespace();
-  checkLength(request.namespace, 'Namespace', context.limits);
-  checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', request.workflowExecutionRetentionPeriodMs);
-  if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
-  refuseOtherClusters(context.ports.server.clusterName, request.activeClusterName, request.clusters);
-  checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
-  checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
-  const { historyArchivalState: state, historyArchivalUri: uri } = request;
-  const archival = await registeredArchival(context.ports.archival, { state, uri });
-  await context.cluster(
-    call,
-    {
-      kind: 'registerNamespace',
-      id: context.ports.newId(),
-      name: request.namespace,
-      description: request.description,
-      ownerEmail: request.ownerEmail,
-      data: request.data,
-      retentionMs: request.workflowExecutionRetentionPeriodMs,
-      archival,
-    },
-    request.namespace,
-  );
-  return {};
-}
-
-/** What is empty stays as it is. What a workflow has of its namespace (its retention) it has from its start. */
-async function update(context: HandlerContext, request: UpdateNamespaceRequest, call: Call): Promise<UpdateNamespaceResponse> {
-  if (request.namespace === '') throw noNamespace();
-  const { updateInfo: info, config } = request;
-  const namespace = await context.namespace(call, request.namespace);
-  refuseUnbuiltUpdate(context, request);
-  const { historyArchivalState: archivalState = 0, historyArchivalUri: uri = '' } = config ?? {};
-  const archival = await archivalChange(context.ports.archival, { state: archivalState, uri });
-  await context.cluster(
-    call,
-    {
+export const namespaceMethods = methodsOf(codecs, {
+  DescribeNamespace: async (context, request, call) => {
+    if (request.namespace !== '' && request.id !== '') {
+      throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
+    }
+    const { id, namespace: name } = request;
+    if (name === '' && id === '') throw noNamespace();
+    const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
+    return namespaceDescription(context, namespace);
+  },
+  RegisterNamespace: async (context, request, call) => {
+    const { namespace: name, description, ownerEmail, data, workflowExecutionRetentionPeriodMs: retentionMs } = request;
+    if (name === '') throw noNamespace();
+    checkLength(name, 'Namespace', context.limits);
+    checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', retentionMs);
+    if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
+    refuseOtherClusters(context.ports.server.clusterName, request.activeClusterName, request.clusters);
+    checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
+    checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
+    const { historyArchivalState: state, historyArchivalUri: uri } = request;
+    const archival = await registeredArchival(context.ports.archival, { state, uri });
+    const id = context.ports.newId();
+    await context.cluster(call, name, { kind: 'registerNamespace', id, name, description, ownerEmail, data, retentionMs, archival });
+    return {};
+  },
+  /** What is empty stays as it is. What a workflow has of its namespace (its retention) it has from its start. */
+  UpdateNamespace: async (context, request, call) => {
+    if (request.namespace === '') throw noNamespace();
+    const { updateInfo: info, config } = request;
+    const { id, name } = await context.namespace(call, request.namespace);
+    refuseUnbuiltUpdate(context, request);
+    const { historyArchivalState: archivalState = 0, historyArchivalUri: uri = '' } = config ?? {};
+    const archival = await archivalChange(context.ports.archival, { state: archivalState, uri });
+    await context.cluster(call, request.namespace, {
       kind: 'updateNamespace',
-      id: namespace.id,
+      id,
       description: given(info?.description),
       ownerEmail: given(info?.ownerEmail),
       data: info === undefined || info.data.size === 0 ? undefined : info.data,
       retentionMs: config?.workflowExecutionRetentionTtlMs,
       state: wantedState(info?.state ?? NamespaceState.UNSPECIFIED),
       archival,
-    },
-    request.namespace,
-  );
-  const {
-    namespaceInfo,
-    config: newConfig,
-    replicationConfig,
-  } = namespaceDescription(context, await context.namespace(call, namespace.name));
-  return { namespaceInfo, config: newConfig, replicationConfig, failoverVersion: 0, isGlobalNamespace: false };
+    });
+    const updated = namespaceDescription(context, await context.namespace(call, name));
+    const { namespaceInfo, config: newConfig, replicationConfig } = updated;
+    return { namespaceInfo, config: newConfig, replicationConfig, failoverVersion: 0, isGlobalNamespace: false };
+  },
+  DeprecateNamespace: async (context, request, call) => {
+    if (request.namespace === '') throw noNamespace();
+    const { id } = await context.namespace(call, request.namespace);
+    const unsaid = { description: undefined, ownerEmail: undefined, data: undefined, retentionMs: undefined };
+    await context.cluster(call, request.namespace, { kind: 'updateNamespace', id, ...unsaid, state: 'deprecated' });
+    return {};
+  },
+  ListNamespaces: async (context, request, call) => {
+    await context.cluster(call, '', { kind: 'syncCluster' });
+    const pageSize = request.pageSize <= 0 ? pageSizeDefault : Math.min(request.pageSize, pageSizeMax);
+    const afterName = request.nextPageToken.length === 0 ? '' : context.tokens.namespacePage.read(request.nextPageToken).afterName;
+    const deletedToo = request.namespaceFilter?.includeDeleted === true;
+    const rest = context.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
+    const page = pageOf(rest, pageSize);
+    const last = page.at(-1);
+    return {
+      namespaces: page.map((namespace) => namespaceDescription(context, namespace)),
+      nextPageToken:
+        last === undefined || rest.length === page.length ? new Uint8Array(0) : context.tokens.namespacePage.sign({ afterName: last.name }),
+    };
+  },
+});
+
+function noNamespace(): Error {
+  return invalidArgument('Namespace not set on request.');
 }
 
 function given(text: string | undefined): string | undefined {
@@ -166,29 +136,6 @@ function refuseUnbuiltUpdate({ ports }: HandlerContext, request: UpdateNamespace
 function refuseOtherClusters(own: string, active: string, clusters: readonly { readonly clusterName: string }[]): void {
   if (active !== '' && active !== own) throw notBuilt('active_cluster_name');
   if (clusters.some(({ clusterName }) => clusterName !== own)) throw notBuilt('clusters');
-}
-
-async function deprecate(context: HandlerContext, request: DeprecateNamespaceRequest, call: Call): Promise<Record<string, never>> {
-  if (request.namespace === '') throw noNamespace();
-  const { id } = await context.namespace(call, request.namespace);
-  const unsaid = { description: undefined, ownerEmail: undefined, data: undefined, retentionMs: undefined };
-  await context.cluster(call, { kind: 'updateNamespace', id, ...unsaid, state: 'deprecated' }, request.namespace);
-  return {};
-}
-
-async function list(context: HandlerContext, request: ListNamespacesRequest, call: Call): Promise<ListNamespacesResponse> {
-  await context.cluster(call, { kind: 'syncCluster' }, '');
-  const pageSize = request.pageSize <= 0 ? pageSizeDefault : Math.min(request.pageSize, pageSizeMax);
-  const afterName = request.nextPageToken.length === 0 ? '' : context.tokens.readNamespacePage(request.nextPageToken).afterName;
-  const deletedToo = request.namespaceFilter?.includeDeleted === true;
-  const rest = context.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
-  const page = pageOf(rest, pageSize);
-  const last = page.at(-1);
-  return {
-    namespaces: page.map((namespace) => namespaceDescription(context, namespace)),
-    nextPageToken:
-      last === undefined || rest.length === page.length ? new Uint8Array(0) : context.tokens.namespacePage({ afterName: last.name }),
-  };
 }
 
 /** At least one; shorter where the texts are long, so that a client can receive it. */
@@ -247,4 +194,30 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
     },
     replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: ReplicationState.NORMAL },
   };
+}
+
+/** What a request says of the archival of histories. In a cluster that archives none it is passed over, as in Temporal. */
+type Asked = { readonly state: number; readonly uri: string };
+
+/** What is left out is the cluster's default. */
+function registeredArchival(port: ArchivalPort | undefined, asked: Asked): Promise<ArchivalChange | undefined> {
+  const isEnabledByDefault = port?.namespaceDefault.isEnabled === true;
+  const state = asked.state === ArchivalState.UNSPECIFIED && isEnabledByDefault ? ArchivalState.ENABLED : asked.state;
+  return archivalChange(port, { ...asked, state });
+}
+
+/** undefined: nothing changes. */
+async function archivalChange(port: ArchivalPort | undefined, { state, uri }: Asked): Promise<ArchivalChange | undefined> {
+  if (port === undefined || (state === ArchivalState.UNSPECIFIED && uri === '')) return undefined;
+  const defaultUri = port.namespaceDefault.uri;
+  const isEnabled = state === ArchivalState.UNSPECIFIED ? undefined : state === ArchivalState.ENABLED;
+  const wanted = uri === '' && isEnabled === true ? defaultUri : uri;
+  const problem = wanted === '' ? undefined : await port.archiver.problemOf(wanted);
+  if (problem !== undefined) throw invalidArgument(`Invalid archival URI: ${problem}`);
+  return { isEnabled, uri, defaultUri };
+}
+
+function describedArchival(port: ArchivalPort | undefined, { isEnabled, uri }: Archival) {
+  if (port === undefined) return { historyArchivalState: ArchivalState.DISABLED, historyArchivalUri: '' };
+  return { historyArchivalState: isEnabled ? ArchivalState.ENABLED : ArchivalState.DISABLED, historyArchivalUri: uri };
 }

@@ -1,28 +1,27 @@
+import { type TaskType, partitionOf, type TaskQueuePartition } from '../../kernel/task-queue.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
-import { statusCode } from '../errors/status-code.ts';
-import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
+import { failedPrecondition, invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
+import { Reader } from '../../wire/reader.ts';
+import { encodeBriefly, type Writer } from '../../wire/writer.ts';
 import type { Call } from '../transport/call.ts';
-import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
+import { checkLength, type EdgeLimits, requireTaskQueue } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { requireTaskQueue } from '../validation/task-queue.ts';
-import { buildIdOf, varintField } from './worker-version.ts';
 
 const pollWaitMsMax = 60_000;
 const pollJitterMsMax = 10_000;
 /** A poll without a task is answered this long before the client's own deadline. */
 const pollTailMs = 1_000;
 const pollTimeoutMsMin = 2_000;
-/** Of that, what a request may have spent on its way to us: a client that sets just the least is not refused for it. */
+/** What a request may have spent of its time on its way to us: a client that sets just the least is not refused for it. */
 const pollTimeoutSlackMs = 100;
 
 /** A poll is a wait by nature: a client that set no deadline, or none worth waiting for, made a mistake. */
 export function checkPollDeadline(context: HandlerContext, call: Call): void {
   if (call.deadlineMs === Infinity) throw invalidArgument('Context timeout is not set.');
   if (call.deadlineMs - context.monoMs() < pollTimeoutMsMin - pollTimeoutSlackMs) {
-    throw new StatusError(statusCode.failedPrecondition, 'Context timeout is too short.');
+    throw failedPrecondition('Context timeout is too short.');
   }
 }
 
@@ -61,13 +60,65 @@ export function checkPoll(request: PollFields, call: Call, limits: EdgeLimits): 
 
 /** Polls may go to any partition of a normal queue; drawing one spreads them. */
 export function polledPartition(context: HandlerContext, namespaceId: string, queue: TaskQueue, taskType: TaskType): TaskQueuePartition {
-  const sticky = queue.kind === TaskQueueKind.STICKY;
-  const partition =
-    sticky || context.ports.taskQueuePartitions === 1 ? 0 : Math.floor(context.ports.random() * context.ports.taskQueuePartitions);
-  return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal' };
+  const { taskQueuePartitions, random } = context.ports;
+  return partitionOf(namespaceId, queue, taskType, () => (taskQueuePartitions === 1 ? 0 : Math.floor(random() * taskQueuePartitions)));
 }
 
 // WorkerVersionCapabilities.use_versioning = 2; WorkerDeploymentOptions.worker_versioning_mode = 3, VERSIONED = 2
 const useVersioningTag = 2 << 3;
 const workerVersioningModeTag = 3 << 3;
 const versionedMode = 2;
+
+// ── What events say of the worker that has taken a task: a `WorkerVersionStamp` ────────────────────────────────────────────────
+
+// WorkerVersionCapabilities and WorkerVersionStamp: build_id = 1; WorkerVersionStamp.use_versioning = 3
+const buildIdTag = (1 << 3) | 2;
+const stampUseVersioningTag = 3 << 3;
+
+/** The stamp of whoever polls; undefined: its build has no id. */
+export function stampOfPoll(capabilities: Uint8Array | undefined): Uint8Array | undefined {
+  const buildId = buildIdOf(capabilities);
+  return buildId === '' ? undefined : encodedStamp(buildId, false);
+}
+
+/** A stamp as a worker has sent it, but for fields that the public API does not have: each activity that starts eagerly keeps a copy. */
+export function checkedStamp(stamp: Uint8Array | undefined, limits: EdgeLimits): Uint8Array | undefined {
+  checkOpaque(stamp, 'workerVersionStamp');
+  if (stamp === undefined) return undefined;
+  const buildId = buildIdOf(stamp);
+  checkLength(buildId, 'BuildId', limits);
+  return encodedStamp(buildId, varintField(stamp, stampUseVersioningTag) !== 0);
+}
+
+function buildIdOf(message: Uint8Array | undefined): string {
+  if (message === undefined) return '';
+  const reader = new Reader(message);
+  let buildId = '';
+  while (reader.pos < reader.end) {
+    const tag = reader.tag();
+    if (tag === buildIdTag) buildId = reader.string();
+    else reader.skip(tag);
+  }
+  return buildId;
+}
+
+/** One number out of an opaque message that is known to be well-formed; 0 when it is not there. */
+function varintField(message: Uint8Array | undefined, wanted: number): number {
+  if (message === undefined) return 0;
+  const reader = new Reader(message);
+  let value = 0;
+  while (reader.pos < reader.end) {
+    const tag = reader.tag();
+    if (tag === wanted) value = reader.int32();
+    else reader.skip(tag);
+  }
+  return value;
+}
+
+function encodedStamp(buildId: string, usesVersioning: boolean): Uint8Array {
+  const write = (w: Writer): void => {
+    w.string(buildIdTag, buildId);
+    w.bool(stampUseVersioningTag, usesVersioning);
+  };
+  return encodeBriefly(write, undefined);
+}

@@ -10,14 +10,17 @@
  */
 import type { RunKey } from '../../kernel/run-key.ts';
 import { someAtATime } from '../../actors/asks/some-at-a-time.ts';
-import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
+import type { CloseOutcome } from '../../history/commands/history-commands.ts';
+import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
+import { canceled } from '../errors/details.ts';
+import { unlessNotFound } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { endOfChain, unlessNotFound } from './chain-end.ts';
-import { storedEvents } from '../pages/history-pages.ts';
+import { nextRunId } from './reset-history.ts';
+import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
-/** With which events the run begins: those before `finishEventId`; `keptEvents`: the same, unless they came in parts. */
+/** The run begins with the events before `finishEventId`: `keptEvents`, unless they came in parts. */
 type Begins = { readonly finishEventId: number; readonly keptEvents: readonly Uint8Array[] };
 
 /** A run may have 2,000 children, each in a shard of its own, and its caller waits. */
@@ -53,8 +56,45 @@ export async function tellOfChildren(
   await someAtATime(known, askedAtATime, ({ initiatedEventId, runId }) => tell(initiatedEventId, runId));
 }
 
-/** undefined: the run is gone by now. */
+/** Gives undefined where the run is gone by now. */
 async function storedEvent(context: HandlerContext, call: Call, key: RunKey, eventId: number): Promise<Uint8Array | undefined> {
   const events = await storedEvents(context, call, key, eventId, eventId, 1).catch(unlessNotFound);
   return events?.[0];
+}
+
+type ChainEnd = { readonly runId: string; readonly close: CloseOutcome };
+
+/** The end of the chain that begins with this run; undefined: it has not ended, or nothing is left of it. */
+async function endOfChain(context: HandlerContext, call: Call, first: RunKey): Promise<ChainEnd | undefined> {
+  const current: RunKey = { ...first, runId: '' };
+  const newest = await context.history(call, current, { kind: 'describeWorkflow', key: current }).catch(unlessNotFound);
+  // The end of a run that was reset names none; where another chain is the newest, there is no better way than from run to run.
+  let key = newest?.firstRunId === first.runId ? newest.key : first;
+  for (;;) {
+    // A chain on a schedule may have a great many runs.
+    if (call.cancelled) throw canceled();
+    const last = await positionNow(context, call, key).catch(unlessNotFound);
+    if (last?.closed !== true) return undefined;
+    const [bytes] = (await storedEvents(context, call, key, last.lastEventId, last.lastEventId, 1).catch(unlessNotFound)) ?? [];
+    if (bytes === undefined) return undefined;
+    const event = decodeHistoryEvent(bytes, ownLimits);
+    const next = nextRunId(event);
+    const close = closeOutcome(event);
+    if (next === '') return close === undefined ? undefined : { runId: key.runId, close };
+    key = { ...key, runId: next };
+  }
+}
+
+function closeOutcome(event: HistoryEvent): CloseOutcome | undefined {
+  const {
+    workflowExecutionCompletedEventAttributes: completed,
+    workflowExecutionFailedEventAttributes: failed,
+    workflowExecutionCanceledEventAttributes: canceled,
+    workflowExecutionTimedOutEventAttributes: timedOut,
+  } = event;
+  if (completed !== undefined) return { kind: 'completed', result: completed.result };
+  if (failed !== undefined) return { kind: 'failed', failure: failed.failure, retryState: failed.retryState };
+  if (canceled !== undefined) return { kind: 'canceled', details: canceled.details };
+  if (timedOut !== undefined) return { kind: 'timedOut', retryState: timedOut.retryState };
+  return event.workflowExecutionTerminatedEventAttributes === undefined ? undefined : { kind: 'terminated' };
 }

@@ -6,16 +6,15 @@
  *     the run that continued it                                │ 1 … last ──────┴─▶ signals, updates, attachments, news of children: applied again
  */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryPosition } from '../../history/replies.ts';
-import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
+import type { HistoryPosition } from '../../history/run/history-replies.ts';
+import type { ResetWorkflow } from '../../history/commands/operation-commands.ts';
 import { EventType, TimeoutType, WorkflowTaskFailedCause } from '../../wire/generated/lean/enums.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { invalidArgument, unlessNotFound } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Held } from '../held-bytes.ts';
 import type { Call } from '../transport/call.ts';
-import { nextRunId, unlessNotFound } from './chain-end.ts';
 import { positionNow, storedEvents } from '../pages/history-pages.ts';
 
 /**
@@ -24,7 +23,7 @@ import { positionNow, storedEvents } from '../pages/history-pages.ts';
  */
 const resetPartEventsMax = 1_000;
 const resetPartBytesMax = 1024 * 1024;
-/** Of the events that are applied again, with those that the same record keeps: what they come to is one record of the journal. */
+/** The events that are applied again, with those that the same record keeps, come to one record of the journal. */
 const resetReappliedBytesMax = 6 * 1024 * 1024;
 
 /** The task is found among the events next to it, unless what one task has brought about is long. */
@@ -33,7 +32,7 @@ const firstLookBack = 20;
 /** The caller waits for this call; what it holds in memory counts. */
 export type Reading = { readonly context: HandlerContext; readonly call: Call; readonly held: Held };
 
-/** What the caller may do without. */
+/** What is applied again; the caller may do without. */
 export type Reapplied = { readonly signals: boolean; readonly updates: boolean };
 
 export type Kept = {
@@ -140,7 +139,7 @@ export class LaterEvents {
   async #read(run: HistoryPosition, isBase: boolean): Promise<void> {
     for await (const bytes of eventsOf(this.#reading, run, this.#nextEventId, run.lastEventId)) {
       const event = decodeHistoryEvent(bytes, ownLimits);
-      if (isAppliedAgain(event, this.#reapplied) || (isBase && isOfChild(event))) this.#add(bytes);
+      if (isAppliedAgain(event, this.#reapplied) || (isBase && childEvents.has(event.eventType))) this.#add(bytes);
       this.#nextRunId = nextRunId(event);
       this.#nextEventId += 1;
     }
@@ -172,7 +171,7 @@ async function* eventsOf(
   }
 }
 
-/** In front of that event a workflow task is pending, or the next attempt of one: so the shard will see it, once all that is kept is written. */
+/** Whether a workflow task, or the next attempt of one, is pending in front of that event: so the shard will see it, once all that is kept is written. */
 async function waitsForTask(reading: Reading, base: HistoryPosition, finishEventId: number): Promise<boolean> {
   let wasPaused = false;
   for (let lastEventId = finishEventId - 1, count = firstLookBack; lastEventId >= 1; lastEventId -= count, count = resetPartEventsMax) {
@@ -190,14 +189,14 @@ async function waitsForTask(reading: Reading, base: HistoryPosition, finishEvent
   return false;
 }
 
-/** In the words of the shard, which says it of a history that is one command. */
+/** The words are those of the shard, which refuses the event where the history is one command. */
 function notAtTask(finishEventId: number): string {
   return `Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, WorkflowTaskStarted + 1]: ${finishEventId}`;
 }
 
 type TaskState = 'pending' | 'repeated' | 'none';
 
-/** undefined: it says nothing of it. */
+/** The state of the workflow task behind an event; undefined: the event says nothing of it. */
 function taskBehind(event: HistoryEvent): TaskState | undefined {
   switch (event.eventType) {
     case EventType.WORKFLOW_TASK_SCHEDULED:
@@ -219,7 +218,7 @@ function isOfPause({ eventType }: HistoryEvent): boolean {
   return eventType === EventType.WORKFLOW_EXECUTION_PAUSED || eventType === EventType.WORKFLOW_EXECUTION_UNPAUSED;
 }
 
-/** Whichever run of the chain has it. */
+/** Whether an event is applied again, whichever run of the chain has it. */
 function isAppliedAgain({ eventType }: HistoryEvent, { signals, updates }: Reapplied): boolean {
   switch (eventType) {
     case EventType.WORKFLOW_EXECUTION_SIGNALED:
@@ -242,6 +241,12 @@ const childEvents: ReadonlySet<number> = new Set([
   EventType.CHILD_WORKFLOW_EXECUTION_TERMINATED,
 ]);
 
-function isOfChild({ eventType }: HistoryEvent): boolean {
-  return childEvents.has(eventType);
+/** The run that goes on after the one that this event closes; '' = none, or the event closes no run. */
+export function nextRunId(event: HistoryEvent): string {
+  const close =
+    event.workflowExecutionContinuedAsNewEventAttributes ??
+    event.workflowExecutionCompletedEventAttributes ??
+    event.workflowExecutionFailedEventAttributes ??
+    event.workflowExecutionTimedOutEventAttributes;
+  return close?.newExecutionRunId ?? '';
 }

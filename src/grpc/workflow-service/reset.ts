@@ -1,10 +1,11 @@
+import { ownWork } from '../../actors/asks/asks.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { HistoryPosition } from '../../history/replies.ts';
-import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
+import type { HistoryPosition } from '../../history/run/history-replies.ts';
+import type { ResetWorkflow } from '../../history/commands/operation-commands.ts';
 import { ResetReapplyExcludeType, ResetReapplyType } from '../../wire/generated/lean/enums.ts';
 import {
-  decodeResetWorkflowExecutionRequest,
-  encodeResetWorkflowExecutionResponse,
+  codecs,
   type ResetWorkflowExecutionRequest,
   type ResetWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
@@ -13,19 +14,18 @@ import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { type Held, HeldBytes } from '../held-bytes.ts';
-import { type NamedMethod, unary } from '../method.ts';
+import { inNamespace, methodsOf, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound, finishEventOutside } from '../validation/bounds.ts';
-import { runKey } from '../validation/execution.ts';
-import { checkLength } from '../validation/lengths.ts';
-import { priorityChangesOf } from '../validation/post-reset.ts';
+import { checkLengths, runKey } from '../validation/names.ts';
+import { priorityChangesOf } from '../validation/options.ts';
 import { positionNow } from '../pages/history-pages.ts';
 import { tellOfChildren } from './reset-children.ts';
 import { keepEvents, type Kept, LaterEvents, type Reapplied } from './reset-history.ts';
 
 /** A run that grows meanwhile is read on, which takes some milliseconds: what it was told behind the reading before. */
 const readingsMax = 100;
-/** For what is dropped when the call is over. */
+/** What is dropped when the call is over is asked for so long. */
 const dropTimeoutMs = 30_000;
 
 /**
@@ -34,17 +34,15 @@ const dropTimeoutMs = 30_000;
  */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   const resources = { histories: new HeldBytes('histories of resets'), preparing: new ComputingCalls(context.ports.turns) };
-  return [
-    unary('ResetWorkflowExecution', decodeResetWorkflowExecutionRequest, encodeResetWorkflowExecutionResponse, (request, call) =>
-      reset(context, resources, request, call),
-    ),
-  ];
+  return methodsOf(codecs, {
+    ResetWorkflowExecution: inNamespace((_, request, call, namespace) => reset(context, resources, request, call, namespace)),
+  })(context);
 }
 
-/** Of all resets. */
+/** What all resets share. */
 type Resources = {
   readonly histories: HeldBytes;
-  /** Each writes all that it keeps: a few of a namespace at a time. */
+  /** A reset writes all events that it keeps: a few of a namespace do so at a time. */
   readonly preparing: ComputingCalls;
 };
 
@@ -53,21 +51,19 @@ async function reset(
   { histories, preparing }: Resources,
   request: ResetWorkflowExecutionRequest,
   call: Call,
+  namespace: Namespace,
 ): Promise<ResetWorkflowExecutionResponse> {
-  const namespace = await context.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.workflowExecution);
   const { requestId, reason, workflowTaskFinishEventId: finishEventId } = request;
   if (requestId === '') throw invalidArgument('RequestId is not set on request.');
-  checkLength(requestId, 'RequestId', context.limits);
-  checkLength(request.identity, 'Identity', context.limits);
-  checkLength(reason, 'Reason', context.limits);
+  checkLengths({ RequestId: requestId, Identity: request.identity, Reason: reason }, context.limits);
   checkBound('ResetWorkflowExecutionRequest.workflow_task_finish_event_id', finishEventId);
   checkBound('ResetWorkflowExecutionRequest.reset_reapply_type', request.resetReapplyType);
   for (const type of request.resetReapplyExcludeTypes) checkBound('ResetWorkflowExecutionRequest.reset_reapply_exclude_types', type);
   const priorityChanges = priorityChangesOf(request.postResetOperations);
   const reapplied = reappliedOf(request);
   // Clients are answered as by Temporal. The shard refuses what is no task.
-  const behindLast = call.ownLicence?.resetsToWaitingTask === true ? 1 : 0;
+  const behindLast = call.own !== undefined ? 1 : 0;
 
   const held = histories.hold(namespace.id);
   let heldLater: Held | undefined;
@@ -144,13 +140,13 @@ class Preparations {
     this.#runs.delete(runId);
   }
 
-  /** Behind the call, which may have no time left, or nobody who waits. Of a run that is the reset by now, unheard of, it changes nothing. */
+  /** Goes on behind the call, which may have no time left, or nobody who waits. It changes nothing of a run that is the reset by now, unheard of. */
   drop(): void {
     this.#leave?.();
     const { ports } = this.#context;
     for (const key of this.#runs.values()) {
       const shard = ports.historyShardOf(key.namespaceId, key.workflowId);
-      ports.asker.askHistory(shard, { kind: 'dropReset', key }, this.#context.monoMs() + dropTimeoutMs, () => {});
+      ports.asker.askHistory(shard, { kind: 'dropReset', key }, ownWork(this.#context.monoMs() + dropTimeoutMs), () => {});
     }
   }
 }

@@ -1,4 +1,5 @@
-import type { ScheduleDescription } from '../../history/schedule/schedule-commands.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
+import type { ScheduleDescription } from '../../history/commands/schedule-commands.ts';
 import { jitterSeedOf, keptAs } from '../../schedules/schedule-id.ts';
 import { type FutureTimes, searchFuture } from '../../schedules/future-times.ts';
 import { passedOver } from '../../schedules/passed-over.ts';
@@ -9,25 +10,9 @@ import { SearchSteps, turnStepsMax } from '../../schedules/spec/search-steps.ts'
 import { timesOfSpec } from '../../schedules/times-of-spec.ts';
 import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
 import {
+  codecs,
   type CreateScheduleRequest,
-  decodeCreateScheduleRequest,
-  decodeDeleteScheduleRequest,
-  decodeDescribeScheduleRequest,
-  decodeListScheduleMatchingTimesRequest,
-  decodePatchScheduleRequest,
   decodeSchedule,
-  decodeUpdateScheduleRequest,
-  type DescribeScheduleRequest,
-  type DescribeScheduleResponse,
-  encodeCreateScheduleResponse,
-  encodeDeleteScheduleResponse,
-  encodeDescribeScheduleResponse,
-  encodeListScheduleMatchingTimesResponse,
-  encodePatchScheduleResponse,
-  encodeUpdateScheduleResponse,
-  type ListScheduleMatchingTimesRequest,
-  type ListScheduleMatchingTimesResponse,
-  type PatchScheduleRequest,
   type Schedule,
   type ScheduleInfo,
   type UpdateScheduleRequest,
@@ -39,37 +24,88 @@ import { queryFailed } from '../errors/details.ts';
 import { invalidArgument, type StatusError } from '../errors/status-error.ts';
 import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { inOpenNamespace, methodsOf } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkLength, checkMemo, type EdgeLimits } from '../validation/lengths.ts';
-import { checkedPatch, checkedSchedule, checkWorkflowIdLength } from '../validation/schedule.ts';
+import { checkLength, checkLengths, checkWorkflowIdLength, type EdgeLimits } from '../validation/names.ts';
+import { checkMemo } from '../validation/opaque.ts';
+import { checkedPatch, checkedSchedule } from '../validation/schedule.ts';
 import { checkSearchAttributes, withTypes, type DefinedAttributes } from '../validation/search-attributes.ts';
 import { withPutAside } from './memo-note.ts';
 import { withLeftStarts, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** Schedules, but for their lists (visibility.ts). */
-export function scheduleMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('CreateSchedule', decodeCreateScheduleRequest, encodeCreateScheduleResponse, async (request, call) => ({
-      conflictToken: tokenOf(await create(context, request, call)),
-    })),
-    unary('DescribeSchedule', decodeDescribeScheduleRequest, encodeDescribeScheduleResponse, (request, call) =>
-      describe(context, request, call),
-    ),
-    unary('UpdateSchedule', decodeUpdateScheduleRequest, encodeUpdateScheduleResponse, (request, call) => update(context, request, call)),
-    unary('PatchSchedule', decodePatchScheduleRequest, encodePatchScheduleResponse, (request, call) => patch(context, request, call)),
-    unary('DeleteSchedule', decodeDeleteScheduleRequest, encodeDeleteScheduleResponse, async (request, call) => {
-      checkLength(request.identity, 'Identity', context.limits);
-      const key = await keyOf(context, request, call);
-      await context.history(call, key, { kind: 'deleteSchedule', key });
-      return {};
-    }),
-    unary('ListScheduleMatchingTimes', decodeListScheduleMatchingTimesRequest, encodeListScheduleMatchingTimesResponse, (request, call) =>
-      listMatchingTimes(context, request, call),
-    ),
-  ];
-}
+export const scheduleMethods = methodsOf(codecs, {
+  CreateSchedule: inOpenNamespace(async (context, request, call, namespace) => {
+    const key = checkedKey(context, namespace.id, request.scheduleId);
+    const { requestId, identity, initialPatch } = request;
+    if (requestId === '') throw invalidArgument('RequestId is not set on request.');
+    const { conflictToken } = await context.history(call, key, {
+      kind: 'createSchedule',
+      key,
+      namespace: namespace.name,
+      newRunId: context.ports.newRunId(),
+      requestId,
+      ...checkedFields(context, request, namespace),
+      patch: initialPatch && checkedPatch(initialPatch),
+      identity,
+      retentionMs: namespace.retentionMs,
+    });
+    return { conflictToken: tokenOf(conflictToken) };
+  }),
+  DescribeSchedule: async (context, request, call) => {
+    const { key, schedule, progress, memo, searchAttributes, aside } = await described(context, request, call);
+    const namespace = await context.namespace(call, request.namespace);
+    const { paused, notes, limitedActions, remainingActions } = progress;
+    return {
+      schedule: {
+        ...schedule,
+        action: withTypedAttributes(schedule.action, namespace, context.limits),
+        state: { paused, notes, limitedActions, remainingActions },
+      },
+      info: infoOf(progress, timesOf(schedule, jitterSeedOf(key.namespaceId, request.scheduleId), progress, context.nowMs())),
+      memo: withPutAside(withLeftStarts(withoutListInfo(memo), progress), aside, 'an update or a patch has them tried again'),
+      searchAttributes: withoutScheduleAttributes(searchAttributes),
+      conflictToken: tokenOf(progress.conflictToken),
+    };
+  },
+  UpdateSchedule: inOpenNamespace(async (context, request, call, namespace) => {
+    const key = checkedKey(context, namespace.id, request.scheduleId);
+    const fields = checkedFields(context, request, namespace);
+    const requestId = context.requestId(request.requestId);
+    const conflictToken = readToken(request.conflictToken);
+    await context.history(call, key, { kind: 'updateSchedule', key, requestId, ...fields, conflictToken });
+    return {};
+  }),
+  PatchSchedule: inOpenNamespace(async (context, request, call, namespace) => {
+    const key = checkedKey(context, namespace.id, request.scheduleId);
+    checkLengths({ RequestId: request.requestId, Identity: request.identity }, context.limits);
+    if (request.patch === undefined) throw invalidArgument('Patch is not set on request.');
+    const requestId = context.requestId(request.requestId);
+    await context.history(call, key, { kind: 'patchSchedule', key, requestId, patch: checkedPatch(request.patch) });
+    return {};
+  }),
+  DeleteSchedule: async (context, request, call) => {
+    checkLength(request.identity, 'Identity', context.limits);
+    const key = await keyOf(context, request, call);
+    await context.history(call, key, { kind: 'deleteSchedule', key });
+    return {};
+  },
+  ListScheduleMatchingTimes: async (context, request, call) => {
+    const { startTimeMs: startMs, endTimeMs: endMs } = request;
+    if (startMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.start_time', startMs);
+    if (endMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.end_time', endMs);
+    const { key, schedule } = await described(context, request, call);
+    if (startMs === undefined || endMs === undefined) throw noTimes();
+    const compiled =
+      schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: jitterSeedOf(key.namespaceId, request.scheduleId) });
+    if (compiled === undefined) return { startTime: [] };
+    const range = { startMs, endMs, timesMax: matchingTimesMax };
+    const found = await context.computing.run(call, key.namespaceId, (turns) => allMatching(turns, compiled, range));
+    if ('problem' in found) throw invalidArgument(found.problem);
+    return { startTime: found.timesMs.map(timestamp) };
+  },
+});
 
 type NamesSchedule = { readonly namespace: string; readonly scheduleId: string };
 
@@ -85,82 +121,18 @@ function checkedKey({ limits }: HandlerContext, namespaceId: string, scheduleId:
   return key;
 }
 
-async function create(context: HandlerContext, request: CreateScheduleRequest, call: Call): Promise<number> {
+/** What a request that creates a schedule, or changes one, says of it. */
+function checkedFields(context: HandlerContext, request: CreateScheduleRequest | UpdateScheduleRequest, namespace: Namespace) {
   const { limits } = context;
-  const namespace = await context.openNamespace(call, request.namespace);
-  const key = checkedKey(context, namespace.id, request.scheduleId);
-  if (request.requestId === '') throw invalidArgument('RequestId is not set on request.');
-  checkLength(request.requestId, 'RequestId', limits);
-  checkLength(request.identity, 'Identity', limits);
+  const { requestId, identity, memo, searchAttributes } = request;
+  checkLengths({ RequestId: requestId, Identity: identity }, limits);
   const schedule = checkedSchedule(request.schedule, namespace, limits, context.nowMs());
-  checkMemo(request.memo, limits);
-  checkSearchAttributes(request.searchAttributes, namespace, limits);
-  const { conflictToken } = await context.history(call, key, {
-    kind: 'createSchedule',
-    key,
-    namespace: namespace.name,
-    newRunId: context.ports.newRunId(),
-    requestId: request.requestId,
-    ...schedule,
-    patch: request.initialPatch && checkedPatch(request.initialPatch),
-    memo: request.memo,
-    searchAttributes: withTypes(request.searchAttributes, namespace, limits),
-    identity: request.identity,
-    retentionMs: namespace.retentionMs,
-  });
-  return conflictToken;
+  checkMemo(memo, limits);
+  checkSearchAttributes(searchAttributes, namespace, limits);
+  return { ...schedule, memo, searchAttributes: withTypes(searchAttributes, namespace, limits) };
 }
 
-async function update(context: HandlerContext, request: UpdateScheduleRequest, call: Call): Promise<Record<never, never>> {
-  const { limits } = context;
-  const namespace = await context.openNamespace(call, request.namespace);
-  const key = checkedKey(context, namespace.id, request.scheduleId);
-  checkLength(request.requestId, 'RequestId', limits);
-  checkLength(request.identity, 'Identity', limits);
-  const schedule = checkedSchedule(request.schedule, namespace, limits, context.nowMs());
-  checkMemo(request.memo, limits);
-  checkSearchAttributes(request.searchAttributes, namespace, limits);
-  await context.history(call, key, {
-    kind: 'updateSchedule',
-    key,
-    requestId: context.requestId(request.requestId),
-    ...schedule,
-    conflictToken: readToken(request.conflictToken),
-    memo: request.memo,
-    searchAttributes: withTypes(request.searchAttributes, namespace, limits),
-  });
-  return {};
-}
-
-async function patch(context: HandlerContext, request: PatchScheduleRequest, call: Call): Promise<Record<never, never>> {
-  const namespace = await context.openNamespace(call, request.namespace);
-  const key = checkedKey(context, namespace.id, request.scheduleId);
-  checkLength(request.requestId, 'RequestId', context.limits);
-  checkLength(request.identity, 'Identity', context.limits);
-  if (request.patch === undefined) throw invalidArgument('Patch is not set on request.');
-  const requestId = context.requestId(request.requestId);
-  await context.history(call, key, { kind: 'patchSchedule', key, requestId, patch: checkedPatch(request.patch) });
-  return {};
-}
-
-async function describe(context: HandlerContext, request: DescribeScheduleRequest, call: Call): Promise<DescribeScheduleResponse> {
-  const { key, schedule, progress, memo, searchAttributes, aside } = await described(context, request, call);
-  const namespace = await context.namespace(call, request.namespace);
-  const { paused, notes, limitedActions, remainingActions } = progress;
-  return {
-    schedule: {
-      ...schedule,
-      action: withTypedAttributes(schedule.action, namespace, context.limits),
-      state: { paused, notes, limitedActions, remainingActions },
-    },
-    info: infoOf(progress, timesOf(schedule, jitterSeedOf(key.namespaceId, request.scheduleId), progress, context.nowMs())),
-    memo: withPutAside(withLeftStarts(withoutListInfo(memo), progress), aside, 'an update or a patch has them tried again'),
-    searchAttributes: withoutScheduleAttributes(searchAttributes),
-    conflictToken: tokenOf(progress.conflictToken),
-  };
-}
-
-/** It is kept as it was sent; what it starts gets the types in the same way. */
+/** An action is kept as it was sent; what it starts gets the types in this way too. */
 function withTypedAttributes(action: Schedule['action'], attributes: DefinedAttributes, limits: EdgeLimits): Schedule['action'] {
   if (action?.startWorkflow === undefined) return action;
   const { searchAttributes, ...workflow } = action.startWorkflow;
@@ -176,17 +148,13 @@ async function described(context: HandlerContext, request: NamesSchedule, call: 
 }
 
 function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): ScheduleInfo {
+  const { actionCount, missedCatchupWindow, overlapSkipped, bufferDropped, createTimeMs, updateTimeMs } = progress;
   return {
-    actionCount: progress.actionCount,
-    missedCatchupWindow: progress.missedCatchupWindow,
-    overlapSkipped: progress.overlapSkipped,
-    bufferDropped: progress.bufferDropped,
+    ...{ actionCount, missedCatchupWindow, overlapSkipped, bufferDropped, createTimeMs, updateTimeMs },
     bufferSize: progress.buffered.length,
     runningWorkflows: progress.running.map(({ workflowId, runId }) => ({ workflowId, runId })),
     recentActions: progress.recentActions.map(actionResult),
     futureActionTimes: timesMs.map(timestamp),
-    createTimeMs: progress.createTimeMs,
-    updateTimeMs: progress.updateTimeMs,
     invalidScheduleError: problem ?? '',
     stateSizeBytes: 0,
   };
@@ -201,26 +169,7 @@ function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgr
   return searchFuture(nextTime, { ...progress, processedToMs }, scheduleLimits.futureActionsMax);
 }
 
-async function listMatchingTimes(
-  context: HandlerContext,
-  request: ListScheduleMatchingTimesRequest,
-  call: Call,
-): Promise<ListScheduleMatchingTimesResponse> {
-  const { startTimeMs: startMs, endTimeMs: endMs } = request;
-  if (startMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.start_time', startMs);
-  if (endMs !== undefined) checkBound('ListScheduleMatchingTimesRequest.end_time', endMs);
-  const { key, schedule } = await described(context, request, call);
-  if (startMs === undefined || endMs === undefined) throw noTimes();
-  const compiled =
-    schedule.spec && compileSpec(specFromMessage(schedule.spec), { jitterSeed: jitterSeedOf(key.namespaceId, request.scheduleId) });
-  if (compiled === undefined) return { startTime: [] };
-  const range = { startMs, endMs, timesMax: matchingTimesMax };
-  const found = await context.computing.run(call, key.namespaceId, (turns) => allMatching(turns, compiled, range));
-  if ('problem' in found) throw invalidArgument(found.problem);
-  return { startTime: found.timesMs.map(timestamp) };
-}
-
-/** As the query of a workflow that refuses it. */
+/** The error is that of a query which its workflow refuses: so Temporal's schedules answer. */
 function noTimes(): StatusError {
   const message = 'missing or invalid query';
   return queryFailed(message, encodeFailure({ ...emptyFailure(), message, source: 'GoSDK' }));
@@ -244,7 +193,7 @@ function tokenOf(conflictToken: number): Uint8Array {
   return bytes;
 }
 
-/** 0 = whatever it is. */
+/** The token that a request names; 0 = whichever the schedule has. */
 function readToken(bytes: Uint8Array): number {
   if (bytes.length === 0) return 0;
   if (bytes.length !== tokenBytes) throw invalidArgument('malformed conflict token');
@@ -252,5 +201,5 @@ function readToken(bytes: Uint8Array): number {
   return token > 0 && token < neverGiven ? token : neverGiven;
 }
 
-/** It matches none. */
+/** A conflict token that no schedule ever has. */
 const neverGiven = Number.MAX_SAFE_INTEGER;

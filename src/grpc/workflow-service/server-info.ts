@@ -1,18 +1,12 @@
 import {
-  decodeGetClusterInfoRequest,
-  decodeGetSystemInfoRequest,
+  codecs,
   emptyGetClusterInfoResponse,
-  encodeGetClusterInfoResponse,
-  encodeGetSystemInfoResponse,
   type GetSystemInfoResponseCapabilities,
 } from '../../wire/generated/lean/namespace_service.ts';
-import type { HandlerContext } from '../handler-context.ts';
 import { supportedClients } from '../interceptors/client-versions.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { methodsOf } from '../method.ts';
 
-/**
- * Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it.
- */
+/** Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it. */
 const capabilities: GetSystemInfoResponseCapabilities = {
   signalAndQueryHeader: true,
   internalErrorDifferentiation: true,
@@ -32,22 +26,11 @@ const capabilities: GetSystemInfoResponseCapabilities = {
 };
 
 /** What every connection asks first, and what the CLI and the UI show of a cluster. */
-export function serverInfoMethods(context: HandlerContext): readonly NamedMethod[] {
-  const { server } = context.ports;
-  return [
-    unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({
-      serverVersion: server.version,
-      capabilities,
-    })),
-    unary('GetClusterInfo', decodeGetClusterInfoRequest, encodeGetClusterInfoResponse, () => ({
-      ...emptyGetClusterInfoResponse(),
-      supportedClients,
-      serverVersion: server.version,
-      clusterId: server.clusterId,
-      clusterName: server.clusterName,
-      historyShardCount: server.historyShards,
-      persistenceStore: server.persistenceStore,
-      visibilityStore: server.visibilityStore,
-    })),
-  ];
-}
+export const serverInfoMethods = methodsOf(codecs, {
+  GetSystemInfo: ({ ports: { server } }) => ({ serverVersion: server.version, capabilities }),
+  GetClusterInfo: ({ ports: { server } }) => {
+    const { version: serverVersion, clusterId, clusterName, historyShards: historyShardCount, persistenceStore, visibilityStore } = server;
+    const described = { serverVersion, clusterId, clusterName, historyShardCount, persistenceStore, visibilityStore };
+    return { ...emptyGetClusterInfoResponse(), supportedClients, ...described };
+  },
+});

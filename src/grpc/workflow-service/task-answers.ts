@@ -1,7 +1,7 @@
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
-import type { QueryTask } from '../../matching/replies.ts';
-import type { TaskQueuePartition } from '../../matching/task-queue.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../history/run/history-replies.ts';
+import type { QueryTask } from '../../matching/matching-replies.ts';
+import type { TaskQueuePartition } from '../../kernel/task-queue.ts';
 import { decodeWorkflowQuery, type WorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import {
@@ -52,7 +52,7 @@ function workflowTaskWith(
   const { namespaceId, workflowId, runId } = task.key;
   return {
     ...emptyWorkflowTask,
-    taskToken: context.tokens.workflowTask({
+    taskToken: context.tokens.workflowTask.sign({
       namespaceId,
       workflowId,
       runId,
@@ -96,7 +96,7 @@ export async function queryTaskAnswer(
   });
   return {
     ...emptyWorkflowTask,
-    taskToken: context.tokens.queryTask({
+    taskToken: context.tokens.queryTask.sign({
       namespaceId: key.namespaceId,
       taskQueue: queue.name,
       sticky: queue.kind === 'sticky',
@@ -118,7 +118,7 @@ export function activityTaskAnswer(context: HandlerContext, task: StartedActivit
   const { namespaceId, workflowId, runId } = task.key;
   return {
     ...emptyActivityTask,
-    taskToken: context.tokens.activityTask({
+    taskToken: context.tokens.activityTask.sign({
       namespaceId,
       workflowId,
       runId,

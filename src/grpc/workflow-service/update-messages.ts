@@ -1,8 +1,8 @@
 /**
  * Messages of the update protocol (`temporal.api.protocol.v1.Message`), as workers get and send them. Their bodies are `google.protobuf.Any`.
  */
-import type { SentUpdate } from '../../history/update/send-updates.ts';
-import type { UpdateMessage } from '../../history/update/update-commands.ts';
+import type { SentUpdate } from '../../history/steps/updates.ts';
+import type { UpdateMessage } from '../../history/commands/update-commands.ts';
 import type { Any } from '../../wire/generated/lean/error_details.ts';
 import { decodeAcceptance, decodeRejection, decodeResponse, type Message } from '../../wire/generated/lean/update.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -17,7 +17,7 @@ const types = {
   response: 'temporal.api.update.v1.Response',
 } as const;
 
-/** To a worker. It is to be seen before whatever comes behind the event in front of the task. */
+/** A request to a worker. It is to be seen before whatever comes behind the event in front of the task. */
 export function updateRequestMessage({ updateId, request }: SentUpdate, startedEventId: number): Message {
   return {
     id: `${updateId}/request`,

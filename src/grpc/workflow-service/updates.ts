@@ -1,30 +1,24 @@
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { UpdateReply } from '../../history/replies.ts';
-import type { UpdateAttributes } from '../../history/update/update-commands.ts';
+import type { UpdateReply } from '../../history/run/history-replies.ts';
+import type { UpdateAttributes } from '../../history/commands/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
 import { decodeOutcome, decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
 import {
-  decodePollWorkflowExecutionUpdateRequest,
-  decodeUpdateWorkflowExecutionRequest,
-  encodePollWorkflowExecutionUpdateResponse,
-  encodeUpdateWorkflowExecutionResponse,
-  type PollWorkflowExecutionUpdateRequest,
-  type PollWorkflowExecutionUpdateResponse,
+  codecs,
   type UpdateWorkflowExecutionRequest,
   type UpdateWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { permissionDenied, unavailable } from '../errors/details.ts';
-import { hasCode, invalidArgument } from '../errors/status-error.ts';
-import { statusCode } from '../errors/status-code.ts';
+import { hasCode, invalidArgument, statusCode } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { inNamespace, methodsOf } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { callbacksAndLinks } from '../validation/callbacks.ts';
-import { runKey, shardRunKey } from '../validation/execution.ts';
-import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { checkLength, checkLengths, runKey, shardRunKey } from '../validation/names.ts';
+import { checkBlob } from '../validation/opaque.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 import { checkLinks } from '../validation/start.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
@@ -34,59 +28,36 @@ import { acceptedLink, runLink } from './links.ts';
 const updateWaitMsMax = 20_000;
 
 /** Updates of a workflow: UpdateWorkflowExecution and PollWorkflowExecutionUpdate. */
-export function updateMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('UpdateWorkflowExecution', decodeUpdateWorkflowExecutionRequest, encodeUpdateWorkflowExecutionResponse, (request, call) =>
-      update(context, request, call),
-    ),
-    unary(
-      'PollWorkflowExecutionUpdate',
-      decodePollWorkflowExecutionUpdateRequest,
-      encodePollWorkflowExecutionUpdateResponse,
-      (request, call) => poll(context, request, call),
-    ),
-  ];
-}
-
-async function update(
-  context: HandlerContext,
-  request: UpdateWorkflowExecutionRequest,
-  call: Call,
-): Promise<UpdateWorkflowExecutionResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  const key = runKey(namespace.id, request.workflowExecution);
-  const { attributes, requestId } = updateAttributes(context, request, namespace.name);
-  const { firstExecutionRunId } = request;
-  checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
-  const reply = await untilDecided(context, call, key, attributes.updateId, (deadlineMs) =>
-    context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
-  );
-  const response = await updateResponse(context, call, key, attributes.updateId, reply);
-  return linked(response, namespace.name, requestId);
-}
-
-async function poll(
-  context: HandlerContext,
-  request: PollWorkflowExecutionUpdateRequest,
-  call: Call,
-): Promise<PollWorkflowExecutionUpdateResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  if (request.updateRef === undefined) throw invalidArgument('UpdateRef is not set on request.');
-  const { updateId, workflowExecution } = request.updateRef;
-  if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
-  const key = shardRunKey(namespace.id, workflowExecution);
-  if (updateId === '') throw invalidArgument('UpdateId is not set on request.');
-  checkLength(updateId, 'UpdateId', context.limits);
-  const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
-  checkBound('WaitPolicy.lifecycle_stage', stage);
-  const waitStage = polledStages.get(stage) ?? 'none';
-  const asked = await inTime(context, call, (deadlineMs) =>
-    context.waitHistory(call, key, { kind: 'pollUpdate', key, updateId, waitStage }, deadlineMs),
-  );
-  const reply = asked ?? (await stageNow(context, call, key, updateId));
-  const { outcome, stage: reached, updateRef } = await updateResponse(context, call, key, updateId, reply);
-  return { outcome, stage: reached, updateRef };
-}
+export const updateMethods = methodsOf(codecs, {
+  UpdateWorkflowExecution: inNamespace(async (context, request, call, namespace) => {
+    const key = runKey(namespace.id, request.workflowExecution);
+    const { attributes, requestId } = updateAttributes(context, request, namespace.name);
+    const { firstExecutionRunId } = request;
+    checkLength(firstExecutionRunId, 'FirstExecutionRunId', context.limits);
+    const reply = await untilDecided(context, call, key, attributes.updateId, (deadlineMs) =>
+      context.waitHistory(call, key, { kind: 'updateWorkflow', key, firstExecutionRunId, update: attributes }, deadlineMs),
+    );
+    const response = await updateResponse(context, call, key, attributes.updateId, reply);
+    return linked(response, namespace.name, requestId);
+  }),
+  PollWorkflowExecutionUpdate: inNamespace(async (context, request, call, namespace) => {
+    if (request.updateRef === undefined) throw invalidArgument('UpdateRef is not set on request.');
+    const { updateId, workflowExecution } = request.updateRef;
+    if (workflowExecution === undefined) throw invalidArgument('Execution is not set on request.');
+    const key = shardRunKey(namespace.id, workflowExecution);
+    if (updateId === '') throw invalidArgument('UpdateId is not set on request.');
+    checkLength(updateId, 'UpdateId', context.limits);
+    const stage = request.waitPolicy?.lifecycleStage ?? UpdateWorkflowExecutionLifecycleStage.UNSPECIFIED;
+    checkBound('WaitPolicy.lifecycle_stage', stage);
+    const waitStage = polledStages.get(stage) ?? 'none';
+    const asked = await inTime(context, call, (deadlineMs) =>
+      context.waitHistory(call, key, { kind: 'pollUpdate', key, updateId, waitStage }, deadlineMs),
+    );
+    const reply = asked ?? (await stageNow(context, call, key, updateId));
+    const { outcome, stage: reached, updateRef } = await updateResponse(context, call, key, updateId, reply);
+    return { outcome, stage: reached, updateRef };
+  }),
+});
 
 /** A poll that names no stage, or one that is reached anyhow, is answered at once. */
 const polledStages: ReadonlyMap<number, UpdateAttributes['waitStage']> = new Map([
@@ -107,10 +78,10 @@ export function updateAttributes(
   if (asked.input === undefined) throw invalidArgument('Update input is not set on request.');
   if (asked.input.name === '') throw invalidArgument('Update name is not set on request.');
   const { limits } = context;
-  checkLength(asked.meta.updateId, 'UpdateId', limits);
-  checkLength(asked.meta.identity, 'Identity', limits);
-  checkLength(asked.input.name, 'UpdateName', limits);
-  checkLength(asked.requestId, 'RequestId', limits);
+  checkLengths(
+    { UpdateId: asked.meta.updateId, Identity: asked.meta.identity, UpdateName: asked.input.name, RequestId: asked.requestId },
+    limits,
+  );
   checkBlob(asked.input.args, 'payloads', limits);
   checkBlob(asked.input.header, 'fields', limits);
   checkLinks(asked.links);
@@ -127,7 +98,7 @@ export function updateAttributes(
   return { attributes: { updateId, request: encoded, waitStage, ...attached }, requestId: asked.requestId };
 }
 
-/** Its callbacks. What they bring along need not stand in the request's own links too. */
+/** The callbacks of an update. What they bring along need not stand in the request's own links too. */
 function attachmentOf(
   { ports }: HandlerContext,
   { completionCallbacks, links: ofRequest, requestId }: Request,
@@ -152,7 +123,7 @@ export async function untilDecided<Reply>(
   return (await inTime(context, call, ask)) ?? (await stageNow(context, call, key, updateId).catch(asUndecided));
 }
 
-/** undefined: it takes too long. */
+/** Gives undefined where the answer takes too long. */
 async function inTime<Reply>(
   context: HandlerContext,
   call: Call,
@@ -190,7 +161,7 @@ export async function updateResponse(
   return { updateRef: { workflowExecution: { workflowId, runId }, updateId }, outcome, stage: stageOf(reply), link: undefined };
 }
 
-/** To the event that accepted it. Of one that has failed, or was refused and left no event, to its run. */
+/** The link leads to the event that accepted the update, or to its run, where it has failed or was refused and left no event. */
 export function linked(response: UpdateWorkflowExecutionResponse, namespace: string, requestId: string): UpdateWorkflowExecutionResponse {
   const { updateRef, outcome, stage } = response;
   const { ACCEPTED, COMPLETED } = UpdateWorkflowExecutionLifecycleStage;
@@ -214,7 +185,7 @@ function stageOf({ stage }: UpdateReply): number {
   }
 }
 
-/** It was completed before: its history alone has what came of it. */
+/** The outcome of an update that was completed before: the history alone has it. */
 async function readOutcome(
   context: HandlerContext,
   call: Call,

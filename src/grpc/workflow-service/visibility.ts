@@ -1,48 +1,29 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import type { Condition } from '../../filter/condition.ts';
+import { nsPerMs, splitInstant } from '../../kernel/instant.ts';
+import type { Comparison, Condition, Operand } from '../../filter/condition.ts';
+import { columnNamed, queryAttributes } from '../../projections/visibility/columns.ts';
 import { scheduleIdOf } from '../../schedules/schedule-id.ts';
-import { parseQuery, type CheckedQuery, type Listed } from '../../visibility/filter/parse-query.ts';
-import { statusName } from '../../visibility/filter/special-values.ts';
-import { queryAttributes } from '../../visibility/query-attributes.ts';
+import { parseQuery, type CheckedQuery, type Listed } from '../../projections/visibility/filter/parse-query.ts';
+import { statusName } from '../../projections/visibility/filter/special-values.ts';
 import {
-  decodeCountWorkflowExecutionsRequest,
-  decodeGetSearchAttributesRequest,
-  decodeListArchivedWorkflowExecutionsRequest,
-  decodeListClosedWorkflowExecutionsRequest,
-  decodeListOpenWorkflowExecutionsRequest,
-  decodeListWorkflowExecutionsRequest,
-  decodeScanWorkflowExecutionsRequest,
-  encodeCountWorkflowExecutionsResponse,
-  encodeGetSearchAttributesResponse,
-  encodeListArchivedWorkflowExecutionsResponse,
-  encodeListClosedWorkflowExecutionsResponse,
-  encodeListOpenWorkflowExecutionsResponse,
-  encodeListWorkflowExecutionsResponse,
-  encodeScanWorkflowExecutionsResponse,
+  codecs,
   type CountWorkflowExecutionsRequest,
   type CountWorkflowExecutionsResponse,
-  type GetSearchAttributesResponse,
-  type ListArchivedWorkflowExecutionsRequest,
+  type ListClosedWorkflowExecutionsRequest,
+  type ListOpenWorkflowExecutionsRequest,
   type ListWorkflowExecutionsResponse,
+  type StartTimeFilter,
 } from '../../wire/generated/lean/visibility_service.ts';
-import { decodeListBatchOperationsRequest, encodeListBatchOperationsResponse } from '../../wire/generated/lean/batch.ts';
-import {
-  decodeCountSchedulesRequest,
-  decodeListSchedulesRequest,
-  encodeCountSchedulesResponse,
-  encodeListSchedulesResponse,
-  type ListSchedulesRequest,
-  type ListSchedulesResponse,
-} from '../../wire/generated/lean/schedule.ts';
+import { codecs as batchCodecs } from '../../wire/generated/lean/batch.ts';
+import { codecs as scheduleCodecs } from '../../wire/generated/lean/schedule.ts';
 import { jsonPayload } from '../../wire/json-payload.ts';
 import { batchesQuery, batchInfo } from '../batch/listed-batches.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { inNamespace, methodsOf, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { bounds } from '../validation/bounds.ts';
-import { closedQuery, openQuery } from './execution-filters.ts';
+import { bounds, checkBound } from '../validation/bounds.ts';
 import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from '../pages/listed-page.ts';
 import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
@@ -52,55 +33,43 @@ const PAGE_ROWS_MAX = 1_000;
 /** Which workflows there are: lists, counts, and what may be asked for. */
 export function visibilityMethods(context: HandlerContext): readonly NamedMethod[] {
   const lists = new Lists(context);
-  return [
-    unary('ListWorkflowExecutions', decodeListWorkflowExecutionsRequest, encodeListWorkflowExecutionsResponse, (request, call) =>
-      lists.page(call, request),
-    ),
-    unary('ScanWorkflowExecutions', decodeScanWorkflowExecutionsRequest, encodeScanWorkflowExecutionsResponse, (request, call) =>
-      lists.page(call, request),
-    ),
-    unary(
-      'ListOpenWorkflowExecutions',
-      decodeListOpenWorkflowExecutionsRequest,
-      encodeListOpenWorkflowExecutionsResponse,
-      (request, call) => lists.page(call, { ...request, pageSize: request.maximumPageSize, ...openQuery(request) }),
-    ),
-    unary(
-      'ListClosedWorkflowExecutions',
-      decodeListClosedWorkflowExecutionsRequest,
-      encodeListClosedWorkflowExecutionsResponse,
-      (request, call) => lists.page(call, { ...request, pageSize: request.maximumPageSize, ...closedQuery(request) }),
-    ),
-    unary(
-      'ListArchivedWorkflowExecutions',
-      decodeListArchivedWorkflowExecutionsRequest,
-      encodeListArchivedWorkflowExecutionsResponse,
-      (request, call) => archived(context, request, call),
-    ),
-    unary('CountWorkflowExecutions', decodeCountWorkflowExecutionsRequest, encodeCountWorkflowExecutionsResponse, (request, call) =>
-      lists.count(call, request),
-    ),
-    unary('ListSchedules', decodeListSchedulesRequest, encodeListSchedulesResponse, (request, call) => schedules(lists, request, call)),
-    unary('CountSchedules', decodeCountSchedulesRequest, encodeCountSchedulesResponse, (request, call) =>
-      lists.count(call, request, 'schedules'),
-    ),
-    unary('ListBatchOperations', decodeListBatchOperationsRequest, encodeListBatchOperationsResponse, async (request, call) => {
+  const ofWorkflows = methodsOf(codecs, {
+    ListWorkflowExecutions: (_, request, call) => lists.page(call, request),
+    ScanWorkflowExecutions: (_, request, call) => lists.page(call, request),
+    ListOpenWorkflowExecutions: (_, request, call) =>
+      lists.page(call, { ...request, pageSize: request.maximumPageSize, ...openQuery(request) }),
+    ListClosedWorkflowExecutions: (_, request, call) =>
+      lists.page(call, { ...request, pageSize: request.maximumPageSize, ...closedQuery(request) }),
+    /** Nothing is archived here, and whoever asks for it is told so, in the words of a Temporal server that was set up without. */
+    ListArchivedWorkflowExecutions: inNamespace((_, { pageSize }) => {
+      throw invalidArgument(bounds['ListArchivedWorkflowExecutionsRequest.page_size'].problem(pageSize));
+    }),
+    CountWorkflowExecutions: (_, request, call) => lists.count(call, request),
+    /** The attributes that every namespace has: the request names none. */
+    GetSearchAttributes: ({ ports: { cluster } }) => ({
+      keys: new Map([...cluster.systemSearchAttributes, ...cluster.clusterSearchAttributes]),
+    }),
+  });
+  const ofSchedules = methodsOf(scheduleCodecs, {
+    ListSchedules: async (_, request, call) => {
+      const { executions, nextPageToken } = await lists.page(call, { ...request, pageSize: request.maximumPageSize }, 'schedules');
+      const schedules = executions.map(({ execution, memo, searchAttributes }) => ({
+        scheduleId: scheduleIdOf({ workflowId: execution?.workflowId ?? '' }),
+        memo: withoutListInfo(memo) ?? noFields,
+        searchAttributes: withoutScheduleAttributes(searchAttributes) ?? noFields,
+        info: listInfoOf(memo),
+      }));
+      return { schedules, nextPageToken };
+    },
+    CountSchedules: (_, request, call) => lists.count(call, request, 'schedules'),
+  });
+  const ofBatches = methodsOf(batchCodecs, {
+    ListBatchOperations: async (_, request, call) => {
       const { executions, nextPageToken } = await lists.page(call, { ...request, query: batchesQuery });
       return { operationInfo: executions.map(batchInfo), nextPageToken };
-    }),
-    unary('GetSearchAttributes', decodeGetSearchAttributesRequest, encodeGetSearchAttributesResponse, () => searchAttributes(context)),
-  ];
-}
-
-async function schedules(lists: Lists, request: ListSchedulesRequest, call: Call): Promise<ListSchedulesResponse> {
-  const page = await lists.page(call, { ...request, pageSize: request.maximumPageSize }, 'schedules');
-  const entries = page.executions.map(({ execution, memo, searchAttributes }) => ({
-    scheduleId: scheduleIdOf({ workflowId: execution?.workflowId ?? '' }),
-    memo: withoutListInfo(memo) ?? noFields,
-    searchAttributes: withoutScheduleAttributes(searchAttributes) ?? noFields,
-    info: listInfoOf(memo),
-  }));
-  return { schedules: entries, nextPageToken: page.nextPageToken };
+    },
+  });
+  return [...ofWorkflows(context), ...ofSchedules(context), ...ofBatches(context)];
 }
 
 const noFields = new Uint8Array(0);
@@ -110,7 +79,7 @@ type PageRequest = {
   readonly pageSize: number;
   readonly nextPageToken: Uint8Array;
   readonly query: string;
-  /** Beside the query. */
+  /** Conditions beside the query. */
   readonly filters?: () => readonly Condition[];
 };
 
@@ -118,7 +87,7 @@ const TOLD_MAX = 1_000;
 
 class Lists {
   readonly #context: HandlerContext;
-  /** Run ids of rows that are damaged, of which somebody has heard. */
+  /** Run ids of damaged rows that were logged. */
   readonly #told = new Set<string>();
 
   constructor(context: HandlerContext) {
@@ -170,7 +139,7 @@ class Lists {
     let parsed = parsedQuery(known, text, listed);
     if (parsed.kind === 'invalid') {
       // Another process may have added an attribute a moment ago.
-      await this.#context.cluster(call, { kind: 'syncCluster' }, namespace.name);
+      await this.#context.cluster(call, namespace.name, { kind: 'syncCluster' });
       known = await this.#context.namespace(call, namespace.name);
       parsed = parsedQuery(known, text, listed);
     }
@@ -187,13 +156,76 @@ function allOf(conditions: readonly Condition[]): Condition | undefined {
   return conditions.length < 2 ? conditions[0] : { kind: 'and', conditions };
 }
 
-/** Nothing is archived here, and whoever asks for it is told so, in the words of a Temporal server that was set up without. */
-async function archived(context: HandlerContext, request: ListArchivedWorkflowExecutionsRequest, call: Call): Promise<never> {
-  await context.namespace(call, request.namespace);
-  throw invalidArgument(bounds['ListArchivedWorkflowExecutionsRequest.page_size'].problem(request.pageSize));
+// ── What ListOpen and ListClosed filter by ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A query, and conditions beside it: names of strangers are operands, never a query's text. */
+type FilteredQuery = {
+  readonly query: string;
+  /** Throws INVALID_ARGUMENT for a filter that makes no sense. */
+  readonly filters: () => readonly Condition[];
+};
+
+function openQuery(request: ListOpenWorkflowExecutionsRequest): FilteredQuery {
+  return {
+    query: `ExecutionStatus = 'Running'`,
+    filters: () => [...within('StartTime', request.startTimeFilter), ...named(request)],
+  };
 }
 
-/** Those that every namespace has: the request names none. */
-function searchAttributes({ ports: { cluster } }: HandlerContext): GetSearchAttributesResponse {
-  return { keys: new Map([...cluster.systemSearchAttributes, ...cluster.clusterSearchAttributes]) };
+/** The time filter is on the close here, whatever its name. */
+function closedQuery(request: ListClosedWorkflowExecutionsRequest): FilteredQuery {
+  return {
+    query: `ExecutionStatus != 'Running'`,
+    filters: () => [...within('CloseTime', request.startTimeFilter), ...named(request), ...ofStatus(request)],
+  };
+}
+
+/** What Go takes for no time at all. */
+const zeroTimeNs = BigInt(Date.parse('0001-01-01T00:00:00Z')) * nsPerMs;
+
+/** The times of runs are whole milliseconds: the first from `earliest` on, the last up to `latest`. */
+function within(column: string, filter: StartTimeFilter | undefined): readonly Condition[] {
+  const earliest = moment('StartTimeFilter.earliest_time', filter?.earliestTimeNs);
+  const latest = moment('StartTimeFilter.latest_time', filter?.latestTimeNs);
+  if (earliest !== undefined && latest !== undefined && earliest > latest) {
+    throw invalidArgument('EarliestTime in StartTimeFilter should not be larger than LatestTime.');
+  }
+  return [
+    ...(earliest === undefined ? [] : [compared(column, '>=', firstMsFrom(earliest))]),
+    ...(latest === undefined ? [] : [compared(column, '<=', Number(splitInstant(latest).ms))]),
+  ];
+}
+
+function firstMsFrom(instant: bigint): number {
+  const { ms, part } = splitInstant(instant);
+  return Number(part === 0n ? ms : ms + 1n);
+}
+
+function moment(field: Parameters<typeof checkBound>[0], ns: bigint | undefined): bigint | undefined {
+  if (ns === undefined) return undefined;
+  checkBound(field, Number(splitInstant(ns).ms));
+  return ns === zeroTimeNs ? undefined : ns;
+}
+
+function named({
+  executionFilter,
+  typeFilter,
+}: Pick<ListOpenWorkflowExecutionsRequest, 'executionFilter' | 'typeFilter'>): readonly Condition[] {
+  const conditions: Condition[] = [];
+  if (executionFilter !== undefined) {
+    conditions.push(compared('WorkflowId', '=', executionFilter.workflowId));
+    if (executionFilter.runId !== '') conditions.push(compared('RunId', '=', executionFilter.runId));
+  }
+  if (typeFilter !== undefined) conditions.push(compared('WorkflowType', '=', typeFilter.name));
+  return conditions;
+}
+
+function ofStatus({ statusFilter }: ListClosedWorkflowExecutionsRequest): readonly Condition[] {
+  if (statusFilter === undefined) return [];
+  checkBound('StatusFilter.status', statusFilter.status);
+  return [compared('ExecutionStatus', '=', statusFilter.status)];
+}
+
+function compared(name: string, operator: Comparison, operand: Operand): Condition {
+  return { kind: 'compare', column: columnNamed(name), operator, operand };
 }

@@ -8,16 +8,16 @@ import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
-import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
+import { checkLength, type EdgeLimits } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 
 /** A worker with a hundred plugins sends 8 KiB. */
 const heartbeatBytesMax = 64 * 1024;
-/** Of one request: the workers of a process tell of themselves together. */
+/** Heartbeats of one request that are read in one turn: the workers of a process send theirs together. */
 const heardAtOnceMax = 8;
 
-/** As queries name them. */
+/** How queries name the states of a worker. */
 const statusNames: ReadonlyMap<number, string> = new Map([
   [WorkerStatus.UNSPECIFIED, 'Unspecified'],
   [WorkerStatus.RUNNING, 'Running'],
@@ -30,8 +30,8 @@ export async function recordHeartbeats(
   context: HandlerContext,
   request: RecordWorkerHeartbeatRequest,
   call: Call,
+  namespace: Namespace,
 ): Promise<Record<string, never>> {
-  const namespace = await context.namespace(call, request.namespace);
   checkLength(request.identity, 'Identity', context.limits);
   const { workerHeartbeat: sent } = request;
   if (sent.length <= heardAtOnceMax) hear(context, namespace, sent);

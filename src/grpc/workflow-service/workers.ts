@@ -1,22 +1,5 @@
 /** What workers say of themselves once a minute, and who asks for it. Nothing here is journaled: `src/workers`. */
-import {
-  decodeCountWorkersRequest,
-  decodeDescribeWorkerRequest,
-  decodeListWorkersRequest,
-  decodeRecordWorkerHeartbeatRequest,
-  decodeWorkerHeartbeat,
-  encodeCountWorkersResponse,
-  encodeDescribeWorkerResponse,
-  encodeListWorkersResponse,
-  encodeRecordWorkerHeartbeatResponse,
-  type CountWorkersRequest,
-  type CountWorkersResponse,
-  type DescribeWorkerRequest,
-  type DescribeWorkerResponse,
-  type ListWorkersRequest,
-  type ListWorkersResponse,
-  type WorkerListInfo,
-} from '../../wire/generated/lean/worker.ts';
+import { codecs, decodeWorkerHeartbeat, type ListWorkersRequest, type WorkerListInfo } from '../../wire/generated/lean/worker.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { isSystemWorker, type Worker } from '../../workers/worker.ts';
 import { parseWorkerFilter, type WorkerFilter } from '../../workers/worker-filter.ts';
@@ -24,65 +7,51 @@ import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Turns } from '../computing-calls.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { unary, type NamedMethod } from '../method.ts';
-import type { Call } from '../transport/call.ts';
+import { inNamespace, methodsOf } from '../method.ts';
 import { recordHeartbeats } from './worker-heartbeats.ts';
 
 const pageSizeMax = 1_000;
-/** Of a page whose size nobody says: written at once, more would keep others waiting. */
+/** Workers of a page whose size nobody says: written at once, more would keep others waiting. */
 const pageWorkersMax = 10_000;
 /** What a page carries of heartbeats; clients receive 4 MiB. */
 const pageBytesMax = 3 * 1024 * 1024;
-/** That are looked at as they are at one moment. */
+/** Workers that are looked at as they are at one moment. */
 const workersAtOnce = 1_000;
 
-export function workerMethods(context: HandlerContext): readonly NamedMethod[] {
-  return [
-    unary('RecordWorkerHeartbeat', decodeRecordWorkerHeartbeatRequest, encodeRecordWorkerHeartbeatResponse, (request, call) =>
-      recordHeartbeats(context, request, call),
-    ),
-    unary('ListWorkers', decodeListWorkersRequest, encodeListWorkersResponse, (request, call) => list(context, request, call)),
-    unary('CountWorkers', decodeCountWorkersRequest, encodeCountWorkersResponse, (request, call) => count(context, request, call)),
-    unary('DescribeWorker', decodeDescribeWorkerRequest, encodeDescribeWorkerResponse, (request, call) => describe(context, request, call)),
-  ];
-}
-
-/** By their keys; those without a page size come all at once, as far as a client can receive them and a moment's work goes. */
-async function list(context: HandlerContext, request: ListWorkersRequest, call: Call): Promise<ListWorkersResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  const { pageSize, nextPageToken: token } = request;
-  const after = token.length === 0 ? undefined : context.tokens.readWorkerPage(token).afterName;
-  const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : pageWorkersMax);
-  let isLast = true;
-  await context.computing.run(call, namespace.id, async (turns) => {
-    for await (const worker of matching(context, turns, namespace, request, after)) {
-      isLast = page.take(worker);
-      if (!isLast) break;
-    }
-  });
-  const last = page.workers.at(-1)?.workerInstanceKey;
-  return {
-    workersInfo: page.heartbeats.map((workerHeartbeat) => ({ workerHeartbeat })),
-    workers: page.workers,
-    nextPageToken: last === undefined || isLast ? new Uint8Array(0) : context.tokens.workerPage({ afterName: last }),
-  };
-}
-
-async function count(context: HandlerContext, request: CountWorkersRequest, call: Call): Promise<CountWorkersResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  let found = 0;
-  await context.computing.run(call, namespace.id, async (turns) => {
-    for await (const _ of matching(context, turns, namespace, request, undefined)) found++;
-  });
-  return { count: found };
-}
-
-async function describe(context: HandlerContext, request: DescribeWorkerRequest, call: Call): Promise<DescribeWorkerResponse> {
-  const namespace = await context.namespace(call, request.namespace);
-  const found = context.ports.workers.registry.find(namespace.id, request.workerInstanceKey, context.monoMs());
-  if (found === undefined) throw notFound(`Worker ${request.workerInstanceKey} not found`);
-  return { workerInfo: { workerHeartbeat: found.heartbeat } };
-}
+export const workerMethods = methodsOf(codecs, {
+  RecordWorkerHeartbeat: inNamespace(recordHeartbeats),
+  /** In the order of their keys; without a page size they come all at once, as far as a client can receive them and a moment's work goes. */
+  ListWorkers: inNamespace(async (context, request, call, namespace) => {
+    const { pageSize, nextPageToken: token } = request;
+    const after = token.length === 0 ? undefined : context.tokens.workerPage.read(token).afterName;
+    const page = new Page(pageSize > 0 ? Math.min(pageSize, pageSizeMax) : pageWorkersMax);
+    let isLast = true;
+    await context.computing.run(call, namespace.id, async (turns) => {
+      for await (const worker of matching(context, turns, namespace, request, after)) {
+        isLast = page.take(worker);
+        if (!isLast) break;
+      }
+    });
+    const last = page.workers.at(-1)?.workerInstanceKey;
+    return {
+      workersInfo: page.heartbeats.map((workerHeartbeat) => ({ workerHeartbeat })),
+      workers: page.workers,
+      nextPageToken: last === undefined || isLast ? new Uint8Array(0) : context.tokens.workerPage.sign({ afterName: last }),
+    };
+  }),
+  CountWorkers: inNamespace(async (context, request, call, namespace) => {
+    let found = 0;
+    await context.computing.run(call, namespace.id, async (turns) => {
+      for await (const _ of matching(context, turns, namespace, request, undefined)) found++;
+    });
+    return { count: found };
+  }),
+  DescribeWorker: inNamespace(async (context, request, call, namespace) => {
+    const found = context.ports.workers.registry.find(namespace.id, request.workerInstanceKey, context.monoMs());
+    if (found === undefined) throw notFound(`Worker ${request.workerInstanceKey} not found`);
+    return { workerInfo: { workerHeartbeat: found.heartbeat } };
+  }),
+});
 
 function filterOf(query: string): WorkerFilter {
   const parsed = parseWorkerFilter(query);

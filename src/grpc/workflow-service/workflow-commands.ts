@@ -1,26 +1,17 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import type { WorkflowCommand } from '../../history/workflow-commands.ts';
-import type {
-  Command,
-  ContinueAsNewWorkflowExecutionCommandAttributes,
-  RecordMarkerCommandAttributes,
-  RequestCancelExternalWorkflowExecutionCommandAttributes,
-  ScheduleActivityTaskCommandAttributes,
-  SignalExternalWorkflowExecutionCommandAttributes,
-  StartChildWorkflowExecutionCommandAttributes,
-  UpsertWorkflowSearchAttributesCommandAttributes,
-} from '../../wire/generated/lean/command.ts';
+import type { WorkflowCommand } from '../../history/commands/workflow-commands.ts';
+import type { Command } from '../../wire/generated/lean/command.ts';
 import { CommandType } from '../../wire/generated/lean/enums.ts';
 import { notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import type { EdgeLimits } from '../validation/lengths.ts';
+import type { EdgeLimits } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { type DefinedAttributes, withTypes } from '../validation/search-attributes.ts';
 import { opaqueFailure } from './failures.ts';
 
-/** By the names in commands; '' names the workflow's own and is not in here. */
+/** Namespaces by the names in commands; '' names the workflow's own and is not in here. */
 export type TargetNamespaces = ReadonlyMap<string, Namespace>;
 
 const ownOnly: TargetNamespaces = new Map();
@@ -48,72 +39,70 @@ async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<s
   return namespaces;
 }
 
+/** What commands are read with: the namespaces that they name, and what their own has defined. */
+export type Known = { readonly namespaces: TargetNamespaces; readonly defined: DefinedAttributes; readonly limits: EdgeLimits };
+
 /**
  * One command as the core knows it. Its checks are the core's; only what is malformed or not built at all is refused here, and then with
  * the whole request.
  */
-export function workflowCommand(
-  command: Command,
-  namespaces: TargetNamespaces,
-  defined: DefinedAttributes,
-  limits: EdgeLimits,
-): WorkflowCommand {
+export function workflowCommand(command: Command, known: Known): WorkflowCommand {
   checkBound('Command.command_type', command.commandType);
   checkOpaque(command.userMetadata, 'userMetadata');
   for (const marker of command.eventGroupMarkers) checkOpaque(marker, 'eventGroupMarker');
   const common = { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers };
   switch (command.commandType) {
-    case CommandType.SCHEDULE_ACTIVITY_TASK:
-      return { type: 'scheduleActivityTask', attributes: scheduleActivity(command.scheduleActivityTaskCommandAttributes), ...common };
+    case CommandType.SCHEDULE_ACTIVITY_TASK: {
+      const given = command.scheduleActivityTaskCommandAttributes;
+      return { type: 'scheduleActivityTask', attributes: given && scheduleActivity(given), ...common };
+    }
     case CommandType.REQUEST_CANCEL_ACTIVITY_TASK:
       return { type: 'requestCancelActivityTask', attributes: command.requestCancelActivityTaskCommandAttributes, ...common };
     case CommandType.START_TIMER:
       return { type: 'startTimer', attributes: command.startTimerCommandAttributes, ...common };
     case CommandType.CANCEL_TIMER:
       return { type: 'cancelTimer', attributes: command.cancelTimerCommandAttributes, ...common };
-    case CommandType.RECORD_MARKER:
-      return { type: 'recordMarker', attributes: recordMarker(command.recordMarkerCommandAttributes), ...common };
+    case CommandType.RECORD_MARKER: {
+      const given = command.recordMarkerCommandAttributes;
+      for (const details of given?.details.values() ?? []) checkOpaque(details, 'payloads');
+      checkOpaque(given?.header, 'fields');
+      checkOpaque(given?.failure, 'failure');
+      return { type: 'recordMarker', attributes: given, ...common };
+    }
     case CommandType.COMPLETE_WORKFLOW_EXECUTION:
       checkOpaque(command.completeWorkflowExecutionCommandAttributes?.result, 'payloads');
       return { type: 'completeWorkflowExecution', attributes: command.completeWorkflowExecutionCommandAttributes, ...common };
     case CommandType.FAIL_WORKFLOW_EXECUTION: {
-      const attributes = command.failWorkflowExecutionCommandAttributes;
-      const failure = attributes?.failure === undefined ? undefined : opaqueFailure(attributes.failure);
-      return { type: 'failWorkflowExecution', attributes: attributes === undefined ? undefined : { failure }, ...common };
+      const given = command.failWorkflowExecutionCommandAttributes;
+      return { type: 'failWorkflowExecution', attributes: given && { failure: given.failure && opaqueFailure(given.failure) }, ...common };
     }
     case CommandType.CANCEL_WORKFLOW_EXECUTION:
       checkOpaque(command.cancelWorkflowExecutionCommandAttributes?.details, 'payloads');
       return { type: 'cancelWorkflowExecution', attributes: command.cancelWorkflowExecutionCommandAttributes, ...common };
-    case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
-      return {
-        type: 'continueAsNewWorkflowExecution',
-        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, defined, limits),
-        ...common,
-      };
-    case CommandType.START_CHILD_WORKFLOW_EXECUTION:
-      return {
-        type: 'startChildWorkflowExecution',
-        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, defined, limits),
-        ...common,
-      };
-    case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
-      return {
-        type: 'requestCancelExternalWorkflowExecution',
-        attributes: requestCancelExternal(command.requestCancelExternalWorkflowExecutionCommandAttributes, namespaces),
-        ...common,
-      };
-    case CommandType.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION:
-      return {
-        type: 'signalExternalWorkflowExecution',
-        attributes: signalExternal(command.signalExternalWorkflowExecutionCommandAttributes, namespaces),
-        ...common,
-      };
-    case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
-      return {
-        type: 'upsertWorkflowSearchAttributes',
-        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, defined, limits),
-        ...common,
-      };
+    case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION: {
+      const given = command.continueAsNewWorkflowExecutionCommandAttributes;
+      return { type: 'continueAsNewWorkflowExecution', attributes: given && continueAsNew(given, known), ...common };
+    }
+    case CommandType.START_CHILD_WORKFLOW_EXECUTION: {
+      const given = command.startChildWorkflowExecutionCommandAttributes;
+      return { type: 'startChildWorkflowExecution', attributes: given && startChild(given, known), ...common };
+    }
+    case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: {
+      const given = command.requestCancelExternalWorkflowExecutionCommandAttributes;
+      return { type: 'requestCancelExternalWorkflowExecution', attributes: given && { ...given, ...target(given, known) }, ...common };
+    }
+    case CommandType.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION: {
+      const given = command.signalExternalWorkflowExecutionCommandAttributes;
+      checkOpaque(given?.input, 'payloads');
+      checkOpaque(given?.header, 'fields');
+      return { type: 'signalExternalWorkflowExecution', attributes: given && { ...given, ...target(given, known) }, ...common };
+    }
+    case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES: {
+      const given = command.upsertWorkflowSearchAttributesCommandAttributes;
+      checkOpaque(given?.searchAttributes, 'fields');
+      const attributes = given && { searchAttributes: withTypes(given.searchAttributes, known.defined, known.limits) };
+      return { type: 'upsertWorkflowSearchAttributes', attributes, ...common };
+    }
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
       checkOpaque(command.modifyWorkflowPropertiesCommandAttributes?.upsertedMemo, 'fields');
       return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, ...common };
@@ -126,18 +115,13 @@ export function workflowCommand(
   }
 }
 
-type AttributesOf<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { type: Type }>['attributes'];
+type Given<Name extends keyof Command> = NonNullable<Command[Name]>;
 
-function recordMarker(attributes: RecordMarkerCommandAttributes | undefined): AttributesOf<'recordMarker'> {
-  if (attributes === undefined) return undefined;
-  for (const details of attributes.details.values()) checkOpaque(details, 'payloads');
-  checkOpaque(attributes.header, 'fields');
-  checkOpaque(attributes.failure, 'failure');
-  return attributes;
+function target({ namespace }: { readonly namespace: string }, { namespaces }: Known): { readonly namespaceId: string } {
+  return { namespaceId: namespaces.get(namespace)?.id ?? '' };
 }
 
-function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | undefined): AttributesOf<'scheduleActivityTask'> {
-  if (attributes === undefined) return undefined;
+function scheduleActivity(attributes: Given<'scheduleActivityTaskCommandAttributes'>) {
   checkOpaque(attributes.input, 'payloads');
   checkOpaque(attributes.header, 'fields');
   checkOpaque(attributes.priority, 'priority');
@@ -158,22 +142,7 @@ function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | un
   };
 }
 
-function upsertSearchAttributes(
-  attributes: UpsertWorkflowSearchAttributesCommandAttributes | undefined,
-  defined: DefinedAttributes,
-  limits: EdgeLimits,
-): AttributesOf<'upsertWorkflowSearchAttributes'> {
-  if (attributes === undefined) return undefined;
-  checkOpaque(attributes.searchAttributes, 'fields');
-  return { searchAttributes: withTypes(attributes.searchAttributes, defined, limits) };
-}
-
-function continueAsNew(
-  attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
-  defined: DefinedAttributes,
-  limits: EdgeLimits,
-): AttributesOf<'continueAsNewWorkflowExecution'> {
-  if (attributes === undefined) return undefined;
+function continueAsNew(attributes: Given<'continueAsNewWorkflowExecutionCommandAttributes'>, { defined, limits }: Known) {
   checkOpaque(attributes.input, 'payloads');
   checkOpaque(attributes.lastCompletionResult, 'payloads');
   checkOpaque(attributes.failure, 'failure');
@@ -199,13 +168,7 @@ function continueAsNew(
   };
 }
 
-function startChild(
-  attributes: StartChildWorkflowExecutionCommandAttributes | undefined,
-  namespaces: TargetNamespaces,
-  defined: DefinedAttributes,
-  limits: EdgeLimits,
-): AttributesOf<'startChildWorkflowExecution'> {
-  if (attributes === undefined) return undefined;
+function startChild(attributes: Given<'startChildWorkflowExecutionCommandAttributes'>, { namespaces, defined, limits }: Known) {
   if (attributes.versioningOverride !== undefined) throw notBuilt('versioning_override of a child workflow');
   checkOpaque(attributes.input, 'payloads');
   checkOpaque(attributes.header, 'fields');
@@ -213,7 +176,6 @@ function startChild(
   checkOpaque(attributes.searchAttributes, 'fields');
   checkOpaque(attributes.priority, 'priority');
   const childNamespace = namespaces.get(attributes.namespace);
-  const childDefined = childNamespace === undefined ? defined : childNamespace;
   return {
     namespace: attributes.namespace,
     namespaceId: childNamespace?.id ?? '',
@@ -223,7 +185,7 @@ function startChild(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, childDefined, limits),
+    searchAttributes: withTypes(attributes.searchAttributes, childNamespace ?? defined, limits),
     executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,
@@ -235,22 +197,4 @@ function startChild(
     inheritBuildId: attributes.inheritBuildId,
     priority: attributes.priority,
   };
-}
-
-function requestCancelExternal(
-  attributes: RequestCancelExternalWorkflowExecutionCommandAttributes | undefined,
-  namespaces: TargetNamespaces,
-): AttributesOf<'requestCancelExternalWorkflowExecution'> {
-  if (attributes === undefined) return undefined;
-  return { ...attributes, namespaceId: namespaces.get(attributes.namespace)?.id ?? '' };
-}
-
-function signalExternal(
-  attributes: SignalExternalWorkflowExecutionCommandAttributes | undefined,
-  namespaces: TargetNamespaces,
-): AttributesOf<'signalExternalWorkflowExecution'> {
-  if (attributes === undefined) return undefined;
-  checkOpaque(attributes.input, 'payloads');
-  checkOpaque(attributes.header, 'fields');
-  return { ...attributes, namespaceId: namespaces.get(attributes.namespace)?.id ?? '' };
 }

@@ -1,116 +1,135 @@
-import type { WorkflowTaskRef } from '../../history/commands.ts';
-import type { QueryResult } from '../../history/query/query-commands.ts';
-import type { OpaqueFailure } from '../../history/failure.ts';
-import type { QueryTask } from '../../matching/replies.ts';
-import type { TaskQueuePartition } from '../../matching/task-queue.ts';
-import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
+import type { WorkflowTaskRef } from '../../history/commands/history-commands.ts';
+import type { QueryResult } from '../../history/commands/query-commands.ts';
+import type { OpaqueFailure } from '../../history/commands/failure.ts';
+import type { QueryTask } from '../../matching/matching-replies.ts';
+import { type TaskQueuePartition, allTaskTypes, taskTypes } from '../../kernel/task-queue.ts';
+import { QueryResultType, TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
 import {
-  decodePollWorkflowTaskQueueRequest,
-  decodeResetStickyTaskQueueRequest,
-  decodeRespondQueryTaskCompletedRequest,
-  decodeRespondWorkflowTaskCompletedRequest,
-  decodeRespondWorkflowTaskFailedRequest,
-  decodeShutdownWorkerRequest,
-  encodePollWorkflowTaskQueueResponse,
-  encodeResetStickyTaskQueueResponse,
-  encodeRespondQueryTaskCompletedResponse,
-  encodeRespondWorkflowTaskCompletedResponse,
-  encodeRespondWorkflowTaskFailedResponse,
-  encodeShutdownWorkerResponse,
-  type PollWorkflowTaskQueueRequest,
+  codecs,
   type PollWorkflowTaskQueueResponse,
-  type ResetStickyTaskQueueRequest,
-  type RespondQueryTaskCompletedRequest,
   type RespondWorkflowTaskCompletedRequest,
   type RespondWorkflowTaskCompletedResponse,
-  type RespondWorkflowTaskFailedRequest,
-  type ShutdownWorkerRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { notBuilt } from '../errors/status-error.ts';
+import { notBuilt, unlessNotFound } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import { taskUnary, unary, type NamedMethod } from '../method.ts';
-import type { QueryTaskToken, WorkflowTaskToken } from '../tokens/tokens.ts';
+import { inNamespace, methodsOf, type NamedMethod, taskUnary } from '../method.ts';
+import type { WorkflowTaskToken } from '../../wire/generated/token/token.ts';
 import type { Call } from '../transport/call.ts';
-import { runKey } from '../validation/execution.ts';
+import { checkLength, checkLengths, checkTaskQueue, type EdgeLimits, runKey } from '../validation/names.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { completionLimits } from '../validation/request-limits.ts';
-import { checkTaskQueue } from '../validation/task-queue.ts';
-import { unlessNotFound } from './chain-end.ts';
 import { boundedFailure, opaqueFailure } from './failures.ts';
-import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
+import { checkedStamp, checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
 import { updateMessage } from './update-messages.ts';
 import { recordAside } from './worker-heartbeats.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
-import { checkedStamp } from './worker-version.ts';
 
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
 export function workflowTaskMethods(context: HandlerContext): readonly NamedMethod[] {
+  const { workflowTask, queryTask } = context.tokens;
+  const others = methodsOf(codecs, {
+    PollWorkflowTaskQueue: async (_, request, call) => {
+      checkPollDeadline(context, call);
+      const namespace = await context.namespace(call, request.namespace);
+      const taskQueue = checkPoll(request, call, context.limits);
+      const deadlineMs = pollDeadline(context, call);
+      if (deadlineMs === undefined) return emptyWorkflowTask;
+      const queue = polledPartition(context, namespace.id, taskQueue, 'workflow');
+      const reply = await context.waitMatching(call, queue, {
+        kind: 'pollWorkflowTask',
+        queue,
+        pollRequestId: context.ports.newId(),
+        identity: request.identity,
+        deadlineMs,
+        workerInstanceKey: request.workerInstanceKey,
+        maxTasksPerSecond: undefined,
+        workerVersion: undefined,
+        forwardedFrom: undefined,
+      });
+      if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
+      if (reply.kind === 'queryTask') return queryTaskOf(context, call, reply, queue);
+      if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
+      return (await unlessDeleted(workflowTaskAnswer(context, call, reply.task, reply.backlogCountHint))) ?? emptyWorkflowTask;
+    },
+    ResetStickyTaskQueue: inNamespace(async (_, request, call, namespace) => {
+      const key = runKey(namespace.id, request.execution);
+      await context.history(call, key, { kind: 'resetStickyTaskQueue', key });
+      return {};
+    }),
+    /** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
+    ShutdownWorker: inNamespace(async (_, request, call, namespace) => {
+      checkLengths(
+        { WorkerInstanceKey: request.workerInstanceKey, TaskQueue: request.taskQueue, StickyTaskQueue: request.stickyTaskQueue },
+        context.limits,
+      );
+      const { workerInstanceKey } = request;
+      const asks: Promise<unknown>[] = [];
+      if (request.stickyTaskQueue !== '') {
+        const queue = {
+          namespaceId: namespace.id,
+          name: request.stickyTaskQueue,
+          taskType: 'workflow',
+          partition: 0,
+          kind: 'sticky',
+        } as const;
+        asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+      }
+      if (request.taskQueue !== '' && workerInstanceKey !== '') {
+        for (const taskType of allTaskTypes) {
+          if (request.taskQueueTypes.length > 0 && !request.taskQueueTypes.includes(taskTypes[taskType].wire)) continue;
+          for (let partition = 0; partition < context.ports.taskQueuePartitions; partition++) {
+            const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal' } as const;
+            asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+          }
+        }
+      }
+      recordAside(context, namespace, request.workerHeartbeat);
+      await Promise.all(asks);
+      return {};
+    }),
+  });
   return [
-    unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) =>
-      poll(context, request, call),
-    ),
     taskUnary(
       'RespondWorkflowTaskCompleted',
-      (token) => context.tokens.readWorkflowTask(token),
-      decodeRespondWorkflowTaskCompletedRequest,
-      encodeRespondWorkflowTaskCompletedResponse,
+      workflowTask.read,
+      codecs.RespondWorkflowTaskCompleted,
       (request, token, call) => complete(context, request, token, call),
       completionLimits,
     ),
-    taskUnary(
-      'RespondWorkflowTaskFailed',
-      (token) => context.tokens.readWorkflowTask(token),
-      decodeRespondWorkflowTaskFailedRequest,
-      encodeRespondWorkflowTaskFailedResponse,
-      (request, token, call) => fail(context, request, token, call),
-    ),
-    taskUnary(
-      'RespondQueryTaskCompleted',
-      (token) => context.tokens.readQueryTask(token),
-      decodeRespondQueryTaskCompletedRequest,
-      encodeRespondQueryTaskCompletedResponse,
-      (request, token, call) => answerQuery(context, request, token, call),
-    ),
-    unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) =>
-      resetSticky(context, request, call),
-    ),
-    unary('ShutdownWorker', decodeShutdownWorkerRequest, encodeShutdownWorkerResponse, (request, call) =>
-      shutdownWorker(context, request, call),
-    ),
+    taskUnary('RespondWorkflowTaskFailed', workflowTask.read, codecs.RespondWorkflowTaskFailed, async (request, token, call) => {
+      await context.namespaceOfToken(call, request.namespace, token.namespaceId);
+      checkLength(request.identity, 'Identity', context.limits);
+      const task = workflowTaskRef(token);
+      await context.history(call, task.key, {
+        kind: 'failWorkflowTask',
+        task,
+        cause: request.cause,
+        failure: failureOf(request.failure, context, call),
+        identity: request.identity,
+        binaryChecksum: request.binaryChecksum,
+        jitter: context.ports.random(),
+      });
+      return {};
+    }),
+    taskUnary('RespondQueryTaskCompleted', queryTask.read, codecs.RespondQueryTaskCompleted, async (request, token, call) => {
+      await context.namespaceOfToken(call, request.namespace, token.namespaceId);
+      checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
+      const queue = queueOfQuery({ ...token, name: token.taskQueue });
+      const { completedType, queryResult: answer, errorMessage, failure } = request;
+      const answered = completedType === QueryResultType.ANSWERED;
+      await context.matching(call, queue, {
+        kind: 'answerQuery',
+        queue,
+        queryId: token.queryId,
+        result: boundedQueryResult({ answered, answer, errorMessage, failure }, context.limits, call),
+      });
+      return {};
+    }),
+    ...others(context),
   ];
-}
-
-async function poll(context: HandlerContext, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
-  checkPollDeadline(context, call);
-  const namespace = await context.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request, call, context.limits);
-  const deadlineMs = pollDeadline(context, call);
-  if (deadlineMs === undefined) return emptyWorkflowTask;
-  const queue = polledPartition(context, namespace.id, taskQueue, 'workflow');
-  const reply = await context.waitMatching(
-    call,
-    queue,
-    {
-      kind: 'pollWorkflowTask',
-      queue,
-      pollRequestId: context.ports.newId(),
-      identity: request.identity,
-      deadlineMs,
-      workerInstanceKey: request.workerInstanceKey,
-      maxTasksPerSecond: undefined,
-      workerVersion: undefined,
-      forwardedFrom: undefined,
-    },
-    call.deadlineMs,
-  );
-  if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
-  if (reply.kind === 'queryTask') return queryTask(context, call, reply, queue);
-  if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
-  return (await unlessDeleted(workflowTaskAnswer(context, call, reply.task, reply.backlogCountHint))) ?? emptyWorkflowTask;
 }
 
 /** undefined: the run was deleted before its history was read. Nothing is left to do, and its worker has done nothing wrong. */
@@ -120,8 +139,8 @@ function unlessDeleted(
   return Promise.resolve(answer).catch(unlessNotFound);
 }
 
-/** Of a run that was deleted no worker can say anything: who asks is told at once. */
-async function queryTask(
+/** No worker can say anything of a run that was deleted: who asks is told at once. */
+async function queryTaskOf(
   context: HandlerContext,
   call: Call,
   task: QueryTask,
@@ -144,19 +163,21 @@ async function complete(
 ): Promise<RespondWorkflowTaskCompletedResponse> {
   const namespace = await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', context.limits);
-  refuseUnbuiltCompletion(request);
+  if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
+  checkBound('RespondWorkflowTaskCompletedRequest.versioning_behavior', request.versioningBehavior);
   checkOpaque(request.sdkMetadata, 'sdkMetadata');
   checkOpaque(request.meteringMetadata, 'meteringMetadata');
   const workerVersion = checkedStamp(request.workerVersionStamp, context.limits);
   if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, context.limits);
   const namespaces = await targetNamespaces(context, call, request.commands);
+  const known = { namespaces, defined: namespace, limits: context.limits };
   const task = workflowTaskRef(token);
   const reply = await context.history(call, task.key, {
     kind: 'completeWorkflowTask',
     task,
     namespace: namespace.name,
     identity: request.identity,
-    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace, context.limits)),
+    commands: request.commands.map((command) => workflowCommand(command, known)),
     sticky:
       request.stickyAttributes?.workerTaskQueue === undefined
         ? undefined
@@ -196,30 +217,13 @@ function workflowTaskRef(token: WorkflowTaskToken): WorkflowTaskRef {
   };
 }
 
-function refuseUnbuiltCompletion(request: RespondWorkflowTaskCompletedRequest): void {
-  if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
-  checkBound('RespondWorkflowTaskCompletedRequest.versioning_behavior', request.versioningBehavior);
-}
-
 const noQueryResults: ReadonlyMap<string, QueryResult> = new Map();
 
 function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>, limits: EdgeLimits, call: Call): ReadonlyMap<string, QueryResult> {
   if (results.size === 0) return noQueryResults;
-  return new Map(
-    [...results].map(([id, result]) => [
-      id,
-      boundedQueryResult(
-        {
-          answered: result.resultType === QueryResultType.ANSWERED,
-          answer: result.answer,
-          errorMessage: result.errorMessage,
-          failure: result.failure,
-        },
-        limits,
-        call,
-      ),
-    ]),
-  );
+  const bounded = ({ resultType, answer, errorMessage, failure }: WorkflowQueryResult): QueryResult =>
+    boundedQueryResult({ answered: resultType === QueryResultType.ANSWERED, answer, errorMessage, failure }, limits, call);
+  return new Map([...results].map(([id, result]) => [id, bounded(result)]));
 }
 
 /** An answer over the limit becomes a failed query. */
@@ -232,27 +236,6 @@ function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits, c
   }
   if ((result.failure?.length ?? 0) > blobBytesMax) return { ...result, failure: undefined };
   return result;
-}
-
-async function fail(
-  context: HandlerContext,
-  request: RespondWorkflowTaskFailedRequest,
-  token: WorkflowTaskToken,
-  call: Call,
-): Promise<Record<string, never>> {
-  await context.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity', context.limits);
-  const task = workflowTaskRef(token);
-  await context.history(call, task.key, {
-    kind: 'failWorkflowTask',
-    task,
-    cause: request.cause,
-    failure: failureOf(request.failure, context, call),
-    identity: request.identity,
-    binaryChecksum: request.binaryChecksum,
-    jitter: context.ports.random(),
-  });
-  return {};
 }
 
 function failureOf(failure: Uint8Array | undefined, context: HandlerContext, call: Call): OpaqueFailure | undefined {
@@ -270,65 +253,4 @@ function queueOfQuery({
   sticky,
 }: Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'partition'> & { readonly sticky: boolean }): TaskQueuePartition {
   return { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' };
-}
-
-async function answerQuery(
-  context: HandlerContext,
-  request: RespondQueryTaskCompletedRequest,
-  token: QueryTaskToken,
-  call: Call,
-): Promise<Record<string, never>> {
-  await context.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
-  const queue = queueOfQuery({ ...token, name: token.taskQueue });
-  await context.matching(call, queue, {
-    kind: 'answerQuery',
-    queue,
-    queryId: token.queryId,
-    result: boundedQueryResult(
-      {
-        answered: request.completedType === QueryResultType.ANSWERED,
-        answer: request.queryResult,
-        errorMessage: request.errorMessage,
-        failure: request.failure,
-      },
-      context.limits,
-      call,
-    ),
-  });
-  return {};
-}
-
-async function resetSticky(context: HandlerContext, request: ResetStickyTaskQueueRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await context.namespace(call, request.namespace);
-  const key = runKey(namespace.id, request.execution);
-  await context.history(call, key, { kind: 'resetStickyTaskQueue', key });
-  return {};
-}
-
-/** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
-async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await context.namespace(call, request.namespace);
-  checkLength(request.workerInstanceKey, 'WorkerInstanceKey', context.limits);
-  checkLength(request.taskQueue, 'TaskQueue', context.limits);
-  checkLength(request.stickyTaskQueue, 'StickyTaskQueue', context.limits);
-  const { workerInstanceKey } = request;
-  const asks: Promise<unknown>[] = [];
-  if (request.stickyTaskQueue !== '') {
-    const queue = { namespaceId: namespace.id, name: request.stickyTaskQueue, taskType: 'workflow', partition: 0, kind: 'sticky' } as const;
-    asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
-  }
-  if (request.taskQueue !== '' && workerInstanceKey !== '') {
-    for (const taskType of ['workflow', 'activity'] as const) {
-      const named = taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY;
-      if (request.taskQueueTypes.length > 0 && !request.taskQueueTypes.includes(named)) continue;
-      for (let partition = 0; partition < context.ports.taskQueuePartitions; partition++) {
-        const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal' } as const;
-        asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
-      }
-    }
-  }
-  recordAside(context, namespace, request.workerHeartbeat);
-  await Promise.all(asks);
-  return {};
 }

@@ -9,23 +9,29 @@ import {
   nextDeadline,
   pendingActivity,
   waitForBackoff,
-  writeActivityStarted,
-} from './activity-task.ts';
+} from '../steps/activity-task.ts';
+import { writeActivityStarted } from './start-activity-task.ts';
 import { decideRetry } from './activity-retry.ts';
-import type { ActivityRef, CancelActivityTask, CompleteActivityTask, FailActivityTask, RecordActivityHeartbeat } from '../commands.ts';
-import type { FailureFacts, OpaqueFailure } from '../failure.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { notePauseInfo } from '../pause/pause-info.ts';
-import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
-import { type Activity, isRunning, type RunView } from '../state.ts';
-import type { TimerTask } from '../tasks.ts';
+import type {
+  ActivityRef,
+  CancelActivityTask,
+  CompleteActivityTask,
+  FailActivityTask,
+  RecordActivityHeartbeat,
+} from '../commands/history-commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../commands/failure.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { notePauseInfo } from '../steps/pause-info.ts';
+import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../run/reject.ts';
+import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { type Activity, isRunning, type RunView } from '../run/state.ts';
+import type { TimerTask } from '../run/tasks.ts';
 import { retryState, timeoutType } from '../generated/enums.ts';
-import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
 type Found = { readonly kind: 'found'; readonly run: RunView; readonly activity: Activity };
 
-/** By token: one attempt, started. By id: whichever attempt is pending. */
+/** A token names one attempt, which must be started; an id names whichever attempt is pending. */
 function findActivity(draft: Draft, ref: ActivityRef): Found | Rejected {
   const run = findRun(draft.shard, ref.key);
   if (run === undefined) return ref.scheduledEventId === 0 ? workflowNotFound(ref.key) : activityNotFound;
@@ -222,7 +228,7 @@ export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { reado
   if (activity?.inBackoff !== true || activity.stamp !== task.stamp || isPaused(activity)) return;
   // It came from outside, with a time that is not its own.
   if (activity.scheduledTimeMs > draft.nowMs) {
-    changing.addTask({ ...task, taskId: draft.nextTaskId(), fireTimeMs: activity.scheduledTimeMs });
+    changing.addTask({ ...task, fireTimeMs: activity.scheduledTimeMs });
   } else endBackoff(changing, task.scheduledEventId);
 }
 

@@ -1,9 +1,9 @@
 /** Whether an activity gets another attempt, and when. */
 import { retryIntervalMs } from '../../kernel/retry-policy.ts';
-import type { FailureFacts } from '../failure.ts';
-import { isRetryable, noRetry, type RetryDecision } from '../retry.ts';
-import type { Activity } from '../state.ts';
-import { attributesOf } from './activity-options.ts';
+import type { FailureFacts } from '../commands/failure.ts';
+import { isRetryable, noRetry, type RetryDecision } from '../run/retry.ts';
+import type { Activity } from '../run/state.ts';
+import { attributesOf } from '../run/activity-options.ts';
 import { retryState } from '../generated/enums.ts';
 
 export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: number): RetryDecision {

@@ -1,10 +1,10 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
 import { writeStartedEvent } from './activity-close.ts';
-import { isPaused } from './activity-task.ts';
-import { closesActivity } from '../closing-events.ts';
-import type { HistoryEvent } from '../events.ts';
-import { notePauseInfo } from '../pause/pause-info.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
+import { isPaused } from '../steps/activity-task.ts';
+import { closesActivity } from '../run/event-meanings.ts';
+import type { HistoryEvent } from '../run/events.ts';
+import { notePauseInfo } from '../steps/pause-info.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../steps/completion.ts';
 
 const cause = 'badRequestCancelActivityAttributes';
 const impossible = 'invalid history builder state for action: add-activitytask-cancel-requested-event';

@@ -5,14 +5,14 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { sameBytes } from '../../kernel/same-bytes.ts';
-import type { HistoryLimits } from '../limits.ts';
-import { changedPriority } from '../priority.ts';
-import type { HistoryWire } from '../replies.ts';
-import type { Activity, RunView } from '../state.ts';
-import { checkTaskQueue } from '../workflow-task/task-queue.ts';
-import type { ActivityOptionsChange } from './activity-commands.ts';
-import type { ShownOptions } from './activity-operations.ts';
-import { activityType, areSameTexts, optionsOf } from './activity-options.ts';
+import type { HistoryLimits } from '../run/history-limits.ts';
+import { changedPriority } from '../commands/priority.ts';
+import type { HistoryWire } from '../run/history-replies.ts';
+import type { Activity, RunView } from '../run/state.ts';
+import { checkTaskQueue } from '../run/task-queue.ts';
+import type { ActivityOptionsChange } from '../commands/operation-commands.ts';
+import type { ShownOptions } from '../run/activity-operations.ts';
+import { activityType, areSameTexts, optionsOf } from '../run/activity-options.ts';
 import { normalisedTimeouts, timeoutProblem } from './schedule-activity.ts';
 
 type Rules = { readonly wire: HistoryWire; readonly limits: HistoryLimits };
@@ -100,7 +100,7 @@ function withRetryField(policy: RetryPolicy, change: RetryPolicy, field: RetryFi
   }
 }
 
-/** But for what an operator cannot change of them. */
+/** Equal but for what an operator cannot change. */
 export function areSame(one: ShownOptions, other: ShownOptions): boolean {
   const [a, b] = [one.retryPolicy, other.retryPolicy];
   return (

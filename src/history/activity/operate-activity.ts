@@ -6,21 +6,27 @@
  *
  * While an activity is paused none of its timeouts counts, as in Temporal; at its unpause those that are over take effect.
  */
-import type { Draft, RunDraft } from '../draft.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
 import { retryIntervalMs } from '../../kernel/retry-policy.ts';
-import { findRunning, isRejected, reject, rejectInvalid } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
-import type { Activity, RunView } from '../state.ts';
+import { findRunning, isRejected, reject, rejectInvalid } from '../run/reject.ts';
+import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import type { Activity, RunView } from '../run/state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { ActivityTarget, PauseActivity, ResetActivity, UnpauseActivity, UpdateActivityOptions } from './activity-commands.ts';
-import type { ShownOptions } from './activity-operations.ts';
-import { hasAnswered, operation } from '../answered-requests.ts';
-import { activityType, attributesOf, optionsOf, storedOptions } from './activity-options.ts';
-import { noteAnswer } from '../pause/note-answers.ts';
-import { notePauseInfo } from '../pause/pause-info.ts';
+import type {
+  ActivityTarget,
+  PauseActivity,
+  ResetActivity,
+  UnpauseActivity,
+  UpdateActivityOptions,
+} from '../commands/operation-commands.ts';
+import type { ShownOptions } from '../run/activity-operations.ts';
+import { hasAnswered, operation } from '../run/answered-requests.ts';
+import { activityType, attributesOf, optionsOf, storedOptions } from '../run/activity-options.ts';
+import { noteAnswer } from '../steps/note-answers.ts';
+import { notePauseInfo } from '../steps/pause-info.ts';
 import { areSame, changedOptions } from './change-options.ts';
-import { armActivityTimer, endTasks, isPaused, pendingActivity, reschedule } from './activity-task.ts';
-import { withholdUntil } from './withheld-activities.ts';
+import { armActivityTimer, endTasks, isPaused, pendingActivity, reschedule } from '../steps/activity-task.ts';
+import { withholdUntil } from '../steps/withheld-activities.ts';
 
 type Found = { readonly kind: 'found'; readonly run: RunView; readonly activities: readonly Activity[] };
 
@@ -123,7 +129,7 @@ function optionsNow(run: RunView, activity: Activity | undefined): HistoryReply 
 
 type Request = { readonly requestId: string };
 
-/** Its answer was lost: whatever has happened to the activities since, it does nothing. */
+/** The answer to the same request was lost: whatever has happened to the activities since, it does nothing. */
 function isRepeated({ activities }: Found, asked: number, { requestId }: Request): boolean {
   return activities.some(({ operations }) => hasAnswered(operations?.answered, asked, requestId));
 }
@@ -178,7 +184,7 @@ function timeOfNextAttempt(before: Activity, updated: Activity): number {
   return intervalMs === intervalBefore(before) ? scheduledTimeMs : lastAttemptCompleteTimeMs + intervalMs;
 }
 
-/** By the policy. */
+/** The pause before the next attempt, by the activity's retry policy. */
 function intervalBefore(activity: Activity): number {
   const { retryPolicy } = attributesOf(activity);
   return retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, activity.attempt - 1);

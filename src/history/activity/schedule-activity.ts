@@ -1,9 +1,9 @@
 /** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { offerActivity } from './activity-task.ts';
+import { offerActivity } from '../steps/activity-task.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
-import { checkTaskQueue } from '../workflow-task/task-queue.ts';
+import { checkTaskQueue } from '../run/task-queue.ts';
 import {
   bad,
   commandMeta,
@@ -13,7 +13,7 @@ import {
   exceedsBlob,
   exceedsId,
   tooLarge,
-} from '../workflow-task/completion.ts';
+} from '../steps/completion.ts';
 
 const cause = 'badScheduleActivityAttributes';
 const impossible = 'invalid history builder state for action: add-activitytask-scheduled-event';

@@ -12,18 +12,17 @@ import { jobIdOf } from '../../batches/job-id.ts';
 import { type AfterStep, newBatch, stepped } from '../../batches/batch.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { RoomForRuns } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
-import { decideClose } from '../execution/close.ts';
-import { endRunLetter } from '../redrive/redrive.ts';
-import { findRun, isRejected, reject, workflowBehind, workflowClosed, workflowNotFound } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
-import { isRunning, type RunView, type ShardView } from '../state.ts';
-import type { TaskFailure } from '../hand-over/hand-over-commands.ts';
-import type { TimerTask } from '../tasks.ts';
-import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from './batch-commands.ts';
-import type { Batch } from './batch-state.ts';
+import type { RoomForRuns } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { beginWithoutWorker } from '../steps/begin-without-worker.ts';
+import { decideClose } from '../steps/close.ts';
+import { endRunLetter } from '../steps/redrive.ts';
+import { findRun, isRejected, reject, workflowBehind, workflowClosed, workflowNotFound } from '../run/reject.ts';
+import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { isOf, isRunning, type RunOf, type RunView, type ShardView } from '../run/state.ts';
+import type { TaskFailure } from '../commands/hand-over-commands.ts';
+import type { TimerTask } from '../run/tasks.ts';
+import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from '../commands/batch-commands.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -45,14 +44,14 @@ export function startBatch(draft: Draft, command: StartBatch & RoomForRuns): His
   return done;
 }
 
-/** As Temporal says it, whose jobs are workflows. */
+/** Temporal's words, whose jobs are workflows. */
 function alreadyThere(run: RunView): string {
   const ids = `WorkflowId: ${jobIdOf(run.key)}, RunId: ${run.key.runId}.`;
   if (isRunning(run)) return `Workflow execution is already running. ${ids}`;
   return `Workflow execution already finished. ${ids} Workflow Id reuse policy: reject duplicate workflow Id.`;
 }
 
-/** As Temporal names it; no worker ever hears of it. */
+/** Temporal's name; no worker ever hears of it. */
 const batchWorkflowType = 'temporal-sys-batch-workflow-protobuf';
 
 function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchAttributes, retentionMs }: StartBatch): RunDraft {
@@ -70,11 +69,7 @@ function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchA
 
 export function stopBatch(draft: Draft, { key, reason, identity }: StopBatch): HistoryReply {
   // Its row cannot be read: nothing else that clients ask for lets it go, and no other job of its namespace may begin while it is listed as running.
-  const unread = draft.shard.runToDeleteUnread(key);
-  if (unread !== undefined) {
-    draft.retire(unread);
-    return done;
-  }
+  if (draft.retiresUnread(key)) return done;
   const found = findBatch(draft.shard, key);
   if (isRejected(found)) return found;
   if (!isRunning(found)) return workflowClosed;
@@ -85,8 +80,8 @@ export function stopBatch(draft: Draft, { key, reason, identity }: StopBatch): H
 export function describeBatch(draft: Draft, { key }: DescribeBatch): HistoryReply {
   const found = findBatch(draft.shard, key);
   if (isRejected(found)) return found;
-  const { namespace, batch, status, start, closeTimeMs } = found;
-  const { definition, progress } = batch;
+  const { namespace, own, status, start, closeTimeMs } = found;
+  const { definition, progress } = own;
   const times = { startTimeMs: start.startTimeMs, closeTimeMs: isRunning(found) ? 0 : closeTimeMs };
   return { kind: 'batchDescription', key: found.key, namespace, definition, progress, status, ...times };
 }
@@ -94,8 +89,8 @@ export function describeBatch(draft: Draft, { key }: DescribeBatch): HistoryRepl
 /** A job that was stopped in the middle of a step has what that step did counted, and does no other. */
 export function batchStepped(draft: Draft, { key, taskId, step }: BatchStepped): HistoryReply {
   const found = findBatch(draft.shard, key);
-  if (isRejected(found) || found.batch.stepTaskId !== taskId) return done;
-  const progress = stepped(found.batch.progress, step);
+  if (isRejected(found) || found.own.stepTaskId !== taskId) return done;
+  const progress = stepped(found.own.progress, step);
   if (progress === undefined) return done;
   const run = draft.open(found);
   const isOpen = isRunning(found);
@@ -144,17 +139,10 @@ function follow(run: RunDraft, next: AfterStep): void {
 }
 
 function goOn(run: RunDraft, pauseMs: number): void {
-  const { draft } = run;
-  run.addTask({ kind: 'batchStep', taskId: draft.nextTaskId(), fireTimeMs: draft.nowMs + pauseMs, key: run.run.key });
+  run.addTask({ kind: 'batchStep', fireTimeMs: run.draft.nowMs + pauseMs });
 }
 
-type BatchRun = RunView & { readonly batch: Batch };
-
-function findBatch(shard: ShardView, key: RunKey): BatchRun | Rejected {
+function findBatch(shard: ShardView, key: RunKey): RunOf<'batch'> | Rejected {
   const run = findRun(shard, key);
-  return run !== undefined && isBatch(run) ? run : workflowNotFound({ ...key, workflowId: jobIdOf(key) });
-}
-
-function isBatch(run: RunView): run is BatchRun {
-  return run.batch !== undefined;
+  return isOf('batch', run) ? run : workflowNotFound({ ...key, workflowId: jobIdOf(key) });
 }

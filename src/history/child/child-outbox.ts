@@ -1,12 +1,12 @@
 /** What a parent asks of its children, and a child of its parent. */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { DecidedRequest, IdPolicies, OutboxMessage } from '../commands.ts';
-import { anyAnswer, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
-import { mergedPriority } from '../priority.ts';
-import { type Child, isRunning, type RunView } from '../state.ts';
-import type { Sender } from '../tasks.ts';
+import type { DecidedRequest, IdPolicies, OutboxMessage } from '../commands/history-commands.ts';
+import { linkTo, type OutboxKind, type OutboxTaskOf, requestId, to, told } from '../steps/outbox-kind.ts';
+import { mergedPriority } from '../commands/priority.ts';
+import { type Child, isRunning, type RunView } from '../run/state.ts';
+import type { Sender } from '../run/tasks.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
-import { authorOf } from '../reset/reset-runs.ts';
+import { authorOf } from '../run/reset-runs.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
@@ -35,29 +35,9 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
   finish: finishStartChild,
 };
 
-export const scheduleChildFirstTaskOutbox: OutboxKind<'scheduleChildFirstTask'> = {
-  message: scheduleFirstTask,
-  lastMessage: scheduleFirstTask,
-  outcome: anyAnswer,
-  tooLarge: undefined,
-  finish: undefined,
-};
-
-export const closeChildOutbox: OutboxKind<'closeChild'> = {
-  message: closeChild,
-  lastMessage: closeChild,
-  outcome: anyAnswer,
-  tooLarge: undefined,
-  finish: undefined,
-};
-
-export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
-  message: notifyParent,
-  lastMessage: notifyParent,
-  outcome: anyAnswer,
-  tooLarge: undefined,
-  finish: undefined,
-};
+export const scheduleChildFirstTaskOutbox = told<'scheduleChildFirstTask'>(scheduleFirstTask);
+export const closeChildOutbox = told<'closeChild'>(closeChild);
+export const notifyParentOutbox = told<'notifyParent'>(notifyParent);
 
 /**
  * A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
@@ -130,7 +110,7 @@ function reusePolicyOf(policy: number): IdPolicies['reusePolicy'] {
   return policy === allowDuplicateFailedOnly || policy === rejectDuplicate ? policy : allowDuplicate;
 }
 
-/** For the chain that the child has become: its first run says which one that is, also where a base run of this one has started it. */
+/** Asks the chain that the child has become: its first run says which one that is, also where a base run of this one has started it. */
 function closeChild(run: Sender, task: OutboxTaskOf<'closeChild'>): OutboxMessage {
   const key = { ...task.child, runId: '' };
   const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf: undefined };

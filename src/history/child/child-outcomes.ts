@@ -1,15 +1,15 @@
 /** Child workflows, from the parent's side: started, not started, closed. */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { RunKey } from '../../kernel/run-key.ts';
-import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { findRun, workflowNotFound } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { type Child, childStartKey, isRunning } from '../state.ts';
-import type { Sender, TransferTask } from '../tasks.ts';
+import { childThatStarted } from '../run/child-starts.ts';
+import type { FindChild, OutboxOutcome, RecordChildClosed } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { findRun, workflowNotFound } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { type Child, isRunning } from '../run/state.ts';
+import type { Sender, TransferTask } from '../run/tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
-import { authorOf, goesOnWithChild, openParent } from '../reset/reset-runs.ts';
-import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
+import { authorOf, goesOnWithChild, openParent } from '../run/reset-runs.ts';
+import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
 type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
 
@@ -23,13 +23,7 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
   if (outcome.kind === 'childStarted') {
     writeChildStarted(run, child, outcome.runId);
     const { namespaceId, workflowId } = task.target;
-    run.addTask({
-      kind: 'scheduleChildFirstTask',
-      taskId: run.draft.nextTaskId(),
-      key: run.run.key,
-      version: 0,
-      child: { namespaceId, workflowId, runId: outcome.runId },
-    });
+    run.addTask({ kind: 'scheduleChildFirstTask', child: { namespaceId, workflowId, runId: outcome.runId } });
   } else {
     assert(outcome.kind === 'childStartFailed', `startChild ends with ${outcome.kind}`);
     const { namespace, workflowId, workflowType, control, namespaceId } = child.attributes;
@@ -56,12 +50,12 @@ export function followClosePolicy(draft: Draft, task: StartChildTask, runId: str
   const parent = sender ?? starterOf(draft, task);
   if (parent !== undefined && goesOnWithChild(draft.shard, parent, initiatedEventId)) return;
   const child = { ...task.target, runId };
-  const common = { taskId: draft.nextTaskId(), key, version: 0, child, ...(sender === undefined ? {} : { sender }) };
-  if (policy === parentClosePolicy.abandon) draft.addTask({ ...common, kind: 'scheduleChildFirstTask' });
-  else draft.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
+  const common = { child, ...(sender === undefined ? {} : { sender }) };
+  if (policy === parentClosePolicy.abandon) draft.addTask({ kind: 'scheduleChildFirstTask', ...common }, key);
+  else draft.addTask({ kind: 'closeChild', initiatedEventId, policy, ...common }, key);
 }
 
-/** As whom a parent that is not deleted has asked for this child. */
+/** The run in whose name a parent that is not deleted has asked for this child. */
 function starterOf({ shard }: Draft, { key, initiatedEventId }: StartChildTask): Sender | undefined {
   const parent = findRun(shard, key);
   return parent === undefined ? undefined : authorOf(parent, initiatedEventId);
@@ -69,18 +63,8 @@ function starterOf({ shard }: Draft, { key, initiatedEventId }: StartChildTask):
 
 /** Did this parent's child start? See `FindChild`. */
 export function findChild(draft: Draft, command: FindChild): HistoryReply {
-  const runId = childThatStarted(draft, command.key, command.parent);
+  const runId = childThatStarted(draft.shard, command.key, command.parent);
   return runId === undefined ? workflowNotFound(command.key) : { kind: 'childFound', runId };
-}
-
-/** The first run that this start made; undefined: none, as far as is known here. Forgotten itself, it is named by the runs that continue it. */
-export function childThatStarted({ shard }: Draft, key: RunKey, parent: ParentLink): string | undefined {
-  const startKey = childStartKey(parent);
-  const runId = shard.childStarts.get(startKey);
-  if (runId !== undefined) return runId;
-  assert(!shard.isChildStartCold(key, parent), 'the start of a child is loaded before it is decided on');
-  const current = findRun(shard, { ...key, runId: '' })?.start;
-  return current?.parent !== undefined && childStartKey(current.parent) === startKey ? current.firstRunId : undefined;
 }
 
 function writeChildStarted(run: RunDraft, child: Child, runId: string): void {

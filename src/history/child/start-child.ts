@@ -1,15 +1,15 @@
 /** START_CHILD_WORKFLOW_EXECUTION: the child is started by an outbox task, in whichever shard it belongs to. */
 import { assert } from '../../kernel/assert.ts';
-import type { RunDraft } from '../draft.ts';
+import type { RunDraft } from '../draft/draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { effectiveRunTimeout, effectiveTaskTimeout } from '../execution/begin-run.ts';
+import { effectiveRunTimeout, effectiveTaskTimeout } from '../steps/begin-run.ts';
 import { withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
-import type { ParentClosePolicy } from '../tasks.ts';
+import type { ParentClosePolicy } from '../run/tasks.ts';
 import { idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import type { StartChildWorkflowExecutionInitiatedAttributes, TaskQueue } from '../generated/public-api.ts';
-import { againProblem, sizeProblem } from '../workflow-task/begun-run.ts';
+import { againProblem, sizeProblem } from '../steps/begun-run.ts';
 import {
   bad,
   commandMeta,
@@ -19,8 +19,8 @@ import {
   exceedsId,
   isKnown,
   tooLarge,
-} from '../workflow-task/completion.ts';
-import { checkTaskQueue, taskQueueText } from '../workflow-task/task-queue.ts';
+} from '../steps/completion.ts';
+import { checkTaskQueue, taskQueueText } from '../run/task-queue.ts';
 
 const cause = 'badStartChildExecutionAttributes';
 const on = 'StartChildWorkflowExecutionCommand';
@@ -62,7 +62,7 @@ export function startChildWorkflowExecution(
   return undefined;
 }
 
-/** In the order in which Temporal looks; what comes of the queue, of sizes and of numbers is told behind it. */
+/** Looks in the order of Temporal; what comes of the queue, of sizes and of numbers is told behind it. */
 function meaningFailure(completion: Completion, a: Attributes, { namespace, retryPolicy }: Settled): CommandFailure | undefined {
   const { request, run } = completion;
   const { limits, wire } = run.draft;
@@ -120,15 +120,8 @@ export function addStartChild(run: RunDraft, initiatedEventId: number): void {
   const child = run.run.children.get(initiatedEventId);
   assert(child !== undefined, 'a child that starts is pending');
   const { namespaceId, workflowId, parentClosePolicy: policy } = child.attributes;
-  run.addTask({
-    kind: 'startChild',
-    taskId: run.draft.nextTaskId(),
-    key: run.run.key,
-    version: 0,
-    initiatedEventId,
-    target: { namespaceId, workflowId, runId: '' },
-    parentClosePolicy: closePolicyOf(policy),
-  });
+  const target = { namespaceId, workflowId, runId: '' };
+  run.addTask({ kind: 'startChild', initiatedEventId, target, parentClosePolicy: closePolicyOf(policy) });
 }
 
 /** What the enum does not name counts as its default. */

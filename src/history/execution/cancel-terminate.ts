@@ -1,13 +1,13 @@
 /** Requests to end a workflow: a cancellation, to which the workflow reacts itself, and a termination, which it never sees. */
-import { beginFirstWorkflowTask } from './begin-run.ts';
-import { decideClose } from './close.ts';
-import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
-import { isChildOf } from '../signal/signal.ts';
-import { isInFirstBackoff, isRunning, type RunView } from '../state.ts';
-import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
+import { beginFirstWorkflowTask } from '../steps/begin-run.ts';
+import { decideClose } from '../steps/close.ts';
+import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands/history-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../run/reject.ts';
+import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { isChildOf } from './signal.ts';
+import { isInFirstBackoff, isRunning, type RunView } from '../run/state.ts';
+import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);

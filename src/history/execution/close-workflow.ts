@@ -1,15 +1,7 @@
 /** COMPLETE_, FAIL_ and CANCEL_WORKFLOW_EXECUTION. */
-import { decideClose } from './close.ts';
-import { successorOf } from './next-run.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsBlob,
-  tooLarge,
-} from '../workflow-task/completion.ts';
+import { decideClose } from '../steps/close.ts';
+import { successorOf } from '../steps/next-run.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsBlob, tooLarge } from '../steps/completion.ts';
 
 /** Something happened that the workflow has not seen: it must look again before it closes. */
 export const unhandledCommand: CommandFailure = bad('unhandledCommand', '');

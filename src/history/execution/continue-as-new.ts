@@ -1,13 +1,13 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
-import { callbacksToHandOn, nextRun, type NextRunAttributes, successorOf } from './next-run.ts';
-import { decideClose } from './close.ts';
+import { effectiveRunTimeout, effectiveTaskTimeout } from '../steps/begin-run.ts';
+import { callbacksToHandOn, nextRun, type NextRunAttributes, successorOf } from '../steps/next-run.ts';
+import { decideClose } from '../steps/close.ts';
 import { withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { continueAsNewInitiator } from '../generated/enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
-import { againProblem, sizeProblem } from '../workflow-task/begun-run.ts';
+import { againProblem, sizeProblem } from '../steps/begun-run.ts';
 import {
   bad,
   commandMeta,
@@ -17,8 +17,8 @@ import {
   exceedsId,
   isKnown,
   tooLarge,
-} from '../workflow-task/completion.ts';
-import { checkTaskQueue, taskQueueText } from '../workflow-task/task-queue.ts';
+} from '../steps/completion.ts';
+import { checkTaskQueue, taskQueueText } from '../run/task-queue.ts';
 
 const cause = 'badContinueAsNewAttributes';
 const on = 'ContinueAsNewWorkflowExecutionCommand';

@@ -9,18 +9,17 @@
  * As in Temporal an open run is terminated first, for the reason that clients know.
  */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { DeleteWorkflow } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { findAnyRun, findRun, workflowNotFound } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { forgetSchedule } from '../schedule/schedule-decisions.ts';
-import { isRunning } from '../state.ts';
-import { terminateByServer } from './close.ts';
+import type { DeleteWorkflow } from '../commands/history-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { findAnyRun, findRun, workflowNotFound } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { forgetSchedule } from '../steps/end-of-run.ts';
+import { isOf, isRunning } from '../run/state.ts';
+import { terminateByServer } from '../steps/close.ts';
 
 export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryReply {
   const { shard } = draft;
-  const unread = shard.runToDeleteUnread(command.key);
-  if (unread !== undefined) return deleteUnread(draft, unread);
+  if (draft.retiresUnread(command.key)) return { kind: 'done' };
   const run = command.isPurge === true ? findAnyRun(shard, command.key) : findRun(shard, command.key);
   // Its row is gone, and records wait for it.
   if (run === undefined && shard.isBehind(command.key.runId)) return deleteUnread(draft, command.key);
@@ -30,8 +29,8 @@ export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryRe
     return { kind: 'done' };
   }
   const deleting = draft.open(run);
-  if (run.schedule !== undefined) {
-    forgetSchedule(deleting, run.schedule);
+  if (isOf('schedule', run)) {
+    forgetSchedule(deleting, run.own);
     return { kind: 'done' };
   }
   if (isRunning(run)) terminateByServer(deleting, 'Delete workflow execution');

@@ -1,9 +1,9 @@
 /** Reads: a run's description, and where its history stands. */
-import { activityType, optionsOf } from '../activity/activity-options.ts';
-import type { DescribeMutableState, DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import type { RecordedEvent } from '../events.ts';
-import { findRun, workflowNotFound } from '../reject.ts';
+import { activityType, optionsOf } from '../run/activity-options.ts';
+import type { DescribeMutableState, DescribeWorkflow, GetHistoryPosition } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import type { RecordedEvent } from '../run/events.ts';
+import { findRun, workflowNotFound } from '../run/reject.ts';
 import type {
   Description,
   HistoryPosition,
@@ -11,10 +11,10 @@ import type {
   MutableState,
   PendingActivityDescription,
   PendingChildDescription,
-} from '../replies.ts';
-import { type Activity, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../state.ts';
-import { type HistoryWaiter, workflowTaskOf } from '../volatile.ts';
-import { encodeTail } from '../workflow-task/workflow-task.ts';
+} from '../run/history-replies.ts';
+import { type Activity, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../run/state.ts';
+import { type HistoryWaiter, workflowTaskOf } from '../run/volatile.ts';
+import { encodeTail } from '../steps/workflow-task.ts';
 
 export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);

@@ -10,10 +10,10 @@
  * wait aside too. When it closes (`terminate` is the way out) it is taken back, so that its parent hears of it and its retention ends.
  * Nothing is lost meanwhile; retention is never put aside, unless it is what fails.
  */
-import type { PutAside } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { findRun } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
+import type { PutAside } from '../commands/history-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { findRun } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
 
 /** Characters of the reason that is kept and shown. */
 const reasonCharsMax = 1000;

@@ -1,14 +1,6 @@
 /** RECORD_MARKER: local activities, side effects, versions and whatever else an SDK wants to find again on replay. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsId,
-  tooLarge,
-} from '../workflow-task/completion.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId, tooLarge } from '../steps/completion.ts';
 
 const cause = 'badRecordMarkerAttributes';
 

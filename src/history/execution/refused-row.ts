@@ -6,19 +6,19 @@
  *
  * A run has one such task at a time. The task outlives the server, as the refusal does.
  */
-import type { Draft } from '../draft.ts';
-import { endLetterOf, noop } from '../redrive/redrive.ts';
-import { findRun } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { isRunning, type ShardView } from '../state.ts';
-import type { FinishRow, RowRefused, WriteRow } from './row-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { endLetterOf, noop } from '../steps/redrive.ts';
+import { findRun } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { isRunning, type ShardView } from '../run/state.ts';
+import type { FinishRow, RowRefused, WriteRow } from '../commands/task-commands.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
 export function rowRefused(draft: Draft, { key }: RowRefused): HistoryReply {
   const run = findRun(draft.shard, key);
   if (run === undefined || hasTask(draft.shard, key.runId)) return done;
-  draft.open(run).addTask({ kind: 'upsertVisibility', taskId: draft.nextTaskId(), key: run.key, version: 0, isClosed: !isRunning(run) });
+  draft.open(run).addTask({ kind: 'upsertVisibility', isClosed: !isRunning(run) });
   return done;
 }
 

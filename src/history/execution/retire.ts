@@ -8,15 +8,15 @@
  * numerous, and their rows say when they are due.
  */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { RetireRuns } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { findAnyRun } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import type { TimerTask } from '../tasks.ts';
+import type { RetireRuns } from '../commands/history-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { findAnyRun } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import type { TimerTask } from '../run/tasks.ts';
 
 type RetentionTask = Extract<TimerTask, { readonly kind: 'retention' }>;
 
-/** With it go others whose time is over. */
+/** A run whose retention is over takes others along whose time is over. */
 export function fireRetention(draft: Draft, fired: RetentionTask): void {
   const { shard, limits, nowMs } = draft;
   const run = findAnyRun(shard, fired.key);
@@ -24,7 +24,7 @@ export function fireRetention(draft: Draft, fired: RetentionTask): void {
   if (isStillNeeded(draft, run.key)) {
     draft.finishTask(fired.taskId);
     const fireTimeMs = nowMs + limits.retentionRecheckMs;
-    return draft.open(run).addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
+    return draft.open(run).addTask({ kind: 'retention', fireTimeMs });
   }
   draft.retire(run.key);
   for (const task of shard.timers.firstDue(nowMs, limits.runsRetiredTogetherMax)) {

@@ -12,26 +12,27 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
-import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout, startFirstWorkflowTask } from './begin-run.ts';
-import { childThatStarted } from '../child/child-outcomes.ts';
-import { terminateByServer } from './close.ts';
-import { whyNoRoom } from '../callback/callback.ts';
-import type { StartCallbacks } from '../callback/callback-commands.ts';
+import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout, startFirstWorkflowTask } from '../steps/begin-run.ts';
+import { childThatStarted } from '../run/child-starts.ts';
+import { terminateByServer } from '../steps/close.ts';
+import { addOptionsUpdated } from '../steps/common-events.ts';
+import { whyNoRoom } from '../run/callback.ts';
+import type { StartCallbacks } from '../commands/callback-commands.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { IdPolicies, RoomForRuns, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
+import type { IdPolicies, RoomForRuns, SignalWithStartWorkflow, StartWorkflow } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { findRun, reject } from '../reject.ts';
-import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
-import { hadBefore, signalProblem, writeSignal } from '../signal/signal.ts';
-import { describeStarted } from '../workflow-task/workflow-task.ts';
-import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../state.ts';
+import { findRun, reject } from '../run/reject.ts';
+import type { HistoryReply, Rejected, StartReply } from '../run/history-replies.ts';
+import { hadBefore, signalProblem, writeSignal } from './signal.ts';
+import { describeStarted } from '../steps/workflow-task.ts';
+import { isRunning, type RequestIdEntry, type RunView, shownStatus } from '../run/state.ts';
 import { continueAsNewInitiator, idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 /** `withUpdate`: a start that has joined an open run, which has closed since, is none that could bring its update there. Its policies are asked again. */
 export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns, { withUpdate = false } = {}): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
-  const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
+  const child = command.parent === undefined ? undefined : childThatStarted(draft.shard, command.key, command.parent);
   if (child !== undefined) return startedChild(draft, { ...command.key, runId: child });
   const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
@@ -55,11 +56,11 @@ export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns
   const run = beginInstead(draft, current, command);
   if (takesFirstTask(command)) {
     const workflowTask = startFirstWorkflowTask(run, command.requestId, command.start.identity);
-    return { ...started(run.run, true), workflowTask };
+    return { ...startReply(run.run, true), workflowTask };
   }
   // A child's first task waits until its parent knows of it.
   if (command.parent === undefined) beginFirstWorkflowTask(run);
-  return started(run.run, true);
+  return startReply(run.run, true);
 }
 
 export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow & RoomForRuns): HistoryReply {
@@ -67,18 +68,18 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   if (current !== undefined) {
     const { requestId } = command.signal;
     const own = findRequest(draft, current, command.requestId)?.run;
-    if (own?.signalRequestIds.has(requestId) === true) return started(own, !isRunning(own));
+    if (own?.signalRequestIds.has(requestId) === true) return startReply(own, !isRunning(own));
     // Asked once more, it finds the run that it has signalled, which may have closed or continued as new before its caller heard of it.
     const signalled = currentAndFirst(draft, current).find((run) => run.signalRequestIds.has(requestId));
-    if (signalled !== undefined) return started(signalled, false);
-    if (hadBefore(current, command.signal)) return started(current, false);
+    if (signalled !== undefined) return startReply(signalled, false);
+    if (hadBefore(current, command.signal)) return startReply(current, false);
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);
         if (problem !== undefined) return problem;
         // The wait for a start delay, a schedule or a retry ends here; one that the workflow has asked for does not.
         writeSignal(draft.open(current), command.signal, { skipBackoff: !isContinuedByWorkflow(current) });
-        return started(current, false);
+        return startReply(current, false);
       }
     } else {
       const refusal = reuseRefusal(current, command.policies);
@@ -89,7 +90,7 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   const run = beginInstead(draft, current, command);
   writeSignal(run, command.signal, { scheduleWorkflowTask: false });
   beginFirstWorkflowTask(run);
-  return started(run.run, true);
+  return startReply(run.run, true);
 }
 
 /** One without a retry policy or a cron schedule follows another run in no other way. */
@@ -118,7 +119,7 @@ type FoundRequest = { readonly run: RunView; readonly entry: RequestIdEntry };
 
 /** The answer that was lost, with the task that came with it, as long as nothing has become of that. */
 function startedBefore(draft: Draft, { eager = false, requestId }: StartWorkflow, { run, entry }: FoundRequest): StartReply {
-  const reply = started(run, entry.eventType === eventTypeNumber.workflowExecutionStarted);
+  const reply = startReply(run, entry.eventType === eventTypeNumber.workflowExecutionStarted);
   const { workflowTask } = run;
   if (!eager || !reply.started || !isRunning(run) || draft.shard.aside.has(run.key.runId) || workflowTask === undefined) return reply;
   // A poll has a request id of its own: what it has started is not taken from it.
@@ -146,14 +147,8 @@ function hasJoined({ entry }: FoundRequest): boolean {
   return entry.eventType === eventTypeNumber.workflowExecutionOptionsUpdated;
 }
 
-function started(run: RunView, isStarted: boolean): StartReply {
-  return {
-    kind: 'started',
-    runId: run.key.runId,
-    firstExecutionRunId: run.start.firstRunId,
-    started: isStarted,
-    status: shownStatus(run),
-  };
+export function startReply(run: RunView, started: boolean): StartReply {
+  return { kind: 'started', runId: run.key.runId, firstExecutionRunId: run.start.firstRunId, started, status: shownStatus(run) };
 }
 
 function startedChild(draft: Draft, key: RunKey): StartReply {
@@ -223,26 +218,14 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
     if (message !== undefined) return reject({ reason: 'failed-precondition', message });
   }
   if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
-    draft.open(run).addOrBuffer(
-      'workflowExecutionOptionsUpdated',
-      {
-        versioningOverride: undefined,
-        unsetVersioningOverride: false,
-        attachedRequestId: onConflict.attachRequestId ? command.requestId : '',
-        attachedCompletionCallbacks: callbacks.callbacks,
-        identity: '',
-        priority: undefined,
-        timeSkippingConfig: undefined,
-        workflowUpdateOptions: [],
-        timeSkippingConfigUpdated: false,
-      },
-      { workerMayIgnore: true, links: onConflict.attachLinks ? onConflict.links : [] },
-    );
+    const attachedRequestId = onConflict.attachRequestId ? command.requestId : '';
+    const options = { attachedRequestId, attachedCompletionCallbacks: callbacks.callbacks };
+    addOptionsUpdated(draft.open(run), options, onConflict.attachLinks ? onConflict.links : []);
   }
-  return started(run, false);
+  return startReply(run, false);
 }
 
-/** Those of updates have limits of their own: each update has one, and one for each of its callbacks. */
+/** Callbacks of updates have limits of their own: each update has one, and one for each of its callbacks. */
 export function attachedRequestIds({ requestIds, callbacks }: RunView): number {
   const ofUpdates = new Set(callbacks.flatMap(({ update, attachedBy }) => (update === undefined ? [] : attachedBy)));
   let count = 0;
@@ -273,31 +256,22 @@ const noRelations: Pick<StartWorkflow, 'parent' | 'scheduled'> = { parent: undef
 function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
   const { key, newRunId } = command;
   assert(newRunId !== '', 'a new run has an id');
-  const start: StartAttributes = command.start;
+  const { startDelayMs, userMetadata, links, ...start } = command.start;
   const { parent, scheduled } = command.kind === 'startWorkflow' ? command : noRelations;
   const runTimeoutMs = effectiveRunTimeout(start.runTimeoutMs, start.executionTimeoutMs);
-  const { executionTimeoutMs, startDelayMs } = start;
+  const { executionTimeoutMs } = start;
   return beginRun(draft, {
+    ...start,
     key: { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: newRunId },
     namespace: command.namespace,
     requestId: command.requestId,
     retentionMs: command.retentionMs ?? 0,
-    workflowType: start.workflowType,
     taskQueue: { name: start.taskQueue.name, kind: taskQueueKind.normal, normalName: '' },
-    input: start.input,
-    header: start.header,
-    memo: start.memo,
-    searchAttributes: start.searchAttributes,
-    priority: start.priority,
-    identity: start.identity,
-    executionTimeoutMs,
     runTimeoutMs,
     taskTimeoutMs: effectiveTaskTimeout(start.taskTimeoutMs, runTimeoutMs, draft.limits),
     executionExpirationMs: executionTimeoutMs === 0 ? 0 : draft.nowMs + executionTimeoutMs,
     // Never both.
     backoffMs: startDelayMs + (cronBackoffMs(start.cronSchedule, draft.nowMs, draft.nowMs) ?? 0),
-    retryPolicy: start.retryPolicy,
-    cronSchedule: start.cronSchedule,
     attempt: 1,
     firstRunId: newRunId,
     continuedRunId: '',
@@ -309,6 +283,6 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
     parent,
     root: parent === undefined ? undefined : { workflowId: parent.rootWorkflowId, runId: parent.rootRunId },
     callbacks: (command.kind === 'startWorkflow' ? command.callbacks?.callbacks : undefined) ?? [],
-    meta: { userMetadata: start.userMetadata, links: start.links },
+    meta: { userMetadata, links },
   });
 }

@@ -2,13 +2,14 @@
  * The options of a workflow change: its priority. Its own tasks have it at once, the one that waits too, as another task; what its activities and
  * children take of it they take when they are dispatched or started.
  */
-import type { Draft, RunDraft } from '../draft.ts';
-import { changedPriority, samePriority } from '../priority.ts';
-import { findRunning, isRejected } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { dispatchWorkflowTask, finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
-import type { RunView } from '../state.ts';
-import type { PriorityChange, UpdateWorkflowOptions } from './options-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { changedPriority, samePriority } from '../commands/priority.ts';
+import { addOptionsUpdated } from '../steps/common-events.ts';
+import { findRunning, isRejected } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { dispatchWorkflowTask, finishWorkflowTaskTasks } from '../steps/workflow-task.ts';
+import type { RunView } from '../run/state.ts';
+import type { PriorityChange, UpdateWorkflowOptions } from '../commands/operation-commands.ts';
 
 export function updateWorkflowOptions(draft: Draft, { key, identity, ...change }: UpdateWorkflowOptions): HistoryReply {
   const run = findRunning(draft.shard, key);
@@ -21,7 +22,7 @@ export function updateWorkflowOptions(draft: Draft, { key, identity, ...change }
   return { kind: 'workflowOptionsUpdated', priority: updating.run.start.priority };
 }
 
-/** Of a run that nobody works on yet. No event says who has asked for it, as in Temporal. */
+/** Changes a run that nobody works on yet. No event says who has asked for it, as in Temporal. */
 export function changePriority(run: RunDraft, change: PriorityChange): void {
   const priority = priorityWith(run.draft, run.run, change);
   if (!samePriority(priority, run.run.start.priority, run.draft.wire)) writePriority(run, priority, '');
@@ -31,29 +32,14 @@ function priorityWith({ wire }: Draft, { start }: RunView, { fields, priority: c
   return fields.reduce((priority, field) => changedPriority(priority, change, field, wire), start.priority);
 }
 
+/** The event unsets a versioning override, as Temporal's does where there is none. A priority that says nothing takes the old one away. */
 function writePriority(run: RunDraft, priority: Uint8Array | undefined, identity: string): void {
-  run.addOrBuffer(
-    'workflowExecutionOptionsUpdated',
-    {
-      versioningOverride: undefined,
-      // As Temporal says it of all workflows that have none.
-      unsetVersioningOverride: true,
-      attachedRequestId: '',
-      attachedCompletionCallbacks: [],
-      identity,
-      // One that says nothing takes the old one away.
-      priority: priority ?? noPriority,
-      timeSkippingConfig: undefined,
-      workflowUpdateOptions: [],
-      timeSkippingConfigUpdated: false,
-    },
-    { workerMayIgnore: true },
-  );
+  addOptionsUpdated(run, { unsetVersioningOverride: true, identity, priority: priority ?? noPriority });
 }
 
 const noPriority = new Uint8Array(0);
 
-/** Its queue has it by its old priority. */
+/** The queue of the waiting task has it by its old priority. */
 function requeueWaitingTask(run: RunDraft): void {
   const { workflowTask } = run.run;
   if (workflowTask === undefined || workflowTask.startedEventId !== 0) return;

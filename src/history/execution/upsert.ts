@@ -1,7 +1,7 @@
 /** UPSERT_WORKFLOW_SEARCH_ATTRIBUTES and MODIFY_WORKFLOW_PROPERTIES: merged key by key; an empty value deletes its key. */
-import { memoProblem, mergeFields } from '../fields.ts';
+import { memoProblem, mergeFields } from '../run/fields.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, tooLarge } from '../workflow-task/completion.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, tooLarge } from '../steps/completion.ts';
 
 export function upsertWorkflowSearchAttributes(
   completion: Completion,

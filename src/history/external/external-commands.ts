@@ -1,6 +1,6 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
 import { assert } from '../../kernel/assert.ts';
-import type { RunDraft } from '../draft.ts';
+import type { RunDraft } from '../draft/draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
@@ -16,7 +16,7 @@ import {
   exceedsBlob,
   exceedsId,
   tooLarge,
-} from '../workflow-task/completion.ts';
+} from '../steps/completion.ts';
 
 export function requestCancelExternalWorkflowExecution(
   completion: Completion,
@@ -132,7 +132,7 @@ export function sendExternal(run: RunDraft, kind: 'signalExternal' | 'cancelExte
   const request = (kind === 'signalExternal' ? externalSignals : externalCancels).get(initiatedEventId);
   assert(request !== undefined, 'a request that is sent is pending');
   const target = { namespaceId: request.namespaceId || key.namespaceId, ...request.workflowExecution };
-  run.addTask({ kind, taskId: run.draft.nextTaskId(), key, version: 0, initiatedEventId, target });
+  run.addTask({ kind, initiatedEventId, target });
 }
 
 /** A command that names no namespace means its own. */

@@ -1,11 +1,11 @@
 /** Signals and cancel requests to other workflows. */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { OutboxOutcome } from '../commands.ts';
-import { linkTo, type OutboxKind, requestId, to } from '../outbox/outbox-kind.ts';
-import type { HistoryReply } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
-import type { Sender } from '../tasks.ts';
-import { authorOf } from '../reset/reset-runs.ts';
+import type { OutboxOutcome } from '../commands/history-commands.ts';
+import { linkTo, type OutboxKind, requestId, to } from '../steps/outbox-kind.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { isRunning, type RunView } from '../run/state.ts';
+import type { Sender } from '../run/tasks.ts';
+import { authorOf } from '../run/reset-runs.ts';
 import { finishExternalCancel, finishExternalSignal } from './external-outcomes.ts';
 
 export const signalExternalOutbox: OutboxKind<'signalExternal'> = {

@@ -1,11 +1,11 @@
 /** Signals and cancel requests to other workflows: what their targets made of them. */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { OutboxOutcome } from '../commands.ts';
+import type { OutboxOutcome } from '../commands/history-commands.ts';
 import type { WorkflowExecution } from '../generated/public-api.ts';
-import type { RunDraft } from '../draft.ts';
-import type { ExternalRequest } from '../state.ts';
+import type { RunDraft } from '../draft/draft.ts';
+import type { ExternalRequest } from '../run/state.ts';
 import { externalFailedCause } from '../generated/enums.ts';
-import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
 export function finishExternalSignal(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
   const request = run.run.externalSignals.get(initiatedEventId);

@@ -2,13 +2,13 @@
  * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, updates, who waits for its
  * end, and what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
  */
-import { isAttached } from '../callback/update-callbacks.ts';
-import { closesChild } from '../closing-events.ts';
-import type { RunDraft } from '../draft.ts';
-import type { EventOf, HistoryEvent } from '../events.ts';
+import { isAttached } from '../run/update-callbacks.ts';
+import { closesChild } from '../run/event-meanings.ts';
+import type { RunDraft } from '../draft/draft.ts';
+import type { EventOf, HistoryEvent } from '../run/events.ts';
 import { attachedRequestIds } from '../execution/start.ts';
 import { updateAdmittedEventOrigin } from '../generated/enums.ts';
-import { isRunning } from '../state.ts';
+import { isRunning } from '../run/state.ts';
 
 /** `events`: signals, updates and attachments, of the base run and of those that continued it; of children, the base run's alone. */
 export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { signals }: { readonly signals: boolean }): void {
@@ -67,12 +67,12 @@ function requestIn({ type, attributes }: HistoryEvent): Uint8Array | undefined {
   return type === 'workflowExecutionUpdateAccepted' ? attributes.acceptedRequest : undefined;
 }
 
-/** Of those that wait in a buffer, where updates never do. Not only what the base run was told. */
+/** Whether an event that waits in a buffer, where updates never do, is for any run, and not for the base run alone. */
 export function isForAnyRun({ type }: HistoryEvent): boolean {
   return type === 'workflowExecutionSignaled' || type === 'workflowExecutionOptionsUpdated';
 }
 
-/** With its request id: whoever has not heard of it and asks again is heard once. Two runs of a chain may have had the same. */
+/** The signal keeps its request id: whoever has not heard of it and asks again is heard once. Two runs of a chain may have had the same. */
 function reapplySignal(run: RunDraft, { type, attributes, links }: EventOf<'workflowExecutionSignaled'>): void {
   const isKnown = run.run.signalRequestIds.has(attributes.requestId);
   run.add(type, isKnown ? { ...attributes, requestId: '' } : attributes, { links });

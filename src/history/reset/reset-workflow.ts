@@ -5,33 +5,116 @@
  *                                                               │                     │
  *     new run  1 Started … 4 Completed … 8 Scheduled  9 Started │ 10 Failed (RESET)   └▶ 11 Signaled   12 Scheduled
  *
- * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more. Of
- * a long history they came before, in parts (prepare-reset.ts).
+ * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more.
  * What no history shows starts anew: timeouts of run and execution, and the attempts of activities. Timers fire when they would have fired.
+ * What children of the base run tell it reaches the new one (run/reset-runs.ts).
  *
- * What children of the base run tell it reaches the new one (reset-runs.ts).
+ * The events of a long history come before, in parts, each of them a record and a turn of the event loop. Nobody finds the new run before the last
+ * command has made it the current one:
+ *
+ *     prepareReset 1 … 1000 ──▶ in preparation ── prepareReset 1001 … 2000 ── … ── resetWorkflow ──▶ current
+ *                                    └── dropReset, refused, its base run is gone, ten minutes later ──▶ nowhere
+ *
+ * A run in preparation is one like any other, in memory, in rows and in checkpoints, that `findRun` does not find. What drops it is the end of a
+ * retention, which a run has in memory or not, so one that its caller has left behind (a crash, a kill) goes as closed runs do. Any number of them may be
+ * prepared at once, also for the same request: the first that comes to its end is the reset, and the others are dropped.
  */
-import { dispatchActivity } from '../activity/activity-task.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { RoomForRuns } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import type { RecordedEvent } from '../run/events.ts';
+import { findAnyRun, findRun, reject, workflowNotFound, rejectInvalid } from '../run/reject.ts';
+import type { HistoryReply, HistoryWire } from '../run/history-replies.ts';
+import { type RunView, type Child, isRunning } from '../run/state.ts';
+import type { DropReset, PrepareReset, ResetWorkflow } from '../commands/operation-commands.ts';
+import { dispatchActivity } from '../steps/activity-task.ts';
 import { addStartChild } from '../child/start-child.ts';
 import { changePriority } from '../execution/update-options.ts';
-import type { RoomForRuns } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { armRunTimeout } from '../execution/begin-run.ts';
-import { decideClose } from '../execution/close.ts';
+import { armRunTimeout } from '../steps/begin-run.ts';
+import { decideClose } from '../steps/close.ts';
 import { sendExternal } from '../external/external-commands.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { handOnAnswers, handOnAnswersOfActivities } from '../pause/note-answers.ts';
-import { findRun, reject, rejectInvalid, workflowNotFound } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { type Child, isRunning, type RunView } from '../state.ts';
+import { handOnAnswers, handOnAnswersOfActivities } from '../steps/note-answers.ts';
 import { armUserTimer } from '../timer/timer-commands.ts';
-import { addWorkflowTaskFailed } from '../workflow-task/failed-event.ts';
-import { ensureWorkflowTask, startedAttributes } from '../workflow-task/workflow-task.ts';
-import { dropPreparation, endPreparation, madeBefore, preparationGone, preparedRun, recorded } from './prepare-reset.ts';
+import { addWorkflowTaskFailed } from '../steps/common-events.ts';
+import { ensureWorkflowTask, startedAttributes } from '../steps/workflow-task.ts';
 import { attachmentKey, attachmentsOf, isForAnyRun, reapplyEvents } from './reapply-events.ts';
-import type { ResetWorkflow } from './reset-commands.ts';
-import { authorOf, basesOf } from './reset-runs.ts';
+import { authorOf, basesOf } from '../run/reset-runs.ts';
+
+const preparationGone = reject({
+  reason: 'busy-workflow',
+  message: 'the run that was prepared for this reset was dropped: reset again',
+});
+
+export function prepareReset(draft: Draft, command: PrepareReset & RoomForRuns): HistoryReply {
+  const { key, newRunId, noRoom } = command;
+  const base = findRun(draft.shard, key);
+  const made = base === undefined ? undefined : madeBefore(draft, base, command.requestId);
+  if (base === undefined || made !== undefined) {
+    dropPreparation(draft, { ...key, runId: newRunId });
+    return made === undefined ? workflowNotFound(key) : { kind: 'workflowReset', runId: made.key.runId };
+  }
+  const prepared = findAnyRun(draft.shard, { ...key, runId: newRunId });
+  if (prepared !== undefined && prepared.preparation?.baseRunId !== key.runId) return preparationGone;
+  if (prepared === undefined && command.firstEventId !== 1) return preparationGone;
+  // Each part is more of a run that nobody needs yet.
+  if (noRoom !== undefined) return reject({ reason: 'no-room', message: noRoom });
+  const events = recorded(draft.wire, command.events);
+  if (prepared === undefined) begin(draft, base, newRunId, events);
+  else if (prepared.nextEventId === command.firstEventId) goOnPreparing(draft.open(prepared), events);
+  else if (prepared.nextEventId !== command.firstEventId + events.length) return preparationGone;
+  return { kind: 'workflowReset', runId: newRunId };
+}
+
+export function dropReset(draft: Draft, { key }: DropReset): HistoryReply {
+  dropPreparation(draft, key);
+  return { kind: 'done' };
+}
+
+/** The run that an earlier request with this id has made. What has become of the one that is not current by now is its own affair. */
+function madeBefore({ shard }: Draft, base: RunView, requestId: string): RunView | undefined {
+  const { key, resetRunId } = base;
+  const current = findRun(shard, { ...key, runId: '' });
+  const resetTo = resetRunId === '' ? undefined : findRun(shard, { ...key, runId: resetRunId });
+  return [current, resetTo].find((run) => run?.reset?.requestId === requestId);
+}
+
+/** undefined: it was dropped. */
+function preparedRun({ shard }: Draft, { key, newRunId }: ResetWorkflow): RunView | undefined {
+  const run = findAnyRun(shard, { ...key, runId: newRunId });
+  return run?.preparation?.baseRunId === key.runId ? run : undefined;
+}
+
+/** Changes nothing where the run is no preparation. */
+function dropPreparation(draft: Draft, key: RunKey): void {
+  const run = findAnyRun(draft.shard, key);
+  if (run?.preparation !== undefined) draft.retire(run.key);
+}
+
+/** The prepared run is nobody's any more: what follows in this draft makes it the current run. */
+function endPreparation(draft: Draft, prepared: RunView): RunDraft {
+  const run = draft.open(prepared);
+  run.finishTask(prepared.retentionTaskId);
+  run.addFact({ kind: 'preparationEnded' });
+  return run;
+}
+
+function recorded(wire: HistoryWire, events: readonly Uint8Array[]): readonly RecordedEvent[] {
+  return events.map((bytes) => ({ event: wire.decodeEvent(bytes), bytes }));
+}
+
+function goOnPreparing(run: RunDraft, events: readonly RecordedEvent[]): void {
+  for (const event of events) run.copy(event);
+}
+
+function begin(draft: Draft, base: RunView, newRunId: string, events: readonly RecordedEvent[]): void {
+  const key: RunKey = { ...base.key, runId: newRunId };
+  const run = draft.branch(key, base.namespace, events);
+  run.addFact({ kind: 'preparationBegun', baseRunId: base.key.runId });
+  const fireTimeMs = draft.nowMs + draft.limits.resetPreparationMsMax;
+  run.addTask({ kind: 'retention', fireTimeMs });
+}
 
 const identity = 'history-service';
 const resetter = 'history-resetter';
@@ -85,7 +168,7 @@ function decideReset(draft: Draft, command: ResetWorkflow & RoomForRuns): Histor
   return { kind: 'workflowReset', runId: command.newRunId };
 }
 
-/** With the kept events alone. */
+/** Begins the new run with the kept events alone. */
 function branch(draft: Draft, base: RunView, prepared: RunView | undefined, command: ResetWorkflow): RunDraft {
   const { key, newRunId, requestId, keptEvents, retentionMs = base.retentionMs } = command;
   const run =

@@ -8,11 +8,11 @@
  * the page. The timers (timer-window.ts) and the tasks for workers (transfer-window.ts) differ in what is needed when.
  */
 import { assert } from '../../kernel/assert.ts';
-import type { Changes } from '../checkpoint/changes.ts';
-import type { TaskRow } from '../checkpoint/rows.ts';
-import type { StateWire } from '../checkpoint/state-wire.ts';
-import type { Shard } from '../shard.ts';
-import type { PendingTask } from '../tasks.ts';
+import type { Changes } from '../shard/changes.ts';
+import type { TaskRow } from '../shard/rows.ts';
+import type { StateWire } from '../shard/state-wire.ts';
+import type { Shard } from '../shard/shard.ts';
+import type { PendingTask } from '../run/tasks.ts';
 
 export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingTask> {
   protected readonly shard: Shard;
@@ -30,7 +30,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     return this.#page !== undefined;
   }
 
-  /** Under way. */
+  /** The page that is under way. */
   protected get page(): Page | undefined {
     return this.#page;
   }
@@ -38,7 +38,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   /** The time has come to read a page. A few comparisons. */
   abstract wants(nowMs: number): boolean;
 
-  /** And another one behind that. */
+  /** Another page follows. */
   abstract get goesOn(): boolean;
 
   /** When to ask `wants` at the latest, whatever happens; Infinity: when something does. */
@@ -66,7 +66,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     this.ended(page, rows, nowMs);
   }
 
-  /** It could not be read. */
+  /** The page could not be read. */
   abandon(): void {
     this.#page = undefined;
   }
@@ -82,7 +82,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     }
   }
 
-  /** Its row is what it is. */
+  /** The row of the task is up to date. */
   protected isWritten(taskId: number): boolean {
     return !this.#changes.isTaskUnwritten(taskId);
   }
@@ -94,10 +94,10 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
 
   protected abstract nextPage(nowMs: number): Page;
   protected abstract bring(row: Row): void;
-  /** It is in memory, where it stays until the end of the page. */
+  /** The task is in memory, where it stays until the end of the page. */
   protected abstract passOver(taskId: number): void;
   protected abstract ended(page: Page, rows: readonly Row[], nowMs: number): void;
-  /** Those that are not needed here; undefined: one that is. */
+  /** Tasks that memory does not need; undefined stands for one that it needs. */
   protected abstract candidates(nowMs: () => number): Iterable<Task | undefined>;
   protected abstract left(task: Task): void;
 }

@@ -28,18 +28,19 @@ import { inList } from '../../schedules/listed-progress.ts';
 import { newProgress, type ScheduleProgress } from '../../schedules/schedule.ts';
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { endsWanted, type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
-import type { LetterChecked } from '../archival/archival-commands.ts';
-import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { beginWithoutWorker } from '../execution/begin-without-worker.ts';
+import type { LetterChecked } from '../commands/task-commands.ts';
+import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands/history-commands.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { forgetSchedule } from '../steps/end-of-run.ts';
+import { beginWithoutWorker } from '../steps/begin-without-worker.ts';
 import { retryState, status } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
-import { findRun, isRejected, reject } from '../reject.ts';
-import type { HistoryReply, Rejected } from '../replies.ts';
-import { isRunning } from '../state.ts';
-import type { PendingTask, TimerTask, TransferTask } from '../tasks.ts';
-import { findSchedule, type ScheduleRun } from './find-schedule.ts';
-import type { Schedule } from './schedule-state.ts';
+import { findRun, isRejected, reject } from '../run/reject.ts';
+import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { isOf, isRunning, type RunOf, type ShardView } from '../run/state.ts';
+import type { RunKey } from '../../kernel/run-key.ts';
+import type { PendingTask, TimerTask, TransferTask } from '../run/tasks.ts';
+import type { Schedule } from '../run/schedule-state.ts';
 import type {
   CreateSchedule,
   DeleteSchedule,
@@ -47,18 +48,25 @@ import type {
   PatchSchedule,
   ScheduleChanged,
   UpdateSchedule,
-} from './schedule-commands.ts';
-import { progressChange } from './progress-change.ts';
-import { actionWorkflowId, type Plan, planOf } from './schedule-plan.ts';
+} from '../commands/schedule-commands.ts';
+import { progressChange } from '../run/progress-change.ts';
+import { actionWorkflowId, type Plan, planOf } from '../run/schedule-plan.ts';
 
 const done: HistoryReply = { kind: 'done' };
+
+function findSchedule(shard: ShardView, key: RunKey): RunOf<'schedule'> | Rejected {
+  const run = findRun(shard, key);
+  return isOf('schedule', run) && isRunning(run) ? run : scheduleNotFound;
+}
+
+const scheduleNotFound = reject({ reason: 'schedule-not-found', message: 'schedule not found' });
 
 export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRuns): HistoryReply {
   const key = { ...command.key, runId: '' };
   const current = findRun(draft.shard, key);
   if (current !== undefined && isRunning(current)) {
     const created = current.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
-    if (created?.requestId === command.requestId && current.schedule !== undefined) return changed(current.schedule.progress);
+    if (created?.requestId === command.requestId && isOf('schedule', current)) return changed(current.own.progress);
     return reject({
       reason: 'already-started',
       message: `schedule "${scheduleIdOf(key)}" is already registered`,
@@ -78,7 +86,7 @@ export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRu
   return changed(progress);
 }
 
-/** As Temporal names it; no worker ever hears of it. */
+/** Temporal's name; no worker ever hears of it. */
 const scheduleWorkflowType = 'temporal-sys-scheduler-workflow';
 
 function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: CreateSchedule): RunDraft {
@@ -98,11 +106,11 @@ export function updateSchedule(draft: Draft, command: UpdateSchedule): HistoryRe
   const found = findSchedule(draft.shard, command.key);
   if (isRejected(found)) return found;
   const { requestId, conflictToken, definition, state, memo, searchAttributes } = command;
-  const { progress } = found.schedule;
+  const { progress } = found.own;
   if (isRepeated(progress, requestId)) return changed(progress);
   if (conflictToken !== 0 && conflictToken !== progress.conflictToken) return mismatched;
   const plan = planOf(draft.wire, found.key, definition);
-  const step = stepAround(progress, planOf(draft.wire, found.key, found.schedule.definition), draft.nowMs, (before) => ({
+  const step = stepAround(progress, planOf(draft.wire, found.key, found.own.definition), draft.nowMs, (before) => ({
     progress: withRequest(updateProgress(before, state, draft.nowMs), requestId),
     plan,
   }));
@@ -128,9 +136,9 @@ const noPayload = new Uint8Array(0);
 export function patchSchedule(draft: Draft, { key, requestId, patch }: PatchSchedule): HistoryReply {
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
-  const { progress } = found.schedule;
+  const { progress } = found.own;
   if (isRepeated(progress, requestId)) return changed(progress);
-  const plan = planOf(draft.wire, found.key, found.schedule.definition);
+  const plan = planOf(draft.wire, found.key, found.own.definition);
   const step = stepAround(progress, plan, draft.nowMs, (before) => ({
     progress: withRequest(patchProgress(before, patch, draft.nowMs), requestId),
     plan,
@@ -140,39 +148,29 @@ export function patchSchedule(draft: Draft, { key, requestId, patch }: PatchSche
 }
 
 /** One that was put aside: by what it is now its tasks may succeed. */
-function triedAgain(draft: Draft, found: ScheduleRun): RunDraft {
+function triedAgain(draft: Draft, found: RunOf<'schedule'>): RunDraft {
   const run = draft.open(found);
   if (draft.shard.aside.has(found.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   return run;
 }
 
 export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryReply {
-  const unread = draft.shard.runToDeleteUnread(key);
-  if (unread !== undefined) {
-    draft.retire(unread);
-    return done;
-  }
+  if (draft.retiresUnread(key)) return done;
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
-  forgetSchedule(draft.open(found), found.schedule);
+  forgetSchedule(draft.open(found), found.own);
   return done;
-}
-
-export function forgetSchedule(run: RunDraft, { wakeTaskId, letterCheckTaskId }: Schedule): void {
-  run.finishTask(wakeTaskId);
-  run.finishTask(letterCheckTaskId);
-  run.forget();
 }
 
 export function describeSchedule(draft: Draft, { key }: DescribeSchedule): HistoryReply {
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
-  const { schedule, memo, searchAttributes } = found;
+  const { own, memo, searchAttributes } = found;
   return {
     kind: 'scheduleDescription',
     key: found.key,
-    definition: schedule.definition,
-    progress: schedule.progress,
+    definition: own.definition,
+    progress: own.progress,
     memo,
     searchAttributes,
     aside: draft.shard.aside.get(found.key.runId),
@@ -184,11 +182,11 @@ export function describeSchedule(draft: Draft, { key }: DescribeSchedule): Histo
 export function fireScheduleWake(draft: Draft, { taskId, key }: Extract<TimerTask, { readonly kind: 'scheduleWake' }>): void {
   draft.finishTask(taskId);
   const found = findSchedule(draft.shard, key);
-  if (isRejected(found) || found.schedule.wakeTaskId !== taskId) return;
-  const plan = planOf(draft.wire, found.key, found.schedule.definition);
-  const step = stepSchedule(found.schedule.progress, plan, draft.nowMs);
+  if (isRejected(found) || found.own.wakeTaskId !== taskId) return;
+  const plan = planOf(draft.wire, found.key, found.own.definition);
+  const step = stepSchedule(found.own.progress, plan, draft.nowMs);
   const { expireTimeMs } = step;
-  if (expireTimeMs !== undefined && expireTimeMs <= draft.nowMs) forgetSchedule(draft.open(found), found.schedule);
+  if (expireTimeMs !== undefined && expireTimeMs <= draft.nowMs) forgetSchedule(draft.open(found), found.own);
   else write(draft.open(found), plan, step, {});
 }
 
@@ -203,17 +201,17 @@ export function finishStartAction(run: RunDraft, { startId, target }: StartActio
   );
 }
 
-/** What it came to is known by its status alone: if the news of it, which say more, do not come soon, they are a dead letter, or lost with one. */
+/** What the action came to is known by its status alone: if news that say more do not come soon, they are a dead letter, or lost with one. */
 export function finishLookAtAction(run: RunDraft, { startId, target }: LookAtActionTask, outcome: OutboxOutcome): void {
-  const { schedule, key } = run.run;
-  if (schedule === undefined) return;
+  const { own, key } = run.run;
+  if (own.archetype !== 'schedule') return;
   const seen = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? outcome : undefined;
   const end = seen === undefined ? 'unknown' : endOf(seen.status);
   if (end === 'unknown') return happen(run, (progress) => actionGone(progress, startId));
   const { draft } = run;
-  const { policies } = planOf(draft.wire, key, schedule.definition);
+  const { policies } = planOf(draft.wire, key, own.definition);
   if (end === 'none') {
-    const { cancels, terminates } = endsWanted({ progress: schedule.progress, policies });
+    const { cancels, terminates } = endsWanted({ progress: own.progress, policies });
     for (const workflow of terminates) if (workflow.startId === startId) endAction(run, workflow, true);
     // It runs as if nobody had asked: its chain has gone on in a run that knows of no request, or the request was a dead letter and was purged.
     if (seen?.cancelRequested === false) for (const workflow of cancels) if (workflow.startId === startId) endAction(run, workflow, false);
@@ -223,7 +221,7 @@ export function finishLookAtAction(run: RunDraft, { startId, target }: LookAtAct
   happen(run, (progress) => actionSeenClosed(progress, closed, draft.nowMs) ?? actionClosed(progress, closed, policies, draft.nowMs));
 }
 
-/** Of the newest run of a chain. Another would go on where that has gone on, unless it was deleted. */
+/** What the status of the newest run of a chain says of its end. A run that has gone on as another is not the newest, unless that was deleted. */
 function endOf(statusNow: number): CloseOutcome | 'none' | 'unknown' {
   switch (statusNow) {
     case status.running:
@@ -249,15 +247,15 @@ type LookAtActionTask = Extract<TransferTask, { readonly kind: 'lookAtAction' }>
 /** A task of the schedule becomes a dead letter: the schedule goes on without it, and the letter, merged, does what is left of it. */
 export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   const found = findRun(draft.shard, task.key);
-  if (found?.schedule === undefined || !isRunning(found)) return;
+  if (!isOf('schedule', found) || !isRunning(found)) return;
   if (task.kind === 'startAction') {
     const run = draft.open(found);
-    const isChecked = hasLeft(found.schedule.progress) && isCheckAhead(draft, found.schedule.letterCheckTaskId);
+    const isChecked = hasLeft(found.own.progress) && isCheckAhead(draft, found.own.letterCheckTaskId);
     happen(run, (progress) => actionLeft(progress, task.startId));
     if (!isChecked) checkLetters(run);
-  } else if (task.taskId === found.schedule.wakeTaskId) {
+  } else if (task.taskId === found.own.wakeTaskId) {
     // Whatever happens to it next arms another.
-    const { progress } = found.schedule;
+    const { progress } = found.own;
     const unchanged = progressChange(progress, progress);
     draft.open(found).addFact({ kind: 'scheduleChanged', ...nothingChanged, ...unchanged, wakeTimeMs: undefined });
   }
@@ -272,11 +270,11 @@ function isCheckAhead({ shard: { timers }, nowMs }: Draft, taskId: number): bool
 
 function checkLetters(run: RunDraft): void {
   const { draft } = run;
-  const { schedule, key } = run.run;
-  if (schedule === undefined || !hasLeft(schedule.progress)) return;
-  run.finishTask(schedule.letterCheckTaskId);
+  const { own } = run.run;
+  if (own.archetype !== 'schedule' || !hasLeft(own.progress)) return;
+  run.finishTask(own.letterCheckTaskId);
   const fireTimeMs = draft.nowMs + draft.limits.letterRecheckMs;
-  run.addTask({ kind: 'letterCheck', taskId: draft.nextTaskId(), fireTimeMs, key });
+  run.addTask({ kind: 'letterCheck', fireTimeMs });
 }
 
 /** Whether any task of the schedule is a letter still. undefined: it was no schedule for which that was asked. */
@@ -285,7 +283,7 @@ export function startsChecked(draft: Draft, { taskId, isOpen }: LetterChecked): 
   if (task === undefined || !isSchedules(task.key)) return undefined;
   draft.finishTask(taskId);
   const found = findSchedule(draft.shard, task.key);
-  if (isRejected(found) || found.schedule.letterCheckTaskId !== taskId) return done;
+  if (isRejected(found) || found.own.letterCheckTaskId !== taskId) return done;
   const run = draft.open(found);
   if (isOpen) checkLetters(run);
   else happen(run, letGoOfLeft);
@@ -304,11 +302,11 @@ export function recordActionClosed(draft: Draft, { key, startId, workflow, close
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return done;
   const closed = closedAction(draft, { startId, ...workflow }, close);
-  const { policies } = planOf(draft.wire, found.key, found.schedule.definition);
-  const last = lastOf(found.schedule, close);
+  const { policies } = planOf(draft.wire, found.key, found.own.definition);
+  const last = lastOf(found.own, close);
   // Who was asked about that action has answered before its news came: then these alone bring its result.
-  const isNewest = found.schedule.progress.recentActions.at(-1)?.startId === startId;
-  const bringsResult = isNewest && last !== undefined && !isSame(last, found.schedule);
+  const isNewest = found.own.progress.recentActions.at(-1)?.startId === startId;
+  const bringsResult = isNewest && last !== undefined && !isSame(last, found.own);
   const change = (progress: ScheduleProgress): ScheduleProgress | undefined =>
     actionClosed(progress, closed, policies, draft.nowMs) ?? (bringsResult ? progress : undefined);
   happen(draft.open(found), change, last);
@@ -342,12 +340,12 @@ function lastOf({ lastCompletionResult }: Schedule, close: CloseOutcome): Last |
 
 function happen(run: RunDraft, change: (progress: ScheduleProgress) => ScheduleProgress | undefined, last?: Last): void {
   const { draft } = run;
-  const { schedule } = run.run;
-  if (schedule === undefined) return;
-  const progress = change(schedule.progress);
+  const { own } = run.run;
+  if (own.archetype !== 'schedule') return;
+  const progress = change(own.progress);
   if (progress === undefined) return;
-  const plan = planOf(draft.wire, run.run.key, schedule.definition);
-  const before = { progress: schedule.progress, policies: plan.policies };
+  const plan = planOf(draft.wire, run.run.key, own.definition);
+  const before = { progress: own.progress, policies: plan.policies };
   write(run, plan, stepSchedule(progress, plan, draft.nowMs, before), { last });
 }
 
@@ -366,7 +364,8 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   const { draft } = run;
   const { schedules } = draft.wire;
   const { progress } = step;
-  const { schedule: before, key } = run.run;
+  const { own, key } = run.run;
+  const before = own.archetype === 'schedule' ? own : undefined;
   const wakeTimeMs = step.wakeTimeMs ?? step.expireTimeMs;
   const listed = schedules.listedMemo(plan.listed, inList(plan.nextTime, progress));
   const pauseChanges = before?.progress.paused !== progress.paused || written.searchAttributes !== undefined;
@@ -382,7 +381,7 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
   for (const { startId, nominalTimeMs } of step.starts) {
     const workflowId = actionWorkflowId(plan, nominalTimeMs);
     const target = { namespaceId: key.namespaceId, workflowId, runId: '' };
-    run.addTask({ kind: 'startAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
+    run.addTask({ kind: 'startAction', startId, target });
   }
   for (const workflow of step.terminates) endAction(run, workflow, true);
   for (const workflow of step.cancels) endAction(run, workflow, false);
@@ -391,19 +390,15 @@ function write(run: RunDraft, plan: Plan, step: ScheduleStep, written: Written):
 }
 
 function endAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['cancels'][number], terminates: boolean): void {
-  const { draft } = run;
-  const { key } = run.run;
   if (isUnderWay(run, (task) => task.kind === 'endAction' && task.startId === startId && task.terminates === terminates)) return;
-  const target = { namespaceId: key.namespaceId, workflowId, runId };
-  run.addTask({ kind: 'endAction', taskId: draft.nextTaskId(), key, version: 0, startId, target, terminates });
+  const { namespaceId } = run.run.key;
+  run.addTask({ kind: 'endAction', startId, target: { namespaceId, workflowId, runId }, terminates });
 }
 
 function lookAtAction(run: RunDraft, { startId, workflowId, runId }: ScheduleStep['looks'][number]): void {
-  const { draft } = run;
-  const { key } = run.run;
   if (isUnderWay(run, (task) => task.kind === 'lookAtAction' && task.startId === startId)) return;
-  const target = { namespaceId: key.namespaceId, workflowId, runId };
-  run.addTask({ kind: 'lookAtAction', taskId: draft.nextTaskId(), key, version: 0, startId, target });
+  const { namespaceId } = run.run.key;
+  run.addTask({ kind: 'lookAtAction', startId, target: { namespaceId, workflowId, runId } });
 }
 
 /** The shard of that workflow has not answered yet: it may be away for long, and what is asked of it would pile up. */
@@ -426,7 +421,7 @@ function arm(run: RunDraft, before: Schedule | undefined, wakeTimeMs: number | u
   const wakeTaskId = before?.wakeTaskId ?? 0;
   if (before?.wakeTimeMs === wakeTimeMs && !draft.finishedTaskIds.has(wakeTaskId)) return;
   run.finishTask(wakeTaskId);
-  if (wakeTimeMs !== undefined) run.addTask({ kind: 'scheduleWake', taskId: draft.nextTaskId(), fireTimeMs: wakeTimeMs, key: run.run.key });
+  if (wakeTimeMs !== undefined) run.addTask({ kind: 'scheduleWake', fireTimeMs: wakeTimeMs });
 }
 
 function changed({ conflictToken }: ScheduleProgress): ScheduleChanged {

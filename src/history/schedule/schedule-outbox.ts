@@ -1,14 +1,14 @@
 /** What a schedule asks of the workflows that it starts, and what they tell it. */
 import { actionTimeText } from '../../schedules/action-time.ts';
 import { scheduleIdOf } from '../../schedules/schedule-id.ts';
-import type { DecidedRequest, OutboxMessage } from '../commands.ts';
+import type { DecidedRequest, OutboxMessage } from '../commands/history-commands.ts';
 import { idConflictPolicy, idReusePolicy } from '../generated/enums.ts';
-import { anyAnswer, type OutboxKind, type OutboxTaskOf, to } from '../outbox/outbox-kind.ts';
-import type { HistoryWire } from '../replies.ts';
-import type { RunView } from '../state.ts';
-import type { Sender } from '../tasks.ts';
+import { anyAnswer, type OutboxKind, type OutboxTaskOf, to, told } from '../steps/outbox-kind.ts';
+import type { HistoryWire } from '../run/history-replies.ts';
+import type { RunView } from '../run/state.ts';
+import type { Sender } from '../run/tasks.ts';
 import { finishLookAtAction, finishStartAction } from './schedule-decisions.ts';
-import { planOf } from './schedule-plan.ts';
+import { planOf } from '../run/schedule-plan.ts';
 
 export const startActionOutbox: OutboxKind<'startAction'> = {
   message: startAction,
@@ -52,13 +52,7 @@ export const lookAtActionOutbox: OutboxKind<'lookAtAction'> = {
   finish: finishLookAtAction,
 };
 
-export const notifyScheduleOutbox: OutboxKind<'notifySchedule'> = {
-  message: notifySchedule,
-  lastMessage: notifySchedule,
-  outcome: anyAnswer,
-  tooLarge: undefined,
-  finish: undefined,
-};
+export const notifyScheduleOutbox = told<'notifySchedule'>(notifySchedule);
 
 function startAction(
   run: RunView,
@@ -66,11 +60,12 @@ function startAction(
   newRunId: string,
   wire: HistoryWire,
 ): OutboxMessage | undefined {
-  const { schedule, key, namespace } = run;
-  const action = schedule?.progress.starting.find((one) => one.startId === startId);
-  if (schedule === undefined || action === undefined) return undefined;
+  const { own, key, namespace } = run;
+  if (own.archetype !== 'schedule') return undefined;
+  const action = own.progress.starting.find((one) => one.startId === startId);
+  if (action === undefined) return undefined;
   const scheduleId = scheduleIdOf(key);
-  const { workflow, keepsWorkflowId } = planOf(wire, key, schedule.definition);
+  const { workflow, keepsWorkflowId } = planOf(wire, key, own.definition);
   const { workflowId: _, searchAttributes, ...start } = workflow;
   const { allowDuplicate, rejectDuplicate } = idReusePolicy;
   const { tracked } = action;
@@ -96,19 +91,19 @@ function startAction(
     scheduled: {
       schedule: key,
       startId,
-      lastCompletionResult: tracked ? schedule.lastCompletionResult : undefined,
-      continuedFailure: tracked ? schedule.continuedFailure : undefined,
+      lastCompletionResult: tracked ? own.lastCompletionResult : undefined,
+      continuedFailure: tracked ? own.continuedFailure : undefined,
     },
   };
   return to(target, command);
 }
 
-/** As Temporal's scheduler names itself. */
+/** The name that Temporal's scheduler gives itself. */
 function identityOf({ namespace, key }: Sender | RunView): string {
   return `temporal-scheduler-${namespace}-${scheduleIdOf(key)}`;
 }
 
-/** Of the chain that the workflow has become. */
+/** Ends the chain that the workflow has become. */
 function endAction(run: RunView, { taskId, target, terminates }: OutboxTaskOf<'endAction'>): OutboxMessage {
   const common = {
     key: { ...target, runId: '' },

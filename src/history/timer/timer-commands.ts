@@ -1,8 +1,8 @@
 /** START_TIMER and CANCEL_TIMER. */
 import { assert } from '../../kernel/assert.ts';
-import type { RunDraft } from '../draft.ts';
+import type { RunDraft } from '../draft/draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId } from '../workflow-task/completion.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId } from '../steps/completion.ts';
 
 export function startTimer(completion: Completion, command: CommandOfType<'startTimer'>): CommandFailure | undefined {
   const cause = 'badStartTimerAttributes';
@@ -31,7 +31,7 @@ export function armUserTimer(run: RunDraft, timerId: string): void {
   const timer = run.run.timers.get(timerId);
   assert(timer !== undefined, 'a timer that is armed is pending');
   const { startedEventId, fireTimeMs } = timer;
-  run.addTask({ kind: 'userTimer', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key, timerId, startedEventId });
+  run.addTask({ kind: 'userTimer', fireTimeMs, timerId, startedEventId });
 }
 
 export function cancelTimer(completion: Completion, command: CommandOfType<'cancelTimer'>): CommandFailure | undefined {

@@ -8,20 +8,15 @@
  *   a task is started      ──▶ waits for its end
  *   none                   ──▶ a speculative task is offered
  */
-import { findRun, reject, workflowClosed, workflowNotFound } from '../reject.ts';
-import { startWorkflow } from '../execution/start.ts';
-import type { RoomForRuns, StartAndUpdate } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { idConflictPolicy } from '../generated/enums.ts';
-import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../replies.ts';
-import { isRunning, type RunView, shownStatus } from '../state.ts';
-import { offerSpeculative } from '../workflow-task/speculative.ts';
-import { attachToKnown, refusalToAttach } from './attach.ts';
-import { type PendingUpdate, pendingUpdateBytes, type UpdateWaitStage } from './pending-update.ts';
-import { noRoomInNamespace } from './room-in-namespace.ts';
-import { pendingUpdates } from './updates-of-draft.ts';
-import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from './update-commands.ts';
-import { abortedByClose, completedByClose } from './end-updates.ts';
+import { findRun, reject, workflowClosed, workflowNotFound } from '../run/reject.ts';
+import type { Draft } from '../draft/draft.ts';
+import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../run/history-replies.ts';
+import { isRunning, type RunView } from '../run/state.ts';
+import { offerSpeculative } from '../steps/speculative.ts';
+import { attachToKnown, refusalToAttach, noRoomInNamespace } from './attach.ts';
+import { type PendingUpdate, pendingUpdateBytes, type UpdateWaitStage } from '../commands/pending-update.ts';
+import { pendingUpdates, abortedByClose, completedByClose } from '../steps/updates.ts';
+import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from '../commands/update-commands.ts';
 
 /** A task that fails again and again will not answer an update either. */
 const failingAttempts = 3;
@@ -44,42 +39,11 @@ export function pollUpdate(draft: Draft, { key, updateId, waitStage }: PollUpdat
   return answerOrWait(draft, run, { updateId, waitStage, started: undefined });
 }
 
-/** Neither happens without the other: a start that finds its update refused has made no run. */
-export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
-  const current = findRun(draft.shard, { ...start.key, runId: '' });
-  if (current !== undefined && isKnown(draft, current, update.updateId) && !isLost(current, update.updateId)) {
-    return join(draft, current, update, foundRun(current));
-  }
-  const { noRoom } = room;
-  const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom }, { withUpdate: true });
-  if (started.kind === 'rejected') return { kind: 'startRefused', rejection: started.rejection };
-  if (started.kind !== 'started') return started;
-  const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });
-  if (run === undefined) return workflowNotFound(start.key);
-  // Asked again, and its run has gone on as another one: that is the one that is open. An update that is over has its end where it was.
-  const isElsewhere = !isRunning(run) && current !== undefined && isRunning(current);
-  const isOver = (run.updates.get(update.updateId)?.completedEventId ?? 0) !== 0;
-  const usesOpen = isElsewhere && !isOver && start.policies.conflictPolicy === idConflictPolicy.useExisting;
-  const reply = usesOpen ? admit(draft, current, update, foundRun(current)) : admit(draft, run, update, started);
-  if (reply?.kind === 'rejected') draft.discard();
-  return reply;
-}
-
-/** Its run has closed before it was completed: another run may begin, with another update of the same id. */
-function isLost(run: RunView, updateId: string): boolean {
-  return !isRunning(run) && run.updates.get(updateId)?.completedEventId === 0;
-}
-
-function foundRun(run: RunView): StartReply {
-  const { key, start } = run;
-  return { kind: 'started', runId: key.runId, firstExecutionRunId: start.firstRunId, started: false, status: shownStatus(run) };
-}
-
-function isKnown(draft: Draft, run: RunView, updateId: string): boolean {
+export function isKnown(draft: Draft, run: RunView, updateId: string): boolean {
   return run.updates.has(updateId) || pendingUpdates(draft, run.key.runId).has(updateId);
 }
 
-function admit(draft: Draft, run: RunView, attributes: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
+export function admit(draft: Draft, run: RunView, attributes: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
   const { updateId, request, waitStage, attachment } = attributes;
   if (isKnown(draft, run, updateId)) return join(draft, run, attributes, started);
   const { namespaceId, runId } = run.key;
@@ -91,7 +55,7 @@ function admit(draft: Draft, run: RunView, attributes: UpdateAttributes, started
   return answerOrWait(draft, run, { updateId, waitStage, started });
 }
 
-/** Until somebody unpauses it, or mends its worker. */
+/** The run takes no updates until somebody unpauses it, or fixes its worker. */
 function takesNone(run: RunView): Rejected | undefined {
   if (run.pause !== undefined) return workflowPaused;
   return run.workflowTaskAttempt >= failingAttempts ? workflowFails : undefined;
@@ -105,7 +69,7 @@ const workflowFails = reject({
 const workflowPaused = reject({ reason: 'failed-precondition', message: 'Workflow is paused. Cannot update the workflow.' });
 
 /** Whoever asks again under another request id may bring callbacks of his own. */
-function join(draft: Draft, run: RunView, update: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
+export function join(draft: Draft, run: RunView, update: UpdateAttributes, started: StartReply | undefined): HistoryReply | undefined {
   const refusal = run.updates.has(update.updateId) ? undefined : takesNone(run);
   return refusal ?? attachToKnown(draft, run, update) ?? answerOrWait(draft, run, { ...update, started });
 }

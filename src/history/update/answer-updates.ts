@@ -8,17 +8,16 @@
  * An update that an event has admitted came with the history, and not as a message; it is answered in the same words.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import { invokeOfUpdate } from '../callback/attempt.ts';
-import { rejectionToKeep } from '../callback/update-callbacks.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { isRunning, type RunView, type WorkflowUpdate } from '../state.ts';
-import { bad, type CommandFailure, type Completion, exceedsBlob, exceedsId, tooLarge } from '../workflow-task/completion.ts';
-import type { CommandOfType } from '../workflow-task/completion.ts';
+import { invokeOfUpdate } from '../steps/invoke-callbacks.ts';
+import { rejectionToKeep } from '../run/update-callbacks.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { isRunning, type RunView, type WorkflowUpdate } from '../run/state.ts';
+import { bad, type CommandFailure, type Completion, exceedsBlob, exceedsId, tooLarge } from '../steps/completion.ts';
+import type { CommandOfType } from '../steps/completion.ts';
 import { attachAccepted } from './attach.ts';
-import { answerUpdates, type UpdateEnd, type UpdateRejection } from './end-updates.ts';
-import type { PendingUpdate } from './pending-update.ts';
-import { pendingUpdates } from './updates-of-draft.ts';
-import type { UpdateMessage } from './update-commands.ts';
+import { answerUpdates, type UpdateEnd, type UpdateRejection, pendingUpdates } from '../steps/updates.ts';
+import type { PendingUpdate } from '../commands/pending-update.ts';
+import type { UpdateMessage } from '../commands/update-commands.ts';
 
 const badMessage = 'badUpdateWorkflowExecutionMessage';
 
@@ -33,7 +32,7 @@ export function protocolMessage(completion: Completion, { attributes }: CommandO
   return applyMessage(completion, message);
 }
 
-/** Those that no command has placed. The run may be closed by now: then only refusals are left to be told. */
+/** Messages that no command has placed. The run may be closed by now: then only refusals are left to be told. */
 export function applyOtherMessages(completion: Completion): CommandFailure | undefined {
   for (const message of completion.messages.values()) {
     if (message.body.kind !== 'rejection' && !isRunning(completion.run.run)) continue;
@@ -99,7 +98,7 @@ function accept(completion: Completion, updateId: string, body: Body<'acceptance
 
 const noLinks: readonly Uint8Array[] = [];
 
-/** Of the callbacks that came with the request. */
+/** Links of the callbacks that came with the request. */
 function linksOf({ wire }: Draft, request: Uint8Array, { attachments }: PendingUpdate): readonly Uint8Array[] {
   return attachments.length === 0 ? noLinks : wire.attachmentOf(request).links;
 }
@@ -155,7 +154,7 @@ function outOfTurn(updateId: string, message: string, state: string): CommandFai
   return bad(badMessage, `invalid state transition attempted for Update ${updateId}: ${found}`);
 }
 
-/** In the words of Temporal, where it is provisional until the task is done. */
+/** Names the state as Temporal does, where it is provisional until the task is done. */
 function acceptedState({ updateId, completedEventId }: WorkflowUpdate, ends: ReadonlyMap<string, UpdateEnd>): string {
   return `${ends.has(updateId) ? 'Provisionally' : ''}${completedEventId === 0 ? 'Accepted' : 'Completed'}`;
 }
@@ -189,7 +188,7 @@ function rejectAdmitted(run: RunDraft, updateEnds: Map<string, UpdateEnd>, updat
 
 const noFailure = new Uint8Array();
 
-/** Those that an event has admitted, and no worker has accepted. There are none but in a run that goes on from another one. */
+/** Updates that an event has admitted, and no worker has accepted. There are none but in a run that goes on from another one. */
 function* admittedByEvent(run: RunView): Generator<WorkflowUpdate> {
   if (run.reset === undefined) return;
   for (const update of run.updates.values()) if (update.acceptedEventId === 0) yield update;
@@ -206,7 +205,7 @@ export function areRefusals(draft: Draft, run: RunView, messages: readonly Updat
   return admittedByEvent(run).next().done === true;
 }
 
-/** Without a trace in history. */
+/** Rejects without a trace in history. */
 export function refuseUpdates(draft: Draft, run: RunView, messages: readonly UpdateMessage[]): void {
   const ends = new Map<string, UpdateEnd>();
   for (const { updateId, body } of messages) {

@@ -1,22 +1,22 @@
 /**
- * Callbacks that a request brings for an update which is there already (src/history/callback/update-callbacks.ts tells what becomes of them).
+ * Callbacks that a request brings for an update which is there already (src/history/run/update-callbacks.ts tells what becomes of them).
  *
  *   completed, or its run closed ──▶ nothing: the answer is the outcome
  *   in history                   ──▶ an OptionsUpdated event
  *   in memory alone              ──▶ wait there until a worker accepts it
  *   by a request that is known   ──▶ nothing: they are attached
  */
-import type { UpdateAttachment } from '../callback/callback-commands.ts';
-import { callbacksOfUpdate, isAttached } from '../callback/update-callbacks.ts';
-import { whyNoRoom } from '../callback/callback.ts';
-import type { Draft, RunDraft } from '../draft.ts';
-import { reject } from '../reject.ts';
-import type { Rejected } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
-import { attachmentBytes, type PendingUpdate } from './pending-update.ts';
-import { noRoomInNamespace } from './room-in-namespace.ts';
-import type { UpdateAttributes } from './update-commands.ts';
-import { pendingUpdates } from './updates-of-draft.ts';
+import type { UpdateAttachment } from '../commands/callback-commands.ts';
+import { callbacksOfUpdate, isAttached } from '../run/update-callbacks.ts';
+import { whyNoRoom } from '../run/callback.ts';
+import type { Draft, RunDraft } from '../draft/draft.ts';
+import { addOptionsUpdated } from '../steps/common-events.ts';
+import { reject } from '../run/reject.ts';
+import type { Rejected } from '../run/history-replies.ts';
+import { isRunning, type RunView } from '../run/state.ts';
+import { attachmentBytes, type PendingUpdate } from '../commands/pending-update.ts';
+import type { UpdateAttributes } from '../commands/update-commands.ts';
+import { pendingUpdates } from '../steps/updates.ts';
 
 /** undefined: nothing speaks against it, and what there is to attach is attached. */
 export function attachToKnown(draft: Draft, run: RunView, update: UpdateAttributes): Rejected | undefined {
@@ -66,17 +66,16 @@ export function attachAccepted(run: RunDraft, updateId: string, attachments: rea
 type Attachment = { readonly updateId: string; readonly requestId: string; readonly callbacks: readonly Uint8Array[] };
 
 function addAttachment(run: RunDraft, { updateId, requestId, callbacks }: Attachment): void {
-  const workflowUpdateOptions = [{ updateId, attachedRequestId: requestId, attachedCompletionCallbacks: callbacks }];
-  run.addOrBuffer('workflowExecutionOptionsUpdated', { ...noOptions, workflowUpdateOptions }, { workerMayIgnore: true });
+  addOptionsUpdated(run, { workflowUpdateOptions: [{ updateId, attachedRequestId: requestId, attachedCompletionCallbacks: callbacks }] });
 }
 
-const noOptions = {
-  versioningOverride: undefined,
-  unsetVersioningOverride: false,
-  attachedRequestId: '',
-  attachedCompletionCallbacks: [],
-  identity: '',
-  priority: undefined,
-  timeSkippingConfig: undefined,
-  timeSkippingConfigUpdated: false,
-} as const;
+/**
+ * Updates that no worker has accepted are in memory alone, so what they take there has a limit beside those of each run. undefined: there is
+ * room for so many bytes more.
+ */
+export function noRoomInNamespace({ volatile, limits }: Draft, namespaceId: string, bytes: number): Rejected | undefined {
+  const { updateBytesPerNamespaceMax } = limits;
+  if ((volatile.updateBytes.get(namespaceId) ?? 0) + bytes <= updateBytesPerNamespaceMax) return undefined;
+  const message = `the updates of this namespace that no worker has accepted take ${updateBytesPerNamespaceMax} bytes in a history shard`;
+  return reject({ reason: 'too-many-updates', message });
+}

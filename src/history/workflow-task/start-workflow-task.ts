@@ -1,13 +1,13 @@
 /** A worker has polled for a workflow task: what it is given. */
 import { assert } from '../../kernel/assert.ts';
-import type { StartWorkflowTask } from '../commands.ts';
-import type { Draft } from '../draft.ts';
-import { findRun, workflowBehind, workflowTaskNotFound } from '../reject.ts';
-import type { HistoryReply } from '../replies.ts';
-import { isRunning } from '../state.ts';
-import { startSpeculative } from './speculative.ts';
-import { describeStarted, writeStarted } from './workflow-task.ts';
-import { workflowTaskOf } from '../volatile.ts';
+import type { StartWorkflowTask } from '../commands/history-commands.ts';
+import type { Draft } from '../draft/draft.ts';
+import { findRun, workflowBehind, workflowTaskNotFound } from '../run/reject.ts';
+import type { HistoryReply } from '../run/history-replies.ts';
+import { isRunning } from '../run/state.ts';
+import { startSpeculative } from '../steps/speculative.ts';
+import { describeStarted, writeStarted } from '../steps/workflow-task.ts';
+import { workflowTaskOf } from '../run/volatile.ts';
 
 export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);

@@ -11,7 +11,7 @@ export type Civil = {
 };
 
 const dayMs = 86_400_000;
-/** From 1 March of the year 0, with which 400 years begin that end with the leap day, to 1970. */
+/** Days from 1 March of the year 0, with which 400 years begin that end with the leap day, to 1970. */
 const daysTo1970 = 719_468;
 const daysOf400Years = 146_097;
 

@@ -9,7 +9,7 @@
  * step above 1), and else when either does. Sunday is 0, never 7.
  */
 import { goDurationMs } from './go-duration.ts';
-import { type TimeZone, timeZone, utc } from './time-zone.ts';
+import { type OffsetPeriods, offsetPeriods, periodsOfUtc } from './offset-periods.ts';
 
 export type CronSchedule =
   | { readonly kind: 'every'; readonly intervalMs: number }
@@ -20,26 +20,26 @@ export type CronSchedule =
       readonly daysOfMonth: CronField;
       readonly months: CronField;
       readonly daysOfWeek: CronField;
-      readonly zone: TimeZone;
+      readonly zone: OffsetPeriods;
     };
 
 export type CronField = { readonly values: ReadonlySet<number>; readonly isStar: boolean };
 
-/** Of ours: a list of all minutes, hours and days takes a third of it. */
+/** A limit of Perdure's own. A list of all minutes, hours and days takes a third of it. */
 const specCharsMax = 1_000;
 
 /** Undefined: that is no schedule. */
 export function parseCron(spec: string): CronSchedule | undefined {
   if (spec.length > specCharsMax) return undefined;
   const zoned = /^(?:CRON_)?TZ=/.exec(spec);
-  if (zoned === null) return scheduleIn(utc, spec);
+  if (zoned === null) return scheduleIn(periodsOfUtc, spec);
   const space = spec.indexOf(' ');
   if (space < 0) return undefined;
-  const zone = timeZone(spec.slice(zoned[0].length, space));
+  const zone = offsetPeriods(spec.slice(zoned[0].length, space));
   return zone && scheduleIn(zone, spec.slice(space).trim());
 }
 
-function scheduleIn(zone: TimeZone, spec: string): CronSchedule | undefined {
+function scheduleIn(zone: OffsetPeriods, spec: string): CronSchedule | undefined {
   if (spec.startsWith(everyPrefix)) return every(spec.slice(everyPrefix.length));
   const fields = spec.startsWith('@') ? descriptors.get(spec) : spec.split(/\s+/).filter((field) => field !== '');
   if (fields?.length !== 5) return undefined;
@@ -115,7 +115,7 @@ function valueOf(text: string, { names }: Bounds): number | undefined {
   return (text === '' ? undefined : names.get(text.toLowerCase())) ?? wholeNumber(text);
 }
 
-/** With a sign, as in Go. */
+/** A whole number, with a sign as in Go. */
 function wholeNumber(text: string): number | undefined {
   return /^\+?\d+$/.test(text) ? Number(text) : undefined;
 }

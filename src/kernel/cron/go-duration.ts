@@ -17,7 +17,7 @@ const durationMsMax = (2 ** 63 - 1) / 1e6;
 const whole = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g;
 
-/** In milliseconds, with what is below one as a fraction. Undefined: that is no duration, or longer than any. */
+/** The duration in milliseconds, which may have a fraction. undefined: `text` is no duration, or longer than any. */
 export function goDurationMs(text: string): number | undefined {
   if (!whole.test(text)) return undefined;
   let totalMs = 0;

@@ -9,7 +9,6 @@
  */
 import type { CronField, CronSchedule } from './cron-schedule.ts';
 import { type Civil, civilOf, utcMsOf, weekdayOf } from './civil-time.ts';
-import type { TimeZone } from './time-zone.ts';
 
 /** A schedule that is not due so long is due never. */
 const yearsMax = 5;
@@ -34,7 +33,6 @@ export function nextTick(schedule: CronSchedule, afterMs: number): number | unde
 /** One that stands at a moment of its zone, and only moves on. */
 class Search {
   readonly #schedule: Fields;
-  readonly #clock: LocalClock;
   #atMs: number;
   /** The moment was moved: what is below the unit that moves begins at its first value. */
   #moved = false;
@@ -42,7 +40,6 @@ class Search {
 
   constructor(schedule: Fields, fromMs: number) {
     this.#schedule = schedule;
-    this.#clock = new LocalClock(schedule.zone);
     this.#atMs = fromMs;
   }
 
@@ -55,7 +52,11 @@ class Search {
   }
 
   #local(): Civil {
-    return this.#clock.localOf(this.#atMs);
+    return civilOf(this.#schedule.zone.localMsOf(this.#atMs));
+  }
+
+  #momentOf(local: Civil): number {
+    return this.#schedule.zone.momentOf(utcMsOf(local));
   }
 
   // Each answers false when it has carried into the unit above, whose turn it is then.
@@ -63,7 +64,7 @@ class Search {
   #toMonth(): boolean {
     for (let at = this.#local(); !this.#schedule.months.values.has(at.month); at = this.#local()) {
       const from = this.#begin() ? { ...at, day: 1, hour: 0, minute: 0, second: 0 } : at;
-      this.#atMs = this.#clock.momentOf(this.#again(from, { month: from.month + 1 }));
+      this.#atMs = this.#momentOf(this.#again(from, { month: from.month + 1 }));
       if (this.#local().month === 1 || this.#isLost()) return false;
     }
     return true;
@@ -72,7 +73,7 @@ class Search {
   #toDay(): boolean {
     for (let at = this.#local(); !isDay(this.#schedule, at); at = this.#local()) {
       const from = this.#begin() ? { ...at, hour: 0, minute: 0, second: 0 } : at;
-      this.#atMs = this.#clock.momentOf(this.#again(from, { day: from.day + 1 }));
+      this.#atMs = this.#momentOf(this.#again(from, { day: from.day + 1 }));
       // That day has no midnight.
       const { hour } = this.#local();
       if (hour !== 0) this.#atMs += (hour > 12 ? 24 - hour : -hour) * hourMs;
@@ -83,7 +84,7 @@ class Search {
 
   #toHour(): boolean {
     for (let at = this.#local(); !this.#schedule.hours.values.has(at.hour); at = this.#local()) {
-      if (this.#begin()) this.#atMs = this.#clock.momentOf({ ...at, minute: 0, second: 0 });
+      if (this.#begin()) this.#atMs = this.#momentOf({ ...at, minute: 0, second: 0 });
       this.#atMs += hourMs;
       if (this.#local().hour === 0) return false;
     }
@@ -120,7 +121,7 @@ class Search {
 
   /** A moment that does not exist becomes one that does before anything is added to it. */
   #again(from: Civil, later: Partial<Civil>): Civil {
-    return { ...this.#clock.localOf(this.#clock.momentOf(from)), ...later };
+    return { ...civilOf(this.#schedule.zone.localMsOf(this.#momentOf(from))), ...later };
   }
 }
 
@@ -132,37 +133,4 @@ function isDay({ daysOfMonth, daysOfWeek }: Fields, at: Civil): boolean {
 
 function matches({ values }: CronField, value: number): boolean {
   return values.has(value);
-}
-
-/** Asks its zone once for each quarter of an hour. */
-class LocalClock {
-  readonly #zone: TimeZone;
-  #quarter = NaN;
-  #offsetMs = 0;
-
-  constructor(zone: TimeZone) {
-    this.#zone = zone;
-  }
-
-  localOf(utcMs: number): Civil {
-    return civilOf(utcMs + this.#offsetAt(utcMs));
-  }
-
-  /** As Go has it: with the offset that is right if there is one; of two, and of none, the one that its two guesses lead to. */
-  momentOf(local: Civil): number {
-    const asUtcMs = utcMsOf(local);
-    const offsetMs = this.#offsetAt(asUtcMs);
-    const utcMs = asUtcMs - offsetMs;
-    const offsetThereMs = this.#offsetAt(utcMs);
-    return offsetThereMs === offsetMs ? utcMs : asUtcMs - offsetThereMs;
-  }
-
-  #offsetAt(utcMs: number): number {
-    const quarter = Math.floor(utcMs / (15 * minuteMs));
-    if (quarter !== this.#quarter) {
-      this.#quarter = quarter;
-      this.#offsetMs = this.#zone.offsetMs(quarter * 15 * minuteMs);
-    }
-    return this.#offsetMs;
-  }
 }

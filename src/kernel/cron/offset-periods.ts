@@ -19,12 +19,12 @@ export type OffsetPeriod = {
 const probeMs = 6 * 86_400_000;
 const probesOfYear = 61;
 const yearMs = probesOfYear * probeMs;
-/** Of moments that JavaScript can tell the offset of. */
+/** The latest moment of which JavaScript knows the offset. */
 const momentMsMax = 8.64e15;
 
 export class OffsetPeriods {
   readonly #zone: TimeZone;
-  /** By the number of their year, which is none of a calendar. */
+  /** Periods by the number of their year, which is none of a calendar. */
   readonly #years = new Map<number, readonly OffsetPeriod[]>();
   #latest: OffsetPeriod = { fromMs: 0, untilMs: 0, offsetMs: 0 };
 
@@ -90,8 +90,8 @@ export class OffsetPeriods {
   }
 }
 
-const periodsOfUtc = new OffsetPeriods(utc);
-/** By the lower-case name: as many as there are zones, some six hundred. */
+export const periodsOfUtc = new OffsetPeriods(utc);
+/** Periods by the lower-case name of the zone: as many as there are zones, some six hundred. */
 const periodsOfZones = new Map<string, OffsetPeriods>();
 
 /** Undefined: there is no such zone. */

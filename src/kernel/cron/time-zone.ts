@@ -4,7 +4,7 @@
  */
 
 export type TimeZone = {
-  /** Local time less UTC. Zones change at whole quarters of an hour, in this century and the next. */
+  /** Local time less UTC. */
   readonly offsetMs: (utcMs: number) => number;
 };
 
@@ -12,7 +12,7 @@ export const utc: TimeZone = { offsetMs: () => 0 };
 
 /** There are some six hundred names, and a formatter takes tens of kilobytes. */
 const formattersMax = 32;
-/** By zone, in the order of their last use. */
+/** Formatters by zone, in the order of their last use. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Undefined: there is no such zone. As in Go, no name is UTC; so is `Local`, for a cluster has no place. */

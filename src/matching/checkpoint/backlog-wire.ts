@@ -1,16 +1,6 @@
 /** The port through which a checkpoint turns stored tasks into the bytes of database rows, and back. */
-import type { SpilledTask } from '../records.ts';
+import type { SpilledTask } from '../matching-records.ts';
 import type { ConfiguredQueue } from '../task-queue-config.ts';
-
-/**
- * Of the bytes below. v1: first form. v2: rows of lanes, priorities, and configurations of queues. v3: where one of these has a rate of fairness keys.
- * What a later version has written is not read.
- */
-export const backlogSchemaMax = 3;
-
-export function backlogSchemaOf(configs: readonly ConfiguredQueue[]): number {
-  return configs.some(({ config }) => config.keyRate !== undefined) ? backlogSchemaMax : 2;
-}
 
 export type TaskState = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 

@@ -12,16 +12,16 @@ import { collected } from '../../kernel/collected.ts';
 import type { Backlog, ChangeNotes } from '../backlog.ts';
 import type { StoredTask } from '../stored-lane.ts';
 import type { ConfiguredQueue } from '../task-queue-config.ts';
-import { taskBytes } from '../tasks.ts';
-import { backlogSchemaOf, type BacklogWire } from './backlog-wire.ts';
+import { taskBytes } from '../matching-tasks.ts';
+import type { BacklogWire } from './backlog-wire.ts';
 import type { BacklogCheckpoint, TaskRow } from './rows.ts';
 
-/** Of a removal, in memory and in a record, roughly. */
+/** Approximate bytes of a removal, in memory and in a record. */
 export const REMOVAL_BYTES = 16;
 
 class ChangeSet {
   readonly stored = new Map<number, StoredTask>();
-  /** Of those that the cut before has, or a row. */
+  /** Removed tasks that the cut before has, or a row. */
   readonly removed = new Set<number>();
   #storedBytes = 0;
 
@@ -30,7 +30,7 @@ class ChangeSet {
     this.#storedBytes += taskBytes(task.task);
   }
 
-  /** It was stored, and removed, since the last cut. */
+  /** True: the task was stored, and removed, since the last cut. */
   take(id: number): boolean {
     const task = this.stored.get(id);
     if (task === undefined) return false;
@@ -40,10 +40,6 @@ class ChangeSet {
 
   get bytes(): number {
     return this.#storedBytes + this.removed.size * REMOVAL_BYTES;
-  }
-
-  get size(): number {
-    return this.stored.size + this.removed.size;
   }
 }
 
@@ -72,83 +68,55 @@ export class Changes implements ChangeNotes {
 
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
-    this.#cut = new Cut(this.#backlog, this.#since, this.#wire);
+    const { lastId, timeMs, configs } = this.#backlog;
+    const encoding = encode(this.#since, { lastId, timeMs, configs: [...configs.values()] }, this.#wire);
+    this.#cut = { changes: this.#since, lastId, encoding, checkpoint: undefined };
     this.#since = new ChangeSet();
   }
 
   /** Encodes a task, and then as many more as `goOn` allows. undefined: some are left. The same rows whenever it is asked again. */
   capture(goOn: () => boolean): BacklogCheckpoint | undefined {
-    assert(this.#cut !== undefined, 'a cut is captured');
-    return this.#cut.capture(goOn);
+    const cut = this.#cut;
+    assert(cut !== undefined, 'a cut is captured');
+    while (cut.checkpoint === undefined) {
+      const next = cut.encoding.next();
+      if (next.done === true) cut.checkpoint = next.value;
+      else if (!goOn()) return undefined;
+    }
+    return cut.checkpoint;
   }
 
   /** Answers up to which id there are rows of all that are stored now. */
   durable(): number {
-    assert(this.#cut?.captured === true, 'what is durable was captured');
+    assert(this.#cut?.checkpoint !== undefined, 'what is durable was captured');
     const { lastId } = this.#cut;
     this.#cut = undefined;
     return lastId;
   }
 
-  /** Stored tasks and removals that no row knows of. */
-  get size(): number {
-    return this.#since.size + (this.#cut?.size ?? 0);
-  }
-
-  /** What those take in memory, roughly. */
+  /** What stored tasks and removals that no row knows of take in memory, roughly. */
   get bytes(): number {
-    return this.#since.bytes + (this.#cut?.bytes ?? 0);
+    return this.#since.bytes + (this.#cut?.changes.bytes ?? 0);
   }
 }
 
-class Cut {
-  readonly #changes: ChangeSet;
-  readonly #wire: BacklogWire;
+type Cut = {
+  readonly changes: ChangeSet;
   readonly lastId: number;
-  readonly #timeMs: number;
-  readonly #configs: readonly ConfiguredQueue[];
-  readonly #encoding: Generator<undefined, BacklogCheckpoint>;
-  #checkpoint: BacklogCheckpoint | undefined;
+  readonly encoding: Generator<undefined, BacklogCheckpoint>;
+  checkpoint: BacklogCheckpoint | undefined;
+};
 
-  constructor({ lastId, timeMs, configs }: Backlog, changes: ChangeSet, wire: BacklogWire) {
-    this.#changes = changes;
-    this.#wire = wire;
-    this.lastId = lastId;
-    this.#timeMs = timeMs;
-    this.#configs = [...configs.values()];
-    this.#encoding = this.#encode();
-  }
+/** The state at the cut beside its tasks. */
+type AtCut = { readonly lastId: number; readonly timeMs: number; readonly configs: readonly ConfiguredQueue[] };
 
-  get captured(): boolean {
-    return this.#checkpoint !== undefined;
+function* encode(changes: ChangeSet, { lastId, timeMs, configs }: AtCut, wire: BacklogWire): Generator<undefined, BacklogCheckpoint> {
+  const tasks: TaskRow[] = [];
+  for (const { id, lane, task, storedAtMs } of changes.stored.values()) {
+    const spilled = { id, queue: lane.of.queue, task, shared: lane.name.shared };
+    tasks.push({ taskId: id, queue: lane.key, task: wire.encodeTask({ spilled, storedAtMs }) });
+    yield;
   }
-
-  get size(): number {
-    return this.#changes.size;
-  }
-
-  get bytes(): number {
-    return this.#changes.bytes;
-  }
-
-  capture(goOn: () => boolean): BacklogCheckpoint | undefined {
-    while (this.#checkpoint === undefined) {
-      const next = this.#encoding.next();
-      if (next.done === true) this.#checkpoint = next.value;
-      else if (!goOn()) return undefined;
-    }
-    return this.#checkpoint;
-  }
-
-  *#encode(): Generator<undefined, BacklogCheckpoint> {
-    const tasks: TaskRow[] = [];
-    for (const { id, lane, task, storedAtMs } of this.#changes.stored.values()) {
-      const spilled = { id, queue: lane.of.queue, task, shared: lane.name.shared };
-      tasks.push({ taskId: id, queue: lane.key, task: this.#wire.encodeTask({ spilled, storedAtMs }) });
-      yield;
-    }
-    const goneTasks = yield* collected(this.#changes.removed);
-    const counters = this.#wire.encodeCounters({ lastId: this.lastId, configs: this.#configs });
-    return { schema: backlogSchemaOf(this.#configs), delta: { tasks, goneTasks }, counters, timeMs: this.#timeMs };
-  }
+  const goneTasks = yield* collected(changes.removed);
+  return { delta: { tasks, goneTasks }, counters: wire.encodeCounters({ lastId, configs }), timeMs };
 }

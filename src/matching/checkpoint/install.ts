@@ -5,9 +5,9 @@
  *     rows of a lane    1 2 3 … 1,000 │ 1,001 …………………………… 1,000,000
  *                       tasks: read   │ cold: nobody looks ─────┘ but for the last id
  */
+import { parseLaneKey } from '../../kernel/task-queue.ts';
 import { assert } from '../../kernel/assert.ts';
 import type { Backlog } from '../backlog.ts';
-import { parseLaneKey } from '../lane-name.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
 import type { BacklogCounters, LaneRows } from './rows.ts';

@@ -2,9 +2,9 @@
  * Rows of stored tasks, read one by one: what is wrong with one of them is the trouble of its task alone. It stops neither those behind it in
  * its queue nor, at a takeover, the other queues of its host.
  */
+import { laneKey } from '../../kernel/task-queue.ts';
 import { assert } from '../../kernel/assert.ts';
-import { laneKey } from '../lane-name.ts';
-import { laneOfSpilled } from '../records.ts';
+import { laneOfSpilled } from '../matching-records.ts';
 import type { BacklogWire, TaskState } from './backlog-wire.ts';
 import type { TaskRow } from './rows.ts';
 

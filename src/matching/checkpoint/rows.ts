@@ -1,14 +1,13 @@
 /** A matching host's state as rows of a database: what a checkpoint writes, and what a takeover reads. The same shapes as in the database port. */
 
 export type TaskRow = {
-  /** The stored task's id. */
   readonly taskId: number;
   /** The key of its lane (`matching/lane-name.ts`), under the name of the column. */
   readonly queue: string;
   readonly task: Uint8Array;
 };
 
-/** Of the lane whose key is `queue`: its first rows, by task id, and the id of its last one. */
+/** The first rows of the lane whose key is `queue`, by task id, and the id of its last one. */
 export type LaneRows = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly TaskRow[] };
 
 /** What changed between two cuts. What is named among the gone may never have been written, and stands among the rows never. */
@@ -17,9 +16,8 @@ export type BacklogDelta = { readonly tasks: readonly TaskRow[]; readonly goneTa
 /** What is one for all rows, as of the cut. */
 export type BacklogCounters = {
   readonly counters: Uint8Array;
-  /** Of the last record. */
+  /** The time of the last record. */
   readonly timeMs: number;
 };
 
-/** `schema`: of its bytes, and of the rows before them. */
-export type BacklogCheckpoint = BacklogCounters & { readonly schema: number; readonly delta: BacklogDelta };
+export type BacklogCheckpoint = BacklogCounters & { readonly delta: BacklogDelta };

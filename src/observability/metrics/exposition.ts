@@ -9,11 +9,11 @@ export type MetricsNaming = {
   readonly tags: Readonly<Record<string, string>>;
   /** Tag → values that are replaced by `_tag_excluded_`. */
   readonly excludeTags: Readonly<Record<string, readonly string[]>>;
-  /** In front of every name; '' = none. */
+  /** Stands before every name; '' = none. */
   readonly prefix: string;
   readonly withoutUnitSuffix: boolean;
   readonly withoutCounterSuffix: boolean;
-  /** In tally they always are. */
+  /** Always true for tally. */
   readonly recordTimerInSeconds: boolean;
 };
 

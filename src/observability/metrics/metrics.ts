@@ -18,7 +18,7 @@ export class Gauge {
 /** One histogram of durations. */
 export class Timer {
   readonly #boundsMs: readonly number[];
-  /** As many as there are bounds, and one for what is beyond the last. */
+  /** How many durations each bound has, and one more for what is beyond the last. */
   readonly counts: Float64Array;
   sumMs = 0;
 
@@ -76,7 +76,7 @@ export class MetricsRegistry {
     };
   }
 
-  /** As they are now. A metric without series is left out. */
+  /** All series as they are now. A metric without series is left out. */
   scraped(): ReadonlyMap<MetricName, Iterable<Series>> {
     for (const refresh of this.#refreshes) refresh();
     const told = [...this.#series].filter(([, series]) => series.size > 0);

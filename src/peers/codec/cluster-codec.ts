@@ -1,31 +1,21 @@
 /** What the cluster actor is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { ClusterCommand, UpdateNamespace } from '../../cluster/commands.ts';
-import type { ClusterRejection, ClusterReply } from '../../cluster/replies.ts';
+import type { ClusterCommand, ClusterRejection, ClusterReply, UpdateNamespace } from '../../cluster/cluster-commands.ts';
 import * as wire from '../../wire/generated/peer/cluster.ts';
-import { askFailureCodecs } from './ask-failure-codec.ts';
-import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
-import { type Words, wordOf } from './words.ts';
+import { asCore, asMessage } from '../../wire/as-core.ts';
+import { askFailureCodecs, bare, plain, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
 
 const namespaceStates: Words<NonNullable<UpdateNamespace['state']>> = { registered: true, deprecated: true };
 
 const requestCodecs: KindCodecs<ClusterCommand> = {
-  registerNamespace: {
-    field: 1,
-    write: (w, { archival, ...request }) => wire.writeRegisterNamespace(w, { ...request, archival }),
-    read: (r) => {
-      const { archival, ...request } = wire.readRegisterNamespace(r);
-      return { ...request, kind: 'registerNamespace', ...(archival === undefined ? {} : { archival }) };
-    },
-  },
+  registerNamespace: plain(1, 'registerNamespace', wire.writeRegisterNamespace, wire.readRegisterNamespace),
   updateNamespace: {
     field: 2,
-    write: (w, { data, archival, ...request }) =>
-      wire.writeUpdateNamespace(w, { ...request, archival, data: data === undefined ? undefined : { entries: data } }),
+    write: (w, request) => wire.writeUpdateNamespace(w, { ...asMessage(request), data: request.data && { entries: request.data } }),
     read: (r) => {
-      const { archival, ...request } = wire.readUpdateNamespace(r);
+      const request = wire.readUpdateNamespace(r);
       const state = request.state === undefined ? undefined : wordOf(namespaceStates, request.state, 'UpdateNamespace.state');
-      return { ...request, kind: 'updateNamespace', data: request.data?.entries, state, ...(archival === undefined ? {} : { archival }) };
+      return asCore<UpdateNamespace>({ ...request, kind: 'updateNamespace', data: request.data?.entries, state });
     },
   },
   addSearchAttributes: plain(3, 'addSearchAttributes', wire.writeAddSearchAttributes, wire.readAddSearchAttributes),
@@ -59,23 +49,7 @@ const answerCodecs: KindCodecs<ClusterReply | AskFailure> = {
   done: bare(2, 'done'),
 };
 
-const requests = new UnionCodec<ClusterCommand>('ask of the cluster', requestCodecs);
-const answers = new UnionCodec<ClusterReply | AskFailure>('answer of the cluster', answerCodecs);
-/** Nothing here travels as remaining time. */
-const noClock = 0;
-
-export function encodeClusterRequest(request: ClusterCommand): Uint8Array {
-  return requests.encode(request, noClock);
-}
-
-export function decodeClusterRequest(bytes: Uint8Array): ClusterCommand {
-  return requests.decode(bytes, noClock);
-}
-
-export function encodeClusterAnswer(answer: ClusterReply | AskFailure): Uint8Array {
-  return answers.encode(answer, noClock);
-}
-
-export function decodeClusterAnswer(bytes: Uint8Array): ClusterReply | AskFailure {
-  return answers.decode(bytes, noClock);
-}
+export const clusterAsks = {
+  requests: new UnionCodec<ClusterCommand>('ask of the cluster', requestCodecs),
+  answers: new UnionCodec<ClusterReply | AskFailure>('answer of the cluster', answerCodecs),
+};

@@ -1,6 +1,6 @@
 /** What history shards are asked, and their answers, as bytes. */
 import { activityOptionFields } from '../../kernel/activity-option-fields.ts';
-import type { UpdateActivityOptions } from '../../history/activity/activity-commands.ts';
+import type { ResetWorkflow, UpdateActivityOptions } from '../../history/commands/operation-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type {
   CloseOutcome,
@@ -10,52 +10,35 @@ import type {
   QueryWorkflow,
   SignalWithStartWorkflow,
   StartWorkflow,
-} from '../../history/commands.ts';
-import type { UpdateWorkflowOptions } from '../../history/execution/options-commands.ts';
-import type { PriorityPath } from '../../history/priority.ts';
-import type { ResetWorkflow } from '../../history/reset/reset-commands.ts';
-import type { CompletedWorkflowTask, HistoryReply, Rejection, UpdateReply } from '../../history/replies.ts';
-import type { UpdateWaitStage } from '../../history/update/pending-update.ts';
-import type { UpdateAttributes, UpdateMessage } from '../../history/update/update-commands.ts';
+} from '../../history/commands/history-commands.ts';
+import type { PriorityPath } from '../../history/commands/priority.ts';
+import type { HistoryReply, Rejection, StartReply, UpdateReply } from '../../history/run/history-replies.ts';
+import type { UpdateWaitStage } from '../../history/commands/pending-update.ts';
+import type { UpdateAttributes, UpdateMessage } from '../../history/commands/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as wire from '../../wire/generated/peer/history.ts';
 import * as wireTask from '../../wire/generated/peer/started_task.ts';
 import type { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
-import { askFailureCodecs } from './ask-failure-codec.ts';
+import { asCore, asMessage, type Complete } from '../../wire/as-core.ts';
 import { deleteWorkflowCodec } from './delete-workflow-codec.ts';
-import { letterOutcomeFromWire, letterOutcomeToWire } from './letter-outcome-codec.ts';
-import { startReplyFromWire, startReplyToWire } from './start-reply-codec.ts';
+import { letterOutcomeFromWire, letterOutcomeToWire } from './letter-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
-import { momentMs, timeLeftMs } from './remaining-time.ts';
-import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
-import { type Words, wordOf } from './words.ts';
+import { askFailureCodecs, bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
 import { commandFromWire, commandToWire, failureFromWire } from './workflow-command-codec.ts';
 
 type Answer = HistoryReply | AskFailure;
 
-export function encodeHistoryRequest(request: HistoryRequest, nowMs: number): Uint8Array {
-  return requests.encode(request, nowMs);
-}
-
-export function decodeHistoryRequest(bytes: Uint8Array, nowMs: number): HistoryRequest {
-  return requests.decode(bytes, nowMs);
-}
-
-export function encodeHistoryAnswer(answer: Answer): Uint8Array {
-  return answers.encode(answer, noClock);
-}
-
-export function decodeHistoryAnswer(bytes: Uint8Array): Answer {
-  return answers.decode(bytes, noClock);
-}
-
 // ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const requestCodecs: KindCodecs<HistoryRequest> = {
-  startWorkflow: { field: 1, write: writeStart, read: readStart },
-  signalWithStartWorkflow: { field: 2, write: writeSignalWithStart, read: readSignalWithStart },
+  startWorkflow: {
+    field: 1,
+    write: (w, request) => wire.writeStartWorkflow(w, startToWire(request)),
+    read: (r) => startFromWire(wire.readStartWorkflow(r)),
+  },
+  signalWithStartWorkflow: plain(2, 'signalWithStartWorkflow', wire.writeSignalWithStartWorkflow, readSignalWithStart),
   signalWorkflow: plain(3, 'signalWorkflow', wire.writeSignalWorkflow, wire.readSignalWorkflow),
   requestCancelWorkflow: plain(4, 'requestCancelWorkflow', wire.writeRequestCancelWorkflow, wire.readRequestCancelWorkflow),
   terminateWorkflow: plain(5, 'terminateWorkflow', wire.writeTerminateWorkflow, wire.readTerminateWorkflow),
@@ -63,26 +46,12 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   findChild: plain(7, 'findChild', wire.writeFindChild, wire.readFindChild),
   startWorkflowTask: plain(8, 'startWorkflowTask', wire.writeStartWorkflowTask, wire.readStartWorkflowTask),
   completeWorkflowTask: { field: 9, write: writeCompleteWorkflowTask, read: readCompleteWorkflowTask },
-  failWorkflowTask: {
-    field: 10,
-    write: wire.writeFailWorkflowTask,
-    read: (r) => {
-      const request = wire.readFailWorkflowTask(r);
-      return { ...request, kind: 'failWorkflowTask', failure: failureFromWire(request.failure) };
-    },
-  },
+  failWorkflowTask: plain(10, 'failWorkflowTask', wire.writeFailWorkflowTask, (r) => withFailure(wire.readFailWorkflowTask(r))),
   resetStickyTaskQueue: plain(11, 'resetStickyTaskQueue', wire.writeOfRun, wire.readOfRun),
   startActivityTask: plain(12, 'startActivityTask', wire.writeStartActivityTask, wire.readStartActivityTask),
   withdrawActivityStart: plain(13, 'withdrawActivityStart', wire.writeWithdrawActivityStart, wire.readWithdrawActivityStart),
   completeActivityTask: plain(14, 'completeActivityTask', wire.writeCompleteActivityTask, wire.readCompleteActivityTask),
-  failActivityTask: {
-    field: 15,
-    write: wire.writeFailActivityTask,
-    read: (r) => {
-      const request = wire.readFailActivityTask(r);
-      return { ...request, kind: 'failActivityTask', failure: failureFromWire(request.failure) };
-    },
-  },
+  failActivityTask: plain(15, 'failActivityTask', wire.writeFailActivityTask, (r) => withFailure(wire.readFailActivityTask(r))),
   cancelActivityTask: plain(16, 'cancelActivityTask', wire.writeCancelActivityTask, wire.readCancelActivityTask),
   recordActivityHeartbeat: plain(17, 'recordActivityHeartbeat', wire.writeRecordActivityHeartbeat, wire.readRecordActivityHeartbeat),
   queryWorkflow: { field: 18, write: writeQueryWorkflow, read: readQueryWorkflow },
@@ -108,23 +77,19 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
   updateWorkflow: {
     field: 30,
-    write: (w, { update, ...request }) => wire.writeUpdateWorkflow(w, { ...request, update: updateToWire(update) }),
+    write: (w, request) => wire.writeUpdateWorkflow(w, { ...request, update: asMessage(request.update) }),
     read: (r) => {
-      const { update, ...request } = wire.readUpdateWorkflow(r);
-      return { ...request, kind: 'updateWorkflow', update: updateFromWire(update) };
+      const request = wire.readUpdateWorkflow(r);
+      return { ...request, kind: 'updateWorkflow', update: updateFromWire(request.update) };
     },
   },
-  pollUpdate: {
-    field: 31,
-    write: wire.writePollUpdate,
-    read: (r) => {
-      const { waitStage, ...request } = wire.readPollUpdate(r);
-      return { ...request, kind: 'pollUpdate', waitStage: wordOf(waitStages, waitStage, 'PollUpdate.wait_stage') };
-    },
-  },
+  pollUpdate: plain(31, 'pollUpdate', wire.writePollUpdate, (r) => {
+    const request = wire.readPollUpdate(r);
+    return { ...request, waitStage: wordOf(waitStages, request.waitStage, 'PollUpdate.wait_stage') };
+  }),
   startAndUpdate: {
     field: 32,
-    write: (w, { key, start, update }) => wire.writeStartAndUpdate(w, { key, start: startToWire(start), update: updateToWire(update) }),
+    write: (w, { key, start, update }) => wire.writeStartAndUpdate(w, { key, start: startToWire(start), update: asMessage(update) }),
     read: (r) => {
       const { key, start, update } = wire.readStartAndUpdate(r);
       return { kind: 'startAndUpdate', key, start: startFromWire(start), update: updateFromWire(update) };
@@ -133,12 +98,8 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   pauseActivity: plain(33, 'pauseActivity', wire.writePauseActivity, wire.readPauseActivity),
   unpauseActivity: plain(34, 'unpauseActivity', wire.writeUnpauseActivity, wire.readUnpauseActivity),
   resetActivity: plain(35, 'resetActivity', wire.writeResetActivity, wire.readResetActivity),
-  updateActivityOptions: { field: 36, write: wire.writeUpdateActivityOptions, read: readUpdateActivityOptions },
-  resetWorkflow: {
-    field: 37,
-    write: (w, request) => wire.writeResetWorkflow(w, { ...request, retentionMs: request.retentionMs }),
-    read: readResetWorkflow,
-  },
+  updateActivityOptions: plain(36, 'updateActivityOptions', wire.writeUpdateActivityOptions, readUpdateActivityOptions),
+  resetWorkflow: plain(37, 'resetWorkflow', wire.writeResetWorkflow, readResetWorkflow),
   createSchedule: plain(38, 'createSchedule', wire.writeCreateSchedule, wire.readCreateSchedule),
   updateSchedule: plain(39, 'updateSchedule', wire.writeUpdateSchedule, wire.readUpdateSchedule),
   patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
@@ -157,65 +118,64 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   describeBatch: plain(46, 'describeBatch', wire.writeOfRun, wire.readOfRun),
   pauseWorkflow: plain(47, 'pauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
   unpauseWorkflow: plain(48, 'unpauseWorkflow', wire.writePauseWorkflow, wire.readPauseWorkflow),
-  updateWorkflowOptions: { field: 49, write: wire.writeUpdateWorkflowOptions, read: readUpdateWorkflowOptions },
+  updateWorkflowOptions: plain(49, 'updateWorkflowOptions', wire.writeUpdateWorkflowOptions, (r) => {
+    const request = wire.readUpdateWorkflowOptions(r);
+    return { ...request, fields: priorityFields(request.fields) };
+  }),
   prepareReset: plain(50, 'prepareReset', wire.writePrepareReset, wire.readPrepareReset),
   dropReset: plain(51, 'dropReset', wire.writeOfRun, wire.readOfRun),
+  listRunKeys: plain(54, 'listRunKeys', wire.writeListRunKeys, wire.readListRunKeys),
+  holdRows: plain(55, 'holdRows', wire.writeHoldRows, wire.readHoldRows),
+  rebuildList: bare(56, 'rebuildList'),
 };
 
-// Absent and undefined are one on the wire; the commands know absent only.
-
-function writeStart(w: Writer, request: StartWorkflow): void {
-  wire.writeStartWorkflow(w, startToWire(request));
-}
-
 function startToWire(request: StartWorkflow): wire.StartWorkflow {
-  const { retentionMs, callbacks, replacesChildrenOf = [], scheduled, eager = false } = request;
-  return { ...request, retentionMs, callbacks, replacesChildrenOf, scheduled, eager };
+  const { replacesChildrenOf = [], eager = false } = request;
+  return { ...asMessage(request), replacesChildrenOf, eager };
 }
 
-function readStart(r: Reader): StartWorkflow {
-  return startFromWire(wire.readStartWorkflow(r));
+/** None and false mean the same as absent. */
+function startFromWire(start: wire.StartWorkflow): StartWorkflow {
+  const replacesChildrenOf = start.replacesChildrenOf.length === 0 ? undefined : start.replacesChildrenOf;
+  const policies = policiesFromWire(start.policies);
+  return asCore<StartWorkflow>({ ...start, kind: 'startWorkflow', policies, replacesChildrenOf, eager: start.eager || undefined });
 }
 
-function startFromWire({ retentionMs, policies, ...given }: wire.StartWorkflow): StartWorkflow {
-  const { callbacks, replacesChildrenOf, scheduled, eager, ...request } = given;
-  const replacing = replacesChildrenOf.length === 0 ? {} : { replacesChildrenOf };
-  const scheduling = scheduled === undefined ? {} : { scheduled };
-  const optional = { ...retentionFromWire(retentionMs), ...(callbacks === undefined ? {} : { callbacks }), ...replacing, ...scheduling };
-  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...optional, ...(eager ? { eager } : {}) };
-}
-
-function writeSignalWithStart(w: Writer, request: SignalWithStartWorkflow): void {
-  wire.writeSignalWithStartWorkflow(w, { ...request, retentionMs: request.retentionMs });
-}
-
-function readSignalWithStart(r: Reader): SignalWithStartWorkflow {
-  const { retentionMs, policies, ...request } = wire.readSignalWithStartWorkflow(r);
-  return { ...request, kind: 'signalWithStartWorkflow', policies: policiesFromWire(policies), ...retentionFromWire(retentionMs) };
+function readSignalWithStart(r: Reader): Omit<Complete<SignalWithStartWorkflow>, 'kind'> {
+  const request = wire.readSignalWithStartWorkflow(r);
+  return { ...request, policies: policiesFromWire(request.policies) };
 }
 
 function writeCompleteWorkflowTask(w: Writer, request: CompleteWorkflowTask): void {
-  const { retentionMs } = request;
-  const messages = request.messages.map(updateMessageToWire);
-  wire.writeCompleteWorkflowTask(w, { ...request, commands: request.commands.map(commandToWire), messages, retentionMs });
+  const { commands, messages } = request;
+  wire.writeCompleteWorkflowTask(w, {
+    ...asMessage(request),
+    commands: commands.map(commandToWire),
+    messages: messages.map(updateMessageToWire),
+  });
 }
 
 function readCompleteWorkflowTask(r: Reader): CompleteWorkflowTask {
-  const { retentionMs, commands, messages, ...request } = wire.readCompleteWorkflowTask(r);
-  const words = { commands: commands.map(commandFromWire), messages: messages.map(updateMessageFromWire) };
-  return { ...request, kind: 'completeWorkflowTask', ...words, ...retentionFromWire(retentionMs) };
+  const request = wire.readCompleteWorkflowTask(r);
+  const { commands, messages } = request;
+  return asCore<CompleteWorkflowTask>({
+    ...request,
+    kind: 'completeWorkflowTask',
+    commands: commands.map(commandFromWire),
+    messages: messages.map(updateMessageFromWire),
+  });
+}
+
+function withFailure<Message extends { readonly failure: Parameters<typeof failureFromWire>[0] }>(request: Message) {
+  return { ...request, failure: failureFromWire(request.failure) };
 }
 
 const waitStages: Words<UpdateWaitStage> = { none: true, accepted: true, completed: true };
 
-function updateToWire({ attachment, ...update }: UpdateAttributes): wire.UpdateAttributes {
-  return { ...update, attachment };
-}
-
-function updateFromWire({ waitStage: word, attachment, ...update }: wire.UpdateAttributes): UpdateAttributes {
-  const waitStage = wordOf(waitStages, word, 'UpdateAttributes.wait_stage');
+function updateFromWire(update: wire.UpdateAttributes): UpdateAttributes {
+  const waitStage = wordOf(waitStages, update.waitStage, 'UpdateAttributes.wait_stage');
   if (waitStage === 'none') throw new WireError('UpdateAttributes.wait_stage is none');
-  return { ...update, waitStage, ...(attachment === undefined ? {} : { attachment }) };
+  return asCore<UpdateAttributes>({ ...update, waitStage });
 }
 
 function updateMessageToWire({ id, updateId, body }: UpdateMessage): wire.UpdateMessage {
@@ -239,10 +199,6 @@ function updateMessageFromWire({ id, updateId, acceptance, rejection, response }
   throw new WireError('a message about an update of a kind that this version does not know');
 }
 
-function retentionFromWire(retentionMs: number | undefined): { readonly retentionMs?: number } {
-  return retentionMs === undefined ? {} : { retentionMs };
-}
-
 function policiesFromWire({ reusePolicy, conflictPolicy }: wire.IdPolicies): IdPolicies {
   return { reusePolicy: idPolicy(reusePolicy, 'reuse_policy'), conflictPolicy: idPolicy(conflictPolicy, 'conflict_policy') };
 }
@@ -252,10 +208,11 @@ function idPolicy(value: number, field: string): 1 | 2 | 3 {
   return value;
 }
 
-function readUpdateActivityOptions(r: Reader): UpdateActivityOptions {
-  const { change, ...request } = wire.readUpdateActivityOptions(r);
+function readUpdateActivityOptions(r: Reader): Omit<UpdateActivityOptions, 'kind'> {
+  const request = wire.readUpdateActivityOptions(r);
+  const { change } = request;
   const fields = change?.fields.map((field) => wordOf(activityOptionFields, field, 'ActivityOptionsChange.fields')) ?? [];
-  return { ...request, kind: 'updateActivityOptions', change: change === undefined ? undefined : { ...change, fields } };
+  return { ...request, change: change && { ...change, fields } };
 }
 
 const priorityPaths: Words<PriorityPath> = {
@@ -269,15 +226,10 @@ function priorityFields(fields: readonly string[]): readonly PriorityPath[] {
   return fields.map((field) => wordOf(priorityPaths, field, 'fields of a priority'));
 }
 
-function readResetWorkflow(r: Reader): ResetWorkflow {
-  const { priorityChanges, retentionMs, ...request } = wire.readResetWorkflow(r);
-  const changes = priorityChanges.map(({ fields, priority }) => ({ fields: priorityFields(fields), priority }));
-  return { ...request, kind: 'resetWorkflow', priorityChanges: changes, ...retentionFromWire(retentionMs) };
-}
-
-function readUpdateWorkflowOptions(r: Reader): UpdateWorkflowOptions {
-  const { fields, ...request } = wire.readUpdateWorkflowOptions(r);
-  return { ...request, kind: 'updateWorkflowOptions', fields: priorityFields(fields) };
+function readResetWorkflow(r: Reader): Omit<Complete<ResetWorkflow>, 'kind'> {
+  const request = wire.readResetWorkflow(r);
+  const priorityChanges = request.priorityChanges.map(({ fields, priority }) => ({ fields: priorityFields(fields), priority }));
+  return { ...request, priorityChanges };
 }
 
 function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {
@@ -352,14 +304,27 @@ const answerCodecs: KindCodecs<Answer> = {
   activityTask: plain(7, 'activityTask', wireTask.writeStartedActivityTask, wireTask.readStartedActivityTask),
   workflowTaskCompleted: {
     field: 8,
-    write: (w, completed) => wire.writeCompletedWorkflowTask(w, completedToWire(completed)),
-    read: (r) => completedFromWire(wire.readCompletedWorkflowTask(r)),
+    write: (w, completed) =>
+      wire.writeCompletedWorkflowTask(w, {
+        ...completed,
+        workflowTask: completed.workflowTask && workflowTaskToWire(completed.workflowTask),
+      }),
+    read: (r) => {
+      const { workflowTask, activityTasks, ...completed } = wire.readCompletedWorkflowTask(r);
+      const tasks = {
+        workflowTask: workflowTask && workflowTaskFromWire(workflowTask),
+        activityTasks: activityTasks.map(activityTaskFromWire),
+      };
+      return { ...completed, kind: 'workflowTaskCompleted', ...tasks };
+    },
   },
   heartbeat: plain(9, 'heartbeat', wire.writeHeartbeatReply, wire.readHeartbeatReply),
   queryAnswered: plain(10, 'queryAnswered', wire.writeQueryAnswered, wire.readQueryAnswered),
   queryRejected: plain(11, 'queryRejected', wire.writeQueryRejected, wire.readQueryRejected),
   historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
   historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
+  runKeys: plain(30, 'runKeys', wire.writeRunKeys, wire.readRunKeys),
+  rowsHeld: plain(31, 'rowsHeld', wire.writeRowsHeld, wire.readRowsHeld),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),
   mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
   letterExecuted: {
@@ -373,12 +338,11 @@ const answerCodecs: KindCodecs<Answer> = {
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
   updateStage: {
     field: 19,
-    write: (w, { started, ...reply }) =>
-      wire.writeUpdateStage(w, { ...reply, started: started === undefined ? undefined : startReplyToWire(started) }),
+    write: (w, reply) => wire.writeUpdateStage(w, { ...reply, started: reply.started && startReplyToWire(reply.started) }),
     read: (r) => {
-      const { stage, started, ...reply } = wire.readUpdateStage(r);
-      const start = started === undefined ? undefined : startReplyFromWire(started);
-      return { ...reply, kind: 'updateStage', stage: wordOf(updateStages, stage, 'UpdateStage.stage'), started: start };
+      const reply = wire.readUpdateStage(r);
+      const stage = wordOf(updateStages, reply.stage, 'UpdateStage.stage');
+      return { ...reply, kind: 'updateStage', stage, started: reply.started && startReplyFromWire(reply.started) };
     },
   },
   startRefused: {
@@ -392,10 +356,10 @@ const answerCodecs: KindCodecs<Answer> = {
   scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
   updateRefused: {
     field: 25,
-    write: (w, { rejection, begun }) => wire.writeUpdateRefused(w, { rejection: rejectionToWire(rejection), begun }),
+    write: (w, reply) => wire.writeUpdateRefused(w, { ...reply, rejection: rejectionToWire(reply.rejection) }),
     read: (r) => {
-      const { rejection, begun } = wire.readUpdateRefused(r);
-      return { kind: 'updateRefused', rejection: rejectionFromWire(rejection), begun };
+      const reply = wire.readUpdateRefused(r);
+      return { ...reply, kind: 'updateRefused', rejection: rejectionFromWire(reply.rejection) };
     },
   },
   batchDescription: plain(26, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
@@ -403,23 +367,6 @@ const answerCodecs: KindCodecs<Answer> = {
 };
 
 const updateStages: Words<UpdateReply['stage']> = { admitted: true, accepted: true, completed: true };
-
-function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {
-  return {
-    workflowTask: workflowTask === undefined ? undefined : workflowTaskToWire(workflowTask),
-    activityTasks,
-    resetHistoryEventId,
-  };
-}
-
-function completedFromWire({ workflowTask, activityTasks, resetHistoryEventId }: wire.CompletedWorkflowTask): CompletedWorkflowTask {
-  return {
-    kind: 'workflowTaskCompleted',
-    workflowTask: workflowTask === undefined ? undefined : workflowTaskFromWire(workflowTask),
-    activityTasks: activityTasks.map(activityTaskFromWire),
-    resetHistoryEventId,
-  };
-}
 
 const rejectionReasons: Words<Rejection['reason']> = {
   'workflow-not-found': true,
@@ -460,7 +407,17 @@ function rejectionFromWire(from: wire.HistoryRejection): Rejection {
   }
 }
 
-const requests = new UnionCodec<HistoryRequest>('ask of a history shard', requestCodecs);
-const answers = new UnionCodec<Answer>('answer of a history shard', answerCodecs);
-/** No answer has a time that travels as what remains of it. */
-const noClock = 0;
+export const historyAsks = {
+  requests: new UnionCodec<HistoryRequest>('ask of a history shard', requestCodecs),
+  answers: new UnionCodec<Answer>('answer of a history shard', answerCodecs),
+};
+
+/** The answer to a start: alone, or within that to an update that came with it. */
+
+function startReplyToWire(reply: StartReply): wire.StartReply {
+  return { ...reply, workflowTask: reply.workflowTask && workflowTaskToWire(reply.workflowTask) };
+}
+
+function startReplyFromWire(reply: wire.StartReply): StartReply {
+  return asCore<StartReply>({ ...reply, kind: 'started', workflowTask: reply.workflowTask && workflowTaskFromWire(reply.workflowTask) });
+}

@@ -1,37 +1,18 @@
 /** What matching hosts are asked, and their answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { StartedTask } from '../../actors/asks/router.ts';
-import type { AddActivityTask, AddWorkflowTask, MatchingRequest, PollActivityTask, PollWorkflowTask } from '../../matching/commands.ts';
-import type { MatchingRejection, MatchingReply } from '../../matching/replies.ts';
-import type { TaskQueuePartition } from '../../matching/task-queue.ts';
+import type { AddTask, MatchingRequest, PollTask } from '../../matching/matching-commands.ts';
+import type { MatchingRejection, MatchingReply } from '../../matching/matching-replies.ts';
+import { type TaskQueuePartition, taskTypeOfWire, taskTypes } from '../../kernel/task-queue.ts';
 import * as wire from '../../wire/generated/peer/matching.ts';
 import type { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
-import { askFailureCodecs } from './ask-failure-codec.ts';
 import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
-import { TaskQueueType } from '../../wire/generated/lean/enums.ts';
-import { momentMs, timeLeftMs } from './remaining-time.ts';
-import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
-import { type Words, wordOf } from './words.ts';
+import { askFailureCodecs } from './union-codec.ts';
+import { bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodec, type KindCodecs, type Words } from './union-codec.ts';
 
 type Answer = MatchingReply<StartedTask> | AskFailure;
-
-export function encodeMatchingRequest(request: MatchingRequest, nowMs: number): Uint8Array {
-  return requests.encode(request, nowMs);
-}
-
-export function decodeMatchingRequest(bytes: Uint8Array, nowMs: number): MatchingRequest {
-  return requests.decode(bytes, nowMs);
-}
-
-export function encodeMatchingAnswer(answer: Answer): Uint8Array {
-  return answers.encode(answer, noClock);
-}
-
-export function decodeMatchingAnswer(bytes: Uint8Array): Answer {
-  return answers.decode(bytes, noClock);
-}
 
 // ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -49,102 +30,69 @@ const requestCodecs: KindCodecs<MatchingRequest> = {
       return { kind: 'dispatchQuery', queue: queueFromWire(queue), queryId, workflow, query, deadlineMs: momentMs(remainingMs, nowMs) };
     },
   },
-  answerQuery: {
-    field: 6,
-    write: (w, { queue, queryId, result }) => wire.writeAnswerQuery(w, { queue: queueToWire(queue), queryId, result }),
-    read: (r) => {
-      const { queue, queryId, result } = wire.readAnswerQuery(r);
-      return { kind: 'answerQuery', queue: queueFromWire(queue), queryId, result };
-    },
-  },
-  describeTaskQueue: {
-    field: 7,
-    write: (w, { queue }) => wire.writeDescribeTaskQueue(w, { queue: queueToWire(queue) }),
-    read: (r) => ({ kind: 'describeTaskQueue', queue: queueFromWire(wire.readDescribeTaskQueue(r).queue) }),
-  },
-  updateTaskQueueConfig: {
-    field: 9,
-    write: (w, { queue, ...change }) => wire.writeUpdateTaskQueueConfig(w, { ...change, queue: queueToWire(queue) }),
-    read: (r) => {
-      const { queue, ...change } = wire.readUpdateTaskQueueConfig(r);
-      return { kind: 'updateTaskQueueConfig', queue: queueFromWire(queue), ...change };
-    },
-  },
-  configurePartition: {
-    field: 10,
-    write: (w, { queue, config }) => wire.writeConfigurePartition(w, { queue: queueToWire(queue), config }),
-    read: (r) => {
-      const { queue, config } = wire.readConfigurePartition(r);
-      return { kind: 'configurePartition', queue: queueFromWire(queue), config };
-    },
-  },
+  answerQuery: toQueue(6, 'answerQuery', wire.writeAnswerQuery, wire.readAnswerQuery),
+  describeTaskQueue: toQueue(7, 'describeTaskQueue', wire.writeDescribeTaskQueue, wire.readDescribeTaskQueue),
+  updateTaskQueueConfig: toQueue(9, 'updateTaskQueueConfig', wire.writeUpdateTaskQueueConfig, wire.readUpdateTaskQueueConfig),
+  configurePartition: toQueue(10, 'configurePartition', wire.writeConfigurePartition, wire.readConfigurePartition),
   forgetNamespace: plain(11, 'forgetNamespace', wire.writeForgetNamespace, wire.readForgetNamespace),
-  shutdownWorker: {
-    field: 8,
-    write: (w, { queue, workerInstanceKey }) => wire.writeShutdownWorker(w, { queue: queueToWire(queue), workerInstanceKey }),
+  listStoredQueues: {
+    field: 12,
+    write: (w, { namespaceId, only }) => wire.writeListStoredQueues(w, { namespaceId, only: only && queueToWire(only) }),
     read: (r) => {
-      const { queue, workerInstanceKey } = wire.readShutdownWorker(r);
-      return { kind: 'shutdownWorker', queue: queueFromWire(queue), workerInstanceKey };
+      const { namespaceId, only } = wire.readListStoredQueues(r);
+      return { kind: 'listStoredQueues', namespaceId, only: only && queueFromWire(only) };
     },
   },
+  shutdownWorker: toQueue(8, 'shutdownWorker', wire.writeShutdownWorker, wire.readShutdownWorker),
 };
 
-function writePoll(w: Writer, poll: PollWorkflowTask | PollActivityTask, nowMs: number): void {
-  const { pollRequestId, identity, workerInstanceKey, maxTasksPerSecond, workerVersion, forwardedFrom } = poll;
-  wire.writePoll(w, {
-    queue: queueToWire(poll.queue),
-    pollRequestId,
-    identity,
-    remainingMs: timeLeftMs(poll.deadlineMs, nowMs),
-    workerInstanceKey,
-    maxTasksPerSecond,
-    workerVersion,
-    forwardedFrom,
-  });
+/** A kind that names a queue, and else has the core's own form. */
+function toQueue<Kind extends string, Body extends { readonly queue: wire.TaskQueuePartition }>(
+  field: number,
+  kind: Kind,
+  write: (w: Writer, body: Omit<Body, 'queue'> & { readonly queue: wire.TaskQueuePartition }) => void,
+  read: (r: Reader) => Body,
+): KindCodec<Omit<Body, 'queue'> & { readonly kind: Kind; readonly queue: TaskQueuePartition }> {
+  return {
+    field,
+    write: (w, message) => write(w, { ...message, queue: queueToWire(message.queue) }),
+    read: (r) => {
+      const { queue, ...body } = read(r);
+      return { ...body, kind, queue: queueFromWire(queue) };
+    },
+  };
 }
 
-function readPoll(r: Reader, nowMs: number): Omit<PollWorkflowTask, 'kind'> {
-  const { pollRequestId, identity, workerInstanceKey, maxTasksPerSecond, workerVersion, forwardedFrom, ...rest } = wire.readPoll(r);
-  return {
-    queue: queueFromWire(rest.queue),
-    pollRequestId,
-    identity,
-    deadlineMs: momentMs(rest.remainingMs, nowMs),
-    workerInstanceKey,
-    maxTasksPerSecond,
-    workerVersion,
-    forwardedFrom,
-  };
+function writePoll(w: Writer, { queue, deadlineMs, ...poll }: PollTask, nowMs: number): void {
+  wire.writePoll(w, { ...poll, queue: queueToWire(queue), remainingMs: timeLeftMs(deadlineMs, nowMs) });
+}
+
+function readPoll(r: Reader, nowMs: number): Omit<PollTask, 'kind'> {
+  const { queue, remainingMs, ...poll } = wire.readPoll(r);
+  return { ...poll, queue: queueFromWire(queue), deadlineMs: momentMs(remainingMs, nowMs) };
 }
 
 /** `holdUntilMs` of a task that is not held. */
 const notHeld = 0;
 
-function writeAdd(w: Writer, { queue, task, forwardedFrom, holdUntilMs }: AddWorkflowTask | AddActivityTask, nowMs: number): void {
+function writeAdd(w: Writer, { queue, task, forwardedFrom, holdUntilMs }: AddTask, nowMs: number): void {
   const heldForMs = holdUntilMs === notHeld ? undefined : timeLeftMs(holdUntilMs, nowMs);
   wire.writeAddTask(w, { queue: queueToWire(queue), task, forwardedFrom, heldForMs });
 }
 
-function readAdd(r: Reader, nowMs: number): Omit<AddWorkflowTask, 'kind'> {
+function readAdd(r: Reader, nowMs: number): Omit<AddTask, 'kind'> {
   const { queue, task, forwardedFrom, heldForMs } = wire.readAddTask(r);
   const holdUntilMs = heldForMs === undefined ? notHeld : momentMs(heldForMs, nowMs);
   return { queue: queueFromWire(queue), task, forwardedFrom, holdUntilMs };
 }
 
 function queueToWire({ namespaceId, name, taskType, partition, kind }: TaskQueuePartition): wire.TaskQueuePartition {
-  return {
-    namespaceId,
-    name,
-    taskType: taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY,
-    partition,
-    sticky: kind === 'sticky',
-  };
+  return { namespaceId, name, taskType: taskTypes[taskType].wire, partition, sticky: kind === 'sticky' };
 }
 
 function queueFromWire({ namespaceId, name, taskType, partition, sticky }: wire.TaskQueuePartition): TaskQueuePartition {
-  if (taskType !== TaskQueueType.WORKFLOW && taskType !== TaskQueueType.ACTIVITY)
-    throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
-  const type = taskType === TaskQueueType.WORKFLOW ? 'workflow' : 'activity';
+  const type = taskTypeOfWire(taskType);
+  if (type === undefined) throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
   return { namespaceId, name, taskType: type, partition, kind: sticky ? 'sticky' : 'normal' };
 }
 
@@ -190,10 +138,19 @@ const answerCodecs: KindCodecs<Answer> = {
   stored: bare(10, 'stored'),
   queryAnswer: plain(8, 'queryAnswer', wire.writeQueryAnswer, wire.readQueryAnswer),
   taskQueueDescription: plain(9, 'taskQueueDescription', wire.writeTaskQueueDescription, wire.readTaskQueueDescription),
+  storedQueues: {
+    field: 12,
+    write: (w, { queues }) =>
+      wire.writeStoredQueues(w, { queues: queues.map(({ queue, stored }) => ({ queue: queueToWire(queue), stored })) }),
+    read: (r) => {
+      const { queues } = wire.readStoredQueues(r);
+      return { kind: 'storedQueues', queues: queues.map(({ queue, stored }) => ({ queue: queueFromWire(queue), stored })) };
+    },
+  },
   taskQueueConfigured: plain(11, 'taskQueueConfigured', wire.writeTaskQueueConfigured, wire.readTaskQueueConfigured),
 };
 
-const requests = new UnionCodec<MatchingRequest>('ask of a matching host', requestCodecs);
-const answers = new UnionCodec<Answer>('answer of a matching host', answerCodecs);
-/** No answer has a time that travels as what remains of it. */
-const noClock = 0;
+export const matchingAsks = {
+  requests: new UnionCodec<MatchingRequest>('ask of a matching host', requestCodecs),
+  answers: new UnionCodec<Answer>('answer of a matching host', answerCodecs),
+};

@@ -1,17 +1,17 @@
 /** Tasks whose start is committed: from history to whoever polled, and through matching. */
 import type { StartedTask } from '../../actors/asks/router.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../history/run/history-replies.ts';
 import type * as wire from '../../wire/generated/peer/started_task.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { asCore } from '../../wire/as-core.ts';
 import { WireError } from '../../wire/wire-error.ts';
 
 export function workflowTaskToWire(task: StartedWorkflowTask): wire.StartedWorkflowTask {
-  const { firstPage } = task;
-  return { ...task, firstPage: firstPage === undefined ? undefined : { items: firstPage } };
+  return { ...task, firstPage: task.firstPage && { items: task.firstPage } };
 }
 
-export function workflowTaskFromWire({ firstPage, ...task }: wire.StartedWorkflowTask): StartedWorkflowTask {
-  return { ...task, kind: 'workflowTask', ...(firstPage === undefined ? {} : { firstPage: firstPage.items }) };
+export function workflowTaskFromWire(task: wire.StartedWorkflowTask): StartedWorkflowTask {
+  return asCore<StartedWorkflowTask>({ ...task, kind: 'workflowTask', firstPage: task.firstPage?.items });
 }
 
 export function activityTaskFromWire(task: wire.StartedActivityTask): StartedActivityTask {

@@ -8,10 +8,14 @@
  * whole value or throws WireError.
  */
 import { assert } from '../../kernel/assert.ts';
+import type { CompleteWithin } from '../../wire/as-core.ts';
 import { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { Writer } from '../../wire/writer.ts';
+import { numberOrBigint } from '../../kernel/number-or-bigint.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
+import { readAskFailure, readNotHere, writeAskFailure, writeNotHere } from '../../wire/generated/peer/ask_failure.ts';
 
 /** How one kind is written and read. `nowMs` is this side's wall clock, for what travels as remaining time. */
 export type KindCodec<Message> = {
@@ -25,7 +29,7 @@ export type KindCodecs<Union extends Kinded> = { readonly [Kind in Union['kind']
 
 type Kinded = { readonly kind: string };
 
-/** The same when the compiler has forgotten which kind it is: `KindCodecs` says that each is asked for its own only. */
+/** A codec whose kind the compiler has forgotten: `KindCodecs` says that each is asked for its own kind only. */
 type AnyKindCodec<Union> = {
   readonly field: number;
   write(w: Writer, message: Union, nowMs: number): void;
@@ -33,6 +37,8 @@ type AnyKindCodec<Union> = {
 };
 
 const writer = new Writer();
+/** The time for messages in which no time travels as what remains of it, as in answers. */
+const noClock = 0;
 
 export class UnionCodec<Union extends Kinded> {
   readonly #name: string;
@@ -49,7 +55,7 @@ export class UnionCodec<Union extends Kinded> {
     }
   }
 
-  encode(message: Union, nowMs: number): Uint8Array {
+  encode(message: Union, nowMs = noClock): Uint8Array {
     const codec = this.#byKind[message.kind];
     assert(codec !== undefined, `${message.kind} is no ${this.#name}`);
     writer.reset();
@@ -60,7 +66,7 @@ export class UnionCodec<Union extends Kinded> {
   }
 
   /** Throws WireError. */
-  decode(bytes: Uint8Array, nowMs: number): Union {
+  decode(bytes: Uint8Array, nowMs = noClock): Union {
     const r = new Reader(bytes, ownLimits);
     let message: Union | undefined;
     while (r.pos < r.end) {
@@ -81,13 +87,19 @@ export class UnionCodec<Union extends Kinded> {
 
 const lengthDelimited = 2;
 
-/** A kind whose message has the core's own form. */
-export function plain<Kind extends string, Body>(
+/** A kind whose message has all of the core's properties, by the same names (as-core.ts); `kind` alone is told by the number. */
+export function plain<Core extends Kinded>(
   field: number,
-  kind: Kind,
-  write: (w: Writer, body: Body) => void,
-  read: (r: Reader) => Body,
-): KindCodec<Body & { readonly kind: Kind }> {
+  kind: Core['kind'],
+  write: (w: Writer, body: CompleteWithin<NoInfer<Core>>) => void,
+  read: (r: Reader) => Omit<CompleteWithin<NoInfer<Core>>, 'kind'>,
+): KindCodec<Core>;
+export function plain(
+  field: number,
+  kind: string,
+  write: (w: Writer, body: Kinded) => void,
+  read: (r: Reader) => object,
+): KindCodec<Kinded> {
   return { field, write, read: (r) => ({ ...read(r), kind }) };
 }
 
@@ -102,3 +114,60 @@ export function bare<Kind extends string>(field: number, kind: Kind): KindCodec<
     },
   };
 }
+
+/** Words of the cores, sent as they are. What is read is one of them or refused. */
+
+/** Total: a word that is missing does not compile. */
+export type Words<Word extends string> = { readonly [One in Word]: true };
+
+export function wordOf<Word extends string>(words: Words<Word>, text: string, field: string): Word {
+  if (!isWord(words, text)) throw new WireError(`${field} is ${JSON.stringify(text)}`);
+  return text;
+}
+
+function isWord<Word extends string>(words: Words<Word>, text: string): text is Word {
+  return Object.hasOwn(words, text);
+}
+
+/** Whole numbers that may be beyond 2^53, in decimal. */
+
+/** Throws WireError. */
+export function bigintOf(digits: string): bigint {
+  return BigInt(checked(digits));
+}
+
+/** Throws WireError. */
+export function wholeOf(digits: string): number | bigint {
+  return numberOrBigint(checked(digits));
+}
+
+function checked(digits: string): string {
+  if (!/^-?\d+$/.test(digits)) throw new WireError(`no whole number: ${JSON.stringify(digits)}`);
+  return digits;
+}
+
+/** Clocks differ from process to process: a moment by the wall clock travels as the time that is left until then. */
+
+/** Negative once the moment has passed. */
+export function timeLeftMs(momentMs: number, nowMs: number): number {
+  return momentMs - nowMs;
+}
+
+export function momentMs(leftMs: number, nowMs: number): number {
+  const moment = nowMs + leftMs;
+  if (!Number.isSafeInteger(moment)) throw new WireError(`${leftMs} ms from now is outside ±2^53`);
+  return moment;
+}
+
+/** Why an ask got no answer of its actor, as bytes: kinds of every answer, beside the actor's own. */
+
+/** Above the numbers of replies. */
+export const askFailureCodecs: KindCodecs<AskFailure> = {
+  unavailable: plain(101, 'unavailable', writeAskFailure, readAskFailure),
+  deadline: plain(102, 'deadline', writeAskFailure, readAskFailure),
+  busy: plain(103, 'busy', writeAskFailure, readAskFailure),
+  tooLarge: plain(104, 'tooLarge', writeAskFailure, readAskFailure),
+  internal: plain(105, 'internal', writeAskFailure, readAskFailure),
+  notHere: plain(106, 'notHere', writeNotHere, readNotHere),
+  dataLoss: plain(107, 'dataLoss', writeAskFailure, readAskFailure),
+};

@@ -1,50 +1,18 @@
 /** What a worker commands with a completed workflow task, as bytes and back. */
-import type { FailureFacts, OpaqueFailure } from '../../history/failure.ts';
-import type { WorkflowCommand } from '../../history/workflow-commands.ts';
-import { unreachable } from '../../kernel/assert.ts';
+import type { FailureFacts, OpaqueFailure } from '../../history/commands/failure.ts';
+import type { WorkflowCommand } from '../../history/commands/workflow-commands.ts';
 import * as wire from '../../wire/generated/peer/workflow_command.ts';
-import { type Words, wordOf } from './words.ts';
+import { wordOf, type Words } from './union-codec.ts';
+
+/** The attributes of each type stand in the field of its name, as they are: what differs from the message of that field does not compile. */
+type Attributes = { readonly [Each in WorkflowCommand as Each['type']]: Each['attributes'] };
 
 const noCommand = wire.emptyWorkflowCommand();
 
-export function commandToWire(command: WorkflowCommand): wire.WorkflowCommand {
-  const { type, userMetadata, eventGroupMarkers } = command;
-  const common = { ...noCommand, type, userMetadata };
-  const wide = eventGroupMarkers === undefined ? common : { ...common, eventGroupMarkers: { items: eventGroupMarkers } };
-  switch (command.type) {
-    case 'scheduleActivityTask':
-      return { ...wide, scheduleActivityTask: command.attributes };
-    case 'requestCancelActivityTask':
-      return { ...wide, requestCancelActivityTask: command.attributes };
-    case 'startTimer':
-      return { ...wide, startTimer: command.attributes };
-    case 'cancelTimer':
-      return { ...wide, cancelTimer: command.attributes };
-    case 'recordMarker':
-      return { ...wide, recordMarker: command.attributes };
-    case 'protocolMessage':
-      return { ...wide, protocolMessage: command.attributes };
-    case 'completeWorkflowExecution':
-      return { ...wide, completeWorkflowExecution: command.attributes };
-    case 'failWorkflowExecution':
-      return { ...wide, failWorkflowExecution: command.attributes };
-    case 'cancelWorkflowExecution':
-      return { ...wide, cancelWorkflowExecution: command.attributes };
-    case 'continueAsNewWorkflowExecution':
-      return { ...wide, continueAsNewWorkflowExecution: command.attributes };
-    case 'startChildWorkflowExecution':
-      return { ...wide, startChildWorkflowExecution: command.attributes };
-    case 'requestCancelExternalWorkflowExecution':
-      return { ...wide, requestCancelExternalWorkflowExecution: command.attributes };
-    case 'signalExternalWorkflowExecution':
-      return { ...wide, signalExternalWorkflowExecution: command.attributes };
-    case 'upsertWorkflowSearchAttributes':
-      return { ...wide, upsertWorkflowSearchAttributes: command.attributes };
-    case 'modifyWorkflowProperties':
-      return { ...wide, modifyWorkflowProperties: command.attributes };
-    default:
-      return unreachable(command);
-  }
+export function commandToWire({ type, attributes, userMetadata, eventGroupMarkers }: WorkflowCommand): wire.WorkflowCommand {
+  const said = { [type]: attributes } as Partial<Attributes>;
+  const fields: Partial<Pick<wire.WorkflowCommand, keyof Attributes>> = said;
+  return { ...noCommand, type, userMetadata, eventGroupMarkers: eventGroupMarkers && { items: eventGroupMarkers }, ...fields };
 }
 
 const commandTypes: Words<WorkflowCommand['type']> = {
@@ -66,45 +34,12 @@ const commandTypes: Words<WorkflowCommand['type']> = {
 };
 
 export function commandFromWire(from: wire.WorkflowCommand): WorkflowCommand {
-  const { userMetadata, eventGroupMarkers } = from;
+  const { userMetadata, eventGroupMarkers, failWorkflowExecution: failed } = from;
   const common = eventGroupMarkers === undefined ? { userMetadata } : { userMetadata, eventGroupMarkers: eventGroupMarkers.items };
   const type = wordOf(commandTypes, from.type, 'WorkflowCommand.type');
-  switch (type) {
-    case 'scheduleActivityTask':
-      return { ...common, type, attributes: from.scheduleActivityTask };
-    case 'requestCancelActivityTask':
-      return { ...common, type, attributes: from.requestCancelActivityTask };
-    case 'startTimer':
-      return { ...common, type, attributes: from.startTimer };
-    case 'cancelTimer':
-      return { ...common, type, attributes: from.cancelTimer };
-    case 'recordMarker':
-      return { ...common, type, attributes: from.recordMarker };
-    case 'protocolMessage':
-      return { ...common, type, attributes: from.protocolMessage };
-    case 'completeWorkflowExecution':
-      return { ...common, type, attributes: from.completeWorkflowExecution };
-    case 'failWorkflowExecution': {
-      const attributes = from.failWorkflowExecution;
-      return { ...common, type, attributes: attributes === undefined ? undefined : { failure: failureFromWire(attributes.failure) } };
-    }
-    case 'cancelWorkflowExecution':
-      return { ...common, type, attributes: from.cancelWorkflowExecution };
-    case 'continueAsNewWorkflowExecution':
-      return { ...common, type, attributes: from.continueAsNewWorkflowExecution };
-    case 'startChildWorkflowExecution':
-      return { ...common, type, attributes: from.startChildWorkflowExecution };
-    case 'requestCancelExternalWorkflowExecution':
-      return { ...common, type, attributes: from.requestCancelExternalWorkflowExecution };
-    case 'signalExternalWorkflowExecution':
-      return { ...common, type, attributes: from.signalExternalWorkflowExecution };
-    case 'upsertWorkflowSearchAttributes':
-      return { ...common, type, attributes: from.upsertWorkflowSearchAttributes };
-    case 'modifyWorkflowProperties':
-      return { ...common, type, attributes: from.modifyWorkflowProperties };
-    default:
-      return unreachable(type);
-  }
+  const fields: Attributes = { ...from, failWorkflowExecution: failed && { failure: failureFromWire(failed.failure) } };
+  // The attributes of a type are its own: TypeScript does not follow that through a union.
+  return { ...common, type, attributes: fields[type] } as WorkflowCommand;
 }
 
 const failureKinds: Words<FailureFacts['kind']> = {

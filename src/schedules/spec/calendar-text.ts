@@ -41,7 +41,7 @@ export function calendarOf(text: CalendarText): StructuredCalendar | Problem {
 
 type TextBounds = FieldBounds & {
   readonly byDefault: string;
-  /** Whose beginnings are values, from that many letters on. */
+  /** Names whose beginnings are values, from that many letters on. */
   readonly names: readonly string[];
   readonly nameCharsMin: number;
   readonly namedFirst: number;

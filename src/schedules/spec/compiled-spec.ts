@@ -34,7 +34,7 @@ export type CompiledInterval = { readonly intervalSeconds: number; readonly phas
  */
 export type Exclusion = { readonly calendar: CompiledCalendar; readonly wholeMs: number; readonly wholeDueMs: number };
 
-/** Of schedules without a start. */
+/** When schedules without a start begin. */
 const startOfTimeMs = 0;
 
 /**
@@ -62,7 +62,7 @@ export function compileSpec(spec: CanonicalSpec, { jitterSeed }: { readonly jitt
   };
 }
 
-/** Of Go's durations, which end after 292 years. */
+/** Go's durations end after 292 years. */
 const secondsMax = 9_223_372_036;
 
 function wholeSeconds(ms: number): number {
@@ -90,13 +90,13 @@ function isPossible({ seconds, minutes, hours, daysOfMonth, months, daysOfWeek }
 
 const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Of which seconds, minutes and hours something is due. */
+/** The seconds, minutes and hours in which something is due. */
 type ClockTimes = Pick<CompiledCalendar, 'seconds' | 'minutes' | 'hours'>;
 
 const anyHour = valueSet([{ start: 0, end: 23, step: 1 }]);
 const anySixtieth = valueSet([{ start: 0, end: 59, step: 1 }]);
 
-/** By clocks that are whole minutes from UTC. */
+/** The times of an interval by clocks that are whole minutes from UTC. */
 function clockOfInterval({ intervalSeconds, phaseSeconds }: CompiledInterval): ClockTimes {
   const second = phaseSeconds % 60;
   const seconds = intervalSeconds % 60 === 0 ? valueSet([{ start: second, end: second, step: 1 }]) : anySixtieth;

@@ -31,7 +31,7 @@ function zoneOf(text: string): { readonly timeZoneName: string; readonly rest: s
   return { timeZoneName: zone.slice(zone.indexOf('=') + 1), rest };
 }
 
-/** Its zone does not matter. */
+/** The zone of an interval does not matter. */
 function every(text: string): ParsedCron | Problem {
   const [, durations] = cut(text, ' ');
   if (durations === undefined) return { problem: 'CronString does not have interval after @every' };

@@ -21,7 +21,7 @@ export function wholeNumber(text: string): number | Problem {
   return Math.abs(number) < 2 ** 63 ? number : { problem: `strconv.Atoi: parsing ${quoted(text)}: value out of range` };
 }
 
-/** In milliseconds. As Temporal takes them: with days, of 24 hours each. */
+/** Reads a duration as Temporal takes them: with days, of 24 hours each. */
 export function durationMsOf(text: string): number | Problem {
   // To a millionth of an hour, and of a nanosecond the nearest.
   const inHours = text.replaceAll(/(\d+(?:\.\d*)?|\.\d+)d/g, (_, days: string) => `${(24 * Number(days)).toFixed(6)}h`);

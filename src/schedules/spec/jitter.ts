@@ -31,7 +31,7 @@ function hashOf(nominalMs: number, seed: string): number {
   return fingerprint32OfBytes(bytes);
 }
 
-/** Of the product of two numbers of 32 bits, of which a number in JavaScript holds 53. */
+/** The upper half of a product of two numbers of 32 bits: a number in JavaScript holds 53 bits of it. */
 function upper32Bits(a: number, b: number): number {
   const high = Math.floor(a / 2 ** 16) * b;
   const low = (a % 2 ** 16) * b;

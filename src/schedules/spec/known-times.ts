@@ -21,7 +21,7 @@ const knownMax = 16;
 export class KnownTimes {
   readonly #spec: CompiledSpec;
   readonly #keptFromSteps: number;
-  /** In the order in which they were found. */
+  /** What is known, in the order in which it was found. */
   readonly #known: Known[] = [];
 
   constructor(spec: CompiledSpec, keptFromSteps = hardSteps) {

@@ -4,7 +4,7 @@ import { searchNext } from './next-time.ts';
 import type { Problem } from './schedule-spec.ts';
 import { SearchSteps, listStepsMax, searchStepsMax, tooManyExclusions } from './search-steps.ts';
 
-/** As in Temporal: of more there are the first. */
+/** Temporal's limit: of more times there are the first. */
 export const matchingTimesMax = 1_000;
 
 export type TimeRange = { readonly startMs: number; readonly endMs: number; readonly timesMax: number };

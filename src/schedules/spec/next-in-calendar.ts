@@ -25,7 +25,7 @@ export function nextInCalendar(
   { clock, afterMs, steps }: { readonly clock: OffsetPeriods; readonly afterMs: number; readonly steps: SearchSteps },
 ): number | undefined {
   let fromMs = Math.floor(afterMs / 1000) * 1000 + 1000;
-  /** As clocks show it; between these two none matches. */
+  /** Local times, as clocks show them; between these two none matches. */
   let walkedFromMs = Infinity;
   let foundMs = -Infinity;
   for (;;) {
@@ -44,7 +44,7 @@ export function nextInCalendar(
   }
 }
 
-/** From that time on, this included. */
+/** The next match from that time on, this included. */
 function nextLocal(calendar: CompiledCalendar, localMs: number, steps: SearchSteps): number | undefined {
   return new Walk(calendar, localMs).run(steps);
 }

@@ -11,7 +11,7 @@
 export type ScheduleSpec = CanonicalSpec & {
   readonly calendarTexts: readonly CalendarText[];
   readonly excludedCalendarTexts: readonly CalendarText[];
-  /** Of five, six or seven fields, `@hourly` and its like, or `@every 5h/45m`. */
+  /** Strings of five, six or seven fields, `@hourly` and its like, or `@every 5h/45m`. */
   readonly cronStrings: readonly string[];
 };
 
@@ -23,7 +23,7 @@ export type CanonicalSpec = {
   readonly startTimeMs?: number | undefined;
   readonly endTimeMs?: number | undefined;
   readonly jitterMs: number;
-  /** Of the IANA database. Empty: UTC. */
+  /** A name of the IANA database. Empty: UTC. */
   readonly timeZoneName: string;
   /** A TZif file, which then is the zone, whatever its name. */
   readonly timeZoneData?: Uint8Array | undefined;
@@ -34,7 +34,7 @@ export type StructuredCalendar = { readonly [field in CalendarField]: readonly R
 
 export type CalendarField = 'second' | 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'year' | 'dayOfWeek';
 
-/** Both ends included. As a caller sends it, an end before the start is the start, and a step of 0 is 1; in a canonical spec both are said. */
+/** Both ends are included. From a caller, an end before the start is the start, and a step of 0 is 1; a canonical spec says both. */
 export type Range = { readonly start: number; readonly end: number; readonly step: number };
 
 /** 1970 + n * interval + phase. What is below a second is stored and counts for nothing. */
@@ -46,7 +46,7 @@ export type CalendarText = { readonly [field in CalendarField]: string } & { rea
 /** What a field may hold, and what it is if it is left out. */
 export type FieldBounds = {
   readonly field: CalendarField;
-  /** In problems. */
+  /** What problems call it. */
   readonly name: string;
   readonly first: number;
   readonly last: number;
@@ -56,7 +56,7 @@ const calendarYearMin = 2000;
 /** The last in which anything is due. */
 export const calendarYearMax = 2100;
 
-/** In the order of a calendar's problems. */
+/** Fields in the order in which a calendar's problems are told. */
 export const fieldBounds: readonly FieldBounds[] = [
   { field: 'second', name: 'Second', first: 0, last: 59 },
   { field: 'minute', name: 'Minute', first: 0, last: 59 },

@@ -5,9 +5,9 @@
  * for the 29th of February that is a Sunday takes 300; a spec of as many entries as there may be, 20,000 for each time that is excluded.
  */
 export const searchStepsMax = 100_000;
-/** Of all searches of a list together. */
+/** Steps for all searches of a list together. */
 export const listStepsMax = 1_500_000;
-/** Of the searches in one step of a schedule, and of those for the times that are shown of it: no other is begun when they are spent. */
+/** Steps for the searches in one step of a schedule, or for the times that are shown of it: no other is begun when they are spent. */
 export const turnStepsMax = 10_000;
 
 export class SearchSteps {
@@ -44,5 +44,5 @@ export class SearchSteps {
   }
 }
 
-/** As Temporal says it. */
+/** Temporal's message. */
 export const tooManyExclusions = 'the schedule calendar specification has too many exclusions. Please modify the specification.';

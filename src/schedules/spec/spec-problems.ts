@@ -10,13 +10,13 @@ import {
   fieldBounds,
 } from './schedule-spec.ts';
 
-/** Of ours: calendars, exclusions, intervals and cron strings together. A day of each year in 27 years is one entry each. */
+/** A limit of ours for calendars, exclusions, intervals and cron strings together. A day of each year in 27 years is one entry each. */
 export const specEntriesMax = 10_000;
-/** Of ours, of all calendars together. */
+/** A limit of ours for all calendars together. */
 export const specRangesMax = 50_000;
-/** Of ours, of a field of a calendar or a cron string: a list of all its seconds takes a twentieth of it. */
+/** A limit of ours for a field of a calendar, or a cron string: a list of all its seconds takes a twentieth of it. */
 export const fieldCharsMax = 4_000;
-/** Of ours: a spec may be wrong in each of its ranges, and says so no longer than this. */
+/** A limit of ours: a spec may be wrong in each of its ranges, and says so no longer than this. */
 export const problemCharsMax = 4_000;
 const commentBytesMax = 200;
 

@@ -1,7 +1,7 @@
 /** Which years a calendar means. */
 import { type Range, calendarYearMax } from './schedule-spec.ts';
 
-/** By the year less `yearFirst`. Undefined: every year. */
+/** A flag per year, at the year less `yearFirst`. Undefined: every year. */
 export type YearSet = Uint8Array | undefined;
 
 /** Nothing is due in another year: in UTC it may be one more or less. */

@@ -3,38 +3,31 @@
  *
  *     batch   crc32 of the rest u32 · format u8 · count u32 · record*
  *     record  schema u32 · epoch f64 · sequence f64 · timeMs f64 · key, type, namespace, workflow id, run id: text · value length u32 · value
- *             in format 2 then: is tombstone u8 · headers: count u16 · (name, value: text)*
+ *             · is tombstone u8 · headers: count u16 · (name, value: text)*
  *     text    length u16 in UTF-8 bytes · bytes; all numbers little endian
  */
 import { crc32 } from 'node:zlib';
-import { LogError } from '../../actors/log.ts';
+import { LogError, type LogRecord, type RecordHeader, type StoredRecord } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import type { LogRecord, RecordHeader, StoredRecord } from '../../actors/log.ts';
 
-/** The first one; of every batch whose records have no headers of their own, so that an older version reads those. */
-const plainFormat = 1;
-const headersFormat = 2;
+const format = 1;
 const headBytes = 4 + 1 + 4;
-const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4;
+const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4 + 1 + 2;
 const textBytesMax = 0xffff;
-/** Of UTF-8, for a unit of a string. */
+/** Bytes of UTF-8 for one unit of a string. */
 const bytesPerCharMax = 3;
 const shortTextChars = 64;
 
 export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuffer> {
-  const withHeaders = records.some(({ headers, isTombstone }) => headers !== undefined || isTombstone === true);
   let sizeMax = headBytes;
-  for (const record of records) sizeMax += recordSizeMax(record) + (withHeaders ? headersSizeMax(record) : 0);
+  for (const record of records) sizeMax += recordSizeMax(record);
   const bytes = sizeMax <= scratch.length ? scratch : Buffer.allocUnsafeSlow(sizeMax);
-  bytes.writeUInt8(withHeaders ? headersFormat : plainFormat, 4);
+  bytes.writeUInt8(format, 4);
   bytes.writeUInt32LE(records.length, 5);
   let at = headBytes;
-  for (const record of records) {
-    at = writeRecord(bytes, at, record);
-    if (withHeaders) at = writeHeaders(bytes, at, record);
-  }
+  for (const record of records) at = writeHeaders(bytes, writeRecord(bytes, at, record), record);
   bytes.writeUInt32LE(crc32(bytes.subarray(4, at)), 0);
-  // An array of its own, never a slice of another: it changes threads, and in memory mode it is what stays.
+  // An array of its own, never a slice of another: it changes threads.
   return new Uint8Array(bytes.subarray(0, at));
 }
 
@@ -50,25 +43,22 @@ export function* decodeBatch(data: Uint8Array, base: number, fromOffset: number,
     throw new LogError('corrupt', `the batch at offset ${base} fails its checksum`);
   }
   const found = bytes.readUInt8(4);
-  if (found !== plainFormat && found !== headersFormat) {
-    throw new LogError(
-      'corrupt',
-      `the batch at offset ${base} has format ${found}; this version reads ${plainFormat} and ${headersFormat}`,
-    );
+  if (found !== format) {
+    throw new LogError('corrupt', `the batch at offset ${base} has format ${found}, written by another version; this one reads ${format}`);
   }
   const count = bytes.readUInt32LE(5);
   const reader = { bytes, at: headBytes };
   for (let index = 0; index < count; index++) {
-    const plain = readRecord(reader, base + index);
-    const record = found === headersFormat ? { ...plain, ...readHeaders(reader) } : plain;
+    const record = readRecord(reader, base + index);
     if (record.offset >= fromOffset) into.push(record);
     if (index % recordsPerStep === recordsPerStep - 1) yield;
   }
 }
 
-function recordSizeMax({ key, type, namespace, workflowId, runId, value }: LogRecord): number {
+function recordSizeMax({ key, type, namespace, workflowId, runId, value, headers = noHeaders }: LogRecord): number {
   const chars = key.length + type.length + namespace.length + workflowId.length + runId.length;
-  return fixedRecordBytes + bytesPerCharMax * chars + value.byteLength;
+  const ofHeaders = headers.reduce((size, [name, text]) => size + 4 + bytesPerCharMax * (name.length + text.length), 0);
+  return fixedRecordBytes + bytesPerCharMax * chars + value.byteLength + ofHeaders;
 }
 
 function writeRecord(bytes: Buffer, start: number, record: LogRecord): number {
@@ -104,11 +94,9 @@ function isShortAscii(bytes: Buffer, start: number, text: string): boolean {
   return true;
 }
 
-function headersSizeMax({ headers = [] }: LogRecord): number {
-  return headers.reduce((size, [name, value]) => size + 4 + bytesPerCharMax * (name.length + value.length), 1 + 2);
-}
+const noHeaders: readonly RecordHeader[] = [];
 
-function writeHeaders(bytes: Buffer, start: number, { headers = [], isTombstone }: LogRecord): number {
+function writeHeaders(bytes: Buffer, start: number, { headers = noHeaders, isTombstone }: LogRecord): number {
   let at = bytes.writeUInt8(isTombstone === true ? 1 : 0, start);
   at = bytes.writeUInt16LE(headers.length, at);
   for (const [name, value] of headers) at = writeText(bytes, writeText(bytes, at, name), value);
@@ -134,7 +122,13 @@ function readRecord(reader: Reader, offset: number): StoredRecord {
   // A copy: the value must not keep its batch alive.
   const value = new Uint8Array(bytes.subarray(reader.at + 4, reader.at + 4 + length));
   reader.at += 4 + length;
-  return { offset, key, schema, epoch, sequence, type, namespace, workflowId, runId, timeMs, value };
+  const record = { offset, key, schema, epoch, sequence, type, namespace, workflowId, runId, timeMs, value };
+  const isTombstone = bytes.readUInt8(reader.at) === 1;
+  const count = bytes.readUInt16LE(reader.at + 1);
+  reader.at += 3;
+  if (count === 0) return isTombstone ? { ...record, isTombstone } : record;
+  const headers = Array.from({ length: count }, (): RecordHeader => [readText(reader), readText(reader)]);
+  return isTombstone ? { ...record, headers, isTombstone } : { ...record, headers };
 }
 
 function readText(reader: Reader): string {
@@ -142,12 +136,4 @@ function readText(reader: Reader): string {
   const start = reader.at + 2;
   reader.at = start + length;
   return length === 0 ? '' : reader.bytes.toString('utf8', start, start + length);
-}
-
-function readHeaders(reader: Reader): Pick<StoredRecord, 'headers' | 'isTombstone'> {
-  const isTombstone = reader.bytes.readUInt8(reader.at) === 1;
-  const count = reader.bytes.readUInt16LE(reader.at + 1);
-  reader.at += 3;
-  const headers = Array.from({ length: count }, (): RecordHeader => [readText(reader), readText(reader)]);
-  return { ...(headers.length === 0 ? {} : { headers }), ...(isTombstone ? { isTombstone } : {}) };
 }

@@ -7,26 +7,25 @@
  * (disk full, I/O error) is never tried again, since nobody knows what it left behind: the log stops, every later append is refused,
  * and the next start reads what is really there.
  */
-import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
-import { assert } from '../../kernel/assert.ts';
-import { AppendLane, LaneSlot } from '../append-lane.ts';
-import { inSlices } from '../in-slices.ts';
-import { checkPartitions } from '../catalogue.ts';
-import { decodeBatch, encodeBatch } from './batch-codec.ts';
-import { openJournalBackend } from './journal-backend.ts';
+import { LogError, missingOffsets, partitionName } from '../../ports/log.ts';
 import type {
   AppendOutcome,
   BatchSource,
   GrowingLog,
   LogAttachment,
   LogBounds,
-  TopicSpec,
   PartitionId,
   StoredRecord,
-} from '../../actors/log.ts';
-import type { BatchUnderWay } from '../append-lane.ts';
+  TopicSpec,
+} from '../../ports/log.ts';
+import { assert } from '../../kernel/assert.ts';
+import { oneAtATime } from '../../kernel/one-at-a-time.ts';
+import { AppendLane, LaneSlot, type BatchUnderWay } from '../append-lane.ts';
+import { inSlices } from '../in-slices.ts';
+import { checkPartitions } from '../catalogue.ts';
+import { decodeBatch, encodeBatch } from './batch-codec.ts';
+import { openJournalBackend, type JournalBackend } from './journal-backend.ts';
 import type { JournalAppend, JournalBounds, JournalEntry, JournalRow } from './journal-db.ts';
-import type { JournalBackend } from './journal-backend.ts';
 
 export type EmbeddedLogOptions = {
   /** Path of the file; undefined: in memory, gone with the process. */
@@ -61,7 +60,8 @@ class EmbeddedLog implements GrowingLog {
   readonly #onFailure: (error: LogError) => void;
   #stopped: LogError | undefined;
   #closing: Promise<void> | undefined;
-  #adding: Promise<void> = Promise.resolve();
+  /** One behind the other: the indexes of what is added are counted here. */
+  readonly #inTurn = oneAtATime();
 
   constructor(backend: JournalBackend, onFailure: (error: LogError) => void) {
     this.#backend = backend;
@@ -80,16 +80,12 @@ class EmbeddedLog implements GrowingLog {
 
   async addTopic(topic: TopicSpec): Promise<void> {
     this.#check();
-    // One behind the other: the indexes of what is added are counted here.
-    this.#adding = this.#adding
-      .catch(() => {})
-      .then(async () => {
-        this.#check();
-        const found = this.#partitions.get(topic.name)?.length;
-        if (found === undefined) this.#add(await this.#backend.add(topic));
-        else checkPartitions(topic, found);
-      });
-    await this.#adding;
+    await this.#inTurn(async () => {
+      this.#check();
+      const found = this.#partitions.get(topic.name)?.length;
+      if (found === undefined) this.#add(await this.#backend.call('add', topic));
+      else checkPartitions(topic, found);
+    });
   }
 
   attach(id: PartitionId, source: BatchSource): LogAttachment {
@@ -102,7 +98,7 @@ class EmbeddedLog implements GrowingLog {
     this.#check();
     if (fromOffset < partition.start || fromOffset > partition.end) throw outOfRange(id, fromOffset, partition);
     if (fromOffset === partition.end) return [];
-    const records = await inSlices(decodeRows(await this.#backend.read(partition.index, fromOffset, maxBytes), fromOffset));
+    const records = await inSlices(decodeRows(await this.#backend.call('read', partition.index, fromOffset, maxBytes), fromOffset));
     if (records.length === 0) throw missingOffsets(id, fromOffset, partition.end - 1);
     return records;
   }
@@ -127,7 +123,7 @@ class EmbeddedLog implements GrowingLog {
     partition.start = beforeOffset;
     try {
       for (let more = true; more && this.#stopped === undefined;) {
-        more = await this.#backend.truncate(partition.index, beforeOffset);
+        more = await this.#backend.call('truncate', partition.index, beforeOffset);
         partition.storedStart = Math.max(partition.storedStart, beforeOffset);
       }
     } catch (error) {

@@ -5,22 +5,20 @@
  *     journal_<id> (base, count, data)              one table per partition, one row per batch; base = offset of its first record
  *
  * A table per partition makes every insert an append at the right edge of a B-tree. One table keyed (partition, base) inserts into its
- * middle: 16 batches in one transaction took 394 µs there (215 µs like this), in memory 65 µs (17 µs like this).
+ * middle: 16 batches in one transaction took 394 µs there (215 µs like this).
  *
  * The file is locked (`locking_mode = EXCLUSIVE`) with an OS lock that dies with the process, SIGKILL included, so there is nothing to
  * clean up before the next start.
  */
-import { DatabaseSync } from 'node:sqlite';
-import { LogError, type TopicSpec } from '../../actors/log.ts';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { LogError, type LogErrorCode, type TopicSpec } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import { logFailure } from './log-failure.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import { whyNotOurs } from '../../sqlite/whose-file.ts';
-import type { StatementSync } from 'node:sqlite';
+import { sqliteFailure, type SqliteFailure } from '../../sqlite/sqlite-failure.ts';
 
 export type JournalDbOptions = {
-  /** Path of the file; undefined: in memory. */
-  readonly filename: string | undefined;
+  readonly filename: string;
   readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[];
   /** Applied after our own: what the operator says wins, but for the lock. */
   readonly pragmas: readonly (readonly [name: string, value: string])[];
@@ -52,12 +50,12 @@ export class JournalDb {
   readonly #setStart: StatementSync;
 
   constructor(options: JournalDbOptions) {
-    const where = options.filename ?? ':memory:';
+    const { filename } = options;
     let db: DatabaseSync | undefined;
     checkPragmas(options.pragmas);
     try {
       // No waiting for a lock: who holds it holds it until the process ends.
-      db = new DatabaseSync(where, { timeout: 0 });
+      db = new DatabaseSync(filename, { timeout: 0 });
       lockAndTune(db, options);
       const bounds = createTables(db, options.topics);
       this.#db = db;
@@ -68,7 +66,7 @@ export class JournalDb {
       this.#setStart = db.prepare('UPDATE partitions SET start = max(start, ?) WHERE id = ?');
     } catch (error) {
       db?.close();
-      throw error instanceof LogError ? error : logFailure(error, where);
+      throw error instanceof LogError ? error : logFailure(error, filename);
     }
   }
 
@@ -151,7 +149,7 @@ export class JournalDb {
   }
 }
 
-/** Before a file is made. */
+/** Checks before a file is made. */
 function checkPragmas(pragmas: JournalDbOptions['pragmas']): void {
   for (const [name] of pragmas) {
     if (!/^[a-z_]+$/i.test(name)) throw new LogError('misconfigured', `"${name}" is not the name of an SQLite pragma`);
@@ -163,19 +161,14 @@ function checkPragmas(pragmas: JournalDbOptions['pragmas']): void {
 
 /** Takes the lock first, so that the loser of two starts has changed nothing. */
 function lockAndTune(db: DatabaseSync, options: JournalDbOptions): void {
-  if (options.filename === undefined) {
-    // Nothing to roll back to and nothing to sync: a failure ends the process's log anyway.
-    db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
-  } else {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
-    checkOwner(db, options.filename);
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-  }
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
+  checkOwner(db, options.filename);
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   for (const [name, value] of options.pragmas) db.exec(`PRAGMA ${name} = ${quotePragma(value)}`);
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 
-/** Before anything is written. */
+/** Checks before anything is written. */
 function checkOwner(db: DatabaseSync, filename: string): void {
   const problem = whyNotOurs(filename, 'log', (sql) => db.prepare(sql).all());
   if (problem !== undefined) throw new LogError('misconfigured', problem);
@@ -196,7 +189,10 @@ function createTables(db: DatabaseSync, topics: JournalDbOptions['topics']): rea
     INSERT OR IGNORE INTO perdure VALUES ('format', '${formatVersion}')`);
   const format = db.prepare("SELECT value FROM perdure WHERE name = 'format'").get()?.['value'];
   if (format !== formatVersion) {
-    throw new LogError('misconfigured', `the log has format ${String(format)}; this version reads format ${formatVersion}`);
+    throw new LogError(
+      'misconfigured',
+      `the log has format ${String(format)}, written by another version; this one reads ${formatVersion}: start that version`,
+    );
   }
   const stored = topics.flatMap((topic) => createPartitions(db, topic));
   db.exec('COMMIT');
@@ -238,4 +234,18 @@ function prepareJournal(db: DatabaseSync, id: number): Journal {
         (SELECT base FROM journal_${id} WHERE base < (SELECT max(base) FROM journal_${id} WHERE base <= ?) ORDER BY base LIMIT ?)`,
     ),
   };
+}
+
+const codes: Readonly<Record<SqliteFailure['kind'], LogErrorCode>> = {
+  locked: 'locked',
+  unavailable: 'unavailable',
+  refused: 'unavailable',
+  corrupt: 'corrupt',
+  foreign: 'corrupt',
+};
+
+/** What SQLite said about the file, as the log's error. */
+export function logFailure(error: unknown, filename: string): LogError {
+  const { kind, message } = sqliteFailure(error, filename, 'log');
+  return new LogError(codes[kind], message, { cause: error, recoverable: false });
 }

@@ -1,23 +1,21 @@
-/** What the event loop and the writer thread say to each other. Answers come in the order of the requests. */
-import type { LogErrorCode, TopicSpec } from '../../actors/log.ts';
-import type { JournalAppend, JournalBounds, JournalDbOptions, JournalEntry, JournalRow } from './journal-db.ts';
+/** What the event loop and the writer thread say to each other: calls of a JournalDb. Answers come in the order of the calls. */
+import type { LogErrorCode } from '../../ports/log.ts';
+import type { JournalBounds, JournalDb } from './journal-db.ts';
 
-export type WriterOptions = JournalDbOptions;
+type Method = 'append' | 'add' | 'read' | 'truncate' | 'close';
+type Calls = { readonly [M in Method]: (...args: Parameters<JournalDb[M]>) => ReturnType<JournalDb[M]> };
 
-export type WriterRequest =
-  | { readonly kind: 'append'; readonly entries: readonly JournalEntry[] }
-  | { readonly kind: 'add'; readonly topic: Pick<TopicSpec, 'name' | 'partitions'> }
-  | { readonly kind: 'read'; readonly index: number; readonly offset: number; readonly bytesMax: number }
-  | { readonly kind: 'truncate'; readonly index: number; readonly offset: number }
-  | { readonly kind: 'close' };
+export type WriterMethod = Method;
+export type WriterArguments<M extends Method> = Parameters<JournalDb[M]>;
+export type WriterResult<M extends Method> = ReturnType<JournalDb[M]>;
 
-export type WriterFailure = { readonly code: LogErrorCode; readonly message: string; readonly recoverable: boolean };
+export type WriterCall = { readonly [M in Method]: { readonly method: M; readonly args: WriterArguments<M> } }[Method];
 
 export type WriterAnswer =
-  | { readonly kind: 'opened'; readonly bounds: readonly JournalBounds[] }
-  | { readonly kind: 'added'; readonly bounds: readonly JournalBounds[] }
-  | { readonly kind: 'appended'; readonly result: JournalAppend }
-  | { readonly kind: 'rows'; readonly rows: readonly JournalRow[] }
-  | { readonly kind: 'truncated'; readonly more: boolean }
-  | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly failure: WriterFailure };
+  /** `result`: of the call; the first one, unasked, what was found at opening. */
+  | { readonly result: WriterResult<Method> | readonly JournalBounds[] }
+  | { readonly failure: { readonly code: LogErrorCode; readonly message: string; readonly recoverable: boolean } };
+
+export function callJournal<M extends Method>(db: Calls, method: M, args: WriterArguments<M>): WriterResult<M> {
+  return db[method](...args);
+}

@@ -1,13 +1,14 @@
 /** An admin client for as long as it is used, and what its errors mean. */
-import { LogError } from '../../actors/log.ts';
+import { LogError } from '../../ports/log.ts';
 import { clientConfig } from './client-options.ts';
-import { grantCommand } from './commands.ts';
+import { grantCommand } from './shell-commands.ts';
 import { codeOf, rootOf } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import { startFailure } from './start-failure.ts';
 import type { Admin } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 
 const requestTimeoutMs = 15_000;
 /** About three seconds until a cluster that does not answer is given up. */
@@ -47,4 +48,25 @@ function noRights(kafka: KafkaOptions, refused: string, cause: unknown): LogErro
   const who = kafka.sasl === undefined ? 'this client' : `user "${kafka.sasl.username}"`;
   const words = `${who} lacks rights on the topics ${kafka.topicPrefix}.* (${refused}). Give it its rights with:`;
   return new LogError('misconfigured', `${words}\n${grantCommand(kafka)}`, { cause });
+}
+
+/** Questions about topics that were just made, or whose leaders just moved. */
+
+const pollMs = 50;
+const passing: ReadonlySet<string> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
+
+/**
+ * Not every broker knows yet what is there and who leads it, and each request may go to another one: asks again until `deadlineMs` by
+ * `performance.now`.
+ */
+export async function onceKnown<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const types = [...kafkaTypes(error), ...kafkaTypes(rootOf(error))];
+      if (performance.now() > deadlineMs || !types.some((type) => passing.has(type))) throw error;
+      await pause(pollMs);
+    }
+  }
 }

@@ -7,8 +7,7 @@
  *
  * Whoever is to append over another connection than last time looks at its tail before: records may be gone (rule T6).
  */
-import { AppendLane } from '../append-lane.ts';
-import type { LaneSlot, SendBatches } from '../append-lane.ts';
+import { AppendLane, type LaneSlot, type SendBatches } from '../append-lane.ts';
 import type { DataPlane } from './data-plane.ts';
 import type { LeaderSearch } from './leader-search.ts';
 
@@ -21,7 +20,7 @@ export type BrokerLanesOptions = {
 export class BrokerLanes {
   readonly #options: BrokerLanesOptions;
   readonly #lanes = new Map<number, AppendLane>();
-  /** By broker: the connection that everybody in its lane was placed on. */
+  /** The connection on which everybody in a broker's lane was placed. */
   readonly #connections = new Map<number, string>();
   /** Brokers whose lanes wait because the quota is used up. */
   readonly #resting = new Set<number>();

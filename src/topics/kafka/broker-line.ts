@@ -8,13 +8,12 @@
  * Waits are measured with the monotonic clock. kafkajs uses the wall clock: when that is set back by an hour, kafkajs times out nothing for
  * an hour, and waits an hour longer for a quota. Then the limits in this file end the wait.
  */
-import { LogError } from '../../actors/log.ts';
+import { LogError } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { isRequestTimeout, kafkaFailure } from './kafka-failure.ts';
-import { throttleMs } from './requests.ts';
+import { throttleMs, type WireRequest } from './requests.ts';
 import type { Broker } from 'kafkajs';
 import type { Socket } from 'node:net';
-import type { WireRequest } from './requests.ts';
 
 /** What we use of kafkajs beyond its types (2.2.4, pinned). */
 type Connection = {
@@ -35,14 +34,12 @@ export type BrokerLineOptions = {
   readonly create: () => Promise<InnerBroker>;
   /** Names broker and address, for errors. */
   readonly describe: () => string;
-  /** The broker has answered a request. */
   readonly heard: () => void;
   /** The broker has not answered within the time that a request may take. */
   readonly timedOut: () => void;
   readonly throttled: (throttledMs: number) => void;
 };
 
-/** Connections that this process has made. */
 let connectionsMade = 0;
 
 type Attempt = { readonly sinceMs: number; readonly reject: (error: LogError) => void };
@@ -54,7 +51,7 @@ export class BrokerLine {
   #opening: Promise<Connection> | undefined;
   #throttledUntilMs = -Infinity;
   #closings = 0;
-  /** Of the last connection; 0 before the first one. No other line ever has the same: whoever sees another number has lost a connection. */
+  /** The number of the last connection; 0 before the first one. Lines never share a number: whoever sees another one has lost a connection. */
   connectionNumber = 0;
 
   constructor(options: BrokerLineOptions) {
@@ -65,7 +62,7 @@ export class BrokerLine {
     return this.#opening === undefined && this.#connection?.connectionStatus === 'connected';
   }
 
-  /** For how long the oldest request has waited for its answer; 0 when none does. */
+  /** How long the oldest request has waited for its answer; 0 when none waits. */
   waitingMs(): number {
     const nowMs = performance.now();
     let oldestMs = nowMs;
@@ -82,7 +79,7 @@ export class BrokerLine {
     return Math.max(0, this.#throttledUntilMs - performance.now());
   }
 
-  /** At once where there is a connection. */
+  /** Returns at once if there is a connection. */
   async open(): Promise<void> {
     if (!this.connected) await this.#attempt(this.#connected());
   }

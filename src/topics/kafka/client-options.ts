@@ -1,9 +1,8 @@
 /** Our configuration as kafkajs wants it. */
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { unreachable } from '../../kernel/assert.ts';
 import type { ISocketFactory, KafkaConfig, LogEntry, SASLOptions } from 'kafkajs';
-import type { KafkaOptions, KafkaSasl, KafkaTls } from '../../config/kafka-options.ts';
+import type { KafkaOptions, KafkaTls } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 export type ClientSettings = {
@@ -21,7 +20,7 @@ export function clientConfig(settings: ClientSettings): KafkaConfig {
     clientId: 'perdure',
     brokers: kafka.brokers.map(withoutBrackets),
     ...(kafka.tls === undefined ? {} : { ssl: tlsOptions(kafka.tls) }),
-    ...(kafka.sasl === undefined ? {} : { sasl: saslOptions(kafka.sasl) }),
+    ...(kafka.sasl === undefined ? {} : { sasl: kafka.sasl satisfies Pick<SASLOptions, 'mechanism'> as SASLOptions }),
     connectionTimeout: connectionTimeoutMs,
     authenticationTimeout: connectionTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -49,27 +48,8 @@ const socketFactory: ISocketFactory = ({ host: disguised, port, ssl, onConnect }
   return socket;
 };
 
-function tlsOptions(tls: KafkaTls): NonNullable<Exclude<KafkaConfig['ssl'], boolean>> {
-  return {
-    rejectUnauthorized: tls.verifyServer,
-    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-    ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-    ...(tls.key === undefined ? {} : { key: tls.key }),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
-  };
-}
-
-function saslOptions({ mechanism, username, password }: KafkaSasl): SASLOptions {
-  switch (mechanism) {
-    case 'plain':
-      return { mechanism: 'plain', username, password };
-    case 'scram-sha-256':
-      return { mechanism: 'scram-sha-256', username, password };
-    case 'scram-sha-512':
-      return { mechanism: 'scram-sha-512', username, password };
-    default:
-      return unreachable(mechanism);
-  }
+function tlsOptions({ verifyServer, ca, cert, key, serverName }: KafkaTls): NonNullable<Exclude<KafkaConfig['ssl'], boolean>> {
+  return { rejectUnauthorized: verifyServer, ca, cert, key, ...(serverName === undefined ? {} : { servername: serverName }) };
 }
 
 /** kafkajs logs as errors what we handle: for an operator those lines are details. */

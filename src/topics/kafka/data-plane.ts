@@ -8,22 +8,19 @@
  * for it any more, however long a request may take.
  */
 import { isIP } from 'node:net';
-import { LogError, partitionName } from '../../actors/log.ts';
+import { LogError, partitionName, type PartitionId } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import { BrokerLine } from './broker-line.ts';
-import { clientConfig } from './client-options.ts';
+import { BrokerLine, type InnerBroker } from './broker-line.ts';
+import { clientConfig, type ClientSettings } from './client-options.ts';
 import { errorName } from './error-codes.ts';
-import { firstAnswer, NobodyAnswered } from './first-answer.ts';
+import { firstAnswer } from './first-answer.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import { startFailure } from './start-failure.ts';
-import { metadataRequest, metadataResponse } from './requests.ts';
-import { ThrottleReport } from './throttle-report.ts';
+import { metadataRequest, metadataResponse, type WireRequest } from './requests.ts';
 import type { Assigner, Cluster } from 'kafkajs';
-import type { PartitionId } from '../../actors/log.ts';
-import type { InnerBroker } from './broker-line.ts';
-import type { ClientSettings } from './client-options.ts';
-import type { WireRequest } from './requests.ts';
+import { reportIntervalMs } from '../../observability/outage-report.ts';
+import type { Logger } from '../../observability/logger.ts';
 
 export type Channel = 'append' | 'read';
 
@@ -46,26 +43,25 @@ type InnerCluster = Cluster & {
 
 /** A broker that owes an answer for this long is asked about. */
 const brokerSilenceMsMax = 1_000;
-/** Of connecting, login and request together, in request timeouts: kafkajs does not limit a login. */
+/** The limit for connecting, login and request together, in request timeouts: kafkajs does not limit a login. */
 const requestTimeoutsMax = 2;
 /** Who has told so often in a row is asked again only when nobody else can be. */
 const tellsInARowMax = 3;
 /** Who is asked first, by how it stands with us. */
 const askedInOrder = ['connected', 'told last', 'not connected', 'told too often', 'silent'] as const;
 const tickMs = 500;
-/** As Kafka's own clients do (metadata.max.age.ms). */
+/** The same as in Kafka's own clients (metadata.max.age.ms). */
 const metadataAgeMsMaxDefault = 5 * 60_000;
 
 export class DataPlane {
   readonly #cluster: InnerCluster;
   readonly #options: DataPlaneOptions;
-  /** Connections by the broker's address. */
   readonly #lines = new Map<string, Lines>();
   /** Addresses that let us wait in vain the last time. */
   readonly #mute = new Set<string>();
   readonly #throttles: ThrottleReport;
   readonly #timer: NodeJS.Timeout;
-  /** By node id: where the brokers that are alive say that they listen, and who told us. */
+  /** The advertised addresses of the brokers that are alive, by node id, and which of them told us. */
   #brokers: ReadonlyMap<number, string> = new Map();
   #topics: readonly string[];
   #toldBy = '';
@@ -139,7 +135,7 @@ export class DataPlane {
     return address === undefined ? `${nodeId}` : `${nodeId} at ${address} #${this.#line(address, 'append').connectionNumber}`;
   }
 
-  /** For how long it wants to hear nothing more on this channel. */
+  /** How long the broker wants to hear nothing more on this channel. */
   throttledForMs(nodeId: number, channel: Channel): number {
     const address = this.#brokers.get(nodeId);
     return address === undefined ? 0 : this.#line(address, channel).throttledForMs();
@@ -175,7 +171,7 @@ export class DataPlane {
     try {
       answer = await firstAnswer(this.#whoToAsk(), ask, brokerSilenceMsMax);
     } catch (error) {
-      throw error instanceof NobodyAnswered ? noBroker(error) : error;
+      throw error instanceof AggregateError ? noBroker(error.errors) : error;
     }
     const [toldBy, payload] = answer;
     const { brokers, partitions, refusedTopics } = metadataResponse(payload);
@@ -290,13 +286,13 @@ export class DataPlane {
     const nodeId = [...this.#brokers].find(([, known]) => known === address)?.[0];
     if (nodeId === undefined) return `the broker at ${address}`;
     if (this.#options.kafka.brokers.includes(address) || this.#toldBy === address) return `broker ${nodeId} at ${address}`;
-    return `broker ${nodeId} at ${address}, the listener that it advertises (told by ${this.#toldBy})`;
+    return `broker ${nodeId} at ${address}, the listener that it advertises (reported by ${this.#toldBy})`;
   }
 }
 
-function noBroker({ failures }: NobodyAnswered<string>): LogError {
-  const reasons = failures.map(({ error }) => kafkaFailure(error, 'Kafka').message);
-  return new LogError('unavailable', `no broker answers: ${reasons.join('; ')}`, { cause: failures.at(-1)?.error });
+function noBroker(refusals: readonly unknown[]): LogError {
+  const reasons = refusals.map((error) => kafkaFailure(error, 'Kafka').message);
+  return new LogError('unavailable', `no broker answers: ${reasons.join('; ')}`, { cause: refusals.at(-1) });
 }
 
 /** The cluster object is handed to partition assigners alone: a consumer that never joins its group gives it away. */
@@ -330,4 +326,46 @@ function addressOf(host: string, port: number): string {
 function hostAndPort(address: string): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[(.+)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
+}
+
+/** Logs that Kafka throttles us: an operator would look for the cause everywhere else first. At most one line in ten seconds. */
+
+export class ThrottleReport {
+  readonly #logger: Logger;
+  readonly #nowMs: () => number;
+  readonly #brokers = new Set<string>();
+  #answers = 0;
+  #throttledMs = 0;
+  #saidMs: number | undefined;
+
+  constructor(logger: Logger, nowMs: () => number) {
+    this.#logger = logger;
+    this.#nowMs = nowMs;
+  }
+
+  throttled(broker: string, throttledMs: number): void {
+    this.#brokers.add(broker);
+    this.#answers += 1;
+    this.#throttledMs += throttledMs;
+    this.tick();
+  }
+
+  tick(): void {
+    const nowMs = this.#nowMs();
+    if (this.#saidMs !== undefined && nowMs - this.#saidMs < reportIntervalMs) return;
+    if (this.#answers === 0) {
+      if (this.#saidMs !== undefined) this.#logger.info('Kafka no longer throttles this client');
+      this.#saidMs = undefined;
+      return;
+    }
+    this.#saidMs = nowMs;
+    this.#logger.warn('Kafka throttles this client: a quota of its user or of client id "perdure" is used up', {
+      brokers: [...this.#brokers].join(', '),
+      answers: this.#answers,
+      throttledMs: this.#throttledMs,
+    });
+    this.#brokers.clear();
+    this.#answers = 0;
+    this.#throttledMs = 0;
+  }
 }

@@ -9,7 +9,7 @@
  * Undefined when it cannot be read, or would be larger than any batch of ours: then it is a stranger's.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { APPEND_BYTES_MAX as outputBytesMax } from '../../actors/log.ts';
+import { APPEND_BYTES_MAX as outputBytesMax } from '../../ports/log.ts';
 
 export const codecs = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 

@@ -7,7 +7,7 @@
  *
  * An answer proves something only to callers who asked before its request was sent. Who asks while a wave is under way gets the next one.
  */
-import { partitionName, type PartitionId } from '../../actors/log.ts';
+import { partitionName, type PartitionId } from '../../ports/log.ts';
 
 type Waiter = { readonly resolve: (end: number) => void; readonly reject: (error: unknown) => void };
 type Asked = { readonly id: PartitionId; readonly waiters: Waiter[] };

@@ -5,26 +5,15 @@
  *     second      └ hedgeMs ─▶ refuses
  *     third                    └─▶ answers: this is the result
  */
-
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Everybody refused. In the order of their refusals. */
-export class NobodyAnswered<Target> extends Error {
-  override readonly name = 'NobodyAnswered';
-  readonly failures: readonly { readonly target: Target; readonly error: unknown }[];
-
-  constructor(failures: readonly { readonly target: Target; readonly error: unknown }[]) {
-    super('nobody answered', { cause: failures[0]?.error });
-    this.failures = failures;
-  }
-}
-
+/** Rejects when everybody has refused, with what each said (AggregateError), in the order of their refusals. */
 export async function firstAnswer<Target, Answer>(
   targets: readonly Target[],
   ask: (target: Target) => Promise<Answer>,
   hedgeMs: number,
 ): Promise<Answer> {
-  const failures: { readonly target: Target; readonly error: unknown }[] = [];
+  const refusals: unknown[] = [];
   const answered = Promise.withResolvers<Answer>();
   let done = false;
   const askOne = async (target: Target): Promise<void> => {
@@ -32,8 +21,8 @@ export async function firstAnswer<Target, Answer>(
       answered.resolve(await ask(target));
       done = true;
     } catch (error) {
-      failures.push({ target, error });
-      if (failures.length === targets.length) answered.reject(new NobodyAnswered(failures));
+      refusals.push(error);
+      if (refusals.length === targets.length) answered.reject(new AggregateError(refusals, 'nobody answered'));
     }
   };
   void (async () => {
@@ -44,6 +33,6 @@ export async function firstAnswer<Target, Answer>(
       if (done) return;
     }
   })();
-  if (targets.length === 0) answered.reject(new NobodyAnswered(failures));
+  if (targets.length === 0) answered.reject(new AggregateError(refusals, 'nobody answered'));
   return await answered.promise;
 }

@@ -1,4 +1,4 @@
-import { LogError } from '../../actors/log.ts';
+import { LogError } from '../../ports/log.ts';
 import { AssertionError } from '../../kernel/assert.ts';
 
 /** What kafkajs reports while the log is open, as a LogError. All of it is recoverable: somebody may be mending the cause right now. */
@@ -9,7 +9,7 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
   return new LogError('unavailable', failureText(error, doing), { cause: error });
 }
 
-/** The same for people, of bugs as well. */
+/** The message for people, for bugs as well. */
 export function failureText(error: unknown, doing: string): string {
   return error instanceof LogError ? error.message : `${doing}: ${rootOf(error).message}`;
 }

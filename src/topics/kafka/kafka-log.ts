@@ -9,42 +9,30 @@
  * one append succeeds, so that its trouble stays its own.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
-import { LaneSlot } from '../append-lane.ts';
+import { LogError, missingOffsets, partitionName, type PartitionId } from '../../ports/log.ts';
+import type { AppendOutcome, BatchSource, GrowingLog, LogAttachment, LogBounds, StoredRecord, TopicSpec } from '../../ports/log.ts';
+import { LaneSlot, type BatchUnderWay } from '../append-lane.ts';
 import { checkPartitions } from '../catalogue.ts';
 import { inSlices } from '../in-slices.ts';
 import { BrokerLanes } from './broker-lanes.ts';
-import { DataPlane } from './data-plane.ts';
+import { DataPlane, type Channel } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
-import { errorName, isDenial, isRefusal, isStaleLeader, isTooLarge, noError, offsetOutOfRange } from './error-codes.ts';
+import { errorIs, errorName, noError, offsetOutOfRange } from './error-codes.ts';
 import { failureText, kafkaFailure } from './kafka-failure.ts';
-import { kafkaOutages } from './kafka-outages.ts';
 import { LeaderSearch } from './leader-search.ts';
-import { type ProvisionOptions, provisionTopics } from './provision.ts';
+import { provisionTopics, type ProvisionOptions } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
 import * as requests from './requests.ts';
-import type {
-  AppendOutcome,
-  BatchSource,
-  GrowingLog,
-  LogAttachment,
-  LogBounds,
-  TopicSpec,
-  PartitionId,
-  StoredRecord,
-} from '../../actors/log.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { OutageReport } from '../../observability/outage-report.ts';
-import type { BatchUnderWay } from '../append-lane.ts';
-import type { Channel } from './data-plane.ts';
+import { OutageReport, steadyWallMs } from '../../observability/outage-report.ts';
 import type { WireRequest } from './requests.ts';
 
 export type KafkaLogOptions = {
   readonly kafka: KafkaOptions;
   readonly topics: readonly TopicSpec[];
   readonly logger: Logger;
-  /** After this long without an answer the outcome is unknown and the connection is dropped. */
+  /** After so long without an answer the outcome is unknown, and the connection is dropped. */
   readonly requestTimeoutMs?: number;
   readonly metadataAgeMsMax?: number;
 };
@@ -71,7 +59,7 @@ export async function openKafkaLogForTrial(
   return topics.length < options.topics.length ? undefined : await connectKafkaLog({ ...options, topics });
 }
 
-/** For tools: the topics must be there, and are taken as they are. */
+/** Opens the log for tools: the topics must be there, and are taken as they are. */
 export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<OpenKafkaLog> {
   const requestTimeoutMs = rest.requestTimeoutMs ?? requestTimeoutMsDefault;
   const plane = await DataPlane.connect({ ...rest, kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
@@ -94,7 +82,7 @@ function partitionsOf({ name, partitions }: TopicSpec): readonly PartitionId[] {
 /** `topics`: with the partitions that they have. */
 export type OpenKafkaLog = GrowingLog & {
   readonly topics: readonly TopicSpec[];
-  /** Those that came while it was open. */
+  /** Topics that were added while the log was open. */
   readonly addedTopics: readonly TopicSpec[];
 };
 
@@ -172,11 +160,7 @@ class KafkaLog implements OpenKafkaLog {
   }
 
   async bounds(id: PartitionId): Promise<LogBounds> {
-    const start = await this.#persist(id, `asking where ${partitionName(id)} starts`, async () => {
-      const answer = await this.#ask(id, 'read', requests.listOffsetsRequest([id], 'start'));
-      const listed = requests.listOffsetsResponse(answer)[0];
-      return listed?.errorCode === noError ? { done: listed.offset } : { retry: listed?.errorCode };
-    });
+    const start = await this.#listed(id, 'start');
     return { start, end: await this.end(id) };
   }
 
@@ -186,7 +170,7 @@ class KafkaLog implements OpenKafkaLog {
       this.#barriers.get(leader) ??
       new EndBarrier(
         (ids) => this.#endsTogether(leader, ids),
-        (alone) => this.#endAlone(alone),
+        (alone) => this.#listed(alone, 'end'),
       );
     this.#barriers.set(leader, barrier);
     return barrier.end(id);
@@ -250,10 +234,10 @@ class KafkaLog implements OpenKafkaLog {
       return { kind: 'appended', generation, baseOffset: found.baseOffset };
     }
     this.#outages.failed('append', slot.partition, errorName(found.errorCode));
-    if (isStaleLeader(found.errorCode)) this.#plane.forget(slot.partition);
+    if (errorIs(found.errorCode, 'stale leader')) this.#plane.forget(slot.partition);
     const reason = `${partitionName(slot.partition)}: ${errorName(found.errorCode)}`;
-    if (!isRefusal(found.errorCode)) return { kind: 'unknown', generation, reason };
-    return { kind: 'refused', generation, reason, denied: isDenial(found.errorCode), tooLarge: isTooLarge(found.errorCode) };
+    if (!errorIs(found.errorCode, 'refusal')) return { kind: 'unknown', generation, reason };
+    return { kind: 'refused', generation, reason, denied: errorIs(found.errorCode, 'denial'), tooLarge: errorIs(found.errorCode, 'size') };
   }
 
   /** One request for all that this broker leads; what it cannot answer is left out. */
@@ -274,10 +258,9 @@ class KafkaLog implements OpenKafkaLog {
     }
   }
 
-  async #endAlone(id: PartitionId): Promise<number> {
-    return await this.#persist(id, `asking where ${partitionName(id)} ends`, async () => {
-      const answer = await this.#ask(id, 'read', requests.listOffsetsRequest([id], 'end'));
-      const listed = requests.listOffsetsResponse(answer)[0];
+  async #listed(id: PartitionId, which: 'start' | 'end'): Promise<number> {
+    return await this.#persist(id, `asking where ${partitionName(id)} ${which}s`, async () => {
+      const [listed] = requests.listOffsetsResponse(await this.#ask(id, 'read', requests.listOffsetsRequest([id], which)));
       return listed?.errorCode === noError ? { done: listed.offset } : { retry: listed?.errorCode };
     });
   }
@@ -313,9 +296,9 @@ class KafkaLog implements OpenKafkaLog {
           return result.done;
         }
         const code = result.retry;
-        if (code !== undefined && isStaleLeader(code)) this.#plane.forget(id);
+        if (code !== undefined && errorIs(code, 'stale leader')) this.#plane.forget(id);
         const what = code === undefined ? 'an empty answer' : errorName(code);
-        failure = new LogError(code !== undefined && isDenial(code) ? 'denied' : 'unavailable', `${doing}: ${what}`);
+        failure = new LogError(code !== undefined && errorIs(code, 'denial') ? 'denied' : 'unavailable', `${doing}: ${what}`);
       } catch (error) {
         failure = this.#closed ? new LogError('closed', 'the log is closed', { cause: error }) : kafkaFailure(error, doing);
       }
@@ -333,3 +316,22 @@ class KafkaLog implements OpenKafkaLog {
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };
+
+/** Whoever waits for Kafka tries again much sooner than this. */
+const abandonedAfterMs = 20_000;
+
+/** `brokers`: as they advertise themselves. */
+export function kafkaOutages(logger: Logger, brokers: () => string, nowMs = steadyWallMs): OutageReport<PartitionId> {
+  return new OutageReport({
+    logger,
+    nowMs,
+    nameOf: partitionName,
+    abandonedAfterMs,
+    messages: {
+      waits: 'partitions wait for Kafka',
+      over: 'Kafka serves all partitions again',
+      nobodyAsks: 'nothing waits for Kafka any more',
+    },
+    details: () => ({ brokers: brokers() }),
+  });
+}

@@ -9,8 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { backOffMs } from '../../kernel/back-off.ts';
-import { LogError } from '../../actors/log.ts';
-import type { PartitionId } from '../../actors/log.ts';
+import { LogError, type PartitionId } from '../../ports/log.ts';
 import type { LaneSlot } from '../append-lane.ts';
 import type { DataPlane } from './data-plane.ts';
 
@@ -39,7 +38,7 @@ export class LeaderSearch {
     this.#options = options;
   }
 
-  /** They wait, unsealed, until their leader is found. */
+  /** The slots wait, unsealed, until their leader is found. */
   add(...slots: readonly LaneSlot[]): void {
     this.#homeless.push(...slots);
     if (!this.#searching) void this.#search();
@@ -49,7 +48,7 @@ export class LeaderSearch {
     this.#closed = true;
   }
 
-  /** Until every ready partition has a leader to try. A leader that hangs delays only the partitions that it leads. */
+  /** Searches until every ready partition has a leader to try. A leader that hangs delays only its own partitions. */
   async #search(): Promise<void> {
     const { plane, failed } = this.#options;
     this.#searching = true;

@@ -7,10 +7,9 @@
  *         ▼
  *     the same within TLS ───────▶ answered: TLS            likewise
  */
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { WireReader, WireWriter } from './wire.ts';
-import type { Socket } from 'node:net';
 
 export type ListenerKind = {
   readonly transport: 'plaintext' | 'tls';

@@ -1,4 +1,4 @@
-/** For `config validate --connect`: whether each of the brokers that the server file names lets us in. */
+/** Tells `config validate --connect` whether each of the brokers that the server file names lets us in. */
 import { silentLogger } from '../../observability/logger.ts';
 import { clientConfig } from './client-options.ts';
 import { loadKafkajs } from './load-kafkajs.ts';

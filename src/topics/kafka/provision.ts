@@ -12,13 +12,12 @@
  * topic that somebody else may have made.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, type TopicSpec } from '../../actors/log.ts';
+import { LogError, type TopicSpec } from '../../ports/log.ts';
 import { topicSettings } from '../catalogue.ts';
-import { kafkaTypes, withAdmin } from './admin.ts';
-import { createCommand, deleteCommand, grantCommand } from './commands.ts';
+import { kafkaTypes, onceKnown, withAdmin } from './admin.ts';
+import { createCommand, deleteCommand, grantCommand } from './shell-commands.ts';
 import { startFailure } from './start-failure.ts';
-import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
-import { onceKnown } from './once-known.ts';
+import { describeWrong, findWrongSettings, repairCommands } from './topic-settings.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -104,20 +103,11 @@ function lostTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], written:
   return new LogError(
     'corrupt',
     `${names(missing)} ${missing.length === 1 ? 'is' : 'are'} missing, but ${names(written)} hold${written.length === 1 ? 's' : ''} records: ` +
-      `what stood there is gone (${held}), or this is not the cluster or the topic prefix that is meant (perdure.kafka.brokers, ` +
+      `its records are gone (${held}), or this is not the cluster or the topic prefix that is meant (perdure.kafka.brokers, ` +
       `perdure.kafka.topicPrefix), or this user lacks the right to see the topic (ACL Describe).\n` +
       'Restore it; or start a new cluster under another perdure.kafka.topicPrefix; or, if all workflows may go, delete the rest:\n' +
       written.map(({ name }) => deleteCommand(kafka, name)).join('\n'),
   );
-}
-
-/** How many partitions a topic has; undefined when there is no such topic. For tools. */
-export async function partitionCount(options: Omit<ProvisionOptions, 'topics'>, topic: string): Promise<number | undefined> {
-  return await withAdmin(options, async (admin) => {
-    if (!(await admin.listTopics()).includes(topic)) return undefined;
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    return topics[0]?.partitions.length;
-  });
 }
 
 async function createTopics(
@@ -242,8 +232,8 @@ async function checkSettings(
   const found = await onceKnown(performance.now() + leadersTimeoutMs, () => findWrongSettings(admin, topics, metadata));
   const { told = [], refused: wrong = [] } = Object.groupBy(found, ({ setting }) => (setting.isOnlyTold === true ? 'told' : 'refused'));
   for (const each of told)
-    logger.error(`${describeWrong(each)}. It is served all the same`, { mend: mendingCommands([each], kafka).join() });
+    logger.error(`${describeWrong(each)}. It is served all the same`, { repair: repairCommands([each], kafka).join() });
   if (wrong.length === 0) return;
-  const lines = [...wrong.map(describeWrong), 'Mend it with:', ...mendingCommands(wrong, kafka)];
+  const lines = [...wrong.map(describeWrong), 'Repair it with:', ...repairCommands(wrong, kafka)];
   throw new LogError('misconfigured', lines.join('\n'));
 }

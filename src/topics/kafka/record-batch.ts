@@ -8,14 +8,12 @@
  * Our own instead of kafkajs': that one builds an encoder object per header (seven of them per record), and decodes without looking at
  * the checksum.
  */
-import { LogError } from '../../actors/log.ts';
+import { LogError, type LogRecord, type RecordHeader, type StoredRecord } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import { batchRecordsMax } from '../limits.ts';
-import { headerNames } from '../record-headers.ts';
+import { batchRecordsMax } from '../append-limits.ts';
 import { crc32c } from './crc32c.ts';
 import { decompress } from './decompress.ts';
 import { varintSize, WireReader, WireWriter } from './wire.ts';
-import type { LogRecord, RecordHeader, StoredRecord } from '../../actors/log.ts';
 
 const beforeCrcBytes = 8 + 4 + 4 + 1 + 4;
 const headBytes = beforeCrcBytes + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4;
@@ -100,7 +98,7 @@ function writeRecord(writer: WireWriter, item: Sized, index: number, baseTime: n
 
 export type DecodedBatches = {
   readonly records: StoredRecord[];
-  /** Behind what was decoded; what a batch numbers and does not hold was removed from it. */
+  /** The offset behind what was decoded. Offsets that a batch counts and does not hold were removed from it. */
   readonly nextOffset: number;
 };
 
@@ -236,7 +234,7 @@ function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** `further`: where those go that are none of a journal's. */
+/** `further`: where the headers go that are none of a journal's. */
 function readHeader(reader: WireReader, record: Writable<StoredRecord>, further: RecordHeader[]): void {
   const name = reader.utf8(reader.varint());
   const length = reader.varint();
@@ -273,3 +271,15 @@ function wholeNumber(text: string): number {
   const value = Number(text);
   return Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }
+
+/** The headers of every journal record on Kafka: UTF-8 text, so that any tool shows them. Empty ones of the last four are left out. */
+
+const headerNames = {
+  schema: 'perdure.schema',
+  epoch: 'perdure.epoch',
+  sequence: 'perdure.sequence',
+  type: 'type',
+  namespace: 'namespace',
+  workflowId: 'workflow-id',
+  runId: 'run-id',
+} as const;

@@ -3,7 +3,7 @@
  * throws for a whole Produce response when one partition has an error, which would put all the others in doubt.
  */
 import { WireReader, WireWriter } from './wire.ts';
-import type { PartitionId } from '../../actors/log.ts';
+import type { PartitionId } from '../../ports/log.ts';
 
 export type WireRequest = { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string; readonly body: Buffer };
 
@@ -33,11 +33,10 @@ function writeTopics<T>(writer: WireWriter, topics: ReadonlyMap<string, readonly
   }
 }
 
-export type ProducePartition = PartitionId & { readonly batch: Buffer };
 export type ProducedPartition = PartitionId & { readonly errorCode: number; readonly baseOffset: number };
 
 /** Produce v7: transactional id · acks i16 · timeout i32 · [topic [partition i32 · batch bytes]]. */
-export function produceRequest(partitions: readonly ProducePartition[], timeoutMs: number): WireRequest {
+export function produceRequest(partitions: readonly (PartitionId & { readonly batch: Buffer })[], timeoutMs: number): WireRequest {
   const topics = byTopic(partitions);
   const batches = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
   const writer = new WireWriter(2 + 2 + 4 + topicsSize(topics, 8) + batches);
@@ -131,7 +130,6 @@ export function listOffsetsResponse(payload: Buffer): readonly ListedOffset[] {
   });
 }
 
-/** DeleteRecords v1 of one partition. */
 export function deleteRecordsRequest(id: PartitionId, beforeOffset: number, timeoutMs: number): WireRequest {
   const topics = byTopic([id]);
   const writer = new WireWriter(topicsSize(topics, 12) + 4);
@@ -152,12 +150,10 @@ export function deleteRecordsResponse(payload: Buffer): number | undefined {
   })[0];
 }
 
-export type PartitionLeader = PartitionId & { readonly errorCode: number; readonly leader: number };
-/** A broker that the cluster takes for alive, and where it says that it listens. */
-export type AdvertisedBroker = { readonly nodeId: number; readonly host: string; readonly port: number };
 export type ClusterMetadata = {
-  readonly brokers: readonly AdvertisedBroker[];
-  readonly partitions: readonly PartitionLeader[];
+  /** A broker that the cluster takes for alive, and where it says that it listens. */
+  readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[];
+  readonly partitions: readonly (PartitionId & { readonly errorCode: number; readonly leader: number })[];
   /** Topics that the broker will not speak about: missing, or this user may not describe them. */
   readonly refusedTopics: ReadonlyMap<string, number>;
 };
@@ -201,7 +197,7 @@ export function metadataResponse(payload: Buffer): ClusterMetadata {
   return { brokers, partitions, refusedTopics };
 }
 
-/** For how long the broker wants to hear nothing more on this connection, because a quota is used up. */
+/** How long the broker wants to hear nothing more on this connection, because a quota is used up. */
 export function throttleMs({ apiName }: Pick<WireRequest, 'apiName'>, payload: Buffer): number {
   if (payload.length < 4) return 0;
   return apiName === 'Produce' ? payload.readInt32BE(payload.length - 4) : payload.readInt32BE(0);

@@ -2,7 +2,7 @@
  * Why a start could not talk to Kafka, in one sentence: what was found, and which key or command mends it. Kafka closes a
  * connection that comes with the wrong protocol and says nothing; then listener-probe.ts finds out what the listener expects.
  */
-import { LogError } from '../../actors/log.ts';
+import { LogError } from '../../ports/log.ts';
 import { codeOf, kafkaFailure, rootOf } from './kafka-failure.ts';
 import { probeListener, type ListenerKind } from './listener-probe.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
@@ -25,7 +25,7 @@ export async function startFailure(
   if (login !== undefined) return misconfigured(login);
   if (root.name === 'KafkaJSServerDoesNotSupportApiKey') {
     return misconfigured(
-      `what listens at ${at} is no broker (a KRaft controller?): name the listeners of brokers in perdure.kafka.brokers`,
+      `the server at ${at} is not a broker (a KRaft controller?): name the listeners of brokers in perdure.kafka.brokers`,
     );
   }
   const code = codeOf(root, 'code') ?? '';

@@ -1,11 +1,10 @@
 /** The settings that topics have, against those that their journals need. */
-import { topicSettings } from '../catalogue.ts';
-import { alterCommand } from './commands.ts';
+import { topicSettings, type TopicSetting } from '../catalogue.ts';
+import { alterCommand } from './shell-commands.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
-import type { TopicSpec } from '../../actors/log.ts';
-import type { TopicSetting } from '../catalogue.ts';
+import type { TopicSpec } from '../../ports/log.ts';
 
 export type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };
 
@@ -24,12 +23,11 @@ export async function findWrongSettings(
   for (const { resourceName, configEntries } of resources) {
     // What counts is what the topic has, not what the configuration would give a new one.
     const replicas = metadata.find(({ name }) => name === resourceName)?.partitions[0]?.replicas.length ?? 1;
-    for (const setting of topicSettings(
-      replicas,
-      topics.find(({ name }) => name === resourceName),
-    )) {
-      const actual = configEntries.find(({ configName }) => configName === setting.name)?.configValue;
-      if (actual !== undefined && !setting.accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
+    const topic = topics.find(({ name }) => name === resourceName);
+    for (const setting of topicSettings(replicas, topic)) {
+      const { name, value, accepts = (actual) => actual === value } = setting;
+      const actual = configEntries.find(({ configName }) => configName === name)?.configValue;
+      if (actual !== undefined && !accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
     }
   }
   return wrong;
@@ -39,14 +37,8 @@ export function describeWrong({ topic, setting, actual }: WrongSetting): string 
   return `topic ${topic} has ${setting.name}=${actual}, needed is ${setting.value}: ${setting.why}`;
 }
 
-/** One command per topic. */
-export function mendingCommands(wrong: readonly WrongSetting[], kafka: Pick<KafkaOptions, 'brokers'>): readonly string[] {
+export function repairCommands(wrong: readonly WrongSetting[], kafka: Pick<KafkaOptions, 'brokers'>): readonly string[] {
   const byTopic = Map.groupBy(wrong, ({ topic }) => topic);
-  return [...byTopic].map(([topic, list]) =>
-    alterCommand(
-      kafka,
-      topic,
-      list.map(({ setting }) => setting),
-    ),
-  );
+  const settingsOf = (list: readonly WrongSetting[]): readonly TopicSetting[] => list.map(({ setting }) => setting);
+  return [...byTopic].map(([topic, list]) => alterCommand(kafka, topic, settingsOf(list)));
 }

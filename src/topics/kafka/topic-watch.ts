@@ -8,18 +8,17 @@
  *     a journal's start moved    beyond what a checkpoint holds: lost. This server still has in memory what was there, its next start will not
  *     a topic is missing         warning, and lost at the next look: rights that are being changed hide topics for a moment
  */
-import { LogError, type TopicSpec } from '../../actors/log.ts';
+import { LogError, type PartitionId, type TopicSpec } from '../../ports/log.ts';
 import { withAdmin, type AdminOptions } from './admin.ts';
-import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
+import { describeWrong, findWrongSettings, repairCommands } from './topic-settings.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Admin } from 'kafkajs';
 import type { Concern } from '../../actors/ownership/census.ts';
-import type { PartitionId } from '../../actors/log.ts';
 
 export type TopicWatchOptions = AdminOptions & {
-  /** With the partitions that are served. */
+  /** The topics whose partitions are served. */
   readonly topics: readonly TopicSpec[];
-  /** Those of dead letters, as of now. No workflow waits for what stands there: what befalls them takes nobody out of service. */
+  /** The topics of dead letters. No workflow waits for them: what befalls them takes nobody out of service. */
   readonly addedTopics: () => readonly TopicSpec[];
   /** What there is to worry about after each look; empty when all is well. */
   readonly onLook: (concerns: readonly Concern[]) => void;
@@ -64,14 +63,14 @@ class TopicWatch {
     try {
       const concerns = await withAdmin(this.#options, (admin) => this.#findConcerns(admin));
       if (this.#stopped) return;
-      for (const { subject, severity, message, mend } of concerns) logger.warn(message, { topic: subject, severity, mend });
-      if (concerns.length === 0 && this.#concerned) logger.info('the topics are as they should be again');
+      for (const { subject, severity, message, repair } of concerns) logger.warn(message, { topic: subject, severity, repair });
+      if (concerns.length === 0 && this.#concerned) logger.info('the settings of all topics are correct again');
       this.#concerned = concerns.length > 0;
       onLook(concerns);
     } catch (error) {
       // The partitions that an outage stops report it; that a right is missing is reported only here.
       const level = error instanceof LogError && error.code === 'misconfigured' ? 'warn' : 'debug';
-      if (!this.#stopped) logger[level]('the settings of the topics could not be looked at', { error: errorMessage(error) });
+      if (!this.#stopped) logger[level]('the settings of the topics could not be read', { error: errorMessage(error) });
     }
   }
 
@@ -89,7 +88,7 @@ class TopicWatch {
     const wrong = Map.groupBy(await findWrongSettings(admin, there, metadata), ({ topic }) => topic);
     for (const [topic, list] of wrong) {
       const message = list.map(describeWrong).join('; ');
-      concerns.push({ subject: topic, severity: 'warning', message, mend: mendingCommands(list, kafka).join('\n') });
+      concerns.push({ subject: topic, severity: 'warning', message, repair: repairCommands(list, kafka).join('\n') });
     }
     for (const topic of there) {
       const cut = await this.#cutPartitions(admin, topic);
@@ -111,7 +110,7 @@ class TopicWatch {
 type CutPartition = { readonly partition: number; readonly start: number };
 
 function missingTopic({ name, purpose, holdsLetters = false }: TopicSpec, again: boolean): Concern {
-  const left = holdsLetters ? 'of its letters only their index is left' : 'what stood there is only in the memory of this server';
+  const left = holdsLetters ? 'only the index of its dead letters is left' : 'its records are only in the memory of this server';
   return {
     subject: name,
     severity: again ? 'lost' : 'warning',
@@ -124,15 +123,15 @@ type CutHow = { readonly settingsAreWrong: boolean; readonly isAdded: boolean };
 function cutTopic({ name, holdsLetters = false }: TopicSpec, cut: readonly CutPartition[], { settingsAreWrong, isAdded }: CutHow): Concern {
   const starts = cut.map(({ partition, start }) => `partition ${partition} starts at ${start}`).join(', ');
   const cause = settingsAreWrong
-    ? 'mend its settings first'
-    : 'its settings are right now, so this was a retention limit that somebody took back, or DeleteRecords';
+    ? 'correct its settings first'
+    : 'its settings are correct now, so the cause was a retention limit that was removed, or DeleteRecords';
   const what = `topic ${name} has lost the beginning of journals (${starts}): ${cause}.`;
   if (!isAdded) {
-    const next = 'This server goes on with what it has in memory; its next start will refuse these partitions';
+    const next = 'This server continues with what it has in memory; its next start will refuse these partitions';
     return { subject: name, severity: 'lost', message: `${what} ${next}` };
   }
   const left = holdsLetters
-    ? 'Dead letters whose records stood there are listed as damaged, and can be purged'
-    : 'What stood there and is not in memory is lost';
-  return { subject: name, severity: 'warning', message: `${what} ${left}; all else goes on` };
+    ? 'Dead letters whose records were there are listed as damaged, and can be purged'
+    : 'Records that are not in memory are lost';
+  return { subject: name, severity: 'warning', message: `${what} ${left}; everything else continues` };
 }

@@ -1,5 +1,5 @@
 /** Kafka's primitive types, big endian: what the four requests of the data path need. */
-import { LogError } from '../../actors/log.ts';
+import { LogError } from '../../ports/log.ts';
 
 const two32 = 2 ** 32;
 /** Bytes that a varint of 64 bits needs. */

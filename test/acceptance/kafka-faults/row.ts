@@ -5,7 +5,7 @@
  *     the same process serves on all shards again, unless the row says what becomes of it; it says what is wrong while it is wrong
  *
  * What is measured: the time to serve again, counted from the moment when the trouble is over, or from its beginning where a cluster has
- * to help itself; the longest time without an answer from one shard; how often a partition dropped its memory and folded its journal again.
+ * to help itself; the longest time without an answer from one shard; how often a partition dropped its memory and replayed its journal.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +27,7 @@ export type RowReport = {
   readonly row: string;
   readonly did: string;
   readonly outcome: Served | Loss;
-  readonly refolds: number;
+  readonly replays: number;
   readonly workflows: number;
   readonly violations: readonly string[];
 };
@@ -46,7 +46,7 @@ export type Scenario<S extends Site> = {
   readonly name: string;
   /** What was done, for the table. */
   readonly did: string;
-  readonly refoldsMax?: number;
+  readonly replaysMax?: number;
   /** Records are lost: the server says this, is not healthy, and calls nothing absent that it cannot know. */
   readonly lossSays?: RegExp;
   /** Whole journals are lost: the last start is refused with these words, and leaves everything as it is. */
@@ -110,7 +110,7 @@ async function play<S extends Site>(site: S, scenario: Scenario<S>, seed: number
     await hands.servesAgain(beganMs);
     const report = await hands.judge(scenario, beganMs);
     assert.deepEqual(report.violations, [], `${scenario.name}: ${hands.server.output.slice(-6_000)}`);
-    if (scenario.refoldsMax !== undefined) assert.ok(report.refolds <= scenario.refoldsMax, `${report.refolds} refolds`);
+    if (scenario.replaysMax !== undefined) assert.ok(report.replays <= scenario.replaysMax, `${report.replays} replays`);
     return report;
   } finally {
     await hands.stop();
@@ -255,7 +255,7 @@ export class Hands {
         callsAnswered: count('ok') + count('fail'),
         callsUnanswered: count('info'),
       },
-      refolds: this.#refolds,
+      replays: this.#replays,
       workflows: finalRuns.length,
       violations,
     };
@@ -266,7 +266,7 @@ export class Hands {
     assert.equal(await healthOf(this.server.address), 'NOT_SERVING');
     const workflows = this.load.startedCount;
     assert.deepEqual(await this.load.absent(), [], 'no workflow is called absent');
-    return { row: name, did, outcome: 'says what is lost, does not serve', refolds: this.#refolds, workflows, violations: [] };
+    return { row: name, did, outcome: 'says what is lost, does not serve', replays: this.#replays, workflows, violations: [] };
   }
 
   async judgeRefusal({ name, did }: Scenario<never>, says: RegExp, kafka: Kafka): Promise<RowReport> {
@@ -274,11 +274,11 @@ export class Hands {
     assert.match(await this.refusedStart(), says);
     assert.deepEqual(await recordsByTopic(kafka, this.topicPrefix), before, 'nothing was created, and nothing written');
     const workflows = this.load.startedCount;
-    return { row: name, did, outcome: 'says what is lost, does not start', refolds: this.#refolds, workflows, violations: [] };
+    return { row: name, did, outcome: 'says what is lost, does not start', replays: this.#replays, workflows, violations: [] };
   }
 
-  get #refolds(): number {
-    return this.output.match(/memory is folded again/g)?.length ?? 0;
+  get #replays(): number {
+    return this.output.match(/memory is replayed from the log/g)?.length ?? 0;
   }
 
   async stop(): Promise<void> {

@@ -19,7 +19,7 @@ const hurried = { hidden: { topicWatchIntervalMs: 500 } };
 const brokers: readonly Row[] = [
   row(threeBrokers, {
     name: 'rolling restart of three brokers',
-    did: 'SIGTERM and start again, one after another, each when the others hold everything',
+    did: 'SIGTERM and start again, one after another, each once the others have all records',
     act: async (hands, { cluster, kafka }) => {
       for (const node of cluster.nodes) {
         await inSync(kafka, hands);
@@ -42,7 +42,7 @@ const brokers: readonly Row[] = [
   }),
   row(threeBrokers, {
     name: 'kill -9 of two of three brokers',
-    did: 'two are killed at once for 4 s: too few replicas are left, nothing may be acknowledged',
+    did: 'two are killed together for 4 s: too few replicas are left, so nothing may be acknowledged',
     act: async (hands, { cluster, kafka }) => {
       const victims = cluster.nodes.slice(0, 2);
       await Promise.all(victims.map((node) => node.kill9()));
@@ -66,8 +66,8 @@ const brokers: readonly Row[] = [
   }),
   row(oneBroker, {
     name: 'the only broker blinks',
-    did: 'three times SIGSTOP for a moment that a request survives, at most 1.5 s',
-    refoldsMax: 0,
+    did: 'three times SIGSTOP for at most 1.5 s, which a request survives',
+    replaysMax: 0,
     act: async (hands, { broker }) => {
       for (let blink = 0; blink < 3; blink++) {
         broker.pause();
@@ -116,7 +116,7 @@ const brokers: readonly Row[] = [
 const disk: readonly Row[] = [
   row(smallDisk, {
     name: 'the disk is full',
-    did: 'a broker whose disk fills up and which ends itself; space again and a start after 2 s',
+    did: 'the disk of a broker fills up and the broker exits; after 2 s there is space again, and it is started',
     act: async (hands, { broker, fill, free }) => {
       await fill();
       await broker.exited();
@@ -134,7 +134,7 @@ const network: readonly Row[] = [
   row(oneBroker, {
     name: '50 ms of latency',
     did: '25 ms in each direction, for 4 s',
-    refoldsMax: 0,
+    replaysMax: 0,
     act: async (_, { proxy }) => {
       proxy.delayMs = 25;
       await delay(4_000);
@@ -143,7 +143,7 @@ const network: readonly Row[] = [
   }),
   row(oneBroker, {
     name: 'half-open connections',
-    did: 'all connections go silent, as with a firewall that forgot them; new ones work',
+    did: 'all open connections go silent, as behind a firewall that forgot them; new ones work',
     act: async (hands, { proxy }) => {
       hands.countFromNow();
       proxy.silence('all');
@@ -151,7 +151,7 @@ const network: readonly Row[] = [
   }),
   row(oneBroker, {
     name: 'lost replies',
-    did: 'three times: the broker hears us, we do not hear the broker',
+    did: 'three times: requests reach the broker, its replies do not reach the server',
     act: async (hands, { proxy }) => {
       for (let round = 0; round < 3; round++) {
         const begunMs = Date.now();
@@ -162,8 +162,8 @@ const network: readonly Row[] = [
   }),
   row(oneBroker, {
     name: '1 % connection resets',
-    did: 'of what is sent to the broker one piece in a hundred ends its connection, for 8 s',
-    refoldsMax: 0,
+    did: 'for 8 s one in a hundred chunks that are sent to the broker ends its connection',
+    replaysMax: 0,
     act: async (hands, { proxy }) => {
       proxy.resetShare = 0.01;
       await delay(8_000);
@@ -173,7 +173,7 @@ const network: readonly Row[] = [
   }),
   row(oneBroker, {
     name: 'the advertised listener is cut off while serving',
-    did: 'the bootstrap address answers, the one that the broker advertises refuses connections for 5 s',
+    did: 'the bootstrap address answers, but the address that the broker advertises refuses connections for 5 s',
     server: ({ bootstrap }) => ({ brokers: [bootstrap] }),
     act: async (hands, { proxy, bootstrap }) => {
       await proxy.close();
@@ -181,14 +181,14 @@ const network: readonly Row[] = [
       await proxy.open();
       hands.countFromNow();
       const advertised = `127.0.0.1:${proxy.port}`;
-      const error = `broker 1 at ${advertised}, the listener that it advertises \\(told by ${bootstrap}\\)[^"]*ECONNREFUSED`;
+      const error = `broker 1 at ${advertised}, the listener that it advertises \\(reported by ${bootstrap}\\)[^"]*ECONNREFUSED`;
       await hands.said(new RegExp(`partitions wait for Kafka.*"brokers":"1 at ${advertised}","error":"[^"]*${error}`));
       await hands.said(outageOver);
     },
   }),
   row(oneBroker, {
     name: 'the advertised listener cannot be reached at a start',
-    did: 'the same during a restart: the start is refused with the address, the next one serves',
+    did: 'the same during a restart: the start fails and names the address, the next start serves',
     server: ({ bootstrap }) => ({ brokers: [bootstrap] }),
     act: async (hands, { proxy, bootstrap }) => {
       await hands.stopServer();
@@ -210,7 +210,7 @@ const settings: readonly Row[] = [
   row(oneBroker, {
     name: 'max.message.bytes too small',
     did: 'lowered to 600 bytes on .history for 6 s',
-    refoldsMax: 0,
+    replaysMax: 0,
     act: async (hands, { kafka }) => {
       await set(kafka, hands, { 'max.message.bytes': '600' });
       await delay(6_000);
@@ -221,35 +221,35 @@ const settings: readonly Row[] = [
   }),
   row(oneBroker, {
     name: 'retention that deletes',
-    did: 'retention.ms=604800000 on .history: a warning before anything is lost; the command that it names mends it',
-    refoldsMax: 0,
+    did: 'retention.ms=604800000 on .history: a warning before anything is lost; the command that it names repairs it',
+    replaysMax: 0,
     server: () => hurried,
     act: async (hands, { kafka }) => {
       await set(kafka, hands, { 'retention.ms': '604800000' });
-      const { message, mend = '' } = await hands.concern(hands.topic('history'), 'warning');
+      const { message, repair = '' } = await hands.concern(hands.topic('history'), 'warning');
       assert.match(message, /retention\.ms=604800000/);
-      await withAdmin(kafka, (admin) => obey(admin, mend));
+      await withAdmin(kafka, (admin) => obey(admin, repair));
       hands.countFromNow();
-      await hands.said(/the topics are as they should be again/);
+      await hands.said(/the settings of all topics are correct again/);
     },
   }),
   row(oneBroker, {
     name: 'a partition added',
-    did: 'a fifth partition of .history, and a restart: nobody uses it',
-    refoldsMax: 0,
+    did: 'a fifth partition of .history, and a restart: it is not used',
+    replaysMax: 0,
     act: async (hands, { kafka }) => {
       const topic = hands.topic('history');
       await withAdmin(kafka, (admin) => admin.createPartitions({ topicPartitions: [{ topic, count: historyPartitions + 1 }] }));
       await hands.servesAgain(Date.now());
       await hands.restartServer();
       hands.countFromNow();
-      await hands.said(/"level":"warn","msg":"partitions that somebody added are ignored[^}]*"found":5,"served":4/);
+      await hands.said(/"level":"warn","msg":"partitions that were added to a topic are ignored[^}]*"found":5,"served":4/);
     },
   }),
   row(oneBroker, {
     name: 'a quota',
-    did: 'producer_byte_rate of 20,000 for the client id perdure until it is felt, and for 3 s more',
-    refoldsMax: 0,
+    did: 'producer_byte_rate of 20,000 for the client id perdure until it throttles, and for 3 s more',
+    replaysMax: 0,
     act: async (hands, { bootstrap }) => {
       const client = ['--entity-type', 'clients', '--entity-name', 'perdure'];
       await kafkaConfigs([bootstrap], '--add-config', 'producer_byte_rate=20000', ...client);
@@ -263,12 +263,12 @@ const settings: readonly Row[] = [
   row(loginBroker, {
     name: 'logging in again',
     did: 'sessions end after 12 s: every connection logs in again while it is used, for 8 s',
-    refoldsMax: 0,
+    replaysMax: 0,
     act: async () => await delay(8_000),
   }),
   row(loginBroker, {
     name: 'password rotation',
-    did: 'another password at the broker; the server goes on until its session ends, and is started with the new one',
+    did: 'the password at the broker is changed; the server continues until its session ends, and is restarted with the new one',
     act: async (hands, { setPassword }) => {
       await setPassword(`secret-${crypto.randomUUID()}`);
       await hands.said(/partitions wait for Kafka.*authentication failed/);
@@ -281,7 +281,7 @@ const settings: readonly Row[] = [
   }),
   row(loginBroker, {
     name: 'rights are missing',
-    did: 'the right to the topics is taken away for 4 s',
+    did: 'the ACL for the topics is removed for 4 s',
     act: async (hands, { allow, deny }) => {
       await deny();
       await delay(4_000);
@@ -299,7 +299,7 @@ const written = (name: string, did: string, write: Write): Row =>
   row(oneBroker, {
     name,
     did: `${did}; then a restart, which reads them`,
-    refoldsMax: 0,
+    replaysMax: 0,
     act: async (hands, { kafka }) => {
       await write(kafka, hands.topic('history'), historyPartitions);
       await hands.servesAgain(Date.now());
@@ -311,7 +311,7 @@ const strangers: readonly Row[] = [
   written("strangers' transactions", 'one committed and one aborted in every partition', writeTransactions),
   written("strangers' tombstones", 'for 20 keys of the journal in every partition', writeTombstones),
   written('compressed batches', 'gzip, snappy and lz4 in every partition', writeCompressed),
-  written('claims that are none', 'claims with garbage, and with epoch 2^53 − 1, in every partition', writeClaims),
+  written('forged claims', 'claims with garbage, and with epoch 2^53 − 1, in every partition', writeClaims),
 ];
 
 // ── Versions ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -362,8 +362,8 @@ const cut = ({ name, did, cut: cutJournals, says, untouched }: Cut): Row =>
 const deletedWhileStopped = (name: 'history' | 'matching' | 'cluster'): Row =>
   row(oneBroker, {
     name: `.${name} deleted while stopped`,
-    did: 'the topic is deleted, and a start: nothing is made anew',
-    refusalSays: new RegExp(`\\.${name} is missing, but .* hold records: what stood there is gone`),
+    did: 'the topic is deleted, and a start: it is not created again',
+    refusalSays: new RegExp(`\\.${name} is missing, but .* hold records: its records are gone`),
     act: async (hands, { kafka }) => {
       await hands.stopServer();
       await withAdmin(kafka, (admin) => deleteTopic(admin, hands.topic(name)));
@@ -385,7 +385,7 @@ const losses: readonly Row[] = [
     },
   }),
   row(oneBroker, {
-    name: 'deleted and made anew while serving',
+    name: 'deleted and created again while serving',
     did: '.history deleted and created again, empty',
     lossSays: /acknowledged records vanished/,
     act: async (hands, { kafka }) => {
@@ -400,7 +400,7 @@ const losses: readonly Row[] = [
     name: 'DeleteRecords',
     did: 'the first record of partitions 1 and 3 of .history is deleted',
     cut: async (hands, { kafka }) => await withAdmin(kafka, (admin) => deleteRecordsBefore(admin, hands.topic('history'), [1, 3], '1')),
-    says: /has lost the beginning of journals \(partition 1 starts at 1, partition 3 starts at 1\): its settings are right now/,
+    says: /has lost the beginning of journals \(partition 1 starts at 1, partition 3 starts at 1\): its settings are correct now/,
     untouched: [0, 2],
   }),
   cut({
@@ -414,7 +414,7 @@ const losses: readonly Row[] = [
       });
       await set(kafka, hands, { 'retention.ms': '-1', 'segment.ms': '604800000' });
     },
-    says: /has lost the beginning of journals .*partition 3 starts at \d+\): .* a retention limit that somebody took back/,
+    says: /has lost the beginning of journals .*partition 3 starts at \d+\): .* a retention limit that was removed/,
     untouched: [],
   }),
   deletedWhileStopped('history'),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DeadlineWheel } from '../../../src/actors/asks/deadline-wheel.ts';
 import { HandClock } from '../../support/hand-clock.ts';
-import type { Timer } from '../../../src/actors/ports.ts';
+import type { Timer } from '../../../src/ports/machine.ts';
 import type { WheelEntry } from '../../../src/actors/asks/deadline-wheel.ts';
 
 type Entry = WheelEntry & { readonly name: number };

@@ -3,13 +3,13 @@ import { CLUSTER_ACTOR, Router } from '../../../src/actors/asks/router.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { asksAreCarried } from '../../support/asks-are-carried.ts';
 import { HandClock } from '../../support/hand-clock.ts';
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import { ownWork, type AskContext, type AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
-import type { HistoryRequest, QueryWorkflow, StartWorkflow } from '../../../src/history/commands.ts';
-import type { FireTimer } from '../../../src/history/timer/fire-timer-command.ts';
-import type { QueryReply, Rejected, StartReply } from '../../../src/history/replies.ts';
-import type { Tick } from '../../../src/matching/commands.ts';
+import type { HistoryRequest, QueryWorkflow, StartWorkflow } from '../../../src/history/commands/history-commands.ts';
+import type { FireTimer } from '../../../src/history/commands/task-commands.ts';
+import type { QueryReply, Rejected, StartReply } from '../../../src/history/run/history-replies.ts';
+import type { Tick } from '../../../src/matching/matching-commands.ts';
 
 const key = { namespaceId: 'ns', workflowId: 'wf', runId: '' };
 const describeWorkflow = { kind: 'describeWorkflow', key } as const;
@@ -20,8 +20,11 @@ class Actor<Request> implements Endpoint<Request> {
   readonly canceled: number[] = [];
   refuse: AskFailure | undefined;
 
-  submit(askId: number, request: Request): AskFailure | undefined {
+  readonly contexts: AskContext[] = [];
+
+  submit(askId: number, request: Request, context: AskContext): AskFailure | undefined {
     if (this.refuse === undefined) this.asked.push({ askId, request });
+    this.contexts.push(context);
     return this.refuse;
   }
 
@@ -43,7 +46,7 @@ function bench(callbackFailed?: (error: unknown) => void): {
   router.history.attach(1, actor);
   const answers: unknown[] = [];
   const ask = (deadlineMs = FAR_AWAY_MS): number =>
-    router.askHistory(1, resetStickyTaskQueue, deadlineMs, (answer) => answers.push(answer));
+    router.askHistory(1, resetStickyTaskQueue, ownWork(deadlineMs), (answer) => answers.push(answer));
   return { clock, router, actor, answers, ask };
 }
 
@@ -79,13 +82,13 @@ describe('router', () => {
     const cluster = new Actor();
     router.cluster.attach(CLUSTER_ACTOR, cluster);
     ask();
-    const sync = router.askCluster({ kind: 'syncCluster' }, FAR_AWAY_MS, () => {});
+    const sync = router.askCluster({ kind: 'syncCluster' }, ownWork(FAR_AWAY_MS), () => {});
     router.cancel(sync);
     expect([actor.canceled, cluster.canceled]).toEqual([[], [sync]]);
     expect([router.history.openAsks, router.cluster.openAsks]).toEqual([1, 0]);
   });
 
-  test('at the deadline the caller is answered and the actor told; an answer before it stands', () => {
+  test('at the deadline the caller is answered and the actor informed; an answer before it stands', () => {
     const { clock, router, actor, answers, ask } = bench();
     const slow = ask(50);
     const quick = ask(50);
@@ -95,6 +98,13 @@ describe('router', () => {
     clock.advance(60);
     expect(answers).toEqual([done, { kind: 'deadline', message: 'history shard 1 did not answer in time' }]);
     expect(actor.canceled).toEqual([slow]);
+  });
+
+  test('what travels with an ask is there when the actor takes it', () => {
+    const { router, actor } = bench();
+    const context: AskContext = { deadlineMs: FAR_AWAY_MS, principal: { name: 'ada', authType: 'jwt' }, trace: '00-01-02-01' };
+    router.askHistory(1, describeWorkflow, context, () => {});
+    expect(actor.contexts).toEqual([context]);
   });
 
   test.each([Infinity, Number.NaN])('no ask is open for ever: a deadline of %d is refused before the actor hears of it', (deadlineMs) => {
@@ -108,8 +118,8 @@ describe('router', () => {
     const { clock, router, actor, answers, ask } = bench();
     actor.refuse = { kind: 'busy', message: 'full' };
     ask();
-    router.askHistory(3, describeWorkflow, FAR_AWAY_MS, (answer) => answers.push(answer));
-    router.askCluster({ kind: 'syncCluster' }, FAR_AWAY_MS, (answer) => answers.push(answer));
+    router.askHistory(3, describeWorkflow, ownWork(FAR_AWAY_MS), (answer) => answers.push(answer));
+    router.askCluster({ kind: 'syncCluster' }, ownWork(FAR_AWAY_MS), (answer) => answers.push(answer));
     expect(answers).toEqual([]);
     clock.advance(0);
     expect(answers).toEqual([
@@ -119,7 +129,7 @@ describe('router', () => {
     ]);
   });
 
-  test('ten thousand that get no reply are told some hundred in a turn of the event loop, each once, with what was said first', () => {
+  test('ten thousand asks without a reply are answered some hundred per turn of the event loop, each once, with the first answer', () => {
     const { clock, router, answers, ask } = bench();
     const asked = Array.from({ length: 10_000 }, () => ask());
     const undecided = asked.slice(5_000);
@@ -140,7 +150,7 @@ describe('router', () => {
     ]);
   });
 
-  test('who was told first that nothing has happened is not told otherwise by what is said of all, whatever their order', () => {
+  test('a caller that was first answered that nothing has happened gets no other answer, whatever the order', () => {
     const { clock, router, answers, ask } = bench();
     const asked = Array.from({ length: 4_000 }, () => ask());
     const sink = router.history.sink(1);
@@ -156,8 +166,8 @@ describe('router', () => {
     const { router, actor, answers, ask } = bench();
     router.history.attach(2, new Actor());
     const kept: unknown[] = [];
-    router.askHistory(2, describeWorkflow, FAR_AWAY_MS, (answer) => kept.push(answer));
-    router.askHistory(1, describeWorkflow, FAR_AWAY_MS, (answer) => {
+    router.askHistory(2, describeWorkflow, ownWork(FAR_AWAY_MS), (answer) => kept.push(answer));
+    router.askHistory(1, describeWorkflow, ownWork(FAR_AWAY_MS), (answer) => {
       answers.push(answer);
       ask();
     });
@@ -175,7 +185,7 @@ describe('router', () => {
   test('a caller that throws harms neither the actor nor other callers', () => {
     const failures: unknown[] = [];
     const { router, answers, ask } = bench((error) => failures.push(error));
-    const broken = router.askHistory(1, describeWorkflow, FAR_AWAY_MS, () => {
+    const broken = router.askHistory(1, describeWorkflow, ownWork(FAR_AWAY_MS), () => {
       throw new Error('a bug of the edge');
     });
     const sound = ask();
@@ -188,7 +198,7 @@ describe('router', () => {
 
   test("a reply that does not belong to its request is the actor's bug, and no caller takes it for another", () => {
     const { router, answers } = bench();
-    const askId = router.askHistory(1, describeWorkflow, FAR_AWAY_MS, (answer) => answers.push(answer));
+    const askId = router.askHistory(1, describeWorkflow, ownWork(FAR_AWAY_MS), (answer) => answers.push(answer));
     router.history.sink(1).answer(askId, done);
     expect(answers).toEqual([{ kind: 'internal', message: 'history shard 1 answered describeWorkflow with done' }]);
   });
@@ -200,9 +210,13 @@ describe('router', () => {
 
   test('the reply follows from the kind of the request', () => {
     const start = (asker: Asker, request: StartWorkflow): number =>
-      asker.askHistory(1, request, FAR_AWAY_MS, (answer) => expectTypeOf(answer).toEqualTypeOf<StartReply | Rejected | AskFailure>());
+      asker.askHistory(1, request, ownWork(FAR_AWAY_MS), (answer) =>
+        expectTypeOf(answer).toEqualTypeOf<StartReply | Rejected | AskFailure>(),
+      );
     const query = (asker: Asker, request: QueryWorkflow): number =>
-      asker.askHistory(1, request, FAR_AWAY_MS, (answer) => expectTypeOf(answer).toEqualTypeOf<QueryReply | Rejected | AskFailure>());
+      asker.askHistory(1, request, ownWork(FAR_AWAY_MS), (answer) =>
+        expectTypeOf(answer).toEqualTypeOf<QueryReply | Rejected | AskFailure>(),
+      );
     expectTypeOf(start).toBeFunction();
     expectTypeOf(query).toBeFunction();
   });

@@ -1,13 +1,14 @@
 /** What a process knows of the cluster's journal, and how much of it that is. */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ClusterHost } from '../../../src/actors/cluster/cluster-host.ts';
 import { CLUSTER_ACTOR, Router, type ClusterAnswer } from '../../../src/actors/asks/router.ts';
-import { LoopTurns } from '../../../src/actors/loop-turns.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
-import type { ClusterCommand } from '../../../src/cluster/commands.ts';
-import type { Log } from '../../../src/actors/log.ts';
+import { LoopTurns } from '../../../src/ports/loop-turns.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
+import type { ClusterCommand } from '../../../src/cluster/cluster-commands.ts';
+import type { Log } from '../../../src/ports/log.ts';
 import { type Logger, silentLogger } from '../../../src/observability/logger.ts';
-import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
+import { clusterCodec } from '../../../src/codec/cluster-codec.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
@@ -38,7 +39,7 @@ class Bench {
   }
 
   ask<Command extends ClusterCommand>(command: Command): Promise<ClusterAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askCluster(command, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askCluster(command, ownWork(FAR_AWAY_MS), resolve));
   }
 }
 
@@ -202,7 +203,7 @@ describe('a journal of which most no longer counts', () => {
       // Health is told of no loss where nothing is lost.
       if (start <= begun) expect(bench.host.journalStartMax).toBeGreaterThanOrEqual(start);
       if (start > begun)
-        expect(reason).toContain(`the journal starts at ${start}, not at 0, and what stood before was not written again behind it`);
+        expect(reason).toContain(`the journal starts at ${start}, not at 0, and the records before it were not written again`);
     }
   });
 
@@ -298,7 +299,7 @@ describe('a journal of which most no longer counts', () => {
     await bench.ask(register('a'));
     for (let told = 0; told < 100; told++) expect(await bench.ask(describeAs('a', 'd'.repeat(50_000)))).toEqual({ kind: 'done' });
     await until(() => lines.length > 0);
-    expect(lines).toEqual(['the journal of the cluster cannot be cut: it grows until it can']);
+    expect(lines).toEqual(['the journal of the cluster cannot be compacted: it grows until it can']);
     expect(await bench.ask(describeAs('a', 'last'))).toEqual({ kind: 'done' });
     expect((await open(log)).host.view.namespaceById('id-a')?.description).toBe('last');
   });

@@ -1,4 +1,4 @@
-/** The audit beside a queue in its real loop: whoever dies when, each act is told once, and nothing is cut that was not told. */
+/** The audit beside a queue in its real loop: whoever dies when, each act is reported once, and nothing is cut that was not reported. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditEntry } from '../../../src/deadletters/audit/audit-entry.ts';
@@ -38,7 +38,7 @@ function checkStory(queue: CheckpointedQueue): void {
   expect(new Set(places).size).toBe(places.length);
 }
 
-test('letters that come and go are told, also when they are written again for a cut', async () => {
+test('dead letters that come and go are reported, also when they are written again for a cut', async () => {
   const queue = await auditedQueue();
   await queue.handOver(1, 5);
   await queue.purge([1, 3]);
@@ -50,7 +50,7 @@ test('letters that come and go are told, also when they are written again for a 
   expect(queue.audited().filter(({ action }) => action === 'purge')).toMatchObject([{ messageIds: [1, 3], subject: 'anna', jobId: 'job' }]);
 });
 
-test('while no audit is there letters come and go, nothing is cut, and all of it is told once it is', async () => {
+test('while no audit is there dead letters come and go, nothing is cut, and all of it is reported once it is', async () => {
   const queue = await auditedQueue();
   queue.isAuditAway = true;
   await queue.takeOver();
@@ -58,14 +58,14 @@ test('while no audit is there letters come and go, nothing is cut, and all of it
   await queue.purge([0]);
   await queue.pass(20_000);
   expect(queue.journalStart).toBe(0);
-  expect(queue.lines.join()).toMatch(/audit is not told/);
+  expect(queue.lines.join()).toMatch(/audit of dead letters cannot be written/);
   queue.startAudit(queue.router);
   await queue.pass(120_000, 1_000);
   checkStory(queue);
   expect(queue.journalStart).toBeGreaterThan(0);
 });
 
-test('a topic that was deleted and made anew is told of from its first record, also where it has grown beyond the one before by then', async () => {
+test('a topic that was deleted and created again is reported from its first record, also where it has grown beyond the one before by then', async () => {
   const queue = await auditedQueue();
   await queue.handOver(1, 3);
   await queue.pass(1_000);

@@ -1,23 +1,24 @@
-/** One dead letter queue that is killed and started again, over one log and one database. Shards hand letters over, somebody purges them. */
+/** One dead letter queue that is killed and started again, over one log and one database. Shards hand dead letters over, somebody purges them. */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import assert from 'node:assert/strict';
-import { partitionName } from '../../../src/actors/log.ts';
+import { partitionName } from '../../../src/ports/log.ts';
 import { AUDIT_ACTOR, type DeadLetterAnswer, type Router } from '../../../src/actors/asks/router.ts';
-import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import type { CheckpointLimits } from '../../../src/projections/checkpoints/checkpoint-limits.ts';
 import { effective } from '../../../src/actors/ownership/effective.ts';
-import type { Database, JournalId } from '../../../src/actors/database.ts';
+import type { Database, JournalId } from '../../../src/projections/database-port.ts';
 import { AuditHost } from '../../../src/actors/deadletters/audit/audit-host.ts';
 import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import type { DeadLetterRequest, FindPurged, RestoreLetters } from '../../../src/deadletters/commands.ts';
+import type { DeadLetterRequest, FindPurged, RestoreLetters } from '../../../src/deadletters/letter-commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
-import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
+import { letterRow, type LetterRow } from '../../../src/deadletters/letter-records.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { PendingTask } from '../../../src/history/tasks.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { PendingTask } from '../../../src/history/run/tasks.ts';
 import type { AuditEntry } from '../../../src/deadletters/audit/audit-entry.ts';
-import { auditCodec } from '../../../src/topics/codec/audit-codec.ts';
-import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
-import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
+import { auditCodec } from '../../../src/codec/audit-codec.ts';
+import { deadLetterCodec } from '../../../src/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/codec/dead-letter-state-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
 import { CheckpointedPartition } from '../checkpointed-partition.ts';
@@ -67,7 +68,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
 
   /** The number of the ask. */
   askWith<Request extends DeadLetterRequest>(request: Request, onAnswer: (answer: DeadLetterAnswer<Request>) => void): number {
-    return this.router.askDeadLetters(queue.number, request, FAR_AWAY_MS, onAnswer);
+    return this.router.askDeadLetters(queue.number, request, ownWork(FAR_AWAY_MS), onAnswer);
   }
 
   /** The next ones of a shard: the same again where nobody told it of them. */

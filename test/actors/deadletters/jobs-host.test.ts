@@ -14,7 +14,7 @@ async function worldOf(letters: number): Promise<JobsWorld> {
 const unpaced = { ...options, rps: 0 };
 
 describe('a plan', () => {
-  test('is the letters that are there when it is made, with a hash over them; those that come later are left alone', async () => {
+  test('is the dead letters that are there when it is made, with a hash over them; those that come later are left alone', async () => {
     const world = await worldOf(250);
     const request = {
       kind: 'planLetters',
@@ -44,7 +44,7 @@ describe('a plan', () => {
 });
 
 describe('while the audit cannot be written', () => {
-  test('no letter is touched, plans are not applied, and jobs can be stopped all the same', async () => {
+  test('no dead letter is touched, plans are not applied, and jobs can be stopped all the same', async () => {
     const world = await worldOf(10);
     world.isAuditAway = true;
     await world.start();
@@ -53,7 +53,7 @@ describe('while the audit cannot be written', () => {
     await world.pass(10_000);
     expect(world.queue.resolved, 'nobody knows yet who ordered it').toEqual([]);
     const later = world.ask({ kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
-    await expect(later).rejects.toThrow(/changes of dead letters are refused while the audit cannot be written/);
+    await expect(later).rejects.toThrow(/dead letters cannot be changed while the audit cannot be written/);
     expect((await world.change('cancelJob', job.jobId)).state).toBe('cancelling');
     const ended = await world.ended(job.jobId);
     expect(ended).toMatchObject({ state: 'cancelled', counts: { purged: 0, notTried: 10 } });
@@ -61,7 +61,7 @@ describe('while the audit cannot be written', () => {
 });
 
 describe('a job', () => {
-  test('purges every third letter, in steps, and no other', async () => {
+  test('purges every third dead letter, in steps, and no other', async () => {
     const world = await worldOf(600);
     const ids = Array.from({ length: 200 }, (_, nth) => ({ from: 3 * nth, to: 3 * nth }));
     const job = await world.ended(await world.begin({ operation: 'purge', reason: 'duplicates' }, ids));
@@ -71,7 +71,7 @@ describe('a job', () => {
     expect(Math.max(...world.queue.purges)).toBe(100);
   });
 
-  test('merges at its concurrency; a bad letter does not hold up the others, and is told', async () => {
+  test('merges at its concurrency; a bad dead letter does not hold up the others, and is reported', async () => {
     const world = await worldOf(100);
     world.queue.outcomeOf = (id) => (id === 0 ? failedOf(world.queue, id) : undefined);
     const job = await world.ended(await world.begin({ options: { ...unpaced, concurrency: 4 } }));
@@ -189,9 +189,9 @@ describe('the journal of jobs', () => {
   });
 });
 
-describe('whatever befalls', () => {
+describe('whatever happens', () => {
   test.each(['purge', 'merge'] as const)(
-    'a %s of ten thousand letters that is killed again and again, it ends by itself and counts right',
+    'a %s of ten thousand dead letters that is killed again and again, it ends by itself and counts right',
     async (operation) => {
       const world = await worldOf(10_000);
       const bad = (id: number): boolean => id % 1_000 === 7;
@@ -214,7 +214,7 @@ describe('whatever befalls', () => {
   );
 
   test.each(['purge', 'merge'] as const)(
-    'a %s asks for no letter before the log has it as one that may be asked for',
+    'a %s asks for no dead letter before the log has it as one that may be asked for',
     async (operation) => {
       const world = await worldOf(2_000);
       const early: number[] = [];
@@ -279,7 +279,7 @@ describe('whatever befalls', () => {
     ['merged', (): undefined => undefined, { merged: 20, failed: 0, gone: 0 }],
     ['failed', (world: JobsWorld, id: number) => failedOf(world.queue, id), { merged: 0, failed: 20, gone: 0 }],
   ] as const)(
-    'a job that is taken over while its letters are under way tries none twice: all are %s, and counted so',
+    'a job that is taken over while its dead letters are under way tries none twice: all are %s, and counted so',
     async (_, outcomeOf, counts) => {
       const world = await worldOf(20);
       world.queue.mergeMs = 3_000;
@@ -292,7 +292,7 @@ describe('whatever befalls', () => {
     },
   );
 
-  test('a failure that the queue writes for nobody, while it is taken over, is one of the job that asked: it tries that letter no more', async () => {
+  test('a failure that the queue writes for nobody, while it is taken over, is one of the job that asked: it tries that dead letter no more', async () => {
     const world = await worldOf(8);
     world.queue.mergeMs = 3_000;
     const jobId = await world.begin({ options: unpaced });
@@ -309,7 +309,7 @@ describe('whatever befalls', () => {
     expect(world.queue.letters.get(3)?.generation).toBe(1);
   });
 
-  test('a failure that was not heard of is told with whether its cause is the same', async () => {
+  test('a failure that was not heard of is reported with whether its cause is the same', async () => {
     const world = await worldOf(4);
     world.queue.outcomeOf = (id) => {
       const letter = letterOf(1, id + 1);
@@ -328,7 +328,7 @@ describe('whatever befalls', () => {
     ]);
   });
 
-  test('a job that is cancelled while letters of its former life are under way waits for what comes of them', async () => {
+  test('a job that is cancelled while dead letters of its former life are under way waits for what comes of them', async () => {
     const world = await worldOf(20);
     world.queue.mergeMs = 3_000;
     const jobId = await world.begin({ options: unpaced });
@@ -339,7 +339,7 @@ describe('whatever befalls', () => {
     expect(world.queue.resolved.length).toBe(8);
   });
 
-  test('letters that cannot be read for a while are merged when they can', async () => {
+  test('dead letters that cannot be read for a while are merged when they can', async () => {
     const world = await worldOf(30);
     let isAway = true;
     world.queue.outcomeOf = () => (isAway ? { kind: 'notBegun', message: 'the database is away' } : undefined);
@@ -367,7 +367,7 @@ describe('whatever befalls', () => {
     expect(world.queue.merges.length).toBe(3);
   });
 
-  test('a letter of which its shard said nothing is asked for once more before its job ends, also after a kill', async () => {
+  test('a dead letter of which its shard said nothing is asked for once more before its job ends, also after a kill', async () => {
     const world = await worldOf(3);
     world.queue.outcomeOf = (id) => {
       const tries = world.queue.merges.filter(({ messageId }) => messageId === id).length;
@@ -380,7 +380,7 @@ describe('whatever befalls', () => {
     expect(await world.ended(jobId)).toMatchObject({ state: 'completed', counts: { merged: 3, failed: 0 }, failures: [] });
   });
 
-  test('a job none of whose letters is heard of for five minutes pauses, and says so', async () => {
+  test('a job none of whose dead letters is heard of for five minutes pauses, and says so', async () => {
     const world = await worldOf(1_000);
     world.queue.outcomeOf = (id) => {
       const error = { errorType: 'OutcomeUnknown', errorMessage: 'its shard has not said' };
@@ -389,10 +389,10 @@ describe('whatever befalls', () => {
     world.queue.mergeMs = 30_000;
     const jobId = await world.begin({ options: unpaced });
     await world.pass(340_000);
-    expect(await world.job(jobId)).toMatchObject({ state: 'paused', stateReason: expect.stringContaining('no shard says') });
+    expect(await world.job(jobId)).toMatchObject({ state: 'paused', stateReason: expect.stringContaining('no shard reports') });
   });
 
-  test('an outcome that nobody hears of is told as such, and the letter stays', async () => {
+  test('an outcome that nobody hears of is reported as such, and the dead letter stays', async () => {
     const world = await worldOf(3);
     world.queue.mergeMs = 1e9;
     const job = await world.ended(await world.begin({ options: { ...unpaced, taskTimeoutMs: 1_000 } }));
@@ -405,13 +405,13 @@ describe('whatever befalls', () => {
   });
 });
 
-describe('a queue that began anew since, for its topic was deleted', () => {
+describe('a queue that started again since, for its topic was deleted', () => {
   test('is changed by no plan of before, whatever its hash: that is refused with what happened', async () => {
     const world = await worldOf(10);
     const { plan } = await world.ask(planOf({ operation: 'purge' }));
     world.queue.beginAnew(10);
     await expect(world.ask({ kind: 'applyPlan', planId: plan.planId, hash: plan.hash })).rejects.toThrow(
-      /failed-precondition: .*began anew/,
+      /failed-precondition: .*has started again since/,
     );
     expect(world.queue.letters.size).toBe(10);
     const { plan: again } = await world.ask(planOf({ operation: 'purge' }));
@@ -421,7 +421,7 @@ describe('a queue that began anew since, for its topic was deleted', () => {
   });
 
   test.each(['merge', 'purge'] as const)(
-    'ends a %s that is under way: what may have been done is told as unknown, and no other letter is touched',
+    'ends a %s that is under way: what may have been done is reported as unknown, and no other dead letter is touched',
     async (operation) => {
       const world = await worldOf(1_000);
       const jobId = await world.begin({ operation, options: { ...unpaced, rps: 10 } });
@@ -431,10 +431,13 @@ describe('a queue that began anew since, for its topic was deleted', () => {
       await world.start();
       const job = await world.ended(jobId);
       const done = job.counts[operation === 'merge' ? 'merged' : 'purged'];
-      expect(job).toMatchObject({ state: 'failed', stateReason: expect.stringContaining('began anew'), counts: { gone: 0 } });
+      expect(job).toMatchObject({ state: 'failed', stateReason: expect.stringContaining('has started again since'), counts: { gone: 0 } });
       expect([done > 0, done <= resolved]).toEqual([true, true]);
       expect(job.counts.failed).toBeGreaterThan(0);
-      expect(job.failures[0]).toMatchObject({ errorType: 'OutcomeUnknown', errorMessage: expect.stringContaining('began anew') });
+      expect(job.failures[0]).toMatchObject({
+        errorType: 'OutcomeUnknown',
+        errorMessage: expect.stringContaining('has started again since'),
+      });
       expect(sumOf(job)[0]).toBe(1_000);
       expect([world.queue.letters.size, world.queue.resolved]).toEqual([30, []]);
       const next = await world.ended(await world.begin({ operation, options: unpaced }));

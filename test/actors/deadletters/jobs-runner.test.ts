@@ -2,13 +2,12 @@
 import { expect, test } from 'vitest';
 import type { Asker, DeadLetterAnswer } from '../../../src/actors/asks/router.ts';
 import { JobRunner } from '../../../src/actors/deadletters/jobs/jobs-runner.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/letter-commands.ts';
 import { JobsCore } from '../../../src/deadletters/jobs/jobs-core.ts';
-import type { JobEntry } from '../../../src/deadletters/jobs/jobs-records.ts';
-import type { JobsCommand } from '../../../src/deadletters/jobs/own-commands.ts';
-import { letterRow } from '../../../src/deadletters/letter-row.ts';
+import type { JobEntry, JobsCommand } from '../../../src/deadletters/jobs/job.ts';
+import { letterRow } from '../../../src/deadletters/letter-records.ts';
 import { letterOf } from '../../deadletters/letters.ts';
-import { planOf } from '../../deadletters/jobs/plans.ts';
+import { planOf, queue as aQueue } from '../../deadletters/jobs/plans.ts';
 import { turns } from '../../support/event-loop.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 
@@ -24,7 +23,7 @@ function restoring(clock: HandClock, answerTo: (request: DeadLetterRequest) => u
     for (const effect of decided.effects) if (effect.kind === 'jobChanged') changed(effect.entry);
   };
   const asker: Pick<Asker, 'askDeadLetters'> = {
-    askDeadLetters: (_queue, request, _deadlineMs, onAnswer) => {
+    askDeadLetters: (_queue, request, _context, onAnswer) => {
       clock.soon(() => onAnswer(answerTo(request) as DeadLetterAnswer<typeof request>));
       return 0;
     },
@@ -35,7 +34,11 @@ function restoring(clock: HandClock, answerTo: (request: DeadLetterRequest) => u
   };
   const { kind: _, selection: __, ...plan } = planOf({ operation: 'restore' });
   const ids = [{ from: 0, to: 0 }];
-  handle({ kind: 'storePlan', askId: 1, plan: { ...plan, planId: PLAN_ID, hash: 'h', requestHash: 'r', ids, selected: 1, causes: [] } });
+  handle({
+    kind: 'storePlan',
+    askId: 1,
+    plan: { ...plan, queue: { ...aQueue, incarnation: 1 }, planId: PLAN_ID, hash: 'h', requestHash: 'r', ids, selected: 1, causes: [] },
+  });
   handle({ kind: 'applyPlan', planId: PLAN_ID, hash: 'h' });
   return () => core.state.job(PLAN_ID)?.job;
 }
@@ -51,7 +54,7 @@ test.each([
   { by: 'the job itself, by a step that nobody answered', inQueueFor: PLAN_ID, counted: 'restored' },
   { by: 'another job before', inQueueFor: 'another', counted: 'gone' },
   { by: 'nobody: it was merged', inQueueFor: undefined, counted: 'gone' },
-])('a letter that is not to be restored any more is counted as what it is: restored by $by', async ({ inQueueFor, counted }) => {
+])('a dead letter that is not to be restored any more is counted as what it is: restored by $by', async ({ inQueueFor, counted }) => {
   const clock = new HandClock();
   let steps = 0;
   const job = restoring(clock, ({ kind }) => {

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { type AskQueue, selectLetters } from '../../../src/actors/deadletters/jobs/jobs-selection.ts';
 import { JobsCore } from '../../../src/deadletters/jobs/jobs-core.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
-import type { DeadLetterReply } from '../../../src/deadletters/replies.ts';
+import type { DeadLetterReply, DeadLetterRequest } from '../../../src/deadletters/letter-commands.ts';
 import { planOf } from '../../deadletters/jobs/plans.ts';
 
 test('two purges over the same ids are undone each by its own job, also when the same caller asks for both at once', async () => {

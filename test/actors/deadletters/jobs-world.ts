@@ -3,24 +3,20 @@
  * what the core writes; its index is always up to date.
  */
 import { createHash } from 'node:crypto';
-import { isAskFailure } from '../../../src/actors/asks/asks.ts';
-import { Router, JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
+import { isAskFailure, ownWork } from '../../../src/actors/asks/asks.ts';
+import { Router, JOBS_ACTOR, type JobsAnswer } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
-import type { DeadLetterRequest, IdRange, MergeOutcome, SettleLetter } from '../../../src/deadletters/commands.ts';
-import type { ReadPurged } from '../../../src/deadletters/effects.ts';
+import type { DeadLetterReply, DeadLetterRequest, IdRange, MergeOutcome, SettleLetter } from '../../../src/deadletters/letter-commands.ts';
+import type { ReadPurged } from '../../../src/deadletters/letter-commands.ts';
 import { failedAsBefore } from '../../../src/deadletters/failed-merge.ts';
-import { countIds, hasId } from '../../../src/deadletters/id-ranges.ts';
-import type { JobsAsker } from '../../../src/grpc/ports.ts';
-import type { JobsReplyTo, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
-import type { Job } from '../../../src/deadletters/jobs/job.ts';
+import { countIds, hasId } from '../../../src/deadletters/bounds/id-ranges.ts';
+import type { Job, JobsReplyTo, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/job.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
-import { letterRow } from '../../../src/deadletters/letter-row.ts';
 import { type QueueHandled, QueueCore } from '../../../src/deadletters/queue-core.ts';
-import type { DeadLetterRecord, ResolvedRecord } from '../../../src/deadletters/records.ts';
-import type { DeadLetterReply } from '../../../src/deadletters/replies.ts';
+import { letterRow, type DeadLetterRecord, type ResolvedRecord } from '../../../src/deadletters/letter-records.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { dlqJobsCodec } from '../../../src/topics/codec/dlq-jobs-codec.ts';
+import { dlqJobsCodec } from '../../../src/codec/dlq-jobs-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { planOf, queue } from '../../deadletters/jobs/plans.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -43,7 +39,7 @@ export class TestQueue {
   #answer: (askId: number, reply: DeadLetterReply) => void = () => {};
   /** Undefined: it is merged. */
   outcomeOf: (messageId: number) => MergeOutcome | undefined = () => undefined;
-  #incarnation = 0;
+  #incarnation = 1;
   mergeMs = 10;
   /** Letters in each. */
   readonly purges: number[] = [];
@@ -271,8 +267,8 @@ export class JobsWorld {
   }
 
   async ask<Request extends JobsRequest>(request: Request): Promise<JobsReplyTo[Request['kind']]> {
-    let given: Parameters<Parameters<JobsAsker['askJobs']>[2]>[0] | undefined;
-    this.#router.askJobs(request, FAR_AWAY_MS, (answer) => (given = answer));
+    let given: JobsAnswer<JobsRequest> | undefined;
+    this.#router.askJobs(request, ownWork(FAR_AWAY_MS), (answer) => (given = answer));
     while (given === undefined) await this.pass(1);
     if (isAskFailure(given)) throw new Error(given.message);
     if (given.kind === 'rejected') throw new Error(`${given.rejection.reason}: ${given.rejection.message}`);

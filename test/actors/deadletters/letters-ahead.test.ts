@@ -1,8 +1,8 @@
-/** Letters that are read before they are asked for: few reads, and never an old letter. */
+/** Dead letters that are read before they are asked for: few reads, and never an old letter. */
 import { expect, test } from 'vitest';
-import { LettersAhead } from '../../../src/actors/deadletters/queue/letters-ahead.ts';
-import type { ListedLetter } from '../../../src/deadletters/replies.ts';
-import { letterRow } from '../../../src/deadletters/letter-row.ts';
+import { LettersAhead } from '../../../src/actors/deadletters/queue/queue-index.ts';
+import type { ListedLetter } from '../../../src/deadletters/letter-commands.ts';
+import { letterRow } from '../../../src/deadletters/letter-records.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 
@@ -50,7 +50,7 @@ class Queue {
   }
 }
 
-test('a thousand letters in a row need few reads, and each is the one that was asked for', async () => {
+test('a thousand dead letters in a row need few reads, and each is the one that was asked for', async () => {
   const queue = new Queue(1_000);
   for (let id = 0; id < 1_000; id++) {
     const read = await queue.ahead.read(id);

@@ -1,8 +1,11 @@
-/** Records that somebody else deletes from the topic of a queue, by hand or by a retention limit: their letters are damaged, and nobody else waits for them. */
+/**
+ * Records that somebody else deletes from the topic of a queue, by hand or by a retention limit: their dead letters are damaged, and nobody else
+ * waits for them.
+ */
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeadLetterAnswer } from '../../../src/actors/asks/router.ts';
-import type { ListLetters } from '../../../src/deadletters/commands.ts';
+import type { ListLetters } from '../../../src/deadletters/letter-commands.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
 
 const partition = { topic: 'dlq.test.transfer.active', partition: 0 };
@@ -148,7 +151,7 @@ describe('after a restart', () => {
 });
 
 test(
-  'whatever is deleted when, the queue is served, and each letter is there, damaged, resolved or told of as lost',
+  'whatever is deleted when, the queue is served, and each dead letter is there, damaged, resolved or reported as lost',
   { timeout: 60_000 },
   async () => {
     const step = fc.oneof(

@@ -1,9 +1,10 @@
 /**
- * How fast a job merges letters that have nothing left to do, through the whole path: jobs, the owner of the queue, shards, and back; and how long
+ * How fast a job merges dead letters that have nothing left to do, through the whole path: jobs, the owner of the queue, shards, and back; and how long
  * the turns of the server's event loop are meanwhile.
  *
  *     node test/actors/deadletters/measure-merge.ts [LETTERS] [CONCURRENCY]
  */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,18 +13,18 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
 import { Router } from '../../../src/actors/asks/router.ts';
-import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { CheckpointSchedule } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import * as service from '../../../src/cli/admin/dlq/service.ts';
 import type { GrpcMethod } from '../../../src/cli/grpc-client.ts';
-import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
+import { openSqlite } from '../../../src/projections/sqlite/open-sqlite.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
-import type { PendingTask } from '../../../src/history/tasks.ts';
+import type { PendingTask } from '../../../src/history/run/tasks.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
-import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
-import { decodeTaskInfo, encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { deadLetterCodec } from '../../../src/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/codec/dead-letter-state-codec.ts';
+import { decodeTaskInfo, encodeTaskInfo } from '../../../src/codec/task-info-codec.ts';
 import { openEmbeddedLog } from '../../../src/topics/embedded/embedded-log.ts';
 import { ownLimits } from '../../../src/wire/wire-limits.ts';
 import { letterOf } from '../../deadletters/letters.ts';
@@ -91,7 +92,7 @@ async function fill(): Promise<void> {
   for (let sequence = 1; sequence <= letters; sequence += 100) {
     const given = Array.from({ length: 100 }, (_, index) => letter(sequence + index));
     const answer = await new Promise<{ readonly kind: string }>((resolve) => {
-      router.askDeadLetters(queue.number, { kind: 'acceptLetters', shard: 1, letters: given }, FAR_AWAY_MS, resolve);
+      router.askDeadLetters(queue.number, { kind: 'acceptLetters', shard: 1, letters: given }, ownWork(FAR_AWAY_MS), resolve);
     });
     if (answer.kind !== 'accepted') throw new Error(JSON.stringify(answer));
   }
@@ -120,7 +121,7 @@ function letter(sequence: number): Letter {
 async function merge(): Promise<void> {
   const selector = { category: 'transfer', sourceCluster: 'active' };
   const options = { rps: 0, concurrency, taskTimeoutMs: 0, canary: false, maxFailures: 0, overrideLoopGuard: false };
-  const planned = await call(service.planDeadLetters, {
+  const planned = await call(service.calls.PlanDeadLetters, {
     operation: 1,
     queue: selector,
     selection: undefined,
@@ -131,9 +132,9 @@ async function merge(): Promise<void> {
   const plan = planned.plan;
   if (plan === undefined) throw new Error('no plan');
   const beganMs = performance.now();
-  await call(service.applyPlan, { planId: plan.planId, hash: plan.hash });
+  await call(service.calls.ApplyPlan, { planId: plan.planId, hash: plan.hash });
   for (;;) {
-    const { job } = await call(service.describeJob, { jobId: plan.planId, unlessState: '', waitMs: 5_000 });
+    const { job } = await call(service.calls.DescribeJob, { jobId: plan.planId, unlessState: '', waitMs: 5_000 });
     const s = (performance.now() - beganMs) / 1_000;
     console.log(s.toFixed(1), 's', job?.state, JSON.stringify(job?.counts), Math.round((job?.counts?.merged ?? 0) / s), 'letters a second');
     if (job?.state.startsWith('comp')) return;

@@ -1,24 +1,25 @@
 /**
- * How long the owner of a queue with many letters takes for what people ask of it, on the embedded log and SQLite files.
+ * How long the owner of a queue with many dead letters takes for what people ask of it, on the embedded log and SQLite files.
  *
  *     node test/actors/deadletters/measure-queue.ts [LETTERS]
  */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
-import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { CheckpointSchedule } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
-import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
+import { openSqlite } from '../../../src/projections/sqlite/open-sqlite.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/letter-commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
-import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
-import { decodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { deadLetterCodec } from '../../../src/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/codec/dead-letter-state-codec.ts';
+import { decodeTaskInfo } from '../../../src/codec/task-info-codec.ts';
 import { openEmbeddedLog } from '../../../src/topics/embedded/embedded-log.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { until } from '../../support/event-loop.ts';
@@ -68,7 +69,7 @@ function served(): { readonly host: QueueHost; readonly router: Router } {
 let { host, router } = served();
 
 async function ask<Request extends DeadLetterRequest>(request: Request): Promise<DeadLetterAnswer<Request>> {
-  return await new Promise((resolve) => void router.askDeadLetters(queue.number, request, FAR_AWAY_MS, resolve));
+  return await new Promise((resolve) => void router.askDeadLetters(queue.number, request, ownWork(FAR_AWAY_MS), resolve));
 }
 
 async function measured(what: string, work: () => Promise<unknown>): Promise<void> {

@@ -77,7 +77,7 @@ test('whatever happens to the server and its database: the index is what the jou
   expect(cuts).toBeGreaterThan(10);
 }, 240_000);
 
-test('a journal of 20,000 letters is folded as the database takes their rows, never all in memory', async () => {
+test('a journal of 20,000 dead letters is replayed as the database takes their rows, never all in memory', async () => {
   const first = new CheckpointedQueue();
   await first.start();
   for (let nth = 0; nth < 200; nth++) await first.handOver(1 + (nth % 3), 100);

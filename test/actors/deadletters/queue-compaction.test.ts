@@ -1,6 +1,6 @@
 /** The journal of a queue begins later: what was purged is gone from it, what is in the queue is not, with and without a database that outlives the process. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LogError, partitionName } from '../../../src/actors/log.ts';
+import { LogError, partitionName } from '../../../src/ports/log.ts';
 import { turns } from '../../support/event-loop.ts';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
 
@@ -37,7 +37,7 @@ describe('a purge', () => {
   });
 
   test.each(['with its database', 'without it'])(
-    'a restart goes on from there %s: letters, ids, and what each shard has handed over',
+    'a restart goes on from there %s: dead letters, ids, and what each shard has handed over',
     async (how) => {
       await queue.handOver(1, 5);
       await queue.handOver(2, 2);
@@ -76,7 +76,7 @@ describe('a purge', () => {
     },
   );
 
-  test('that comes while letters are carried is cut out as well, by the next owner too', async () => {
+  test('that comes while dead letters are carried is cut out as well, by the next owner too', async () => {
     for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 100);
     await queue.purge([0]);
     let pages = 0;
@@ -93,7 +93,7 @@ describe('a purge', () => {
     expect(readable()).not.toContain('2');
   });
 
-  test('whose server stops while letters are carried is cut out by the next one, without a word of trouble', async () => {
+  test('whose server stops while dead letters are carried is cut out by the next one, without a word of trouble', async () => {
     for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 100);
     await queue.purge([0]);
     let pages = 0;
@@ -115,7 +115,7 @@ describe('a purge', () => {
     expect(readable()).toHaveLength(300);
   });
 
-  test('of more letters in pages than one page takes', async () => {
+  test('of more dead letters in pages than one page takes', async () => {
     for (let nth = 0; nth < 7; nth++) await queue.handOver(1, 100);
     await queue.purge([0]);
     await queue.pass(20_000);
@@ -125,14 +125,14 @@ describe('a purge', () => {
 });
 
 describe('what does not work', () => {
-  test('a log that may not be cut keeps all, somebody is told, and it is cut once it may', async () => {
+  test('a journal that may not be trimmed keeps all, that is logged, and it is trimmed once it may', async () => {
     const truncate = queue.log.truncate.bind(queue.log);
     queue.log.truncate = () => Promise.reject(new LogError('denied', 'no right to delete records'));
     await queue.handOver(1, 3);
     await queue.purge([1]);
     await queue.pass(10_000);
     expect(queue.journalStart).toBe(0);
-    expect(queue.lines.join()).toMatch(/cannot be cut.*no right to delete records/);
+    expect(queue.lines.join()).toMatch(/cannot be compacted.*no right to delete records/);
     const written = queue.records().length;
     queue.log.truncate = truncate;
     await queue.pass(120_000, 1_000);
@@ -140,7 +140,7 @@ describe('what does not work', () => {
     expect(queue.records(), 'the letters were carried once').toHaveLength(written);
   });
 
-  test('a topic that was restored from a copy with other offsets keeps its letters', async () => {
+  test('a topic that was restored from a copy with other offsets keeps its dead letters', async () => {
     await queue.handOver(1, 50);
     await queue.purge([0]);
     await queue.pass(5_000);
@@ -156,7 +156,7 @@ describe('what does not work', () => {
     for (let nth = 0; nth < 3; nth++) await queue.handOver(1, 50);
     await queue.pass(300_000, 1_000);
     expect(readable()).toHaveLength(199);
-    expect(queue.lines.join()).toMatch(/cannot be cut.*was the topic restored from a copy that numbers the records anew/);
+    expect(queue.lines.join()).toMatch(/cannot be compacted.*was the topic restored from a copy with other offsets/);
   });
 
   test('of a journal that was cut elsewhere the rest is served, and it says what is missing', async () => {
@@ -170,7 +170,7 @@ describe('what does not work', () => {
     expect(queue.lines.join()).toMatch(/offsets="0 to 2" damaged-letters=0 message-ids-lost-at-most=0/);
   });
 
-  test('a database that is away puts it off, and letters come and go meanwhile', async () => {
+  test('a database that is away puts it off, and dead letters come and go meanwhile', async () => {
     await queue.handOver(1, 4);
     queue.fault = 'fails';
     await queue.purge([0]);

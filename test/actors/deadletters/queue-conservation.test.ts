@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { lettersAreConserved } from './conserved-queue.ts';
 
-test('letters are conserved: each id is in the queue, merged or purged, whatever dies, and of what was purged nothing is left', async () => {
+test('dead letters are conserved: each id is in the queue, merged or purged, whatever dies, and of what was purged nothing is left', async () => {
   await lettersAreConserved(1, 20);
 }, 60_000);

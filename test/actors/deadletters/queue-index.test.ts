@@ -1,9 +1,9 @@
-/** What the owner of a queue answers of its letters: right after they came and went, and while its database is away. */
+/** What the owner of a queue answers of its dead letters: right after they came and went, and while its database is away. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeadLetterAnswer } from '../../../src/actors/asks/router.ts';
-import type { CheckpointTrouble, ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { DatabaseError } from '../../../src/actors/database.ts';
-import type { GroupLetters, ListLetters } from '../../../src/deadletters/commands.ts';
+import type { CheckpointTrouble, ScheduledJournal } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
+import { DatabaseError } from '../../../src/projections/database-port.ts';
+import type { GroupLetters, ListLetters } from '../../../src/deadletters/letter-commands.ts';
 import type { Condition } from '../../../src/filter/condition.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
@@ -96,22 +96,20 @@ describe('the index of a dead letter queue', () => {
     });
   });
 
-  test('tells what became of a letter that is not there', async () => {
+  test('tells what became of a dead letter that is not there', async () => {
     await queue.handOver(1, 2);
     await queue.purge([1]);
     const rejected = (message: string) => ({ kind: 'rejected', rejection: { reason: 'not-in-queue', message } });
     expect(await queue.ask({ kind: 'readLetter', messageId: 1 })).toEqual(rejected('message 1 is already purged'));
     expect(await queue.ask({ kind: 'readLetter', messageId: 2 })).toEqual(rejected('there is no message 2'));
-    for (const messageId of [-1, 0.5, Number.NaN]) {
-      expect(await queue.ask({ kind: 'readLetter', messageId })).toMatchObject({ rejection: { reason: 'invalid-argument' } });
-    }
-    for (const page of [{ max: 0 }, { max: Number.NaN }, { afterMessageId: -2 }, { afterMessageId: 0.5 }]) {
+    expect(await queue.ask({ kind: 'readLetter', messageId: -1 })).toMatchObject({ rejection: { reason: 'invalid-argument' } });
+    for (const page of [{ max: 0 }, { afterMessageId: -2 }]) {
       expect(await queue.ask({ ...list, ...page })).toMatchObject({ rejection: { reason: 'invalid-argument' } });
     }
   });
 });
 
-describe('groups of all letters', () => {
+describe('groups of all dead letters', () => {
   const groups = (max: number): GroupLetters => ({ kind: 'groupLetters', condition: undefined, by: 'cause', max });
   const counted = (count: number) => ({ kind: 'groups', groups: [{ key: 'retries-exhausted', count }] });
 
@@ -129,7 +127,7 @@ describe('groups of all letters', () => {
     expect(await queue.ask(groups(10))).toMatchObject(counted(2));
   });
 
-  test('are not kept where letters come while they are counted', async () => {
+  test('are not kept where dead letters come while they are counted', async () => {
     await queue.handOver(1, 3);
     queue.onRead = async (what) => {
       if (what !== 'letterGroups') return;
@@ -140,7 +138,7 @@ describe('groups of all letters', () => {
     expect(await queue.ask(groups(10))).toMatchObject(counted(4));
   });
 
-  test('are not kept where a checkpoint that was waited for leaves letters out', async () => {
+  test('are not kept where a checkpoint that was waited for leaves dead letters out', async () => {
     await queue.handOver(1, 3);
     queue.fault = 'hangs';
     const first = queue.ask(groups(10));
@@ -169,19 +167,19 @@ describe('whoever goes away', () => {
     expect(await listed()).toEqual([0, 1]);
   });
 
-  test('is told at once where a thousand others wait', async () => {
+  test('gets an answer at once where a thousand others wait', async () => {
     await queue.handOver(1, 2);
     await queue.checkpointed();
     queue.onRead = () => new Promise(() => {});
     const answers: unknown[] = [];
     for (let nth = 0; nth < 1_005; nth++) queue.askWith(list, (answer) => answers.push(answer));
     await turns(20);
-    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ kind: 'busy', message: '1000 others ask for the letters of this queue' })));
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ kind: 'busy', message: '1000 other requests are reading this queue' })));
   });
 });
 
 describe('while the database is away', () => {
-  test('whoever asks the index is told, letters come and go as ever, and the index has them afterwards', async () => {
+  test('whoever asks the index gets an error, dead letters come and go as usual, and the index has them afterwards', async () => {
     await queue.handOver(1, 2);
     queue.fault = 'fails';
     expect(await queue.ask(list)).toMatchObject({ kind: 'unavailable' });
@@ -194,7 +192,7 @@ describe('while the database is away', () => {
     expect(await listed()).toEqual([1, 2, 3]);
   });
 
-  test('whoever waits behind partitions that cannot write either is told as well, also when he waits already', async () => {
+  test('whoever waits behind partitions that cannot write either gets an error as well, also if the wait had started', async () => {
     const others = { trouble: undefined as CheckpointTrouble | undefined };
     const journals = Array.from({ length: 2 }, (): ScheduledJournal => {
       return {

@@ -1,4 +1,4 @@
-/** A purge is undone: the same letters, ids and generations, whoever dies when; nothing of it is cut before its window is over. */
+/** A purge is undone: the same dead letters, ids and generations, whoever dies when; nothing of it is cut before its window is over. */
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CheckpointedQueue } from './checkpointed-queue.ts';
@@ -17,7 +17,7 @@ async function ids(of = queue): Promise<readonly number[]> {
   return answer?.kind === 'letterIds' ? answer.ids.map(({ messageId }) => messageId) : [];
 }
 
-describe('letters that were purged', () => {
+describe('dead letters that were purged', () => {
   test('are nowhere to be seen, and come back as they were', async () => {
     await queue.handOver(1, 5);
     await queue.purge([1, 3]);

@@ -1,5 +1,5 @@
 /**
- * A queue of dead letters and the shard that its letters come from, each of which dies at any moment.
+ * A queue of dead letters and the shard that its dead letters come from, each of which dies at any moment.
  *
  *     merge ─▶ QueueHost (real, over a log) ─▶ LetterExecution ─▶ HistoryCore (real) ─▶ records, committed when the test says so
  *                 ▲ taken over at any moment       ▲                   ▲ what is not committed is lost with it, and nothing has left it before
@@ -7,16 +7,17 @@
  *
  * No framework but for assertions: planted bugs run it as well.
  */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import assert from 'node:assert/strict';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { LetterExecutionParts } from '../../../src/actors/deadletters/queue/letter-execution.ts';
 import type { LetterTask } from '../../../src/deadletters/letter.ts';
-import type { MergeEnded } from '../../../src/deadletters/replies.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { LetterName, RedriveRequest } from '../../../src/history/redrive/redrive-commands.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { encodeLetterTask } from '../../../src/topics/codec/redrive-codec.ts';
+import type { MergeEnded } from '../../../src/deadletters/letter-commands.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
+import type { LetterName, RedriveRequest } from '../../../src/history/commands/redrive-commands.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { encodeLetterTask } from '../../../src/codec/letter-task-codec.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { RedrivenShard } from '../../history/redrive/redriven-shard.ts';
 import { namespaceId } from '../../history/shard-under-test.ts';
@@ -222,7 +223,7 @@ export class RedrivingWorld extends CheckpointedQueue {
     await this.ask({ kind: 'claimLetters', jobId, ranges: [{ from: messageId, to: messageId }] });
     this.#underWay.add(messageId);
     const by = { jobId, who: 'anna', why: '', overridesLoopGuard: true, taskTimeoutMs: 5_000 } as const;
-    this.router.askDeadLetters(7, { kind: 'mergeLetter', ...by, messageId }, FAR_AWAY_MS, (answer) => {
+    this.router.askDeadLetters(7, { kind: 'mergeLetter', ...by, messageId }, ownWork(FAR_AWAY_MS), (answer) => {
       this.#underWay.delete(messageId);
       if (answer.kind === 'mergeEnded') this.#ended(messageId, answer);
       else if (answer.kind === 'rejected' && answer.rejection.reason === 'not-in-queue') this.resolved.add(messageId);

@@ -1,4 +1,7 @@
-/** Letters are merged while their queue and their shard die at any moment: each generation is executed once, no id is lost, and all are merged in the end. */
+/**
+ * Dead letters are merged while their queue and their shard die at any moment: each generation is executed once, no id is lost, and all are merged
+ * in the end.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { letterIds, type Plant, RedrivingWorld, type Step } from './redriving-world.ts';

@@ -31,7 +31,7 @@ class Topics {
   }
 }
 
-test('a topic that cannot be made holds up no other; it is tried until it can, and told of once a minute', async () => {
+test('a topic that cannot be made holds up no other; it is tried until it can, and reported once a minute', async () => {
   const topics = new Topics();
   topics.refused.add('b');
   topics.opener.open(['a', 'b', 'c'].map((name) => topics.wanted(name)));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FailedAttempts } from '../../../src/actors/history/failed-attempts.ts';
+import { FailedAttempts } from '../../../src/actors/history/own-commands.ts';
 import { FAILURES_MAX } from '../../../src/actors/asks/tries.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 

@@ -1,18 +1,18 @@
-/** From the line of a shard to its queue of dead letters: each task is one letter, whatever answers are lost and however often the shard moves. */
+/** From the line of a shard to its queue of dead letters: each task is one dead letter, whatever answers are lost and however often the shard moves. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TaskHandOver } from '../../../src/actors/history/hand-over/hand-over.ts';
-import { Tenure } from '../../../src/actors/partition/tenure.ts';
-import type { AcceptLetters } from '../../../src/deadletters/commands.ts';
+import { Tenure } from '../../../src/actors/partition/partition-core.ts';
+import type { AcceptLetters } from '../../../src/deadletters/letter-commands.ts';
 import { QueueCore } from '../../../src/deadletters/queue-core.ts';
-import { type HandOverLine, lineOf } from '../../../src/history/hand-over/hand-over-lines.ts';
-import type { NoteLetters } from '../../../src/history/hand-over/hand-over-commands.ts';
+import { type HandOverLine, lineOf } from '../../../src/history/run/hand-over-lines.ts';
+import type { NoteLetters } from '../../../src/history/commands/hand-over-commands.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { taskFailure, taskSubject } from '../../history/hand-over/task-failure.ts';
 import { Checkpoints } from '../../history/checkpointed-shard.ts';
 import { key, ShardUnderTest } from '../../history/shard-under-test.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 
 type Answer = 'heard' | 'lost' | 'away' | 'refused';
@@ -118,7 +118,7 @@ class Bench {
   }
 }
 
-test('each task becomes one letter, in order, whatever is lost and however often the shard moves', () => {
+test('each task becomes one dead letter, in order, whatever is lost and however often the shard moves', () => {
   const step = fc.constantFrom('fail', 'fail', 'fail', 'move', 'wait', 'heard', 'lost', 'away', 'refused');
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -151,7 +151,7 @@ test('nobody hears of a task before its record is committed, though memory has i
   expect(bench.asked).toEqual([[1], [2]]);
 });
 
-test('while nobody answers it is asked again after 1 s, 2 s, … 60 s, and people are told', () => {
+test('while nobody answers it is asked again after 1 s, 2 s, … 60 s, and operators are informed', () => {
   const bench = new Bench();
   bench.answers.push(...Array.from({ length: 9 }, () => 'away' as const));
   bench.fail();
@@ -169,7 +169,7 @@ test('while nobody answers it is asked again after 1 s, 2 s, … 60 s, and peopl
   expect([...bench.letters]).toEqual([[1, 0]]);
 });
 
-test('people hear of each task once when its failure is in the journal, and once when its letter is', () => {
+test('people hear of each task once when its failure is in the journal, and once when its dead letter is', () => {
   const bench = new Bench();
   bench.answers.push('away');
   bench.fail();

@@ -1,35 +1,35 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { isAskFailure } from '../../../src/actors/asks/asks.ts';
+import { isAskFailure, ownWork } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
-import { ProcessVisibility } from '../../../src/actors/history/visibility/process-visibility.ts';
+import { ProcessVisibility } from '../../../src/projections/list/process-visibility.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import type { Registry } from '../../../src/actors/history/history-memory.ts';
-import { LogError } from '../../../src/actors/log.ts';
+import { LogError } from '../../../src/ports/log.ts';
 import { Router, type HistoryAnswer } from '../../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
-import { CLOCK_CHECK_MS } from '../../../src/actors/wall-alarm.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
+import { CLOCK_CHECK_MS } from '../../../src/ports/wall-alarm.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
 import type {
   HistoryRequest,
-  ReadHistory,
   SignalWithStartWorkflow,
   StartAttributes,
   StartWorkflow,
-} from '../../../src/history/commands.ts';
-import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
-import { defaultHistoryLimits, type HistoryLimits } from '../../../src/history/limits.ts';
-import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
+} from '../../../src/history/commands/history-commands.ts';
+import type { ReadHistory } from '../../../src/history/commands/owner-requests.ts';
+import type { WorkflowCommand } from '../../../src/history/commands/workflow-commands.ts';
+import { defaultHistoryLimits, type HistoryLimits } from '../../../src/history/run/history-limits.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
-import type { DispatchQuery } from '../../../src/matching/commands.ts';
-import { matchingLimits } from '../../../src/matching/limits.ts';
+import type { DispatchQuery } from '../../../src/matching/matching-commands.ts';
+import { matchingLimits } from '../../../src/matching/matching-limits.ts';
 import { noPoller, tooManyQueries } from '../../../src/matching/rejections.ts';
-import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../../src/matching/replies.ts';
-import type { MatchingTask } from '../../../src/matching/tasks.ts';
+import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../../src/matching/matching-replies.ts';
+import type { MatchingTask } from '../../../src/matching/matching-tasks.ts';
 import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
-import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { historyCodec } from '../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
 import { encodeFields } from '../../../src/wire/fields.ts';
 import { encodePayload } from '../../../src/wire/generated/lean/common.ts';
 import { namespace } from '../../grpc/stub-ports.ts';
@@ -40,6 +40,7 @@ import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { LetterQueues } from './letter-queues.ts';
+import { thereIs, withoutLetters } from '../../support/simple-cluster.ts';
 import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { turns, until } from '../../support/event-loop.ts';
@@ -76,7 +77,7 @@ class Bench {
   /** What this process has folded of it; it has no namespaces. */
   readonly registry: Registry & { view: Registry['view'] } = {
     isFolded: true,
-    view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => undefined, systemSearchAttributes },
+    view: { position: 0, registeredNameOf: () => undefined, namespaceById: thereIs, systemSearchAttributes },
   };
   /** What matching answers to a query; undefined: it is silent. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected | undefined = () => ({ kind: 'stickyUnavailable' });
@@ -126,16 +127,18 @@ class Bench {
       onStatus: () => {},
       budget,
       ...(given.heap === undefined ? {} : { heap: given.heap }),
-      ...this.#capture(given.failuresMax),
+      capture: this.#capture(given.failuresMax),
+      isArchiving: false,
+      sideRunners: {},
     });
     this.router.history.attach(1, this.shard);
   }
 
-  #capture(failuresMax: number | undefined): { readonly capture?: TaskCapture } {
-    if (failuresMax === undefined) return {};
+  #capture(failuresMax: number | undefined): TaskCapture {
+    if (failuresMax === undefined) return withoutLetters;
     this.registry.view = { ...this.registry.view, namespaceById: () => namespace('ns') };
     this.queues = new LetterQueues(this.router, failuresMax, () => this.clock.wallMs());
-    return { capture: this.queues.capture };
+    return this.queues.capture;
   }
 
   async started(): Promise<this> {
@@ -145,7 +148,7 @@ class Bench {
   }
 
   ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askHistory(1, command, ownWork(FAR_AWAY_MS), resolve));
   }
 
   async start(workflowId: string, startDelayMs = 0, change: Partial<StartAttributes> = {}): Promise<RunKey> {
@@ -230,6 +233,27 @@ const childIds = Array.from({ length: 100 }, (_, index) => `child-${index}`).fil
   (workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards) === 2,
 );
 const [childId] = childIds;
+
+test('whoever asks which runs a namespace has is told when what the answer rests on is in the log', async () => {
+  const bench = await open();
+  const key = await bench.start('wf');
+  const listRunKeys = { kind: 'listRunKeys', namespaceIds: [namespaceId], from: { isInTable: false, afterRunId: '' } } as const;
+  expect(await bench.ask(listRunKeys)).toMatchObject({ keys: [{ workflowId: 'wf' }], next: { isInTable: true } });
+  bench.log.held = true;
+  const deleted = bench.ask({ kind: 'deleteWorkflow', key, isPurge: true });
+  let answer: unknown;
+  const listed = bench.ask(listRunKeys).then((reply) => (answer = reply));
+  await turns(50);
+  expect(answer, 'its deletion may be lost still').toBeUndefined();
+  bench.log.letGo();
+  expect(await deleted).toEqual({ kind: 'done' });
+  expect(await listed).toMatchObject({ kind: 'runKeys', keys: [] });
+  expect(await bench.ask({ ...listRunKeys, from: { isInTable: true, afterRunId: '' } })).toEqual({
+    kind: 'runKeys',
+    keys: [],
+    next: undefined,
+  });
+});
 
 describe('timers of a shard', () => {
   test('that are due together are decided together, and go into one append', async () => {
@@ -350,7 +374,7 @@ test('what no journal can hold fails its caller alone', async () => {
     const request = { ...start, start: startAttributes(change) };
     // Not by way of the router: what cannot be journaled could not travel either.
     const answer = await new Promise<HistoryAnswer<StartWorkflow>>((resolve) => {
-      bench.router.history.ask(1, request, FAR_AWAY_MS, resolve);
+      bench.router.history.ask(1, request, ownWork(FAR_AWAY_MS), resolve);
     });
     expect([Object.keys(change), answer.kind]).toEqual([Object.keys(change), 'internal']);
   }
@@ -382,9 +406,9 @@ describe('a timer that cannot be decided', () => {
     }
   }
 
-  const linesOf = (bench: Bench) => bench.shard.actor.memory?.core.handOvers?.get('timer');
+  const linesOf = (bench: Bench) => bench.shard.actor.memory?.core.shard.handOvers?.get('timer');
 
-  test('lets others fire, is tried again, and in the end it is a letter; its workflow can be read and terminated', async () => {
+  test('lets others fire, is tried again, and in the end it is a dead letter; its workflow can be read and terminated', async () => {
     const bench = await openBroken(undefined, 3);
     const broken = await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
     await bench.start('sound', 1_100);
@@ -424,7 +448,7 @@ describe('a timer that cannot be decided', () => {
     expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
   });
 
-  test('is tried for ever where there are no letters, and others fire', async () => {
+  test('is tried for ever where there are no dead letters, and others fire', async () => {
     const bench = await openBroken();
     await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
     await pass(bench, 30_000);
@@ -447,7 +471,7 @@ describe('a timer that cannot be decided', () => {
     expect(linesOf(second)).toEqual({ lastSequence: 1, waiting: [] });
   });
 
-  test('is a letter at once where its namespace is deleted', async () => {
+  test('is a dead letter at once where its namespace is deleted', async () => {
     const bench = await openWith({ failuresMax: 70 });
     bench.registry.view = { ...bench.registry.view, namespaceById: () => ({ ...namespace('ns'), state: 'deleted' }) };
     await bench.start('sleeping', 1_000);
@@ -457,7 +481,7 @@ describe('a timer that cannot be decided', () => {
   });
 });
 
-test('a workflow task that cannot be started is asked for a few times, then its workflow is put aside', async () => {
+test('a workflow task that cannot be started is asked for a few times, then its workflow is quarantined', async () => {
   const identity = 'poison';
   const brokenWire: typeof historyWire = {
     ...historyWire,
@@ -549,7 +573,7 @@ test('tasks that ended without a record are journaled to the last one, however f
   expect(Math.max(...flushed())).toBeLessThanOrEqual(2);
 });
 
-test('what matching has stored is not offered again by whoever folds the journal, where there is no database', async () => {
+test('what matching has stored is not offered again after a replay, without a database', async () => {
   const first = new Bench();
   first.stores = true;
   await first.started();
@@ -919,7 +943,7 @@ describe('pages of history', () => {
     await bench.start('wf', 0, change);
     await until(() => bench.offered.length === 1);
     const task = await startedTask(bench);
-    expect(task).not.toHaveProperty('firstPage');
+    expect(task.firstPage).toBeUndefined();
     expect(await bench.read(task.key, { ...page, lastEventId: 3 })).toHaveLength(3);
   });
 });
@@ -947,7 +971,7 @@ describe('pages that must be read again', () => {
     };
     const answers: string[] = [];
     const askIds = Array.from({ length: 100 }, () =>
-      bench.router.askHistory(1, { kind: 'readHistory', key, ...page, bytesMax: 4 * 1024 * 1024 }, FAR_AWAY_MS, ({ kind }) =>
+      bench.router.askHistory(1, { kind: 'readHistory', key, ...page, bytesMax: 4 * 1024 * 1024 }, ownWork(FAR_AWAY_MS), ({ kind }) =>
         answers.push(kind),
       ),
     );

@@ -1,10 +1,10 @@
-/** Queues of dead letters of a router, with owners that take every letter; and the capture of shards that hand over to them. */
+/** Queues of dead letters of a router, with owners that take every dead letter; and the capture of shards that hand over to them. */
 import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import type { Router } from '../../../src/actors/asks/router.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
 import { QueueCore } from '../../../src/deadletters/queue-core.ts';
-import { taskCategories, type TaskCategory } from '../../../src/history/hand-over/task-types.ts';
-import { encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { taskCategories, type TaskCategory } from '../../../src/history/run/task-types.ts';
+import { encodeTaskInfo } from '../../../src/codec/task-info-codec.ts';
 
 const numbers: { readonly [category in TaskCategory]: number } = { transfer: 1, timer: 2, visibility: 3, archival: 4, outbound: 5 };
 

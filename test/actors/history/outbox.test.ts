@@ -1,24 +1,24 @@
 /** Two shards in one process: what becomes of a parent and its child when an answer between them is lost, and after a crash. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import { ownWork, type AskFailure } from '../../../src/actors/asks/asks.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { Endpoint } from '../../../src/actors/asks/switchboard.ts';
 import { Router } from '../../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
-import { defaultHistoryLimits } from '../../../src/history/limits.ts';
-import type { Description } from '../../../src/history/replies.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { WorkflowCommand } from '../../../src/history/commands/workflow-commands.ts';
+import { defaultHistoryLimits } from '../../../src/history/run/history-limits.ts';
+import type { Description } from '../../../src/history/run/history-replies.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
 import { uuidAt } from '../../../src/kernel/uuid.ts';
-import type { MatchingTask } from '../../../src/matching/tasks.ts';
+import type { MatchingTask } from '../../../src/matching/matching-tasks.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { decodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { historyCodec } from '../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { decodeTaskInfo } from '../../../src/codec/task-info-codec.ts';
 import { namespace } from '../../grpc/stub-ports.ts';
 import { completion } from '../../history/completion.ts';
 import { completeWorkflow, namespaceId, startAttributes, startChild, terminateWorkflow } from '../../history/shard-under-test.ts';
@@ -107,6 +107,8 @@ class Process {
       logger: silentLogger,
       onStatus: () => {},
       capture: this.queues.capture,
+      isArchiving: false,
+      sideRunners: {},
     });
     this.shards.push(shard);
     const endpoint: Endpoint<HistoryRequest> = {
@@ -131,7 +133,7 @@ class Process {
   }
 
   ask<Command extends HistoryRequest>(shard: number, command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askHistory(shard, command, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askHistory(shard, command, ownWork(FAR_AWAY_MS), resolve));
   }
 
   async startParent(): Promise<void> {
@@ -310,11 +312,11 @@ describe('a message that cannot be built', () => {
     }
   }
 
-  test('is tried as often as operators say, and is one letter that says all there is to know', async () => {
+  test('is tried as often as operators say, and is one dead letter that says all there is to know', async () => {
     const { process, attempts } = await failing();
     const { letters } = process.queues;
     await passUntil(process, () => letters.transfer.size > 0);
-    await passUntil(process, () => process.shards[0]?.actor.memory?.core.handOvers?.get('transfer')?.waiting.length === 0);
+    await passUntil(process, () => process.shards[0]?.actor.memory?.core.shard.handOvers?.get('transfer')?.waiting.length === 0);
     expect(attempts()).toBe(failuresMax);
     const [letter] = letters.transfer.values();
     expect([...letters.transfer.keys()]).toEqual([0]);
@@ -352,7 +354,7 @@ describe('a message that cannot be built', () => {
     const { process } = await failing();
     const { queues } = process;
     queues.isOpen = false;
-    const line = () => process.shards[0]?.actor.memory?.core.handOvers?.get('transfer');
+    const line = () => process.shards[0]?.actor.memory?.core.shard.handOvers?.get('transfer');
     await passUntil(process, () => line()?.waiting.length === 1);
     expect(queues.letters.transfer.size).toBe(0);
     expect((await process.describe(1, parentKey)).status).toBe(1);

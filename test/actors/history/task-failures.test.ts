@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from '../../../src/actors/history/hand-over/task-failures.ts';
-import { DatabaseError } from '../../../src/actors/database.ts';
-import { LogError } from '../../../src/actors/log.ts';
+import { DatabaseError } from '../../../src/projections/database-port.ts';
+import { LogError } from '../../../src/ports/log.ts';
 import { EventsMissing } from '../../../src/actors/history/events/history-store.ts';
 import { Reader } from '../../../src/wire/reader.ts';
 

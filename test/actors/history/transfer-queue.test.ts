@@ -1,14 +1,14 @@
-import { UnsentTasks } from '../../../src/history/redrive/unsent-tasks.ts';
+import { UnsentTasks } from '../../../src/history/run/unsent-tasks.ts';
 import { describe, expect, test } from 'vitest';
 import { FailedTasks, type FaultOf } from '../../../src/actors/history/hand-over/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/transfer/task-namespaces.ts';
 import { TransferQueue } from '../../../src/actors/history/transfer/transfer-queue.ts';
 import type { TransferShard } from '../../../src/actors/history/transfer/transfer-shard.ts';
-import { Tenure } from '../../../src/actors/partition/tenure.ts';
+import { Tenure } from '../../../src/actors/partition/partition-core.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
 import type { Namespace } from '../../../src/cluster/cluster-state.ts';
 import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
-import type { TransferTask } from '../../../src/history/tasks.ts';
+import type { TransferTask } from '../../../src/history/run/tasks.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { taskSubject } from '../../history/hand-over/task-failure.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -89,18 +89,18 @@ class Bench {
       build: '0.1.0',
     });
     const router: Asker = {
-      askHistory: (_shard, _command, _deadlineMs, onReply) => {
+      askHistory: (_shard, _command, _context, onReply) => {
         this.asks += 1;
         this.clock.soon(() => onReply(this.deliveryAnswer as never));
         return 0;
       },
-      askCluster: (_request, _deadlineMs, onReply) => {
+      askCluster: (_request, _context, onReply) => {
         this.clock.soon(() => onReply({ kind: this.registryAnswers ? 'done' : 'unavailable' } as never));
         return 0;
       },
       askDeadLetters: () => 0,
       cancel: () => {},
-      askMatching: (_partition, request, _deadlineMs, onReply) => {
+      askMatching: (_partition, request, _context, onReply) => {
         this.asks += 1;
         const taskId = 'task' in request ? request.task.taskId : 0;
         this.asked.push(taskId);
@@ -278,7 +278,7 @@ describe('what was decided runs when its record is committed', () => {
     expect(bench.asked).toEqual(activityTasks(1, 1_300).map(({ taskId }) => taskId));
   });
 
-  test('the earlier tasks of a run that was put aside and is taken back, not those of later records', () => {
+  test('the earlier tasks of a run that was quarantined and is taken back, not those of later records', () => {
     const bench = new Bench();
     bench.full = false;
     for (const taskId of [1, 2, 3, 4]) bench.decided(taskId);
@@ -358,7 +358,7 @@ describe('a task that fails', () => {
     expect(bench.asks).toBeGreaterThan(100);
   });
 
-  test('is tried for ever where operators want no letters', () => {
+  test('is tried for ever where operators want no dead letters', () => {
     const bench = new Bench();
     bench.settings = { ...bench.settings, enabled: false };
     bench.deliveryAnswer = { kind: 'dataLoss', message: 'no' };
@@ -380,7 +380,7 @@ describe('a task that fails', () => {
     expect(bench.letters).toEqual([expect.stringMatching(/^notifyParent 1: permanent-error after \d+, DataLoss: no$/)]);
   });
 
-  test('while its line has no room for a moment is a letter soon after, and is tried once a minute while that lasts', () => {
+  test('while its line has no room for a moment is a dead letter soon after, and is tried once a minute while that lasts', () => {
     const bench = new Bench();
     bench.lineIsFull = true;
     bench.deliveryAnswer = { kind: 'dataLoss', message: 'no' };
@@ -446,7 +446,7 @@ describe('a task of a namespace that is gone', () => {
   test.each([
     ['deleted', (bench: Bench) => bench.run(1), 'activityTask'],
     ['unknown', (bench: Bench) => bench.notifyParent(1), 'notifyParent'],
-  ] as const)('(%s) is handed over at once, also where operators want no letters', (fate, begin, kind) => {
+  ] as const)('(%s) is handed over at once, also where operators want no dead letters', (fate, begin, kind) => {
     const bench = new Bench();
     bench.settings = { ...bench.settings, enabled: false };
     bench.fates.set('ns', fate);

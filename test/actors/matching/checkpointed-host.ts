@@ -1,18 +1,19 @@
 /** One matching host that is killed and started again, over one log and one database; a history shard and a worker act on it. */
+import { ownWork } from '../../../src/actors/asks/asks.ts';
 import assert from 'node:assert/strict';
 import type { MatchingAnswer, Router } from '../../../src/actors/asks/router.ts';
-import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
-import type { Database, JournalId, MatchingTaskRow } from '../../../src/actors/database.ts';
+import type { CheckpointLimits } from '../../../src/projections/checkpoints/checkpoint-limits.ts';
+import type { Database, JournalId, MatchingTaskRow } from '../../../src/projections/database-port.ts';
 import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
-import { systemClock } from '../../../src/actors/system-ports.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { MatchingLimits } from '../../../src/matching/limits.ts';
-import type { DescribeTaskQueue } from '../../../src/matching/commands.ts';
+import { systemClock } from '../../../src/ports/system-ports.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
+import type { MatchingLimits } from '../../../src/matching/matching-limits.ts';
+import type { DescribeTaskQueue } from '../../../src/matching/matching-commands.ts';
 import { MatchingCore } from '../../../src/matching/matching-core.ts';
-import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
-import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
-import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
+import type { TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
+import { matchingCodec } from '../../../src/codec/matching-codec.ts';
+import { matchingStateCodec } from '../../../src/codec/matching-state-codec.ts';
 import { activities, add, poll, task, workflows } from '../../matching/fixtures.ts';
 import { matchingQueuesOf } from '../../support/memory-database.ts';
 import { turns } from '../../support/event-loop.ts';
@@ -77,7 +78,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
 
   /** Whether it is answered or not: the host may be killed before. */
   async add(name: string, queue = 0): Promise<void> {
-    this.router.askMatching(0, add(task(name), { queue: queueOf(queue) }), FAR_AWAY_MS, (answer) => {
+    this.router.askMatching(0, add(task(name), { queue: queueOf(queue) }), ownWork(FAR_AWAY_MS), (answer) => {
       if (answer.kind === 'done' || answer.kind === 'stored') this.taken.add(name);
     });
     await turns(4);
@@ -86,14 +87,14 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
   /** A worker takes what is in the queue. */
   async work(queue = 0): Promise<void> {
     const request = poll(`p${this.#polls++}`, { queue: queueOf(queue), deadlineMs: this.clock.wallMs() + 50 });
-    this.router.askMatching(0, request, FAR_AWAY_MS, () => {});
+    this.router.askMatching(0, request, ownWork(FAR_AWAY_MS), () => {});
     await turns(6);
   }
 
   async describe(queue = 0): Promise<MatchingAnswer<DescribeTaskQueue>> {
     const answers: MatchingAnswer<DescribeTaskQueue>[] = [];
     const request = { kind: 'describeTaskQueue', queue: queueOf(queue) } as const;
-    this.router.askMatching(0, request, FAR_AWAY_MS, (answer) => answers.push(answer));
+    this.router.askMatching(0, request, ownWork(FAR_AWAY_MS), (answer) => answers.push(answer));
     await turns(6);
     assert(answers[0] !== undefined, 'it is answered');
     return answers[0];
@@ -102,7 +103,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
   /** The namespace of all its queues, or another. */
   async forget(namespaceId = queueOf(0).namespaceId): Promise<void> {
     const kinds: string[] = [];
-    this.router.askMatching(0, { kind: 'forgetNamespace', namespaceId }, FAR_AWAY_MS, ({ kind }) => kinds.push(kind));
+    this.router.askMatching(0, { kind: 'forgetNamespace', namespaceId }, ownWork(FAR_AWAY_MS), ({ kind }) => kinds.push(kind));
     await turns(6);
     assert.deepEqual(kinds, ['done']);
   }
@@ -130,7 +131,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
 
   /** Whatever the host took is started in the end. */
   async checkNothingLost(): Promise<void> {
-    for (let tries = 0; tries < 500 && this.host.counts()?.storedTasks !== 0; tries++) {
+    for (let tries = 0; tries < 500 && this.host.actor.memory?.matching.counts()?.storedTasks !== 0; tries++) {
       await this.work(tries % QUEUES);
       await this.pass(500);
     }

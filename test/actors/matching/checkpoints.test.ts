@@ -1,7 +1,7 @@
-/** A matching host in its real loop, over a database: what is written, what is made of it again, and what befalls a database. */
+/** A matching host in its real loop, over a database: what is written, what is made of it again, and what happens to a database. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DatabaseError } from '../../../src/actors/database.ts';
+import { DatabaseError } from '../../../src/projections/database-port.ts';
 import { CheckpointedHost, QUEUES } from './checkpointed-host.ts';
 
 const queue = fc.nat(QUEUES - 1);
@@ -140,7 +140,7 @@ test('a database that is away when the host is taken over is waited for, at whic
   expect(host.started.size).toBe(5);
 });
 
-test('an owner whose fence was taken writes nothing any more, and folds again or goes', async () => {
+test('an owner whose fence was taken writes nothing any more, and replays again or goes', async () => {
   const host = new CheckpointedHost();
   await host.start();
   await host.add('before');
@@ -231,7 +231,7 @@ test('a takeover reads the first tasks of each queue, however many are stored be
   expect(host.started.size).toBe(3_000);
 });
 
-test('what a fold removes of tasks that are rows alone is not counted', async () => {
+test('what a replay removes of tasks that are rows alone is not counted', async () => {
   const host = await withLongBacklog(400);
   host.fault = 'fails';
   let reads = 0;
@@ -256,7 +256,7 @@ test('what a fold removes of tasks that are rows alone is not counted', async ()
   expect(host.matching.counts().storedTasks).toBe(left + 1);
 });
 
-test('a queue of which a fold removes all that are rows alone is empty', async () => {
+test('a queue of which a replay removes all that are rows alone is empty', async () => {
   const host = await withLongBacklog(200);
   host.fault = 'fails';
   await host.checkNothingLost();

@@ -49,7 +49,7 @@ test('a takeover that finds nothing but damaged rows at the head of a queue give
   expect([...host.rows.keys()], 'they stay as they are').toEqual([1, 2, 3]);
 });
 
-test('rows that stand at no task queue are told, and the other queues go on', async () => {
+test('rows that stand at no task queue are reported, and the other queues go on', async () => {
   const host = new CheckpointedHost();
   await host.start();
   for (let count = 0; count < 4; count++) await host.add(`task-${count}`);

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isAskFailure, type AskFailure } from '../../../src/actors/asks/asks.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../../../src/actors/asks/asks.ts';
 import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
-import type { Clock } from '../../../src/actors/ports.ts';
+import type { Clock } from '../../../src/ports/machine.ts';
 import { Router, type MatchingAnswer } from '../../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
-import { CLOCK_CHECK_MS } from '../../../src/actors/wall-alarm.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { HistoryReply, StartedActivityTask } from '../../../src/history/replies.ts';
-import type { MatchingRequest } from '../../../src/matching/commands.ts';
-import { matchingPartitionOf, type TaskQueuePartition } from '../../../src/matching/task-queue.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
+import { CLOCK_CHECK_MS } from '../../../src/ports/wall-alarm.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { HistoryReply, StartedActivityTask } from '../../../src/history/run/history-replies.ts';
+import type { MatchingRequest } from '../../../src/matching/matching-commands.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
+import { matchingCodec } from '../../../src/codec/matching-codec.ts';
 import { activities, add, poll, sticky, task, workflows } from '../../matching/fixtures.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -94,7 +94,7 @@ class Bench {
     let askId = 0;
     const answer = new Promise<MatchingAnswer<Request>>((resolve) => {
       const partition = 'queue' in request ? matchingPartitionOf(request.queue, matchingPartitions) : 0;
-      askId = this.router.askMatching(partition, request, FAR_AWAY_MS, resolve);
+      askId = this.router.askMatching(partition, request, ownWork(FAR_AWAY_MS), resolve);
     });
     return { askId, answer };
   }
@@ -183,7 +183,7 @@ describe('a matching host', () => {
     const clock = new HandClock();
     bench = await new Bench(bench.log, clock).started();
     const polled = bench.ask(poll('p1', { deadlineMs: clock.wallMs() + 3_600_000 }));
-    await until(() => bench.hosts.some((host) => host.counts()?.polls === 1));
+    await until(() => bench.hosts.some((host) => host.actor.memory?.matching.counts()?.polls === 1));
     clock.wallAheadMs += 3_600_000;
     clock.advance(CLOCK_CHECK_MS);
     expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
@@ -195,7 +195,7 @@ describe('a matching host', () => {
     bench = await new Bench(bench.log, clock).started();
     let isOver = false;
     void bench.ask(poll('p1', { deadlineMs: clock.wallMs() + 60_000 })).answer.then(() => (isOver = true));
-    await until(() => bench.hosts.some((host) => host.counts()?.polls === 1));
+    await until(() => bench.hosts.some((host) => host.actor.memory?.matching.counts()?.polls === 1));
     clock.wallAheadMs -= 3_600_000;
     const begunMs = clock.monoMs();
     while (!isOver && clock.monoMs() - begunMs < 120_000) {
@@ -388,7 +388,7 @@ describe('partitions of one queue', () => {
 
   test('a poll and a task that come to different children meet at the root, without the journal', async () => {
     const polled = bench.ask(poll('p1', { queue: at(1), deadlineMs: inHalfAMinute() }));
-    await until(() => bench.hosts.reduce((sum, host) => sum + (host.counts()?.polls ?? 0), 0) === 2);
+    await until(() => bench.hosts.reduce((sum, host) => sum + (host.actor.memory?.matching.counts()?.polls ?? 0), 0) === 2);
     const added = bench.ask(add(task('a'), { queue: at(2) }));
     await until(() => bench.shard.asked.length === 1);
     bench.shard.answer(started);
@@ -406,7 +406,7 @@ describe('partitions of one queue', () => {
 
   test('a canceled poll is gone at the root as well', async () => {
     const polled = bench.ask(poll('p1', { queue: at(1), deadlineMs: inHalfAMinute() }));
-    const polls = (): number => bench.hosts.reduce((sum, host) => sum + (host.counts()?.polls ?? 0), 0);
+    const polls = (): number => bench.hosts.reduce((sum, host) => sum + (host.actor.memory?.matching.counts()?.polls ?? 0), 0);
     await until(() => polls() === 2);
     bench.router.cancel(polled.askId);
     await until(() => polls() === 0);

@@ -150,7 +150,7 @@ test('a start goes on without partitions that have not moved for long, once the 
 describe('while serving', () => {
   beforeEach(started);
 
-  test('a failed partition is told at once, then once a minute, until all is well', () => {
+  test('a failed partition is reported at once, then once a minute, until all is well', () => {
     let told = 0;
     census.watch(() => (told += 1));
     changes.history({ state: 'failed', reason: 'lost records' });
@@ -198,7 +198,7 @@ describe('while serving', () => {
     expect(lines).toHaveLength(2);
   });
 
-  test('others that are not served meanwhile are told after five seconds, all together', () => {
+  test('others that are not served meanwhile are reported after five seconds, all together', () => {
     changes.history({ state: 'failed', reason: 'x' });
     changes.cluster({ state: 'failed', reason: 'y' });
     changes.matching({ state: 'failed', reason: 'z' });

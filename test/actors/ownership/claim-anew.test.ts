@@ -1,11 +1,14 @@
-/** An owner that claims anew while it serves, and journals that begin behind 0 because all that counts was written again: the ledger on a log in memory. */
+/**
+ * An owner that claims again while it serves, and journals that begin behind 0 because all that counts was written again: the ledger on a log in
+ * memory.
+ */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isClaim } from '../../../src/actors/ownership/effective.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import type { Tenure } from '../../../src/actors/partition/tenure.ts';
-import type { OffsetRange, PartitionId } from '../../../src/actors/log.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import type { Tenure } from '../../../src/actors/partition/partition-core.ts';
+import type { OffsetRange, PartitionId } from '../../../src/ports/log.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { until } from '../../support/event-loop.ts';
 import {
@@ -164,7 +167,7 @@ describe('a journal that begins behind 0', () => {
     expect(owner.loop.status().reason).toMatch(/the journal starts at 3, not at 0/);
   });
 
-  test('is folded from where it begins, and served; memory hears what is gone', async () => {
+  test('is replayed from where it begins, and served; memory hears what is gone', async () => {
     const lost: OffsetRange[] = [];
     const owner = await new Owner(await cutLog(([, second = 0]) => second), (ranges) => void lost.push(...ranges)).start();
     expect(owner.core.entries).toEqual(['c', 'd', 'e']);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LogSilence } from '../../../src/actors/ownership/log-silence.ts';
-import type { Timer } from '../../../src/actors/ports.ts';
+import type { Timer } from '../../../src/ports/machine.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 
 /** Its timers may come late. */
@@ -24,7 +24,7 @@ class Bench {
   });
 }
 
-test('a log that answers nothing is silent after so long, and it is told again and again', () => {
+test('a log that answers nothing is silent after so long, and it is reported again and again', () => {
   const { clock, silence, told } = new Bench();
   silence.begins();
   clock.advance(2_999);
@@ -37,7 +37,7 @@ test('a log that answers nothing is silent after so long, and it is told again a
   expect(told.at(-1)).toBe('answered');
 });
 
-test('what counts begins anew with each answer', () => {
+test('what counts starts again with each answer', () => {
   const { clock, silence, told } = new Bench();
   silence.begins();
   for (let answer = 0; answer < 10; answer++) {

@@ -41,7 +41,7 @@ test('ownership can be lost, and the partition can fail, from every state that o
   }
 });
 
-test('an event that means nothing is told so, and changes nothing', () => {
+test('an event without a transition is refused, and changes nothing', () => {
   const life = new PartitionLife();
   expect(life.can('replayed')).toBe(false);
   expect(() => life.enter('replayed', claimingWith(undefined, { kind: 'none' }))).toThrow("'replayed' means nothing");

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import { LoopTurns } from '../../../src/actors/loop-turns.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { LoopTurns } from '../../../src/ports/loop-turns.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
-import type { PartitionId, StoredRecord } from '../../../src/actors/log.ts';
+import type { PartitionId, StoredRecord } from '../../../src/ports/log.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import type { Clock } from '../../../src/actors/ports.ts';
+import type { Clock } from '../../../src/ports/machine.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../ledger.ts';
 import { turns } from '../../support/event-loop.ts';
@@ -141,7 +141,7 @@ test('says how far it has come every five seconds, and tells at least as often t
   expect(loop.status().replayed.bytes).toBeGreaterThan(120 * 64);
 });
 
-test('ends at once when it is told to', async () => {
+test('ends at once when it is asked to', async () => {
   const replay = new Replay(1);
   const loop = replay.start(0, 1_000);
   await turnsUntil(

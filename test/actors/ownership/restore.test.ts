@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { effective } from '../../../src/actors/ownership/effective.ts';
-import { DatabaseError } from '../../../src/actors/database.ts';
+import { DatabaseError } from '../../../src/projections/database-port.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
-import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
+import { openSqlite } from '../../../src/projections/sqlite/open-sqlite.ts';
 import { openEmbeddedLog } from '../../../src/topics/embedded/embedded-log.ts';
 import { until } from '../../support/event-loop.ts';
 import { MemoryDatabase, MemoryTables } from '../../support/memory-database.ts';
@@ -15,11 +15,11 @@ import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '
 import { MemoryLog } from '../memory-log.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from '../ledger.ts';
 import type { LedgerRow } from '../ledger-checkpoints.ts';
-import type { CheckpointPosition, Restored } from '../../../src/actors/database.ts';
+import type { CheckpointPosition, Restored } from '../../../src/projections/database-port.ts';
 import type { CheckpointSource } from '../../../src/actors/ownership/restoration.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import type { Log, PartitionId, StoredRecord } from '../../../src/actors/log.ts';
-import type { Tenure } from '../../../src/actors/partition/tenure.ts';
+import type { Log, PartitionId, StoredRecord } from '../../../src/ports/log.ts';
+import type { Tenure } from '../../../src/actors/partition/partition-core.ts';
 import type { DatabaseFaults } from '../../support/memory-database.ts';
 
 type Loop = PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
@@ -145,7 +145,7 @@ class World {
 const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 
 describe('where a takeover begins', () => {
-  test('at the checkpoint: only what stands behind it is folded, and it goes on as if all had been', async () => {
+  test('at the checkpoint: only what stands behind it is replayed, and it goes on as if all had been', async () => {
     const owner = await new Owner(await World.of()).start();
     expect(owner.core.entries).toEqual(all);
     expect(owner.folded()).toEqual([8, 9, 10]);
@@ -405,7 +405,7 @@ describe('two that restore', () => {
     expect(owner.core.entries).toEqual([...all, 'k']);
   });
 
-  test('so is one that is trimmed in the middle of the fold', async () => {
+  test('so is one that is trimmed in the middle of the replay', async () => {
     const world = await World.of(7);
     const read = world.log.read.bind(world.log);
     let rival: (() => Promise<void>) | undefined = async () => {

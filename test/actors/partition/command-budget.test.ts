@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { NOBODY } from '../../../src/actors/asks/asks.ts';
+import { NOBODY, ownWork } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import { systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemRandom } from '../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -72,7 +72,7 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
   const open = new Set<number>();
   let highest = 0;
   const ask = (command: LedgerCommand, deadlineMs: number): void => {
-    const askId = router.ask(0, command, deadlineMs, (answer) => {
+    const askId = router.ask(0, command, ownWork(deadlineMs), (answer) => {
       open.delete(askId);
       kinds.add(answer.kind);
     });

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BudgetShare, CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from '../../../src/actors/partition/commit-window.ts';
-import { LoopTurns } from '../../../src/actors/loop-turns.ts';
+import { LoopTurns } from '../../../src/ports/loop-turns.ts';
 import { ReadBarrier } from '../../../src/actors/ownership/read-barrier.ts';
 import { HandClock } from '../../support/hand-clock.ts';
-import { sealedBytes } from '../../../src/topics/limits.ts';
-import type { CommitSubscriber, EncodedRecord, EffectSink } from '../../../src/actors/partition/partition-core.ts';
-import { APPEND_BYTES_MAX, type LogRecord, type RecordHeader, type RecordPosition } from '../../../src/actors/log.ts';
+import { sealedBytes } from '../../../src/topics/append-limits.ts';
+import type { CommitSubscriber } from '../../../src/ports/commit-subscriber.ts';
+import type { EncodedRecord, EffectSink } from '../../../src/actors/partition/partition-core.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type RecordHeader, type RecordPosition } from '../../../src/ports/log.ts';
 
 type Left = string;
 
@@ -192,7 +193,7 @@ describe('commit window', () => {
     expect(bench.window.empty).toBe(true);
   });
 
-  test('each record of a batch is told with its own stamp and offset', () => {
+  test('each record of a batch is reported with its own stamp and offset', () => {
     const bench = new Bench(true);
     for (const record of [1, 2, 3]) bench.commit(record);
     bench.window.seal(4, 7);
@@ -200,7 +201,7 @@ describe('commit window', () => {
     expect(bench.release().filter((left) => left.startsWith('#'))).toEqual(['#1 4.7@20', '#2 4.8@21', '#3 4.9@22']);
   });
 
-  test('of a command that writes many records each is told, and the answer leaves with the last', () => {
+  test('of a command that writes many records each is reported, and the answer leaves with the last', () => {
     const bench = new Bench(true);
     bench.commitBehind([1, 2], 3);
     expect(bench.window.seal(1, 1)).toHaveLength(3);

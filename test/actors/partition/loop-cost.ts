@@ -2,13 +2,14 @@
  * `node test/actors/partition/loop-cost.ts`: what the partition loop and the router cost per command, CPU microseconds, on a log and a core that
  * cost next to nothing. Not a test: a figure to look at.
  */
-import { LoopTurns } from '../../../src/actors/loop-turns.ts';
+import { ownWork } from '../../../src/actors/asks/asks.ts';
+import { LoopTurns } from '../../../src/ports/loop-turns.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
 import { Switchboard } from '../../../src/actors/asks/switchboard.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { jsonClaims } from '../ledger.ts';
-import type { BatchSource, Log } from '../../../src/actors/log.ts';
+import type { BatchSource, Log } from '../../../src/ports/log.ts';
 import { until } from '../../support/event-loop.ts';
 
 const value = new Uint8Array(300);
@@ -69,7 +70,7 @@ let lastAskId = 0;
 const turns = new LoopTurns(systemClock);
 const router = new Switchboard<{ readonly write: Reply; readonly read: Reply }, Command, never>(
   { clock: systemClock, turns, newAskId: () => ++lastAskId, callbackFailed: console.error },
-  { write: { done: true }, read: { done: true } },
+  { write: { replies: ['done'] }, read: { replies: ['done'] } },
   () => 'the actor',
 );
 const sink = router.sink(1);
@@ -122,7 +123,7 @@ function measure(kind: Command['kind'], users: number, total: number): Promise<s
     const before = process.cpuUsage();
     const next = (): void => {
       sent += 1;
-      router.ask(1, { kind, id: sent }, systemClock.monoMs() + 10_000, () => {
+      router.ask(1, { kind, id: sent }, ownWork(systemClock.monoMs() + 10_000), () => {
         answered += 1;
         if (sent < total) next();
         else if (answered === total) {

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { NOBODY } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { RECORD_BYTES_MAX } from '../../../src/actors/partition/commit-window.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock, systemRandom } from '../../../src/ports/system-ports.ts';
 import { assert } from '../../../src/kernel/assert.ts';
 import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
@@ -11,10 +10,10 @@ import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../ledger.ts';
 import { ledgerPrefetch } from '../ledger-prefetch.ts';
 import { MemoryLog } from '../memory-log.ts';
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { ClaimCodec } from '../../../src/actors/ownership/claim.ts';
-import type { StoredRecord } from '../../../src/actors/log.ts';
-import type { Clock } from '../../../src/actors/ports.ts';
+import { NOBODY, ownWork, type AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { ClaimCodec } from '../../../src/actors/ownership/effective.ts';
+import type { StoredRecord } from '../../../src/ports/log.ts';
+import type { Clock } from '../../../src/ports/machine.ts';
 import type { PartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
@@ -83,7 +82,7 @@ class Bench {
   }
 
   ask(command: LedgerCommand, deadlineMs = FAR_AWAY_MS): Promise<Answer> {
-    return new Promise((resolve) => this.router.ask(0, command, deadlineMs, resolve));
+    return new Promise((resolve) => this.router.ask(0, command, ownWork(deadlineMs), resolve));
   }
 
   states(): string[] {
@@ -112,7 +111,7 @@ describe('a partition on an exclusive log', () => {
     expect(bench.loop.status()).toMatchObject({ epoch: 1, sequence: 0, offset: 1 });
   });
 
-  test('answers after the record is in the log, with its offset told first', async () => {
+  test('answers after the record is in the log, with its offset first', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
     expect(bench.log.records(partition).at(-1)).toMatchObject({ key: 'ledger/a', epoch: 1, sequence: 1, offset: 1, workflowId: 'a' });
@@ -161,7 +160,7 @@ describe('a partition on an exclusive log', () => {
       bench.router.ask(
         0,
         { kind: 'add', id: `${index}` },
-        FAR_AWAY_MS,
+        ownWork(FAR_AWAY_MS),
         (answer) => void answered.push(answer.kind === 'added' ? index : -1),
       );
     }
@@ -226,7 +225,7 @@ describe('a partition on an exclusive log', () => {
     const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 40 } }).start();
     const given: number[] = [];
     for (const namespace of ['orders', 'billing', 'orders', 'stock']) {
-      given.push(bench.router.ask(0, { kind: 'add', id: `${namespace}/${given.length}` }, FAR_AWAY_MS, () => {}));
+      given.push(bench.router.ask(0, { kind: 'add', id: `${namespace}/${given.length}` }, ownWork(FAR_AWAY_MS), () => {}));
     }
     for (const askId of given) bench.router.cancel(askId);
     expect(
@@ -251,7 +250,7 @@ describe('a partition on an exclusive log', () => {
     expect(bench.log.appends).toBeGreaterThan(15);
   });
 
-  test('a restart folds the journal and claims the next epoch', async () => {
+  test('a restart replays the journal and claims the next epoch', async () => {
     const log = new MemoryLog();
     const first = await new Bench(log).start();
     await first.ask({ kind: 'add', id: 'a' });
@@ -348,7 +347,7 @@ describe('a partition on an exclusive log', () => {
 
   test('a cancellation that cannot be decided stops nobody else', async () => {
     const bench = await new Bench(new MemoryLog()).start();
-    const askId = bench.router.ask(0, { kind: 'await' }, FAR_AWAY_MS, () => {});
+    const askId = bench.router.ask(0, { kind: 'await' }, ownWork(FAR_AWAY_MS), () => {});
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
     bench.core.cancel = () => {
       throw new RangeError('planted');
@@ -378,7 +377,7 @@ describe('a partition on an exclusive log', () => {
   });
 });
 
-test('a tail that is cut and written over between fold and claim is noticed: a rival owns what nobody folded (T6)', async () => {
+test('a tail that is truncated and overwritten between replay and claim is noticed: a rival owns what nobody replayed (T6)', async () => {
   const log = new MemoryLog({ exclusive: false });
   const first = await new Bench(log).start();
   await first.ask({ kind: 'add', id: 'a' });
@@ -466,7 +465,7 @@ describe('a hole that reaches over the end that was asked for', () => {
     };
   }
 
-  test('fails who folds the journal', async () => {
+  test('fails whoever replays the journal', async () => {
     const log = new MemoryLog();
     const first = await new Bench(log).start();
     first.loop.close();
@@ -488,7 +487,7 @@ describe('a hole that reaches over the end that was asked for', () => {
 });
 
 describe('a log that refuses appends', () => {
-  test('keeps memory, answers and order, and goes on when it is mended', async () => {
+  test('keeps memory, answers and order, and goes on when it is repaired', async () => {
     const said: string[] = [];
     const debug: Logger['debug'] = (message, fields) => said.push(`${message} ${JSON.stringify(fields)}`);
     const logger: Logger = { ...silentLogger, debug, with: () => logger };
@@ -534,14 +533,14 @@ describe('a log that refuses appends', () => {
 describe('a log that does not answer', () => {
   const kib = 1024;
 
-  test('what callers send is bounded in bytes, whatever they were told meanwhile; afterwards all goes on', async () => {
+  test('what callers send is bounded in bytes, whatever they were answered meanwhile; afterwards all continues', async () => {
     const budget = new CommandBudget(8 * 1024 * kib, 2 * 1024 * kib);
     const bench = await new Bench(new MemoryLog(), { budget, limits: { openBytesMax: 1024 * kib } }).start();
     bench.log.held = true;
     const kinds = new Map<string, number>();
     let highest = 0;
     for (let id = 0; id < 200; id++) {
-      const askId = bench.router.ask(0, { kind: 'add', id: `${id}`, size: 256 * kib }, FAR_AWAY_MS, (answer) =>
+      const askId = bench.router.ask(0, { kind: 'add', id: `${id}`, size: 256 * kib }, ownWork(FAR_AWAY_MS), (answer) =>
         kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1),
       );
       await turns(1);
@@ -589,7 +588,7 @@ describe('a log that does not answer', () => {
     const before = budget.bytes;
     const asked: number[] = [];
     for (let index = 0; index < 5_000; index++) {
-      asked.push(bench.router.ask(0, { kind: 'add', id: `${index}`, size: kib }, FAR_AWAY_MS, () => {}));
+      asked.push(bench.router.ask(0, { kind: 'add', id: `${index}`, size: kib }, ownWork(FAR_AWAY_MS), () => {}));
       if (index % 100 === 0) bench.loop.submit(NOBODY, { kind: 'refuse' });
     }
     expect(budget.bytes - before).toBeGreaterThan(5_000 * kib);
@@ -659,7 +658,7 @@ describe('a log that does not answer', () => {
     expect(budget.bytes).toBe(0);
   });
 
-  test('nobody asked it but the owner that looks for its successor: it is told all the same, until the log answers', async () => {
+  test('nobody asked it but the owner that looks for its successor: it is logged all the same, until the log answers', async () => {
     const clock = new HandClock();
     const log = new MemoryLog({ exclusive: false });
     const bench = await new Bench(log, { clock }).start();
@@ -729,7 +728,7 @@ describe('asks', () => {
   test('a canceled wait reaches the core and its answer goes nowhere', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     let answers = 0;
-    const askId = bench.router.ask(0, { kind: 'await' }, FAR_AWAY_MS, () => (answers += 1));
+    const askId = bench.router.ask(0, { kind: 'await' }, ownWork(FAR_AWAY_MS), () => (answers += 1));
     bench.router.cancel(askId);
     expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
     expect(answers).toBe(0);
@@ -748,7 +747,7 @@ describe('asks', () => {
     const router = ledgerSwitchboard(systemClock);
     let returned = false;
     const answered = new Promise<boolean>((resolve) => {
-      router.ask(0, { kind: 'read' }, FAR_AWAY_MS, () => resolve(returned));
+      router.ask(0, { kind: 'read' }, ownWork(FAR_AWAY_MS), () => resolve(returned));
       returned = true;
     });
     expect(await answered).toBe(true);
@@ -879,7 +878,7 @@ describe('prefetch', () => {
       load: (key) => loads.push(key),
     });
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
-    const cold = bench.router.ask(0, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
+    const cold = bench.router.ask(0, { kind: 'add', id: 'cold', size: large }, ownWork(FAR_AWAY_MS), () => {});
     await until(() => loads.length === 1);
     bench.log.held = true;
     void bench.ask({ kind: 'add', id: 'open' });
@@ -901,7 +900,7 @@ describe('prefetch', () => {
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
     await until(() => bench.core.entries.length === 1);
     hot = false;
-    const givenUp = bench.router.ask(0, { kind: 'add', id: 'given up', size: large }, FAR_AWAY_MS, () => {});
+    const givenUp = bench.router.ask(0, { kind: 'add', id: 'given up', size: large }, ownWork(FAR_AWAY_MS), () => {});
     const told = bench.ask({ kind: 'add', id: 'told', size: large });
     await until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     log.held = true;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryDelta } from '../../../src/actors/database.ts';
+import type { HistoryDelta } from '../../../src/projections/database-port.ts';
 import type { DatabaseUnderTest } from './database-under-test.ts';
 import { comparable, historyRow, idOf, matchingRow, runRow, taskRow, timerRow, uuid, visibilityRow } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Database } from '../../../src/actors/database.ts';
+import type { Database } from '../../../src/projections/database-port.ts';
 import { allQueues } from './database-under-test.ts';
 import type { DatabaseFixture } from './describe-database.ts';
 import { emptyDelta, positionAt, uuid, visibilityRow } from './samples.ts';
@@ -46,7 +46,7 @@ export function describeBindAndClose(open: () => Promise<DatabaseFixture>): void
       }
     });
 
-    test('close waits for a write, or the write is told', async () => {
+    test('close waits for a write, or the write is reported', async () => {
       const fixture = await open();
       try {
         const journal = { kind: 'history', partition: 0 } as const;

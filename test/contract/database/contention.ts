@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JournalId } from '../../../src/actors/database.ts';
+import type { JournalId } from '../../../src/projections/database-port.ts';
 import { type DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { emptyDelta, positionAt, runRow, taskRow, uuid, visibilityRow } from './samples.ts';
 

@@ -14,9 +14,9 @@ import type {
   TaskRow,
   TimerRow,
   WriteOutcome,
-} from '../../../src/actors/database.ts';
-import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
-import type { ListedRow } from '../../../src/visibility/row.ts';
+} from '../../../src/projections/database-port.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-records.ts';
+import type { ListedRow } from '../../../src/projections/visibility/row.ts';
 import type { DatabaseFixture } from './describe-database.ts';
 import { emptyDelta, positionAt, uuid } from './samples.ts';
 

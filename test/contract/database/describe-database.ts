@@ -1,5 +1,5 @@
 /**
- * What every database promises the actors (src/actors/database.ts); run against the twin in memory, SQLite in memory and on a file, and
+ * What every database promises the actors (src/projections/database-port.ts); run against the twin in memory, SQLite in memory and on a file, and
  * PostgreSQL.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -21,7 +21,7 @@ import { describeRows } from './rows.ts';
 import { describeSlotClearing } from './slot-clearing.ts';
 import { describeVisibilityRows } from './visibility-rows.ts';
 import { describeWindows } from './windows.ts';
-import type { Database } from '../../../src/actors/database.ts';
+import type { Database } from '../../../src/projections/database-port.ts';
 
 export type DatabaseFixture = {
   readonly database: Database;

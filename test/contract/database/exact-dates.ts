@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { attributeValue } from '../../../src/visibility/attribute-value.ts';
-import { columnKinds } from '../../../src/visibility/columns.ts';
-import { parseQuery } from '../../../src/visibility/filter/parse-query.ts';
-import { queryAttributes } from '../../../src/visibility/query-attributes.ts';
-import type { SlotValue, VisibilityRow } from '../../../src/visibility/row.ts';
+import { attributeValue } from '../../../src/projections/visibility/attribute-value.ts';
+import { columnKinds, queryAttributes } from '../../../src/projections/visibility/columns.ts';
+import { parseQuery } from '../../../src/projections/visibility/filter/parse-query.ts';
+import type { SlotValue, VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import { keysetOf } from '../../support/condition-oracle.ts';
 import type { DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { uuid, visibilityRow } from './samples.ts';
@@ -113,7 +112,7 @@ export function describeExactDates(use: () => DatabaseUnderTest): void {
       );
     });
 
-    test('many of one millisecond are told apart, and put on pages once each', async () => {
+    test('many of one millisecond are distinguished, and put on pages once each', async () => {
       const owner = await use().freshOwner();
       const { namespaceId } = owner;
       const base = 1_767_225_600_000_000_000n;

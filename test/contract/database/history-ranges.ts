@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HistoryRow, WAITING_BRANCH } from '../../../src/actors/database.ts';
+import { type HistoryRow, WAITING_BRANCH } from '../../../src/projections/database-port.ts';
 import { allPages, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, historyRow, uuid } from './samples.ts';
 

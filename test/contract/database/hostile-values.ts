@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { LoadKey } from '../../../src/actors/database.ts';
+import type { LoadKey } from '../../../src/projections/database-port.ts';
 import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
-import type { SlotValue, VisibilityRow } from '../../../src/visibility/row.ts';
+import type { SlotValue, VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import { allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { bytesOf, comparable, historyRow, idOf, runRow, taskRow, timerRow, visibilityRow } from './samples.ts';
 

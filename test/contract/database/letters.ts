@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type {} from '../../../src/actors/database.ts';
-import type { LetterGrouping } from '../../../src/deadletters/commands.ts';
-import { letterFields } from '../../../src/deadletters/filter/letter-fields.ts';
-import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
+import type {} from '../../../src/projections/database-port.ts';
+import type { LetterGrouping } from '../../../src/deadletters/letter-commands.ts';
+import { letterFields } from '../../../src/deadletters/filter/parse-letter-filter.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-records.ts';
 import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
 import { letterGroups, lettersThat } from '../../support/letter-oracle.ts';
-import { arbitraryTerm, conditionsOf } from '../../visibility/arbitrary.ts';
+import { arbitraryTerm, conditionsOf } from '../../projections/visibility/arbitrary.ts';
 import { type DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { letterRow } from './samples.ts';
 
@@ -31,7 +31,7 @@ export function describeLetters(use: () => DatabaseUnderTest): void {
       expect((await owner.database.countLetters(owner.journal, undefined)).rows).toBe(0);
     });
 
-    test('random conditions over random letters: the letters, ids, counts and groups of the oracle', async () => {
+    test('random conditions over random dead letters: the dead letters, ids, counts and groups of the oracle', async () => {
       const owner = await use().freshOwner('deadLetters');
       const other = await use().freshOwner('deadLetters');
       let known: readonly LetterRow[] = [];
@@ -55,7 +55,7 @@ export function describeLetters(use: () => DatabaseUnderTest): void {
       );
     });
 
-    test('pages stand still while letters before them go and others come', async () => {
+    test('pages stand still while dead letters before them go and others come', async () => {
       const owner = await use().freshOwner('deadLetters');
       await owner.lettersWritten(Array.from({ length: 10 }, (_, id) => letterRow(id)));
       const first = (await owner.database.letters(owner.journal, { ...all, max: 4 })).rows;

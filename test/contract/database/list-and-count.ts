@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
-import type { ListedRow, VisibilityRow } from '../../../src/visibility/row.ts';
+import type { ListedRow, VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import { counted, keysetOf, listed } from '../../support/condition-oracle.ts';
-import { arbitraryCondition, arbitraryRows } from '../../visibility/arbitrary.ts';
+import { arbitraryCondition, arbitraryRows } from '../../projections/visibility/arbitrary.ts';
 import type { DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { closedRow, uuid, visibilityRow } from './samples.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ListedRow, type VisibilityKeyset, type VisibilityRow } from '../../../src/visibility/row.ts';
+import { type ListedRow, type VisibilityKeyset, type VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import { compareKeysets, keysetOf } from '../../support/condition-oracle.ts';
 import { allPages, type DatabaseUnderTest } from './database-under-test.ts';
 import { closedRow, idOf, uuid, visibilityRow } from './samples.ts';
@@ -101,7 +101,7 @@ export function describeListPages(use: () => DatabaseUnderTest): void {
       expect(await pageOf(5, 9, keysetOf(rows[3] ?? rows[0]!))).toEqual([4, 5, 6]);
     });
 
-    test('rows that agree in both times are told apart by their ids', async () => {
+    test('rows that agree in both times are distinguished by their ids', async () => {
       const owner = await use().freshOwner();
       const rows = Array.from({ length: 50 }, () => visibilityRow({ namespaceId: owner.namespaceId }));
       await owner.written({ visibility: rows });

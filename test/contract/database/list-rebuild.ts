@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { RUNS_PROBED, type ListedId } from '../../../src/actors/database.ts';
-import type { VisibilityRow } from '../../../src/visibility/row.ts';
+import { RUNS_PROBED, type ListedId } from '../../../src/projections/database-port.ts';
+import type { VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import { allPages, Owner, type DatabaseUnderTest } from './database-under-test.ts';
 import { bytesOf, closedRow, comparable, runRow, uuid, visibilityRow } from './samples.ts';
 

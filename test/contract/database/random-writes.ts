@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Database, DatabaseError, type HistoryDelta, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
+import { type Database, DatabaseError, type HistoryDelta, type JournalId, type LoadKey } from '../../../src/projections/database-port.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { type DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { bytesOf, comparable, emptyDelta, positionAt, visibilityRow } from './samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LoadKey } from '../../../src/actors/database.ts';
+import type { LoadKey } from '../../../src/projections/database-port.ts';
 import type { DatabaseUnderTest } from './database-under-test.ts';
 import {
   bytesOf,

@@ -9,9 +9,9 @@ import type {
   RunRow,
   TransferTaskRow,
   TimerRow,
-} from '../../../src/actors/database.ts';
-import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
-import type { VisibilityRow } from '../../../src/visibility/row.ts';
+} from '../../../src/projections/database-port.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-records.ts';
+import type { VisibilityRow } from '../../../src/projections/visibility/row.ts';
 
 let uuids = 0;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { HeldJournal } from '../../../src/actors/database.ts';
+import type { HeldJournal } from '../../../src/projections/database-port.ts';
 import type { Column } from '../../../src/filter/condition.ts';
-import type { SlotValue } from '../../../src/visibility/row.ts';
+import type { SlotValue } from '../../../src/projections/visibility/row.ts';
 import type { DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { comparable, uuid, visibilityRow } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { VisibilityRow } from '../../../src/visibility/row.ts';
+import type { VisibilityRow } from '../../../src/projections/visibility/row.ts';
 import type { DatabaseUnderTest } from './database-under-test.ts';
 import { bytesOf, closedRow, comparable, idOf, uuid, visibilityRow } from './samples.ts';
 

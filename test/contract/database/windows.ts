@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { MatchingQueue, MatchingTaskRow, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
+import type { MatchingQueue, MatchingTaskRow, RunRow, TaskRow, TimerRow } from '../../../src/projections/database-port.ts';
 import { allPages, allQueues, allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, idOf, matchingRow, runRow, taskRow, timerRow } from './samples.ts';
 
@@ -67,7 +67,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       expect(await idsOf()).toEqual([]);
     });
 
-    test('tasks of runs that were put aside, and no others', async () => {
+    test('tasks of runs that were quarantined, and no others', async () => {
       const owner = await use().freshOwner();
       const aside = { aside: true };
       await owner.written({

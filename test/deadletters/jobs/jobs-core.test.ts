@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IdRange } from '../../../src/deadletters/commands.ts';
-import { countIds, hasId, rangesOfIds } from '../../../src/deadletters/id-ranges.ts';
+import type { IdRange } from '../../../src/deadletters/letter-commands.ts';
+import { countIds, hasId, rangesOfIds } from '../../../src/deadletters/bounds/id-ranges.ts';
 import { JobsStory } from '../../../src/deadletters/audit/jobs-story.ts';
-import type { JobsReply, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
-import type { Job } from '../../../src/deadletters/jobs/job.ts';
+import type { Job, JobProgress, JobsCommand, JobsRecord, JobsReply, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/job.ts';
+import type { JobsEffect } from '../../../src/deadletters/jobs/job.ts';
 import { JobsCore } from '../../../src/deadletters/jobs/jobs-core.ts';
-import type { JobsEffect } from '../../../src/deadletters/jobs/jobs-effects.ts';
-import type { JobsRecord } from '../../../src/deadletters/jobs/jobs-records.ts';
-import type { JobProgress, JobsCommand } from '../../../src/deadletters/jobs/own-commands.ts';
 import { options, planOf, selected } from './plans.ts';
 
 const HOUR_MS = 3_600_000;
@@ -109,7 +106,7 @@ describe('a plan', () => {
     expect(office.apply(early)).toBe('failed-precondition');
   });
 
-  test('of the same letters by the same caller is the job that is active; of another caller it overlaps, and the holder is named', () => {
+  test('of the same dead letters by the same caller is the job that is active; of another caller it overlaps, and the holder is named', () => {
     const office = new Office();
     const first = office.start(ten);
     const { reply: again } = office.ask({ kind: 'applyPlan', planId: office.plan(ten), hash: undefined });
@@ -126,7 +123,7 @@ describe('a plan', () => {
     expect(office.apply(other)).toBe('running');
   });
 
-  test('of the same letters for another reason, or asked for from elsewhere, is in the audit, though its job is the one that runs', () => {
+  test('of the same dead letters for another reason, or asked for from elsewhere, is in the audit, though its job is the one that runs', () => {
     const office = new Office();
     const job = office.start(ten, { reason: 'the fix is out' });
     const acts = () => office.journal.flatMap((record) => ('act' in record && record.act?.action === 'apply' ? [record.act] : []));
@@ -150,7 +147,7 @@ describe('a plan', () => {
     expect(office.job(job)).toMatchObject({ reason: 'the fix is out', actor: 'anna' });
   });
 
-  test('that asks for the same while its job has handled some of it is that job, but for letters that have come since', () => {
+  test('that asks for the same while its job has handled some of it is that job, but for dead letters that have come since', () => {
     const office = new Office();
     const request = { requestHash: 'all of them' };
     const job = office.start(ten, {}, request);
@@ -196,7 +193,7 @@ describe('a plan', () => {
     const tooMany = office.ask(selected(7, 'plan', ranges)).reply;
     expect(tooMany).toMatchObject({
       kind: 'rejected',
-      rejection: { reason: 'too-many-stretches', message: expect.stringContaining('parts') },
+      rejection: { reason: 'too-many-stretches', message: expect.stringContaining('several plans') },
     });
     for (let nth = 0; nth < 16; nth++) office.start([{ from: 10 * nth, to: 10 * nth }]);
     expect(office.apply(office.plan([{ from: 1_000, to: 1_000 }]))).toBe('too-many-jobs');
@@ -216,7 +213,7 @@ describe('a plan', () => {
     ['ids', { selection: { ids: [{ from: 4, to: 2 }], condition: undefined } }],
     ['ids', { selection: { ids: [...ten, { from: 10, to: 12 }], condition: undefined } }],
   ] satisfies readonly (readonly [string, Partial<PlanLetters>])[])(
-    'with a wrong %s is refused before letters are looked for',
+    'with a wrong %s is refused before dead letters are looked for',
     (_, wrong) => {
       const asked = new Office().ask(planOf(wrong));
       expect(said(asked.reply)).toBe('invalid-argument');
@@ -286,7 +283,7 @@ describe('a job', () => {
     expect(note(4)).toBe('paused failure-budget');
   });
 
-  test('goes by what was told last, though something that was told before comes later', () => {
+  test('goes by what was reported last, though something that was reported before comes later', () => {
     const office = new Office();
     const jobId = office.start(ten);
     const [early, late] = [office.progress(jobId, { merged: 2 }), office.progress(jobId, { merged: 5 })];
@@ -361,7 +358,7 @@ describe('whatever is asked in whatever order', () => {
     fc.record({ do: fc.constant('pass' as const), hours: fc.constantFrom(1, 3, 24 * 31) }),
   );
 
-  test('letters are held once, counts add up, and the journal is the state', () => {
+  test('dead letters are held once, counts add up, and the journal is the state', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const office = new Office();

@@ -1,8 +1,6 @@
-import type { IdRange } from '../../../src/deadletters/commands.ts';
-import { countIds } from '../../../src/deadletters/id-ranges.ts';
-import type { PlanLetters } from '../../../src/deadletters/jobs/commands.ts';
-import type { JobOptions } from '../../../src/deadletters/jobs/job.ts';
-import type { StorePlan } from '../../../src/deadletters/jobs/own-commands.ts';
+import type { IdRange } from '../../../src/deadletters/letter-commands.ts';
+import { countIds } from '../../../src/deadletters/bounds/id-ranges.ts';
+import type { JobOptions, PlanLetters, StorePlan } from '../../../src/deadletters/jobs/job.ts';
 
 export const queue = { number: 1, category: 'transfer', sourceCluster: 'active' } as const;
 
@@ -22,7 +20,20 @@ export function planOf(more: Partial<PlanLetters> = {}): PlanLetters {
 }
 
 export function selected(askId: number, planId: string, ids: readonly IdRange[], more: Partial<PlanLetters> = {}): StorePlan {
-  const { kind: _, selection: __, ...plan } = planOf(more);
-  const hash = JSON.stringify([plan.operation, plan.queue.number, ids, plan.options]);
-  return { kind: 'storePlan', askId, plan: { ...plan, planId, hash, requestHash: '', ids, selected: countIds(ids), causes: [] } };
+  const { kind: _, selection: __, queue: asked, ...plan } = planOf(more);
+  const hash = JSON.stringify([plan.operation, asked.number, ids, plan.options]);
+  return {
+    kind: 'storePlan',
+    askId,
+    plan: {
+      ...plan,
+      queue: { ...asked, incarnation: asked.incarnation ?? 1 },
+      planId,
+      hash,
+      requestHash: planId,
+      ids,
+      selected: countIds(ids),
+      causes: [],
+    },
+  };
 }

@@ -4,24 +4,12 @@ import type { Answer, Api } from '../api.ts';
 import type { Fields } from '../program.ts';
 import type { DataSet } from './data-set.ts';
 import type { Asked } from './queries.ts';
-import { attributeTypes, taskQueuesOf, type Attributes, type Workflow } from './workflows.ts';
+import { taskQueuesOf, type Attributes, type Workflow } from './workflows.ts';
 
 /** What was asked, and the answer as any right server gives it. */
 export type Played = { readonly asked: string; readonly answer: unknown };
 
 const namespace = 'default';
-
-/** Until the attributes that data sets use can be used. */
-export async function prepare(api: Api): Promise<void> {
-  const searchAttributes = Object.fromEntries(Object.entries(attributeTypes).map(([name, type]) => [name, `INDEXED_VALUE_TYPE_${type}`]));
-  for (let attempt = 0; attempt < 100; attempt++) {
-    await api.call('AddSearchAttributes', { namespace, searchAttributes });
-    const query = Object.keys(searchAttributes).map((name) => `\`${name}\` IS NULL`);
-    if ((await api.call('CountWorkflowExecutions', { namespace, query: query.join(' OR ') })).code === 0) return;
-    await delay(250);
-  }
-  throw new Error('the search attributes do not appear');
-}
 
 /** `isImmediate`: a list shows what was answered before it. Else it is asked until it does. */
 export async function play(api: Api, set: DataSet, { isImmediate }: { readonly isImmediate: boolean }): Promise<readonly Played[]> {

@@ -8,7 +8,9 @@ import { memoryServer } from '../../support/memory-server.ts';
 import { Api } from '../api.ts';
 import type { DataSet } from './data-set.ts';
 import { answersOtherwise } from './known-differences.ts';
-import { play, prepare, type Played } from './play.ts';
+import { prepare } from '../prepare.ts';
+import { play, type Played } from './play.ts';
+import { attributeTypes } from './workflows.ts';
 
 type Recorded = {
   readonly server: string;
@@ -23,7 +25,7 @@ describe(`what Temporal's server ${recorded.server} answered`, () => {
     onTestFinished(() => server.stop());
     const api = new Api(server.address);
     onTestFinished(() => api.close());
-    await prepare(api);
+    await prepare(api, attributeTypes);
     for (const { set, played } of recorded.sets) {
       const ours = await play(api, set, { isImmediate: true });
       const answers = ours.map((one, index) => {

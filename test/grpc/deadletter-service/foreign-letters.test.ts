@@ -1,4 +1,7 @@
-/** Letters of tasks that another cluster has sent: put as replication will put them, and then worked with through every front door, on a whole server. */
+/**
+ * Dead letters of tasks that another cluster has sent: put as replication will put them, and then worked with through every front door, on a whole
+ * server.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,7 +198,7 @@ describe('is refused, and opens no queue', () => {
     expect(await noQueue()).toBe(true);
   });
 
-  test('no letter at all, or too many, or a number that is none', async () => {
+  test('no dead letter at all, or too many, or a number that is none', async () => {
     const refused = (firstSequence: number, count: number) =>
       letters.refused('PutDeadLetters', {
         ...{ queue: replication, shardId: 1, firstSequence },
@@ -203,10 +206,10 @@ describe('is refused, and opens no queue', () => {
       });
     expect(await refused(1, 0)).toEqual([codes.INVALID_ARGUMENT, 'letters has 0, and may have 1 to 100']);
     expect(await refused(1, 101)).toEqual([codes.INVALID_ARGUMENT, 'letters has 101, and may have 1 to 100']);
-    expect(await refused(0, 1)).toEqual([codes.INVALID_ARGUMENT, 'first_sequence is 0: letters are numbered from 1']);
+    expect(await refused(0, 1)).toEqual([codes.INVALID_ARGUMENT, 'first_sequence is 0: dead letters are numbered from 1']);
     expect(await refused(Number.MAX_SAFE_INTEGER, 2)).toEqual([
       codes.INVALID_ARGUMENT,
-      'first_sequence is 9007199254740991: letters are numbered up to 9007199254740991',
+      'first_sequence is 9007199254740991: dead letters are numbered up to 9007199254740991',
     ]);
     expect(await noQueue()).toBe(true);
   });
@@ -227,7 +230,7 @@ test('there are only so many queues of other clusters', async () => {
     const request = { queue: replication, shardId: bench.stub.ports.historyShardOf('n', 'order-0'), firstSequence: 1 };
     expect(await client.refused('PutDeadLetters', { ...request, letters: [workflowTask(0)] })).toEqual([
       codes.RESOURCE_EXHAUSTED,
-      'there are 100 queues of other clusters, and may be no more',
+      'there are 100 queues of other clusters, and there can be no more',
     ]);
   } finally {
     client.close();

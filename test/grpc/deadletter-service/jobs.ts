@@ -1,8 +1,7 @@
 /** A job, and an actor of jobs that has no other. */
 import { expect } from 'vitest';
 import type { Caller } from '../../../src/deadletters/audit/audit-entry.ts';
-import type { Job } from '../../../src/deadletters/jobs/job.ts';
-import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
+import type { Job, JobsReply, JobsRequest } from '../../../src/deadletters/jobs/job.ts';
 import type { LetterOwners } from './letter-owners.ts';
 
 /** How whoever calls is told of, beside his name. */
@@ -17,7 +16,7 @@ export const job: Job = {
   planHash: 'h',
   requestHash: '',
   operation: 'merge',
-  queue: { number: 1, category: 'transfer', sourceCluster: 'active' },
+  queue: { number: 1, category: 'transfer', sourceCluster: 'active', incarnation: 7 },
   ids: [
     { from: 0, to: 1 },
     { from: 4, to: 6 },
@@ -41,7 +40,18 @@ export function jobsAre(owners: Pick<LetterOwners, 'jobs'>, of: (request: JobsRe
     if (request.kind === 'planLetters') {
       const { operation, queue, options, actor, reason, query, groupId } = request;
       const author = { actor, reason, query, groupId };
-      const plan = { ...author, planId: 'plan-1', hash: 'h', requestHash: '', operation, queue, options, ids: [], selected: 0, causes: [] };
+      const plan = {
+        ...author,
+        planId: 'plan-1',
+        hash: 'h',
+        requestHash: '',
+        operation,
+        queue: { ...queue, incarnation: queue.incarnation ?? 7 },
+        options,
+        ids: [],
+        selected: 0,
+        causes: [],
+      };
       return { kind: 'planned', plan: { ...plan, createdTimeMs: 1, expireTimeMs: 2 } };
     }
     if (request.kind === 'cancelJob') return { kind: 'canceled', job: { ...job, ...of(request) }, wasActive: true };

@@ -1,14 +1,12 @@
 /** Owners of queues, and of jobs, that answer from memory: what the edge makes of requests and answers is tested with them. */
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { KnownDeadLetterQueue } from '../../../src/cluster/cluster-state.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import type { AskContext, AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { KnownDeadLetterQueue } from '../../../src/cluster/cluster-records.ts';
+import type { DeadLetterReply, DeadLetterRequest, LetterContent, ListedLetter } from '../../../src/deadletters/letter-commands.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
-import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
-import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
-import type { DeadLetterReply, LetterContent, ListedLetter } from '../../../src/deadletters/replies.ts';
-import type { AuditAsker } from '../../../src/actors/asks/router.ts';
+import { letterRow, type LetterRow } from '../../../src/deadletters/letter-records.ts';
+import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/job.ts';
+import type { AuditAsker, JobsAsker } from '../../../src/actors/asks/router.ts';
 import type { AuditRequest } from '../../../src/deadletters/audit/audit-requests.ts';
-import type { JobsAsker } from '../../../src/grpc/ports.ts';
 import type { StubServer } from '../stub-ports.ts';
 import { letterGroups, letterIdPage, letterPage, lettersThat } from '../../support/letter-oracle.ts';
 
@@ -50,14 +48,14 @@ export class LetterOwners implements JobsAsker, AuditAsker {
     return [...this.#of(queue).values()].map(({ row }) => row);
   }
 
-  askJobs<Request extends JobsRequest>(request: Request, _deadlineMs: number, onReply: (answer: never) => void): number {
+  askJobs<Request extends JobsRequest>(request: Request, _context: AskContext, onReply: (answer: never) => void): number {
     this.jobsRequests.push(request);
     queueMicrotask(() => onReply(this.jobs(request) as never));
     return this.jobsRequests.length;
   }
 
   /** Nothing has happened. */
-  askAudit<Request extends AuditRequest>(_request: Request, _deadlineMs: number, onReply: (answer: never) => void): number {
+  askAudit<Request extends AuditRequest>(_request: Request, _context: AskContext, onReply: (answer: never) => void): number {
     queueMicrotask(() => onReply({ kind: 'auditEntries', entries: [], before: undefined } as never));
     return 1;
   }

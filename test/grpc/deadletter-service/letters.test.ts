@@ -1,9 +1,9 @@
-/** Letters through the front door: pages over several queues, counts, one letter with all of it, groups, queues. */
+/** Dead letters through the front door: pages over several queues, counts, one dead letter with all of it, groups, queues. */
 import { status as codes } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Letter } from '../../../src/deadletters/letter.ts';
-import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-records.ts';
 import { loadServiceMessages } from '../../../src/wire/services.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
@@ -63,7 +63,7 @@ describe('a list', () => {
     expect(await pagesOf({ queues: [timer, { category: '2', sourceCluster: 'active' }] })).toEqual([['timer 0', 'timer 1', 'timer 2']]);
   });
 
-  test('shows what is known of a letter', async () => {
+  test('shows what is known of a dead letter', async () => {
     fill(1, 1);
     const { letters } = await client.call('ListDeadLetters', { queues: [transfer] });
     expect(letters).toEqual([
@@ -95,7 +95,7 @@ describe('a list', () => {
     ]);
   });
 
-  test('is cut at 3 MiB of payload, and a larger letter comes alone', async () => {
+  test('is cut at 3 MiB of payload, and a larger dead letter comes alone', async () => {
     const MiB = 1024 * 1024;
     const sizes = [1.2, 1.2, 1.2, 5, 0.1];
     fill(1, sizes.length, (letter, id) => {
@@ -225,7 +225,7 @@ describe('the payload', () => {
     expect(await payloadOf('elsewhere.Task', value)).toMatchObject({ problem: 'unknown message type: elsewhere.Task' });
   });
 
-  test('of a damaged letter is shown with its headers', async () => {
+  test('of a damaged dead letter is shown with its headers', async () => {
     owners.addDamaged(1, 7, Uint8Array.of(1, 2, 3), 'unknown schema 9');
     const { letter, headers } = await client.call('GetDeadLetter', { queue: transfer, messageId: 7 });
     expect(headers).toEqual([{ name: 'perdure.schema', value: '9' }]);
@@ -238,10 +238,10 @@ describe('the payload', () => {
   });
 });
 
-test('one letter is shown with its stack, its chain and what happened to it', async () => {
+test('one dead letter is shown with its stack, its chain and what happened to it', async () => {
   const letter = letterOf(3, 1, { generation: 1 });
   const errorChain = [{ errorType: 'Unavailable', errorMessage: 'no route' }];
-  const history = [{ timeMs: 1_000, kind: 'merge-failed', errorType: 'Unavailable', jobId: 'job-1' }];
+  const history = [{ timeMs: 1_000, kind: 'merge-failed', errorType: 'Unavailable', jobId: 'job-1', fingerprint: 'f' }];
   owners.add(1, 4, { ...letter, jobId: 'job-1', history, failure: { ...letter.failure, errorStack: 'at x', errorChain } });
   expect(await client.call('GetDeadLetter', { queue: { category: '1' }, messageId: 4 })).toMatchObject({
     letter: { messageId: 4, generation: 1 },
@@ -256,7 +256,7 @@ test('one letter is shown with its stack, its chain and what happened to it', as
   ]);
 });
 
-test('groups of several queues are added up, the most letters first', async () => {
+test('groups of several queues are added up, the most dead letters first', async () => {
   const byType = (errorType: string) => (letter: Letter) => ({ ...letter, failure: { ...letter.failure, errorType } });
   fill(1, 2, byType('Internal'));
   fill(2, 3, byType('Unavailable'));
@@ -276,7 +276,7 @@ test('groups of several queues are added up, the most letters first', async () =
   });
 });
 
-test('queues are listed with their letters; one without an owner with its trouble', async () => {
+test('queues are listed with their dead letters; one without an owner with its trouble', async () => {
   fill(1, 3);
   owners.add(1, 3, letterOf(3, 9, { state: 'quarantined' }));
   owners.addDamaged(1, 4, new Uint8Array(0), 'unknown schema 9');

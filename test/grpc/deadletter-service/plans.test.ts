@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe('a plan', () => {
-  test('of letters that are named is refused where one of them is not there, and says which', async () => {
+  test('of dead letters that are named is refused where one of them is not there, and says which', async () => {
     jobsAre(owners, () => ({}));
     owners.add(1, 4, letterOf(4, 1));
     const selection = { messageIds: [4, 3, 77] };
@@ -48,12 +48,12 @@ describe('a plan', () => {
     expect(owners.jobsRequests).toEqual([]);
   });
 
-  test('is over all letters, at the pace that operators have set, unless the request says more', async () => {
+  test('is over all dead letters, at the pace that operators have set, unless the request says more', async () => {
     jobsAre(owners, () => ({}));
     for (const id of [4, 9, 12]) owners.add(1, id, letterOf(id, 1));
-    await client.call('PlanDeadLetters', merge);
+    await client.call('PlanDeadLetters', { ...merge, options: { canary: true } });
     const selection = { messageIds: [9, 3, 4, 4, 12], minMessageId: 4, namespace: 'shop', shardId: 2, query: 'Attempts > 3' };
-    const options = { rps: 0, concurrency: 64, taskTimeout: { seconds: 600 }, canary: true, maxFailures: 2, overrideLoopGuard: true };
+    const options = { rps: 0, concurrency: 64, taskTimeout: { seconds: 600 }, maxFailures: 2, overrideLoopGuard: true };
     const more = { operation: 'OPERATION_PURGE', selection, options, reason: 'the fix is out', groupId: 'g-1' };
     await client.call('PlanDeadLetters', { ...merge, ...more });
     const column = (name: string, kind: string) => ({ name, kind });
@@ -64,7 +64,7 @@ describe('a plan', () => {
         operation: 'merge',
         queue,
         selection: { ids: undefined, condition: undefined },
-        options: standard,
+        options: { ...standard, canary: true },
       },
       {
         kind: 'planLetters',
@@ -86,7 +86,7 @@ describe('a plan', () => {
             ],
           },
         },
-        options: { rps: 0, concurrency: 64, taskTimeoutMs: 600_000, canary: true, maxFailures: 2, overridesLoopGuard: true },
+        options: { rps: 0, concurrency: 64, taskTimeoutMs: 600_000, canary: false, maxFailures: 2, overridesLoopGuard: true },
         reason: 'the fix is out',
         query: 'Attempts > 3',
         groupId: 'g-1',
@@ -103,7 +103,7 @@ describe('a plan', () => {
       hash: 'abc',
       requestHash: '',
       operation: 'merge',
-      queue,
+      queue: { ...queue, incarnation: 7 },
       ids,
       selected: 2,
       causes,
@@ -153,7 +153,7 @@ describe('a plan', () => {
 });
 
 describe('a job', () => {
-  test('is shown with what came of its letters', async () => {
+  test('is shown with what came of its dead letters', async () => {
     jobsAre(owners, () => ({ state: 'completed-with-failures', endTimeMs: 9_000, skips: [{ messageId: 5, reason: 'loop-guard' }] }));
     expect(await client.call('DescribeJob', { jobId: job.jobId })).toEqual({
       job: {

@@ -1,4 +1,4 @@
-/** Letters of a whole server go by plans and jobs, through the front door. */
+/** Dead letters of a whole server go by plans and jobs, through the front door. */
 import { status as codes } from '@grpc/grpc-js';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -80,7 +80,7 @@ test('a purge takes what was planned, and nothing else', async () => {
   expect(await planned('OPERATION_PURGE', { maxMessageId: 1 })).not.toHaveProperty('selected');
 });
 
-test('a merge whose task does not succeed leaves the letter where it is', async () => {
+test('a merge whose task does not succeed leaves the dead letter where it is', async () => {
   const plan = await planned('OPERATION_MERGE', { messageIds: [2] });
   const job = await outcome(plan.planId);
   expect(job).toMatchObject({ state: 'completed-with-failures', counts: { selected: 1, remaining: 1 }, lastProcessedMessageId: 2 });

@@ -1,4 +1,7 @@
-/** Letters of a whole server: tasks fail for good, and what an operator then sees of them, through the front door, from the index in its database. */
+/**
+ * Dead letters of a whole server: tasks fail for good, and what an operator then sees of them, through the front door, from the index in its
+ * database.
+ */
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,7 +71,7 @@ test('the queues tell how many there are, and why', async () => {
   ]);
 });
 
-test('a letter shows its task, and all that is known of its failure', async () => {
+test('a dead letter shows its task, and all that is known of its failure', async () => {
   const [found] = await list({ selection: { workflowId: 'order-7', namespace: 'shop' }, withPayload: true });
   expect(found).toMatchObject({
     queue: { category: 'transfer', sourceCluster: 'active' },

@@ -64,7 +64,7 @@ describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s',
     expect(await client.refused(method, { queues })).toEqual([codes.NOT_FOUND, 'cluster east is not found: there are active, west']);
   });
 
-  test('of a shard that is not there is refused, unless letters tell of it', async () => {
+  test('of a shard that is not there is refused, unless dead letters tell of it', async () => {
     expect(await client.refused(method, selected({ shardId: 9 }))).toEqual([
       codes.NOT_FOUND,
       'shard 9 is not found: there are shards 1 to 4',
@@ -74,7 +74,7 @@ describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s',
     await expect(client.call(method, selected({ shardId: 5 }))).resolves.toEqual({});
   });
 
-  test('of a shard that letters of another queue tell of is empty', async () => {
+  test('of a shard that dead letters of another queue tell of is empty', async () => {
     owners.add(2, 1, letterOf(9, 1));
     await expect(client.call(method, selected({ shardId: 9 }))).resolves.toEqual({});
   });
@@ -107,6 +107,7 @@ test.each<[string, Plain, string]>([
   ['PlanDeadLetters', { ...merge, options: { taskTimeout: { seconds: 601 } } }, 'Invalid task_timeout: 601000 ms'],
   ['PlanDeadLetters', { ...merge, options: { maxFailures: -1 } }, 'Invalid max_failures: -1'],
   ['PlanDeadLetters', { ...merge, options: { overrideLoopGuard: true } }, 'override_loop_guard needs a reason'],
+  ['PlanDeadLetters', { ...merge, operation: 'OPERATION_PURGE', options: { canary: true } }, 'only a merge can go in steps'],
   ['ApplyPlan', {}, 'plan_id is not set'],
   ['DescribeJob', {}, 'job_id is not set'],
   ['DescribeJob', { jobId: 'x', wait: { seconds: -1 } }, 'wait is negative'],
@@ -122,7 +123,7 @@ test.each<[string, Plain, string]>([
   expect(await client.refused(method, request)).toEqual([codes.INVALID_ARGUMENT, expect.stringContaining(text)]);
 });
 
-test('a plan over one letter that is not in the queue says what became of it', async () => {
+test('a plan over one dead letter that is not in the queue says what became of it', async () => {
   expect(await client.refused('PlanDeadLetters', { ...merge, selection: { messageIds: [41] } })).toEqual([
     codes.NOT_FOUND,
     'message 41 is already merged',
@@ -192,10 +193,7 @@ test('a server that carries out no jobs says so, and lists no queues', async () 
   const none = await openBench();
   const noneClient = new LetterClient(none.address);
   expect(await noneClient.call('ListDeadLetterQueues')).toEqual({});
-  expect(await noneClient.refused('DescribeJob', { jobId: 'x' })).toEqual([
-    codes.UNAVAILABLE,
-    'jobs over dead letters are not carried out here',
-  ]);
+  expect(await noneClient.refused('DescribeJob', { jobId: 'x' })).toEqual([codes.UNAVAILABLE, 'dead letter jobs do not run here']);
   noneClient.close();
   await none.close();
 });

@@ -1,9 +1,12 @@
-/** A task that has failed for good is in one place at any time: pending, in the line of its queue, or a letter; through journal, rows and restarts. */
+/**
+ * A task that has failed for good is in one place at any time: pending, in the line of its queue, or a dead letter; through journal, rows and
+ * restarts.
+ */
 import { describe, expect, test } from 'vitest';
-import type { TimerTask } from '../../../src/history/tasks.ts';
-import type { TaskFailure } from '../../../src/history/hand-over/hand-over-commands.ts';
-import { handOverLimits } from '../../../src/history/hand-over/hand-over.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import type { TimerTask } from '../../../src/history/run/tasks.ts';
+import type { TaskFailure } from '../../../src/history/commands/hand-over-commands.ts';
+import { handOverLimits } from '../../../src/history/tasks/hand-over.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { Checkpoints } from '../checkpointed-shard.ts';
 import { completeWorkflow, deleteWorkflow, key, ShardUnderTest, startChild, startTimer, terminateWorkflow } from '../shard-under-test.ts';
 import { taskFailure, taskSubject } from './task-failure.ts';
@@ -44,14 +47,13 @@ class HandingShard extends ShardUnderTest {
 }
 
 describe('a task that has failed for good', () => {
-  test('leaves its queue for a line, whole, and the line when it is a letter', () => {
+  test('leaves its queue for a line, whole, and the line when it is a dead letter', () => {
     const shard = new HandingShard();
     const taskId = shard.workflow(1);
     const task = shard.pendingTask('workflowTask');
     shard.handOver(taskId);
     expect(shard.transfers()).toEqual([]);
     expect(shard.records.at(-1)).toMatchObject({
-      schema: 4,
       type: 'TaskHandedOver',
       // Whoever looks for what befell a workflow finds it in the topic.
       namespace: 'orders',
@@ -61,7 +63,6 @@ describe('a task that has failed for good', () => {
     expect(shard.line()).toEqual([[1, taskId]]);
     shard.accept(1, 41);
     expect(shard.records.at(-1)).toMatchObject({
-      schema: 4,
       type: 'LettersAccepted',
       lettersAccepted: [{ sequence: 1, messageIds: [41] }],
     });
@@ -83,7 +84,7 @@ describe('a task that has failed for good', () => {
     expect(shard.line('visibility')).toEqual([[1, tasks[3]]]);
   });
 
-  test('is told once: what is told again, or of a task that has ended, writes nothing', () => {
+  test('is reported once: what is reported again, or of a task that has ended, writes nothing', () => {
     const shard = new HandingShard();
     const [failed, ended, stored] = [1, 2, 3].map((nth) => shard.workflow(nth));
     shard.handOver(failed ?? 0);
@@ -97,7 +98,7 @@ describe('a task that has failed for good', () => {
     expect(shard.records.length).toBe(records + 1);
   });
 
-  test('becomes a letter though its workflow ends meanwhile', () => {
+  test('becomes a dead letter though its workflow ends meanwhile', () => {
     const shard = new HandingShard();
     const taskId = shard.workflow(1);
     shard.handOver(taskId);
@@ -105,7 +106,7 @@ describe('a task that has failed for good', () => {
     expect(shard.line()).toEqual([[1, taskId]]);
   });
 
-  test('an answer for other letters than were handed over changes nothing', () => {
+  test('an answer for other dead letters than were handed over changes nothing', () => {
     const shard = new HandingShard();
     shard.handOver(shard.workflow(1));
     expect(() => shard.accept(1, 41, 42)).toThrow('1 tasks became 2 letters of transfer');
@@ -147,7 +148,7 @@ describe('a timer that has failed for good', () => {
     return { shard, timer };
   }
 
-  test('fires no more, waits in the line of timers, whole, and is a letter', () => {
+  test('fires no more, waits in the line of timers, whole, and is a dead letter', () => {
     const { shard, timer } = sleeping();
     shard.handOver(timer.taskId, taskFailure, 'timer');
     expect(shard.timers()).not.toContainEqual(timer);
@@ -216,7 +217,7 @@ describe('the run of a message to another shard that is handed over', () => {
     }
   };
 
-  test('is kept until it is a letter, however long its retention is over', () => {
+  test('is kept until it is a dead letter, however long its retention is over', () => {
     const { shard, taskId } = closedChild();
     shard.handOver(taskId);
     passRetention(shard);
@@ -239,7 +240,7 @@ describe('the run of a message to another shard that is handed over', () => {
     shard.checkpoints.finish();
   });
 
-  test('may be deleted before that, and what its parent has started is known until it is a letter, also after a restart from rows', () => {
+  test('may be deleted before that, and what its parent has started is known until it is a dead letter, also after a restart from rows', () => {
     const { shard, taskId } = closedChild();
     shard.ask(deleteWorkflow({ ...key, workflowId: childId }));
     shard.handOver(taskId);
@@ -253,7 +254,7 @@ describe('the run of a message to another shard that is handed over', () => {
     shard.checkpoints.finish();
   });
 
-  test('may be deleted: the letter comes all the same', () => {
+  test('may be deleted: the dead letter comes all the same', () => {
     const { shard, taskId } = closedChild();
     shard.handOver(taskId);
     shard.ask(deleteWorkflow({ ...key, workflowId: childId }));
@@ -262,23 +263,4 @@ describe('the run of a message to another shard that is handed over', () => {
     shard.accept(1, 41);
     expect([...shard.checkpoints.folded.undelivered]).toEqual([]);
   });
-});
-
-test('what no version before can read has a number of its own, and is read back as it was', () => {
-  const shard = new HandingShard();
-  const [taskId] = [shard.workflow(1), shard.workflow(2)];
-  const schemaOf = (): number => {
-    shard.checkpoints.cut();
-    while (!shard.checkpoints.capture(3));
-    const schema = shard.core.capture(() => true)?.schema ?? 0;
-    shard.checkpoints.write('written');
-    return schema;
-  };
-  expect(schemaOf()).toBe(1);
-  shard.handOver(taskId);
-  expect(schemaOf()).toBe(3);
-  shard.accept(1, 41);
-  // The last sequence is never given out again.
-  expect(schemaOf()).toBe(3);
-  shard.checkpoints.finish();
 });

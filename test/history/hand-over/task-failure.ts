@@ -1,4 +1,4 @@
-import type { TaskFailure, TaskSubject } from '../../../src/history/hand-over/hand-over-commands.ts';
+import type { TaskFailure, TaskSubject } from '../../../src/history/commands/hand-over-commands.ts';
 
 export const taskFailure: TaskFailure = {
   cause: 'retries-exhausted',

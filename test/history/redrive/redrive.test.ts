@@ -1,11 +1,11 @@
 /** The task of a dead letter is executed again by its shard, once for each generation, whoever asks how often and whatever happens between. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
+import type { LetterName } from '../../../src/history/commands/redrive-commands.ts';
 import { incarnatedQueue } from '../../../src/kernel/queue-incarnation.ts';
-import { redriveLimits } from '../../../src/history/redrive/redrive.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { PendingTask } from '../../../src/history/tasks.ts';
+import { redriveLimits } from '../../../src/history/steps/redrive.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
+import type { PendingTask } from '../../../src/history/run/tasks.ts';
 import { taskFailure } from '../hand-over/task-failure.ts';
 import { key, type ShardUnderTest, signalAttributes, startTimer, terminateWorkflow } from '../shard-under-test.ts';
 import { letter, RedrivenShard } from './redriven-shard.ts';
@@ -47,7 +47,7 @@ describe('what is withdrawn', () => {
     expect(shard.history().filter((type) => type === 'childWorkflowExecutionStarted')).toHaveLength(1);
   });
 
-  test('may have left the shard: then it is being executed, and what has come of it is told', () => {
+  test('may have left the shard: then it is being executed, and what has come of it is reported', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();
     shard.execute(task);
@@ -58,7 +58,7 @@ describe('what is withdrawn', () => {
     expect(shard.history().at(-2)).toBe('childWorkflowExecutionStarted');
   });
 
-  test('was begun under an earlier owner of the shard: nobody knows whether that one has sent it', () => {
+  test('was started under an earlier owner of the shard: nobody knows whether that one has sent it', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();
     shard.execute(task);
@@ -108,7 +108,7 @@ describe('the start of a child', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();
     expect(shard.execute(task)).toBeUndefined();
-    expect(shard.records.at(-1)).toMatchObject({ schema: 4, type: 'LetterExecutionBegun', workflowId: 'wf' });
+    expect(shard.records.at(-1)).toMatchObject({ type: 'LetterExecutionBegun', workflowId: 'wf' });
     expect(shard.outcomes()).toEqual([]);
     shard.carryBegun();
     expect(shard.outcomes()).toEqual([applied]);
@@ -124,7 +124,7 @@ describe('the start of a child', () => {
     expect(shard.pendingTasks()).toEqual(['startChild']);
   });
 
-  test('that fails again leaves its queue, and becomes no second letter', () => {
+  test('that fails again leaves its queue, and becomes no second dead letter', () => {
     const shard = new RedrivenShard();
     shard.execute(shard.childThatFailed());
     shard.fails(shard.begun.taskId);
@@ -188,7 +188,7 @@ describe('a task for a worker', () => {
     const shard = new RedrivenShard();
     shard.execute(letterOfTask(shard));
     shard.ask(terminateWorkflow());
-    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'what it was for is over' }]);
+    expect(shard.outcomes()).toEqual([{ kind: 'noop', detail: 'the task is obsolete' }]);
   });
 
   test('whose workflow is closed is not offered again', () => {
@@ -295,7 +295,7 @@ describe('who asks again', () => {
     expect(shard.outcomes()).toEqual([applied, applied]);
   });
 
-  test('afterwards is told what has come of it, also by the next owner of the shard', () => {
+  test('afterwards gets its outcome, also from the next owner of the shard', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();
     shard.execute(task);
@@ -342,10 +342,10 @@ describe('a mark', () => {
     shard.carryBegun();
     shard.confirm();
     expect(shard.marks).toEqual([]);
-    expect(shard.records.at(-1)).toMatchObject({ schema: 4, type: 'LettersConfirmed', lettersConfirmed: [letter] });
+    expect(shard.records.at(-1)).toMatchObject({ type: 'LettersConfirmed', lettersConfirmed: [letter] });
   });
 
-  test('of an earlier incarnation of its queue answers for no letter that has its id now, and goes', () => {
+  test('of an earlier incarnation of its queue answers for no dead letter that has its id now, and goes', () => {
     const shard = new RedrivenShard();
     const [before, another] = [shard.childThatFailed('wf'), shard.childThatFailed('another')];
     shard.execute(before, { queue: incarnatedQueue(1, 3), messageId: 0, generation: 0 });
@@ -358,7 +358,7 @@ describe('a mark', () => {
     expect(shard.marks, 'another queue').toHaveLength(2);
   });
 
-  test('whose confirmation was lost goes when all letters up to it are resolved', () => {
+  test('whose confirmation was lost goes when all dead letters up to it are resolved', () => {
     const shard = new RedrivenShard();
     const gone = { kind: 'runTimeout', taskId: 7, fireTimeMs: 5, key: { ...key, runId: 'gone' } } as const;
     for (const messageId of [1, 2, 3]) shard.execute(gone, { ...letter, messageId });
@@ -399,7 +399,7 @@ describe('a mark', () => {
       return shard;
     };
 
-    test('keeps the next letter waiting, and whoever asks hears of those with outcomes', () => {
+    test('keeps the next dead letter waiting, and whoever asks hears of those with outcomes', () => {
       const shard = full();
       const reply = shard.execute(gone, { ...letter, messageId: marksMax });
       const ended = Array.from({ length: marksMax - 1 }, (_, nth) => ({ ...letter, messageId: nth + 1 }));
@@ -408,20 +408,19 @@ describe('a mark', () => {
       expect(shard.execute(gone, { ...letter, messageId: marksMax })).toMatchObject({ kind: 'letterExecuted' });
     });
 
-    test('holds up no letter that it has a mark of, and no other queue', () => {
+    test('holds up no dead letter that it has a mark of, and no other queue', () => {
       const shard = full();
       expect(shard.execute(gone, { ...letter, messageId: 7 })).toMatchObject({ kind: 'letterExecuted' });
       expect(shard.execute(gone, { ...letter, queue: 2, messageId: 7 })).toMatchObject({ kind: 'letterExecuted' });
     });
   });
 
-  test('is in the rows of a checkpoint, pending or not, under a schema of its own', () => {
+  test('is in the rows of a checkpoint, pending or not, and read back as it was', () => {
     const shard = new RedrivenShard();
     const task = shard.childThatFailed();
     shard.execute(task);
     shard.checkpoints.cut();
     shard.checkpoints.capture(Infinity);
-    expect(shard.core.capture(() => true)?.schema).toBe(3);
     // Compares what the rows hold with what was folded.
     shard.checkpoints.write('written');
     shard.fails(shard.begun.taskId);
@@ -519,7 +518,7 @@ class Redriving {
   }
 }
 
-test('whoever asks, confirms and takes over in whatever order: each generation is executed once, and each letter has one effect', () => {
+test('whoever asks, confirms and takes over in whatever order: each generation is executed once, and each dead letter has one effect', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), (steps) => {
       const redriving = new Redriving();

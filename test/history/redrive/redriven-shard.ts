@@ -1,15 +1,15 @@
-/** A shard whose tasks become letters, and are executed again. */
-import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
-import type { LetterName } from '../../../src/history/redrive/redrive-commands.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
+/** A shard whose tasks become dead letters, and are executed again. */
+import type { LetterOutcome } from '../../../src/history/run/letter-marks.ts';
+import type { LetterName } from '../../../src/history/commands/redrive-commands.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
-import { isTimer, type PendingTask, type Task } from '../../../src/history/tasks.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { isTimer, type PendingTask, type Task } from '../../../src/history/run/tasks.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { Checkpoints } from '../checkpointed-shard.ts';
 import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { key, ShardUnderTest, startChild } from '../shard-under-test.ts';
-import { encodeLetterTask } from '../../../src/topics/codec/redrive-codec.ts';
+import { encodeLetterTask } from '../../../src/codec/letter-task-codec.ts';
 
 export const letter: LetterName = { queue: 1, messageId: 41, generation: 0 };
 

@@ -9,26 +9,26 @@
  */
 import assert from 'node:assert/strict';
 import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
-import { canonicalText } from '../../../src/history/canonical.ts';
+import { canonicalText } from '../../../src/history/run/canonical.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryCommand } from '../../../src/history/commands.ts';
-import type { StateWire } from '../../../src/history/checkpoint/state-wire.ts';
+import type { HistoryCommand } from '../../../src/history/commands/history-commands.ts';
+import type { StateWire } from '../../../src/history/shard/state-wire.ts';
 import { type HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
-import type { HistoryLimits } from '../../../src/history/limits.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
-import type { LoadKey } from '../../../src/history/residency/residency.ts';
+import type { HistoryLimits } from '../../../src/history/run/history-limits.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
+import type { Loaded } from '../../../src/history/residency/install.ts';
+import type { LoadKey } from '../../../src/history/shard/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
-import { executionKey } from '../../../src/history/state.ts';
-import type { ShardCounters, TimerRow, TransferTaskRow } from '../../../src/history/checkpoint/rows.ts';
-import type { NextTimer, TimerPlace } from '../../../src/history/timer/timer-queue.ts';
-import type { TimerPage, TimerWindowLimits } from '../../../src/history/timer/timer-window.ts';
-import { isDispatch, type TransferTask } from '../../../src/history/tasks.ts';
-import type { TransferWindow } from '../../../src/history/transfer/transfer-window.ts';
-import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { executionKey } from '../../../src/history/run/state.ts';
+import type { ShardCounters, TimerPage, TimerRow, TransferTaskRow } from '../../../src/history/shard/rows.ts';
+import type { NextTimer, TimerPlace } from '../../../src/history/run/timer-queue.ts';
+import type { TimerWindowLimits } from '../../../src/history/residency/timer-window.ts';
+import { isDispatch, type TransferTask } from '../../../src/history/run/tasks.ts';
+import type { TransferWindow } from '../../../src/history/residency/transfer-window.ts';
+import { historyCodec } from '../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { tasksLeave } from '../../support/shard-rows.ts';
 import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
 import { Program, type ProgramStep } from '../random-program.ts';
@@ -163,8 +163,8 @@ export class EvictingShard extends HeardShard {
     }
     checkpoints.crashed();
     if (table.counters === undefined || this.#moved % 2 === 0) return;
-    this.core.knownKeys.addKnown(table.keys.flatMap((key) => (key.kind === 'run' ? [key] : [])));
-    this.core.knownKeys.rebuilt();
+    this.core.residency.keys.addKnown(table.keys.flatMap((key) => (key.kind === 'run' ? [key] : [])));
+    this.core.residency.keys.rebuilt();
   }
 
   /** A real shard would wait for its next window, and fire late. */
@@ -244,7 +244,7 @@ export class EvictingShard extends HeardShard {
     for (let round = 0, wait = true; wait; round++) {
       assert(round < 10_000, 'the line comes to its end');
       wait = window.othersWait;
-      for (const { taskId } of [...this.core.pendingTransferTasks()]) {
+      for (const { taskId } of [...this.core.shard.transfers.values()]) {
         if (!this.#inLine.has(taskId) && !this.isNoted(taskId)) this.#deliver(taskId);
       }
       for (const _look of window.leave(() => this.nowMs));
@@ -257,17 +257,17 @@ export class EvictingShard extends HeardShard {
 
   /** What matching says of most of those that are tried. */
   #tried(answer: 'tasksRefused' | 'tasksDelivered'): void {
-    const before = this.core.transferTasksInMemory;
-    for (const { taskId } of [...this.core.pendingTransferTasks()]) {
+    const before = this.core.shard.transfers.size;
+    for (const { taskId } of [...this.core.shard.transfers.values()]) {
       if (taskId % 5 === 0 || this.#inLine.has(taskId) || this.isNoted(taskId)) continue;
       if (answer === 'tasksDelivered') this.#deliver(taskId);
       else if (!this.transferWindow.keeps(taskId) || !this.transferWindow.hasTurn(taskId)) this.#inLine.add(taskId);
     }
-    this.tasksLeft += before - this.core.transferTasksInMemory;
+    this.tasksLeft += before - this.core.shard.transfers.size;
   }
 
   #deliver(taskId: number): void {
-    const task = this.core.transferTask(taskId);
+    const task = this.core.shard.transfers.get(taskId);
     if (task === undefined || !isDispatch(task)) return;
     assert.equal(task.atMatching, undefined, 'nobody offers what matching has stored');
     this.#delivered.add(taskId);
@@ -291,8 +291,8 @@ export class EvictingShard extends HeardShard {
   }
 
   #leave(max: number): void {
-    const before = this.core.timersInMemory;
-    const tasksBefore = this.core.transferTasksInMemory;
+    const before = this.core.shard.timers.size;
+    const tasksBefore = this.core.shard.transfers.size;
     this.core.timerWindow.comeNearer(this.nowMs);
     this.#leaving ??= this.core.timerWindow.leave(() => this.nowMs);
     for (let left = max; left > 0; left--) {
@@ -300,9 +300,9 @@ export class EvictingShard extends HeardShard {
       this.#leaving = undefined;
       break;
     }
-    this.timersLeft += before - this.core.timersInMemory;
+    this.timersLeft += before - this.core.shard.timers.size;
     for (const _look of this.transferWindow.leave(() => this.nowMs));
-    this.tasksLeft += tasksBefore - this.core.transferTasksInMemory;
+    this.tasksLeft += tasksBefore - this.core.shard.transfers.size;
   }
 
   /** Closed runs that are due and not in memory. */
@@ -310,7 +310,7 @@ export class EvictingShard extends HeardShard {
     const keys = this.checkpoints.table
       .dueRuns(nowMs)
       .map(({ namespaceId: id, workflowId, runId }) => ({ namespaceId: id, workflowId, runId }));
-    return keys.filter((key) => this.core.isCold(key));
+    return keys.filter((key) => this.core.shard.isRunCold(key));
   }
 
   loadDue(): void {
@@ -433,7 +433,8 @@ export class EvictingShard extends HeardShard {
 function restart(core: HistoryCore, table: Table, counters: ShardCounters): void {
   core.install(table.rowsOfRestart, counters);
   core.leaveRestInTable();
-  const keys = core.runsOfTasksAside().map((key) => ({ kind: 'run' as const, ...key }));
+  const aside = new Map(Array.from(core.shard.tasksAside.values(), ({ key }) => [key.runId, key]));
+  const keys = Array.from(aside.values(), (key) => ({ kind: 'run' as const, ...key }));
   assert(core.installLoaded(table.load(keys), core.beginLoad()));
 }
 
@@ -497,7 +498,7 @@ export class TwoShards {
   #handOver(): void {
     const { whole, evicting } = this;
     if (this.#steps % 11 === 0) {
-      const task = [...evicting.core.pendingTransferTasks()].find(({ taskId }) => taskId % 3 === 0 && !this.evicting.isNoted(taskId));
+      const task = [...evicting.core.shard.transfers.values()].find(({ taskId }) => taskId % 3 === 0 && !this.evicting.isNoted(taskId));
       if (task === undefined) return;
       const { taskId } = task;
       const command: HistoryCommand = { kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure, subject: taskSubject };
@@ -533,10 +534,10 @@ export class TwoShards {
     const { whole, evicting } = this;
     whole.crash();
     evicting.crash();
-    const resident = new Set(evicting.core.runIds());
+    const resident = new Set(evicting.core.shard.runs.keys());
     evicting.loadAll();
     assert.equal(evicting.core.canonicalState(), whole.core.canonicalState(), 'what comes back is what was there');
-    for (const runId of [...evicting.core.runIds()]) if (!resident.has(runId)) evicting.core.evict(runId);
+    for (const runId of [...evicting.core.shard.runs.keys()]) if (!resident.has(runId)) evicting.core.evict(runId);
     tasksLeave(evicting.core, evicting.nowMs);
   }
 

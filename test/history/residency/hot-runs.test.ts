@@ -1,6 +1,6 @@
 /** Which run leaves next, and what those in memory cost. */
 import { expect, test } from 'vitest';
-import { HotRuns } from '../../../src/history/residency/hot-runs.ts';
+import { HotRuns } from '../../../src/history/shard/hot-runs.ts';
 
 function offered(hot: HotRuns, looksMax = 100, stays: (runId: string) => boolean = () => true): readonly string[] {
   const runIds: string[] = [];

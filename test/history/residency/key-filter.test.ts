@@ -1,10 +1,10 @@
 /** The filter of keys: never a wrong "no", and few wrong "maybe". */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashOfKey, KeyFilter } from '../../../src/history/residency/key-filter.ts';
-import { KnownKeys } from '../../../src/history/residency/known-keys.ts';
-import { Shard } from '../../../src/history/shard.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { hashOfKey, KeyFilter } from '../../../src/history/shard/key-filter.ts';
+import { KnownKeys } from '../../../src/history/shard/known-keys.ts';
+import { Shard } from '../../../src/history/shard/shard.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { fingerprint32 } from '../../../src/kernel/fingerprint.ts';
 
 const namespaceId = '6f1c0c52-3b1e-4f1e-9d5a-000000000001';
@@ -68,7 +68,7 @@ describe('a filter', () => {
   });
 });
 
-describe('a filter that is built anew', () => {
+describe('a filter that is rebuilt', () => {
   const id = (workflowId: string) => ({ namespaceId, workflowId });
 
   test('has what was in memory, what the table has, and what begins meanwhile; until then the one before answers', () => {

@@ -1,9 +1,9 @@
 /** Executions leave memory and come back when a command needs them: nobody can tell, and nothing in the core depends on their having stayed. */
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type * as database from '../../../src/actors/database.ts';
-import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
-import type { LoadKey } from '../../../src/history/residency/residency.ts';
+import type * as database from '../../../src/projections/database-port.ts';
+import type { Loaded } from '../../../src/history/residency/install.ts';
+import type { LoadKey } from '../../../src/history/shard/residency.ts';
 import { aJobKey, startBatch } from '../batch-commands.ts';
 import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { fewerKinds, programStep } from '../random-program.ts';
@@ -214,7 +214,7 @@ test('deciding on what is cold stops, and changes nothing', () => {
   expect(decide()).toMatchObject({ reply: { kind: 'description' } });
 });
 
-test('folding a record onto what is cold stops', () => {
+test('replaying a record for a cold run stops', () => {
   const shard = coldFamily();
   const before = shard.records.length;
   shard.signal();
@@ -225,7 +225,7 @@ test('folding a record onto what is cold stops', () => {
   expect(other.core.recordLacks(record)).toEqual([{ kind: 'run', namespaceId, workflowId: 'wf', runId: shard.runIds()[0] }]);
 });
 
-test('a record that retires runs is folded onto what is cold', () => {
+test('a record that retires runs is replayed for cold ones', () => {
   const shard = new EvictingShard(limits);
   const runId = shard.start();
   shard.ask(terminateWorkflow());
@@ -291,7 +291,7 @@ describe('a run stays in memory', () => {
     expect(evicted(shard)).toBe(false);
   });
 
-  test('while it is put aside', () => {
+  test('while it is quarantined', () => {
     const shard = new EvictingShard();
     const runId = shard.start();
     shard.expectDone({ kind: 'putAside', key: { ...key, runId }, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
@@ -320,7 +320,7 @@ describe('what was loaded', () => {
   test('is nowhere only until it begins', () => {
     const shard = coldFamily();
     // A row that is gone leaves its workflow id in the filter.
-    shard.core.knownKeys.add({ namespaceId, workflowId: 'later' });
+    shard.core.residency.keys.add({ namespaceId, workflowId: 'later' });
     const later = { namespaceId, workflowId: 'later', runId: '' };
     expect(shard.core.lacks({ kind: 'describeWorkflow', key: later })).toMatchObject([{ kind: 'current' }]);
     expect(shard.ask({ kind: 'describeWorkflow', key: later })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
@@ -383,7 +383,7 @@ test('the end of a retention comes back with its run after a restart', () => {
   const lacking = restarted.core.lacks(describeParent) ?? [];
   restarted.core.installLoaded(shard.checkpoints.table.load(lacking), restarted.core.beginLoad());
   expect(restarted.core.canonicalState()).toBe(shard.core.canonicalState());
-  expect(restarted.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + limits.retentionMsDefault);
+  expect(restarted.core.shard.timers.next()?.fireTimeMs).toBe(shard.nowMs + limits.retentionMsDefault);
 });
 
 test('an execution goes on from where it was, through its timers, its child and its worker', () => {

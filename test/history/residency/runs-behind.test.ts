@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { WaitingRow } from '../../../src/history/checkpoint/rows.ts';
-import { canonicalText } from '../../../src/history/canonical.ts';
+import type { WaitingRow } from '../../../src/history/shard/rows.ts';
+import { canonicalText } from '../../../src/history/run/canonical.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import { evolve } from '../../../src/history/evolve.ts';
+import { evolve } from '../../../src/history/evolve/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
-import type { LoadKey } from '../../../src/history/residency/residency.ts';
-import { Shard } from '../../../src/history/shard.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
+import type { LoadKey } from '../../../src/history/shard/residency.ts';
+import { Shard } from '../../../src/history/shard/shard.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { stateCodec } from '../../../src/codec/state-codec.ts';
 import { Table } from '../checkpointed-shard.ts';
 import { fewerKinds, Program, programStep } from '../random-program.ts';
 import { ShardUnderTest } from '../shard-under-test.ts';
@@ -29,8 +29,8 @@ class DamagedShard {
     if (counters === undefined) return;
     this.core.install({ ...rows, runs: [], currentRuns: [] }, counters);
     this.core.leaveRestInTable();
-    for (const row of this.#waiting.values()) this.core.damaged.installWaiting(row);
-    for (const { key } of this.core.damaged.runsBehind()) this.load({ kind: 'run', ...key });
+    for (const row of this.#waiting.values()) this.core.installWaiting(row);
+    for (const { key } of this.core.residency.behind.values()) this.load({ kind: 'run', ...key });
   }
 
   fold(records: readonly HistoryRecord[]): void {
@@ -52,7 +52,7 @@ class DamagedShard {
         assert(!isDamaged || this.core.has(run));
       } catch (error) {
         assert(isDamaged, error instanceof Error ? error : String(error));
-        if (key.kind === 'run') this.core.damaged.leaveBehind(key, 'damaged');
+        if (key.kind === 'run') this.core.residency.behind.add(key, 'damaged');
       }
     }
   }
@@ -120,10 +120,10 @@ test('random programs: whatever rows are damaged at a restart, and however often
       shard.fold(records.slice(second));
       shard.write();
       if (restarts) shard.restart();
-      for (const { records: count } of shard.core.damaged.runsBehind()) waited += count;
+      for (const { records: count } of shard.core.residency.behind.values()) waited += count;
       shard.damaged.clear();
       shard.loadAll();
-      expect(shard.core.damaged.runsBehind()).toEqual([]);
+      expect(shard.core.residency.behind.values()).toEqual([]);
       expect(shard.core.canonicalState()).toBe(folded(records));
       shard.write();
       shard.restart();
@@ -149,7 +149,7 @@ test('random programs: damaged runs that are deleted meanwhile have gone, and th
       shard.restart();
       shard.fold(records.slice(first));
       gone += shard.damaged.size;
-      for (const { key } of shard.core.damaged.runsBehind()) expect(forgotten.has(key.runId)).toBe(false);
+      for (const { key } of shard.core.residency.behind.values()) expect(forgotten.has(key.runId)).toBe(false);
       shard.write();
       for (const key of shard.table.keys) if (key.kind === 'run') expect(forgotten.has(key.runId)).toBe(false);
     }),

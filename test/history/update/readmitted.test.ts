@@ -1,7 +1,7 @@
 /** Updates behind the event of a reset: a worker gets them once more, in the run that goes on. As measured on Temporal's server (1.31). */
 import { describe, expect, test } from 'vitest';
-import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
-import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
+import type { UpdateMessage } from '../../../src/history/commands/update-commands.ts';
 import {
   bytes,
   completeWorkflow,
@@ -93,7 +93,7 @@ describe('an update that was accepted', () => {
     expect(admitted(shard)).toHaveLength(1);
   });
 
-  test('whoever waits in the run that ends is told so, and finds it under way when he asks again', () => {
+  test('whoever waits in the run that ends is informed, and finds it under way when he asks again', () => {
     const shard = started();
     const base = shard.describe().key.runId;
     accept(shard, acceptance());

@@ -1,8 +1,8 @@
 /** Completion callbacks of updates: when they are attached, when it is their turn, and what is to be told. */
 import { describe, expect, test } from 'vitest';
 import { callbackState } from '../../../src/history/generated/enums.ts';
-import type { HistoryReply } from '../../../src/history/replies.ts';
-import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
+import type { HistoryReply } from '../../../src/history/run/history-replies.ts';
+import type { UpdateMessage } from '../../../src/history/commands/update-commands.ts';
 import { encodeCallback } from '../../../src/wire/generated/lean/callback.ts';
 import { RedrivenShard } from '../redrive/redriven-shard.ts';
 import {
@@ -137,7 +137,7 @@ describe('callbacks that come with an update', () => {
     expect(() => shard.states()).toThrow('gone');
   });
 
-  test('are letters when they fail for good, also of an open workflow, and are merged', () => {
+  test('are dead letters when they fail for good, also of an open workflow, and are merged', () => {
     const shard = accepted();
     shard.answer(shard.task(), [response()]);
     const task = shard.madeLetter(shard.pendingTask('invokeCallback').taskId);
@@ -150,7 +150,7 @@ describe('callbacks that come with an update', () => {
     shard.answer(shard.task(), [], [completeWorkflow()]);
   });
 
-  test('are letters also when the timer of their next attempt has failed for good, and are merged', () => {
+  test('are dead letters also when the timer of their next attempt has failed for good, and are merged', () => {
     const shard = accepted();
     shard.answer(shard.task(), [response()]);
     shard.deliver('failed');
@@ -340,7 +340,7 @@ describe('a reset', () => {
     expect([told.attachedBy, failureIn(told)]).toEqual(['r2', closedFirst]);
   });
 
-  test('brings it to a worker that refuses it: that failure is told, and forgotten once it is delivered', () => {
+  test('brings it to a worker that refuses it: that failure is reported, and forgotten once it is delivered', () => {
     const shard = accepted();
     shard.reset(4);
     shard.answer(shard.pollWorkflowTask(), [rejection(bytes('not today'))]);

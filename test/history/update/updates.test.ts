@@ -1,8 +1,8 @@
 /** Updates: admitted in memory, delivered with a workflow task, and in history only if a worker accepts them. */
 import { describe, expect, test } from 'vitest';
 import { status } from '../../../src/history/generated/enums.ts';
-import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
-import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
+import type { UpdateMessage } from '../../../src/history/commands/update-commands.ts';
 import {
   activityRef,
   bytes,
@@ -332,7 +332,7 @@ describe('what becomes of an update', () => {
     expect(shard.history()).toEqual(before);
   });
 
-  test('the run closes: not accepted is told, accepted has failed, completed stays', () => {
+  test('the run closes: not accepted is reported, accepted has failed, completed stays', () => {
     const shard = idleWorkflow();
     update(shard, 'done');
     update(shard, 'accepted');
@@ -626,7 +626,7 @@ describe('limits', () => {
     expect(stage(answerTo(shard, first))).toBe('completed');
   });
 
-  test('one that was accepted before is told how it stands, also while its tasks fail', () => {
+  test('one that was accepted before is answered with its state, also while its tasks fail', () => {
     const shard = idleWorkflow();
     update(shard);
     answer(shard, poll(shard), [acceptance()]);
@@ -706,7 +706,7 @@ describe('with a start', () => {
     expect(shard.effects.some(({ kind }) => kind === 'speculativeOffered')).toBe(false);
   });
 
-  test('its run closes before a worker accepts it: whose run that was is told as well', () => {
+  test('its run closes before a worker accepts it: whose run that was is reported as well', () => {
     const shard = new ShardUnderTest();
     const aborted = { reason: 'workflow-closed', message: 'workflow update was aborted by closing workflow' };
     shard.ask(startAndUpdate(shard));

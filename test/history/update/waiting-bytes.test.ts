@@ -1,8 +1,8 @@
 /** What updates that no worker has accepted take of their namespace's room. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type PendingUpdate, pendingUpdateBytes } from '../../../src/history/update/pending-update.ts';
-import { changeVolatile, emptyVolatile } from '../../../src/history/volatile.ts';
+import { type PendingUpdate, pendingUpdateBytes } from '../../../src/history/commands/pending-update.ts';
+import { changeVolatile, emptyVolatile } from '../../../src/history/run/volatile.ts';
 
 const runs = ['run 1', 'run 2'];
 const step = fc.record({

@@ -1,11 +1,14 @@
 /** A real server, real calls, and what a scrape then says. */
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { Connection } from '@temporalio/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { defaultNaming } from '../../../src/config/metrics-options.ts';
 import type { RunningServer } from '../../../src/config/server-options.ts';
 import { alreadyStarted, exhaustedCause, exhaustedScope, resourceExhausted } from '../../../src/grpc/errors/details.ts';
+import type { Rpc } from '../../../src/grpc/rpcs/rpc.ts';
+import { workflowRpcs } from '../../../src/grpc/rpcs/workflow-rpcs.ts';
 import { serviceMetrics } from '../../../src/grpc/interceptors/service-metrics.ts';
 import type { MetricName } from '../../../src/observability/metrics/declarations.ts';
 import { MetricsRegistry } from '../../../src/observability/metrics/metrics.ts';
@@ -84,6 +87,18 @@ test('prom-client is loaded by the first scrape, not by a start', async () => {
   expect(isLoaded()).toBe(true);
 });
 
+test('where metrics are scraped nothing else is served: a connection of HTTP/2 is closed, and counted nowhere', async () => {
+  const { connection, url } = await served();
+  await call(connection);
+  const before = valueOf(await scrape(url), 'service_grpc_conn_accepted', { service_name: 'frontend', service_role: 'frontend' });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  socket.resume();
+  await once(socket, 'close');
+  expect(before).toBeGreaterThan(0);
+  expect(valueOf(await scrape(url), 'service_grpc_conn_accepted', { service_name: 'frontend', service_role: 'frontend' })).toBe(before);
+});
+
 const framework = ['tally', 'opentelemetry'] as const;
 
 describe.each(framework)('a scrape of a server that names metrics as %s', (mode) => {
@@ -149,22 +164,21 @@ test('a call that waits is pending, and a history that is waited for is an opera
   const waits = connection.withAbortSignal(abort.signal, () => workflowService.getWorkflowExecutionHistory({ ...ask, nextPageToken }));
   const ended = expect(waits).rejects.toThrow();
   const operation = { operation: 'PollWorkflowExecutionHistory', namespace: 'default' };
-  await expect.poll(async () => valueOf(await scrape(url), 'service_pending_requests', operation), { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => valueOf(await scrape(url), 'service_pending_requests', operation), { timeout: 60_000 }).toBe(1);
   abort.abort();
   await ended;
-  await expect.poll(async () => valueOf(await scrape(url), 'service_requests', operation), { timeout: 10_000 }).toBe(2);
+  await expect.poll(async () => valueOf(await scrape(url), 'service_requests', operation), { timeout: 60_000 }).toBe(2);
   const samples = await scrape(url);
   expect(valueOf(samples, 'service_pending_requests', operation)).toBe(0);
   expect(valueOf(samples, 'service_latency_nouserlatency_count', operation)).toBeUndefined();
 });
 
-test('a second start and a busy limit are told by what the client was told', () => {
+test('a second start and a busy limit are counted as the client was answered', () => {
   const registry = new MetricsRegistry();
-  const service = 'temporal.api.workflowservice.v1.WorkflowService';
-  const interceptor = serviceMetrics(registry.of('frontend'), new Map([[service, new Set(['StartWorkflowExecution'])]]));
-  const method = 'StartWorkflowExecution';
+  const interceptor = serviceMetrics(registry.of('frontend'));
+  const rpc = workflowRpcs.rpcs.get('StartWorkflowExecution') as Rpc;
   const notes = { namespace: 'default', taskQueue: '', oversized: '', waitsForEvents: false };
-  const call = { path: `/${service}/${method}`, service, method, notes, peer: '127.0.0.1:4711', deadlineMs: Infinity, cancelled: false };
+  const call = { rpc, notes, peer: '127.0.0.1:4711', deadlineMs: Infinity, cancelled: false, principal: undefined };
   const errors = [
     alreadyStarted('started', { startRequestId: 'a', runId: 'b', firstExecutionRunId: 'b' }),
     resourceExhausted('busy', exhaustedCause.busyWorkflow, exhaustedScope.namespace),
@@ -172,7 +186,7 @@ test('a second start and a busy limit are told by what the client was told', () 
   ];
   for (const error of errors) {
     const { code, message } = error;
-    interceptor.after?.({ ...call, header: () => '', onCancel: () => {} }, { code, message, error, durationMs: 1 });
+    interceptor.after?.({ ...call, header: () => '', onCancel: () => {}, admit: () => undefined }, { code, message, error, durationMs: 1 });
   }
   const series = registry.scraped();
   const told = (name: MetricName) => [...(series.get(name) ?? [])].map(({ tags, cell }) => [tags['resource_exhausted_cause'], cell]);

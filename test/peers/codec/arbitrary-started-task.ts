@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
 import { bytes, count, list, mapOf, maybeWith, orNone, record, retryPolicy, runKey, taskQueue, text } from './arbitrary.ts';
 
 export const startedWorkflowTask: fc.Arbitrary<StartedWorkflowTask> = maybeWith(

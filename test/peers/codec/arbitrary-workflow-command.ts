@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { FailureFacts, OpaqueFailure } from '../../../src/history/failure.ts';
-import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../../../src/history/commands/failure.ts';
+import type { WorkflowCommand } from '../../../src/history/commands/workflow-commands.ts';
 import {
   bytes,
   count,

@@ -44,6 +44,8 @@ export const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: tr
 export const anyNumber = fc.double({ noNaN: true }).filter((value) => !Object.is(value, -0));
 
 export const runKey = record({ namespaceId: text, workflowId: text, runId: text });
+export const idRange = record({ from: count, to: count });
+export const caller = record({ authType: text, peer: text, client: text, requestId: text });
 export const execution = record({ workflowId: text, runId: text });
 export const taskQueue = record({ name: text, kind: enumValue, normalName: text });
 export const retryPolicy = record({
@@ -59,3 +61,22 @@ export const queryResult = record({ answered: flag, answer: orNone(bytes), error
 export const now = fc.integer({ min: 0, max: 4_000_000_000_000 });
 /** Times that calls may name, or no time. */
 export const moment = fc.oneof(now, fc.constant(0));
+
+export const letterCause = word('retries-exhausted', 'permanent-error', 'namespace-deleted');
+export const letterDisposition = word('poison', 'exhausted', 'systemic', 'target-gone', 'operator');
+export const letterError = record({ errorType: text, errorMessage: text });
+export const letterFailure = record({
+  cause: letterCause,
+  disposition: letterDisposition,
+  errorType: text,
+  errorMessage: text,
+  errorStack: text,
+  errorChain: list(letterError),
+  fingerprint: text,
+  attempts: count,
+  firstFailureTimeMs: count,
+  lastFailureTimeMs: count,
+  handler: text,
+  node: text,
+  build: text,
+});

@@ -1,17 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { ClusterCommand } from '../../../src/cluster/commands.ts';
-import type { ClusterReply } from '../../../src/cluster/replies.ts';
-import {
-  decodeClusterAnswer,
-  decodeClusterRequest,
-  encodeClusterAnswer,
-  encodeClusterRequest,
-} from '../../../src/peers/codec/cluster-codec.ts';
+import type { ClusterCommand, ClusterReply } from '../../../src/cluster/cluster-commands.ts';
+import { clusterAsks } from '../../../src/peers/codec/cluster-codec.ts';
 import { askFailures } from './arbitrary-ask-failure.ts';
 import { type ByKind, bytes, count, enumValue, list, mapOf, orNone, record, text, word } from './arbitrary.ts';
-import { describeCodec, numbersOf, type CodecUnderTest } from './round-trip.ts';
+import { describeCodec, numbersOf } from './round-trip.ts';
 
 const requests: ByKind<ClusterCommand> = {
   registerNamespace: record({
@@ -60,18 +54,11 @@ const answers: ByKind<ClusterReply | AskFailure> = {
   }),
 };
 
-const requestCodec: CodecUnderTest<ClusterCommand> = { encode: encodeClusterRequest, decode: decodeClusterRequest, byKind: requests };
-const answerCodec: CodecUnderTest<ClusterReply | AskFailure> = {
-  encode: encodeClusterAnswer,
-  decode: decodeClusterAnswer,
-  byKind: answers,
-};
-
-describeCodec('asks of the cluster', requestCodec);
-describeCodec('answers of the cluster', answerCodec);
+describeCodec('asks of the cluster', clusterAsks.requests, requests);
+describeCodec('answers of the cluster', clusterAsks.answers, answers);
 
 test('golden: the numbers of asks and answers', () => {
-  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(clusterAsks.requests, requests)).toMatchInlineSnapshot(`
     {
       "addDeadLetterQueue": 8,
       "addSearchAttributes": 3,
@@ -85,7 +72,7 @@ test('golden: the numbers of asks and answers', () => {
       "updateNamespace": 2,
     }
   `);
-  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(clusterAsks.answers, answers)).toMatchInlineSnapshot(`
     {
       "busy": 103,
       "dataLoss": 107,

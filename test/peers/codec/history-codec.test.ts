@@ -1,16 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { CloseOutcome, HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands.ts';
-import type { LetterOutcome } from '../../../src/history/redrive/letter-marks.ts';
-import type { HistoryReply, Rejection } from '../../../src/history/replies.ts';
-import type { UpdateMessage } from '../../../src/history/update/update-commands.ts';
-import {
-  decodeHistoryAnswer,
-  decodeHistoryRequest,
-  encodeHistoryAnswer,
-  encodeHistoryRequest,
-} from '../../../src/peers/codec/history-codec.ts';
+import type {
+  CloseOutcome,
+  HistoryRequest,
+  ParentLink,
+  SignalAttributes,
+  StartAttributes,
+} from '../../../src/history/commands/history-commands.ts';
+import type { LetterOutcome } from '../../../src/history/run/letter-marks.ts';
+import type { HistoryReply, Rejection } from '../../../src/history/run/history-replies.ts';
+import type { UpdateMessage } from '../../../src/history/commands/update-commands.ts';
+import { historyAsks } from '../../../src/peers/codec/history-codec.ts';
 import { WireError } from '../../../src/wire/wire-error.ts';
 import { askFailures } from './arbitrary-ask-failure.ts';
 import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
@@ -23,6 +24,7 @@ import {
   execution,
   flag,
   fraction,
+  letterFailure,
   list,
   mapOf,
   maybeWith,
@@ -36,7 +38,7 @@ import {
   text,
   word,
 } from './arbitrary.ts';
-import { describeCodec, numbersOf, sample, type CodecUnderTest } from './round-trip.ts';
+import { describeCodec, numbersOf, sample } from './round-trip.ts';
 
 const start: fc.Arbitrary<StartAttributes> = record({
   workflowType: text,
@@ -92,6 +94,7 @@ const closeOutcomes: ByKind<CloseOutcome> = {
 };
 
 const taskPlace = record({ fireTimeMs: count, taskId: count });
+const runKeysPlace = record({ isInTable: flag, afterRunId: text });
 const letterName = record({ queue: count, messageId: count, generation: count });
 
 const lazyStart = maybeWith(
@@ -444,6 +447,9 @@ const requests: ByKind<HistoryRequest> = {
     eventsMax: count,
     bytesMax: count,
   }),
+  listRunKeys: record({ kind: fc.constant('listRunKeys' as const), namespaceIds: list(text), from: runKeysPlace }),
+  holdRows: record({ kind: fc.constant('holdRows' as const), registryPosition: count }),
+  rebuildList: record({ kind: fc.constant('rebuildList' as const) }),
   recordChildClosed: record({
     kind: fc.constant('recordChildClosed' as const),
     parent: parentLink,
@@ -505,21 +511,7 @@ const letterOutcome = fc.oneof<fc.Arbitrary<LetterOutcome>[]>(
   record({ kind: fc.constant('noop' as const), detail: text }),
   record({
     kind: fc.constant('failed' as const),
-    failure: record({
-      cause: word('retries-exhausted', 'permanent-error', 'namespace-deleted'),
-      disposition: word('', 'poison', 'exhausted', 'systemic', 'target-gone', 'operator'),
-      errorType: text,
-      errorMessage: text,
-      errorStack: text,
-      errorChain: list(record({ errorType: text, errorMessage: text })),
-      fingerprint: text,
-      attempts: count,
-      firstFailureTimeMs: count,
-      lastFailureTimeMs: count,
-      handler: text,
-      node: text,
-      build: text,
-    }),
+    failure: letterFailure,
   }),
 );
 
@@ -695,6 +687,8 @@ const answers: ByKind<Answer> = {
     tailEvents: list(bytes),
   }),
   historyPage: record({ kind: fc.constant('historyPage' as const), events: list(bytes) }),
+  runKeys: record({ kind: fc.constant('runKeys' as const), keys: list(runKey), next: orNone(runKeysPlace) }),
+  rowsHeld: record({ kind: fc.constant('rowsHeld' as const), fence: count }),
   description: record({ kind: fc.constant('description' as const), ...descriptionFields }),
   letterExecuted: record({ kind: fc.constant('letterExecuted' as const), outcome: letterOutcome }),
   lettersUnconfirmed: record({ kind: fc.constant('lettersUnconfirmed' as const), letters: list(letterName) }),
@@ -738,14 +732,11 @@ const answers: ByKind<Answer> = {
   }),
 };
 
-const requestCodec: CodecUnderTest<HistoryRequest> = { encode: encodeHistoryRequest, decode: decodeHistoryRequest, byKind: requests };
-const answerCodec: CodecUnderTest<Answer> = { encode: encodeHistoryAnswer, decode: decodeHistoryAnswer, byKind: answers };
-
-describeCodec('asks of a history shard', requestCodec);
-describeCodec('answers of a history shard', answerCodec);
+describeCodec('asks of a history shard', historyAsks.requests, requests);
+describeCodec('answers of a history shard', historyAsks.answers, answers);
 
 test('golden: the numbers of asks and answers', () => {
-  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(historyAsks.requests, requests)).toMatchInlineSnapshot(`
     {
       "addTasks": 29,
       "cancelActivityTask": 16,
@@ -765,7 +756,9 @@ test('golden: the numbers of asks and answers', () => {
       "failWorkflowTask": 10,
       "findChild": 7,
       "getHistoryPosition": 20,
+      "holdRows": 55,
       "listLetterMarks": 53,
+      "listRunKeys": 54,
       "listTasks": 27,
       "patchSchedule": 40,
       "pauseActivity": 33,
@@ -774,6 +767,7 @@ test('golden: the numbers of asks and answers', () => {
       "prepareReset": 50,
       "queryWorkflow": 18,
       "readHistory": 21,
+      "rebuildList": 56,
       "recordActionClosed": 43,
       "recordActivityHeartbeat": 17,
       "recordChildClosed": 22,
@@ -802,7 +796,7 @@ test('golden: the numbers of asks and answers', () => {
       "withdrawLetter": 52,
     }
   `);
-  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(historyAsks.answers, answers)).toMatchInlineSnapshot(`
     {
       "activityOptionsUpdated": 21,
       "activityTask": 7,
@@ -826,6 +820,8 @@ test('golden: the numbers of asks and answers', () => {
       "queryAnswered": 10,
       "queryRejected": 11,
       "rejected": 1,
+      "rowsHeld": 31,
+      "runKeys": 30,
       "scheduleChanged": 23,
       "scheduleDescription": 24,
       "signaled": 4,
@@ -848,7 +844,10 @@ test('the deadline of a query is as far away by another clock', () => {
   const sentMs = 1_700_000_000_000;
   const receivedMs = sentMs + 180_000;
   const sent = { ...sample(requests.queryWorkflow), deadlineMs: sentMs + 10_000 };
-  expect(decodeHistoryRequest(encodeHistoryRequest(sent, sentMs), receivedMs)).toEqual({ ...sent, deadlineMs: receivedMs + 10_000 });
+  expect(historyAsks.requests.decode(historyAsks.requests.encode(sent, sentMs), receivedMs)).toEqual({
+    ...sent,
+    deadlineMs: receivedMs + 10_000,
+  });
 });
 
 describe('as large as it may come', () => {
@@ -859,7 +858,7 @@ describe('as large as it may come', () => {
       attributes: { timerId: String(at), startToFireTimeoutMs: at },
       userMetadata: undefined,
     }));
-    const read = decodeHistoryRequest(encodeHistoryRequest({ ...request, commands }, 0), 0);
+    const read = historyAsks.requests.decode(historyAsks.requests.encode({ ...request, commands }, 0), 0);
     expect(read).toMatchObject({ kind: 'completeWorkflowTask' });
     // Element for element: a difference of two such lists cannot be printed.
     const differs = read.kind === 'completeWorkflowTask' ? commands.find((sent, at) => !isSame(read.commands[at], sent)) : request;
@@ -869,7 +868,7 @@ describe('as large as it may come', () => {
   test('100,001 events, 8 MiB of them in one', () => {
     const events = Array.from({ length: 100_000 }, (_, at) => Uint8Array.of(at & 255, at >> 8));
     const large = new Uint8Array(8 * 1024 * 1024).fill(7);
-    const read = decodeHistoryAnswer(encodeHistoryAnswer({ kind: 'historyPage', events: [...events, large] }));
+    const read = historyAsks.answers.decode(historyAsks.answers.encode({ kind: 'historyPage', events: [...events, large] }));
     expect(read.kind === 'historyPage' && read.events.length).toBe(100_001);
     expect(read.kind === 'historyPage' && read.events.at(-1)?.length).toBe(large.length);
   });
@@ -884,22 +883,22 @@ describe('what is no ask is refused', () => {
     ['without the run that it is about', [0x32, 0], 'OfRun.key is missing'],
     ['with a policy that does not exist', [0x0a, 12, 0x0a, 0, 0x2a, 2, 0x12, 0, 0x32, 4, 0x08, 9, 0x10, 1], 'reuse_policy is 9'],
   ])('%s', (_name, message, reason) => {
-    expect(() => decodeHistoryRequest(Uint8Array.from(message), 0)).toThrow(WireError);
-    expect(() => decodeHistoryRequest(Uint8Array.from(message), 0)).toThrow(reason);
+    expect(() => historyAsks.requests.decode(Uint8Array.from(message), 0)).toThrow(WireError);
+    expect(() => historyAsks.requests.decode(Uint8Array.from(message), 0)).toThrow(reason);
   });
 
   test('with a word of no meaning', () => {
-    const encoded = encodeHistoryAnswer({ kind: 'rejected', rejection: { reason: 'no-room', message: '' } });
+    const encoded = historyAsks.answers.encode({ kind: 'rejected', rejection: { reason: 'no-room', message: '' } });
     const other = Buffer.from(Buffer.from(encoded).toString('latin1').replace('no-room', 'no-r00m'), 'latin1');
-    expect(() => decodeHistoryAnswer(other)).toThrow(new WireError('HistoryRejection.reason is "no-r00m"'));
+    expect(() => historyAsks.answers.decode(other)).toThrow(new WireError('HistoryRejection.reason is "no-r00m"'));
   });
 
   test('a time that is no time is not sent', () => {
     const request = sample(requests.readHistory);
     for (const firstEventId of [Number.NaN, 0.5, Infinity, 2 ** 53]) {
-      expect(() => encodeHistoryRequest({ ...request, firstEventId }, 0)).toThrow(WireError);
+      expect(() => historyAsks.requests.encode({ ...request, firstEventId }, 0)).toThrow(WireError);
     }
     // Nothing of it is left for the next one.
-    expect(decodeHistoryRequest(encodeHistoryRequest(request, 0), 0)).toEqual(request);
+    expect(historyAsks.requests.decode(historyAsks.requests.encode(request, 0), 0)).toEqual(request);
   });
 });

@@ -2,21 +2,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { StartedTask } from '../../../src/actors/asks/router.ts';
-import type { AddActivityTask, AddWorkflowTask, MatchingRequest } from '../../../src/matching/commands.ts';
-import type { MatchingRejection, MatchingReply } from '../../../src/matching/replies.ts';
-import type { MatchingTask, QueriedWorkflow } from '../../../src/matching/tasks.ts';
-import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
-import {
-  decodeMatchingAnswer,
-  decodeMatchingRequest,
-  encodeMatchingAnswer,
-  encodeMatchingRequest,
-} from '../../../src/peers/codec/matching-codec.ts';
+import type { AddTask, MatchingRequest } from '../../../src/matching/matching-commands.ts';
+import type { MatchingRejection, MatchingReply } from '../../../src/matching/matching-replies.ts';
+import type { MatchingTask, QueriedWorkflow } from '../../../src/matching/matching-tasks.ts';
+import type { TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
+import { matchingAsks } from '../../../src/peers/codec/matching-codec.ts';
 import { WireError } from '../../../src/wire/wire-error.ts';
 import { askFailures } from './arbitrary-ask-failure.ts';
 import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
 import { anyNumber, type ByKind, bytes, count, flag, list, moment, orNone, queryResult, record, runKey, text, word } from './arbitrary.ts';
-import { describeCodec, numbersOf, sample, type CodecUnderTest } from './round-trip.ts';
+import { describeCodec, numbersOf, sample } from './round-trip.ts';
 
 const queue: fc.Arbitrary<TaskQueuePartition> = record({
   namespaceId: text,
@@ -88,6 +83,7 @@ const requests: ByKind<MatchingRequest> = {
   }),
   configurePartition: record({ kind: fc.constant('configurePartition' as const), queue, config }),
   forgetNamespace: record({ kind: fc.constant('forgetNamespace' as const), namespaceId: text }),
+  listStoredQueues: record({ kind: fc.constant('listStoredQueues' as const), namespaceId: text, only: orNone(queue) }),
   shutdownWorker: record({ kind: fc.constant('shutdownWorker' as const), queue, workerInstanceKey: text }),
 };
 
@@ -145,17 +141,15 @@ const answers: ByKind<Answer> = {
     levels: list(record({ priorityKey: count, backlogCount: count, backlogAgeMs: count, addRate: anyNumber, dispatchRate: anyNumber })),
     config: orNone(config),
   }),
+  storedQueues: record({ kind: fc.constant('storedQueues' as const), queues: list(record({ queue, stored: count })) }),
   taskQueueConfigured: record({ kind: fc.constant('taskQueueConfigured' as const), config }),
 };
 
-const requestCodec: CodecUnderTest<MatchingRequest> = { encode: encodeMatchingRequest, decode: decodeMatchingRequest, byKind: requests };
-const answerCodec: CodecUnderTest<Answer> = { encode: encodeMatchingAnswer, decode: decodeMatchingAnswer, byKind: answers };
-
-describeCodec('asks of a matching host', requestCodec);
-describeCodec('answers of a matching host', answerCodec);
+describeCodec('asks of a matching host', matchingAsks.requests, requests);
+describeCodec('answers of a matching host', matchingAsks.answers, answers);
 
 test('golden: the numbers of asks and answers', () => {
-  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(matchingAsks.requests, requests)).toMatchInlineSnapshot(`
     {
       "addActivityTask": 4,
       "addWorkflowTask": 3,
@@ -164,13 +158,14 @@ test('golden: the numbers of asks and answers', () => {
       "describeTaskQueue": 7,
       "dispatchQuery": 5,
       "forgetNamespace": 11,
+      "listStoredQueues": 12,
       "pollActivityTask": 2,
       "pollWorkflowTask": 1,
       "shutdownWorker": 8,
       "updateTaskQueueConfig": 9,
     }
   `);
-  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+  expect(numbersOf(matchingAsks.answers, answers)).toMatchInlineSnapshot(`
     {
       "busy": 103,
       "dataLoss": 107,
@@ -185,6 +180,7 @@ test('golden: the numbers of asks and answers', () => {
       "rejected": 1,
       "stickyUnavailable": 6,
       "stored": 10,
+      "storedQueues": 12,
       "task": 4,
       "taskQueueConfigured": 11,
       "taskQueueDescription": 9,
@@ -202,13 +198,16 @@ test.each(['pollWorkflowTask', 'pollActivityTask', 'dispatchQuery'] as const)(
   'the deadline of %s is as far away by another clock',
   (kind) => {
     const sent = { ...sample<Extract<MatchingRequest, { readonly deadlineMs: number }>>(requests[kind]), deadlineMs: sentMs + 60_000 };
-    expect(decodeMatchingRequest(encodeMatchingRequest(sent, sentMs), receivedMs)).toMatchObject({ deadlineMs: receivedMs + 60_000 });
+    expect(matchingAsks.requests.decode(matchingAsks.requests.encode(sent, sentMs), receivedMs)).toMatchObject({
+      deadlineMs: receivedMs + 60_000,
+    });
   },
 );
 
 test.each(['addWorkflowTask', 'addActivityTask'] as const)('%s is held as long by another clock, or not at all', (kind) => {
-  const held = { ...sample<AddWorkflowTask | AddActivityTask>(requests[kind]), holdUntilMs: sentMs + 5_000 };
-  const read = (sent: MatchingRequest): MatchingRequest => decodeMatchingRequest(encodeMatchingRequest(sent, sentMs), receivedMs);
+  const held = { ...sample<AddTask>(requests[kind]), holdUntilMs: sentMs + 5_000 };
+  const read = (sent: MatchingRequest): MatchingRequest =>
+    matchingAsks.requests.decode(matchingAsks.requests.encode(sent, sentMs), receivedMs);
   expect(read(held)).toMatchObject({ holdUntilMs: receivedMs + 5_000 });
   expect(read({ ...held, holdUntilMs: sentMs })).toMatchObject({ holdUntilMs: receivedMs });
   expect(read({ ...held, holdUntilMs: 0 })).toMatchObject({ holdUntilMs: 0 });
@@ -216,13 +215,13 @@ test.each(['addWorkflowTask', 'addActivityTask'] as const)('%s is held as long b
 
 test('that a task was not refused is said as versions say it that know of no refusals', () => {
   const noMatch = { kind: 'noMatch', isRefused: false } as const;
-  expect(encodeMatchingAnswer(noMatch)).toEqual(Uint8Array.of(0x3a, 0));
-  expect(decodeMatchingAnswer(Uint8Array.of(0x3a, 0))).toEqual(noMatch);
+  expect(matchingAsks.answers.encode(noMatch)).toEqual(Uint8Array.of(0x3a, 0));
+  expect(matchingAsks.answers.decode(Uint8Array.of(0x3a, 0))).toEqual(noMatch);
 });
 
 test('a started task of no kind is refused', () => {
   // TaskReply { origin { key {} } }
-  expect(() => decodeMatchingAnswer(Uint8Array.of(0x22, 4, 0x1a, 2, 0x0a, 0))).toThrow(
+  expect(() => matchingAsks.answers.decode(Uint8Array.of(0x22, 4, 0x1a, 2, 0x0a, 0))).toThrow(
     new WireError('a started task of a kind that this version does not know'),
   );
 });

@@ -22,7 +22,10 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-const scenarioTimeout = 60 * time.Second
+const scenarioTimeout = 4 * time.Minute
+
+// A query has ten seconds, however slow the machine is: not all of them may run at the same time.
+const scenariosAtOnce = 12
 
 // A scenario panics through must, check and expect when something is not as it should be.
 type scenario struct {
@@ -84,13 +87,18 @@ func runAll(address, namespace, only string) (failed int, err error) {
 	}
 
 	results := make(chan error)
+	room := make(chan struct{}, scenariosAtOnce)
 	var running sync.WaitGroup
 	for number, each := range scenarios() {
 		if !strings.Contains(each.name, only) {
 			continue
 		}
 		s := &stage{client: c, namespace: namespace, taskQueue: taskQueue, replayer: replayer, id: fmt.Sprintf("%s-%d", taskQueue, number)}
-		running.Go(func() { results <- s.play(ctx, each) })
+		running.Go(func() {
+			room <- struct{}{}
+			results <- s.play(ctx, each)
+			<-room
+		})
 	}
 	go func() {
 		running.Wait()

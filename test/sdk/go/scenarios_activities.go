@@ -20,7 +20,7 @@ var activityWorkflows = []any{greeting, giveUp, timeOut, goOn, cancelActivity, d
 // quickly are the options that an activity has unless its workflow is about others.
 func quickly(ctx wf.Context) wf.Context {
 	return wf.WithActivityOptions(ctx, wf.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
+		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 10 * time.Millisecond},
 	})
 }
@@ -48,7 +48,7 @@ func timeOut(ctx wf.Context, idleQueue string) ([]string, error) {
 	unheard := wf.ExecuteActivity(wf.WithActivityOptions(ctx, wf.ActivityOptions{
 		TaskQueue:              idleQueue,
 		ScheduleToStartTimeout: 200 * time.Millisecond,
-		StartToCloseTimeout:    10 * time.Second,
+		StartToCloseTimeout:    time.Minute,
 	}), greet, "nobody")
 	slow := wf.ExecuteActivity(wf.WithActivityOptions(ctx, wf.ActivityOptions{
 		StartToCloseTimeout: 300 * time.Millisecond,
@@ -67,7 +67,7 @@ func timeOut(ctx wf.Context, idleQueue string) ([]string, error) {
 
 func goOn(ctx wf.Context) (string, error) {
 	ctx = wf.WithActivityOptions(ctx, wf.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
+		StartToCloseTimeout: time.Minute,
 		HeartbeatTimeout:    time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 10 * time.Millisecond},
 	})
@@ -105,7 +105,7 @@ func delegate(ctx wf.Context) (string, error) {
 // retryForLong would try again in an hour.
 func retryForLong(ctx wf.Context) (int32, error) {
 	ctx = wf.WithActivityOptions(ctx, wf.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
+		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Hour},
 	})
 	var attempt int32
@@ -115,7 +115,7 @@ func retryForLong(ctx wf.Context) (int32, error) {
 
 func local(ctx wf.Context) (int32, error) {
 	ctx = wf.WithLocalActivityOptions(ctx, wf.LocalActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
+		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 10 * time.Millisecond},
 	})
 	var attempt int32
@@ -124,7 +124,7 @@ func local(ctx wf.Context) (int32, error) {
 }
 
 func failedLocal(ctx wf.Context) error {
-	ctx = wf.WithLocalActivityOptions(ctx, wf.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	ctx = wf.WithLocalActivityOptions(ctx, wf.LocalActivityOptions{StartToCloseTimeout: time.Minute})
 	return wf.ExecuteLocalActivity(ctx, failForGood).Get(ctx, nil)
 }
 
@@ -134,19 +134,19 @@ var activityScenarios = []scenario{
 		expectResult(ctx, run, "Hello, Go! (attempt 3)")
 		expect("started events", len(s.eventsOf(ctx, run, enums.EVENT_TYPE_ACTIVITY_TASK_STARTED)), 2)
 	}},
-	{"a failure that is not to be retried ends activity and workflow, with its type and details", func(ctx context.Context, s *stage) {
+	{"a non-retryable failure ends activity and workflow, with its type and details", func(ctx context.Context, s *stage) {
 		failure := expectError[*temporal.ApplicationError](s.start(ctx, giveUp).Get(ctx, nil))
 		var details string
 		check(failure.Details(&details))
 		expect("failure", []any{failure.Type(), failure.Message(), details, failure.NonRetryable()}, []any{"Hopeless", "no use", "details", true})
 	}},
-	{"the timeouts of activities are told by their kinds", func(ctx context.Context, s *stage) {
+	{"the timeouts of activities are distinguished by their types", func(ctx context.Context, s *stage) {
 		expectResult(ctx, s.start(ctx, timeOut, s.name("nobody")), []string{"ScheduleToStart", "StartToClose"})
 	}},
-	{"an activity that falls silent goes on in its next attempt with what it had reached", func(ctx context.Context, s *stage) {
-		expectResult(ctx, s.start(ctx, goOn), "attempt 2 goes on from halfway")
+	{"an activity without heartbeats times out, and its next attempt continues from its last details", func(ctx context.Context, s *stage) {
+		expectResult(ctx, s.start(ctx, goOn), "goes on from halfway")
 	}},
-	{"an activity is canceled, hears of it by its heartbeat, and says what it cleaned up", func(ctx context.Context, s *stage) {
+	{"an activity is canceled, learns of it by its heartbeat, and reports what it cleaned up", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, cancelActivity)
 		s.pending(ctx, run, func(each *workflow.PendingActivityInfo) bool { return each.GetHeartbeatDetails() != nil })
 		s.signal(ctx, run, "go", nil)
@@ -165,7 +165,7 @@ var activityScenarios = []scenario{
 		check(s.client.CompleteActivityByID(ctx, s.namespace, run.GetID(), run.GetRunID(), "delegated", "by id", nil))
 		expectResult(ctx, run, "by id")
 	}},
-	{"an activity is paused while it waits, and goes on once it is unpaused", func(ctx context.Context, s *stage) {
+	{"an activity is paused while it waits, and continues once it is unpaused", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, retryForLong)
 		s.pending(ctx, run, func(each *workflow.PendingActivityInfo) bool { return each.GetAttempt() == 2 })
 		service := s.client.WorkflowService()
@@ -182,7 +182,7 @@ var activityScenarios = []scenario{
 		}))
 		expectResult(ctx, run, int32(2))
 	}},
-	{"an activity that waits for its retry is reset, and begins again", func(ctx context.Context, s *stage) {
+	{"an activity that waits for its retry is reset, and starts again", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, retryForLong)
 		ended := func() time.Time {
 			last := s.pending(ctx, run, func(each *workflow.PendingActivityInfo) bool { return each.GetAttempt() == 2 })

@@ -61,7 +61,7 @@ var childScenarios = []scenario{
 	{"a parent signals its child, cancels it and waits for it", func(ctx context.Context, s *stage) {
 		expectResult(ctx, s.start(ctx, cancelChild), true)
 	}},
-	{"close policies: what becomes of the child when its parent ends", func(ctx context.Context, s *stage) {
+	{"close policies: what happens to a child when its parent ends", func(ctx context.Context, s *stage) {
 		left := func(policy enums.ParentClosePolicy) (child string) {
 			check(s.start(ctx, leaveBehind, policy).Get(ctx, &child))
 			return child

@@ -95,7 +95,7 @@ var lifeScenarios = []scenario{
 		expectError[*temporal.TerminatedError](run.Get(ctx, nil))
 		expectError[*serviceerror.NotFound](s.client.TerminateWorkflow(ctx, run.GetID(), run.GetRunID(), "again"))
 	}},
-	{"a workflow that is out of time ends", func(ctx context.Context, s *stage) {
+	{"a workflow that times out ends", func(ctx context.Context, s *stage) {
 		run := s.startWith(ctx, client.StartWorkflowOptions{WorkflowRunTimeout: time.Second}, sleepLong)
 		expectError[*temporal.TimeoutError](run.Get(ctx, nil))
 	}},
@@ -113,7 +113,7 @@ var lifeScenarios = []scenario{
 		expect("first run", last.GetFirstRunId(), run.GetRunID())
 		expect("has a run before", before != "" && before != last.GetExecution().GetRunId(), true)
 	}},
-	{"a workflow is retried until it completes, and its client hears of the last run", func(ctx context.Context, s *stage) {
+	{"a workflow is retried until it completes, and its client gets the result of the last run", func(ctx context.Context, s *stage) {
 		retry := &temporal.RetryPolicy{InitialInterval: 10 * time.Millisecond, MaximumAttempts: 3}
 		expectResult(ctx, s.startWith(ctx, client.StartWorkflowOptions{RetryPolicy: retry}, secondTry), int32(2))
 	}},
@@ -127,7 +127,7 @@ var lifeScenarios = []scenario{
 		check(s.client.CancelWorkflow(ctx, run.GetID(), ""))
 		expectCanceled(run.Get(ctx, nil))
 	}},
-	{"id policies: a running id is refused, shared or taken over; a closed one is used once or again", func(ctx context.Context, s *stage) {
+	{"id policies: the id of a running workflow is refused, joined or taken over; that of a closed one is refused or used again", func(ctx context.Context, s *stage) {
 		options := func(conflict enums.WorkflowIdConflictPolicy, reuse enums.WorkflowIdReusePolicy) client.StartWorkflowOptions {
 			return client.StartWorkflowOptions{
 				ID: s.name("once"), TaskQueue: s.taskQueue, WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -153,7 +153,7 @@ var lifeScenarios = []scenario{
 		third := s.startWith(ctx, options(fail, again), collect, 0)
 		expectResult(ctx, third, []string{})
 	}},
-	{"a closed workflow is reset to its first task, and is told its signals again", func(ctx context.Context, s *stage) {
+	{"a closed workflow is reset to its first task, and gets its signals again", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, collect, 2)
 		s.idle(ctx, run)
 		s.signal(ctx, run, "go", "one")

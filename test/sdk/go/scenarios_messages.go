@@ -66,7 +66,7 @@ var messageScenarios = []scenario{
 		}
 		expectResult(ctx, run, wanted)
 	}},
-	{"a query that fails or is not known leaves the workflow alone", func(ctx context.Context, s *stage) {
+	{"a failing or unknown query leaves the workflow alone", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, collect, 1)
 		_, err := s.client.QueryWorkflow(ctx, run.GetID(), "", "broken")
 		expect("failed", expectError[*serviceerror.QueryFailed](err).Error(), "no answer")
@@ -85,7 +85,7 @@ var messageScenarios = []scenario{
 		}))
 		expect("status", answer.QueryRejected.GetStatus(), enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}},
-	{"signal with start begins a workflow, and then only signals it", func(ctx context.Context, s *stage) {
+	{"signal with start starts a workflow, and then only signals it", func(ctx context.Context, s *stage) {
 		options := client.StartWorkflowOptions{TaskQueue: s.taskQueue}
 		id := s.name("signaled")
 		first := must(s.client.SignalWithStartWorkflow(ctx, id, "go", "one", options, collect, 2))
@@ -94,7 +94,7 @@ var messageScenarios = []scenario{
 		expect("run", again.GetRunID(), first.GetRunID())
 		expectResult(ctx, first, []string{"one", "two"})
 	}},
-	{"a workflow signals and cancels others, and learns of one that is not there", func(ctx context.Context, s *stage) {
+	{"a workflow signals and cancels others, and learns of one that does not exist", func(ctx context.Context, s *stage) {
 		signaled, canceled := s.start(ctx, collect, 1), s.start(ctx, cleanUp)
 		s.idle(ctx, canceled)
 		expectResult(ctx, s.start(ctx, tell, signaled.GetID(), canceled.GetID(), s.name("missing")), "*internal.UnknownExternalWorkflowExecutionError")

@@ -87,7 +87,7 @@ var operationScenarios = []scenario{
 		counted := must(s.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: s.namespace, Query: query}))
 		expect("count", counted.GetCount(), int64(1))
 	}},
-	{"summary, details and current details are shown to whoever asks", func(ctx context.Context, s *stage) {
+	{"summary, details and current details are shown", func(ctx context.Context, s *stage) {
 		run := s.startWith(ctx, client.StartWorkflowOptions{StaticSummary: "in short", StaticDetails: "at length"}, explainYourself)
 		description := must(s.client.DescribeWorkflow(ctx, run.GetID(), run.GetRunID()))
 		expect("summary", must(description.GetStaticSummary()), "in short")
@@ -109,7 +109,7 @@ var operationScenarios = []scenario{
 		action := s.acted(ctx, schedule, 1).RecentActions[0].StartWorkflowResult
 		expectResult(ctx, s.client.GetWorkflow(ctx, action.WorkflowID, ""), 8)
 	}},
-	{"a schedule is filled up for times that are past", func(ctx context.Context, s *stage) {
+	{"a schedule is backfilled for past times", func(ctx context.Context, s *stage) {
 		schedule := s.schedule(ctx, true)
 		defer func() { check(schedule.Delete(ctx)) }()
 		begin := time.Date(2024, 1, 1, 0, 30, 0, 0, time.UTC)

@@ -58,7 +58,7 @@ func (s *stage) close(ctx context.Context, run client.WorkflowRun, balance int) 
 }
 
 var updateScenarios = []scenario{
-	{"updates are answered, and stand in the history", func(ctx context.Context, s *stage) {
+	{"updates are answered, and are in the history", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, account)
 		for n := 1; n <= 3; n++ {
 			var balance int
@@ -77,7 +77,7 @@ var updateScenarios = []scenario{
 		expect("events", len(s.history(ctx, run.GetID(), run.GetRunID()).Events), before)
 		s.close(ctx, run, 0)
 	}},
-	{"an update whose handler fails, or that nobody knows, is a failure of its caller alone", func(ctx context.Context, s *stage) {
+	{"an update whose handler fails, or that is unknown, is a failure for its caller only", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, account)
 		err := must(s.update(ctx, run, "withdraw")).Get(ctx, nil)
 		expect("type", expectError[*temporal.ApplicationError](err).Type(), "Overdrawn")
@@ -101,7 +101,7 @@ var updateScenarios = []scenario{
 		}
 		s.close(ctx, run, 0)
 	}},
-	{"update with start begins a workflow, or finds it", func(ctx context.Context, s *stage) {
+	{"update with start starts a workflow, or finds it", func(ctx context.Context, s *stage) {
 		id := s.name("account")
 		for n := 1; n <= 2; n++ {
 			start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{

@@ -90,19 +90,19 @@ func writeMuch(ctx workflow.Context) (int, error) {
 }
 
 var workerScenarios = []scenario{
-	{"versions are markers, and stand in a search attribute", func(ctx context.Context, s *stage) {
+	{"versions are markers, and are in a search attribute", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, changed)
 		expectResult(ctx, run, []int{2, 2, 2})
 		expect("markers", len(s.eventsOf(ctx, run, enums.EVENT_TYPE_MARKER_RECORDED)), 2)
 		fields := s.describe(ctx, run).GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()
 		expect("attribute", string(fields["TemporalChangeVersion"].GetData()), `["another-change-2","a-change-2"]`)
 	}},
-	{"side effects are markers; one that may change is written when it does", func(ctx context.Context, s *stage) {
+	{"side effects are markers; a mutable one is written when it changes", func(ctx context.Context, s *stage) {
 		run := s.start(ctx, sideEffects)
 		expectResult(ctx, run, []int{0, 0, 10, 0, 20, 1})
 		expect("markers", len(s.eventsOf(ctx, run, enums.EVENT_TYPE_MARKER_RECORDED)), 5)
 	}},
-	{"a bug in a workflow fails its task, and it goes on when that is mended", func(ctx context.Context, s *stage) {
+	{"a bug in a workflow fails its task, and it continues when the bug is fixed", func(ctx context.Context, s *stage) {
 		id := s.name("broken")
 		broken.Store(id, true)
 		run := s.startWith(ctx, client.StartWorkflowOptions{ID: id}, mend)

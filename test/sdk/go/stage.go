@@ -186,7 +186,7 @@ func expectError[T error](err error) T {
 
 // eventually waits for what the server does by itself, or shows a moment later.
 func eventually(ctx context.Context, what string, isSo func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for !isSo() {
 		select {

@@ -27,7 +27,9 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 240
+# What an SDK waits for by itself it does not wait for longer on a slow machine.
+SCENARIOS_AT_ONCE = 12
 
 # Importing a module registers its workflows, activities and scenarios.
 MODULES = (
@@ -41,11 +43,13 @@ MODULES = (
 )
 
 
-async def play(stage: Stage, scenario: Scenario, replayer: Replayer) -> bool:
+async def play(stage: Stage, scenario: Scenario, replayer: Replayer, room: asyncio.Semaphore) -> bool:
     begun = time.monotonic()
     try:
-        await scenario.run(stage)
-        await stage.replay_all(replayer)
+        async with room:
+            begun = time.monotonic()
+            await scenario.run(stage)
+            await stage.replay_all(replayer)
     except BaseException as error:
         print(f"FAILED: {scenario.name}: {type(error).__name__}: {error}; {error.__cause__ or ''}")
         return False
@@ -76,7 +80,8 @@ async def main(address: str, namespace: str, only: str) -> bool:
     async with new_worker(client, task_queue):
         chosen = [each for each in scenarios if only in each.name]
         stages = [Stage(client, task_queue, f"{task_queue}-{number}") for number in range(len(chosen))]
-        return all(await asyncio.gather(*(play(stage, each, replayer) for stage, each in zip(stages, chosen))))
+        room = asyncio.Semaphore(SCENARIOS_AT_ONCE)
+        return all(await asyncio.gather(*(play(stage, each, replayer, room) for stage, each in zip(stages, chosen))))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ async def _(stage: Stage) -> None:
     await eventually("a terminated child", is_terminated)
 
 
-@scenario("close policies: a child is asked to end with its parent")
+@scenario("close policies: the cancellation of a child is requested when its parent ends")
 async def _(stage: Stage) -> None:
     child = stage.handle(await (await stage.start(LeaveBehind.run, ParentClosePolicy.REQUEST_CANCEL)).result())
     try:
@@ -98,7 +98,7 @@ async def _(stage: Stage) -> None:
     raise AssertionError("the child completed")
 
 
-@scenario("close policies: a child that is abandoned goes on")
+@scenario("close policies: an abandoned child continues")
 async def _(stage: Stage) -> None:
     child = stage.handle(await (await stage.start(LeaveBehind.run, ParentClosePolicy.ABANDON)).result())
     await child.signal(Once.go)

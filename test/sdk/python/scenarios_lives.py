@@ -37,7 +37,7 @@ class CleanUp:
         try:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
-            await sdk_workflow.execute_activity(greet, "cleaner", start_to_close_timeout=10 * SECOND)
+            await sdk_workflow.execute_activity(greet, "cleaner", start_to_close_timeout=60 * SECOND)
             raise
 
 
@@ -128,7 +128,7 @@ async def _(stage: Stage) -> None:
     expect("status", again.status, RPCStatusCode.NOT_FOUND)
 
 
-@scenario("a workflow that is out of time ends")
+@scenario("a workflow that times out ends")
 async def _(stage: Stage) -> None:
     await expect_error(TimeoutError, (await stage.start(SleepLong.run, run_timeout=SECOND)).result(), cause)
 
@@ -149,7 +149,7 @@ async def _(stage: Stage) -> None:
     expect("has a run before", before not in ("", last.execution.run_id), True)
 
 
-@scenario("a workflow is retried until it completes, and its client hears of the last run")
+@scenario("a workflow is retried until it completes, and its client gets the result of the last run")
 async def _(stage: Stage) -> None:
     await expect_result(await stage.start(SecondTry.run, retry_policy=AT_ONCE), 2)
 
@@ -169,7 +169,7 @@ async def _(stage: Stage) -> None:
     await expect_error(CancelledError, stage.handle(handle.id).result(), cause)
 
 
-@scenario("id policies: a running id is refused, shared or taken over; a closed one is used once or again")
+@scenario("id policies: the id of a running workflow is refused, joined or taken over; that of a closed one is refused or used again")
 async def _(stage: Stage) -> None:
     conflict, reuse = WorkflowIDConflictPolicy, WorkflowIDReusePolicy
     named = {"id": stage.name("once")}
@@ -188,7 +188,7 @@ async def _(stage: Stage) -> None:
     await expect_result(third, "done")
 
 
-@scenario("a closed workflow is reset to its first task, and is told its signals again")
+@scenario("a closed workflow is reset to its first task, and gets its signals again")
 async def _(stage: Stage) -> None:
     handle = await stage.start(Once.run)
     await stage.idle(handle)

@@ -59,7 +59,7 @@ async def _(stage: Stage) -> None:
     await expect_result(handle, wanted)
 
 
-@scenario("a query that fails or is not known leaves the workflow alone")
+@scenario("a failing or unknown query leaves the workflow alone")
 async def _(stage: Stage) -> None:
     handle = await stage.start(Collect.run, 1)
     failed = await expect_error(WorkflowQueryFailedError, handle.query(Collect.broken))
@@ -80,7 +80,7 @@ async def _(stage: Stage) -> None:
     await expect_error(WorkflowQueryRejectedError, asked)
 
 
-@scenario("signal with start begins a workflow, and then only signals it")
+@scenario("signal with start starts a workflow, and then only signals it")
 async def _(stage: Stage) -> None:
     options = {"id": stage.name("signaled"), "start_signal": "go"}
     first = await stage.start(Collect.run, 2, **options, start_signal_args=["one"])
@@ -89,7 +89,7 @@ async def _(stage: Stage) -> None:
     await expect_result(first, ["one", "two"])
 
 
-@scenario("a workflow signals and cancels others, and learns of one that is not there")
+@scenario("a workflow signals and cancels others, and learns of one that does not exist")
 async def _(stage: Stage) -> None:
     signaled, canceled = await stage.start(Collect.run, 1), await stage.start(CleanUp.run)
     await stage.idle(canceled)

@@ -92,7 +92,7 @@ async def _(stage: Stage) -> None:
     expect("count", (await stage.client.count_workflows(query)).count, 1)
 
 
-@scenario("summary, details and current details are shown to whoever asks")
+@scenario("summary, details and current details are shown")
 async def _(stage: Stage) -> None:
     handle = await stage.start(ExplainYourself.run, static_summary="in short", static_details="at length")
     description = await handle.describe()
@@ -115,7 +115,7 @@ async def _(stage: Stage) -> None:
     await schedule.delete()
 
 
-@scenario("a schedule is filled up for times that are past")
+@scenario("a schedule is backfilled for past times")
 async def _(stage: Stage) -> None:
     schedule = await new_schedule(stage, paused=True)
     begin = datetime(2024, 1, 1, 0, 30, tzinfo=timezone.utc)

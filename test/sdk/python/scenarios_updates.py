@@ -52,7 +52,7 @@ class Account:
         self._closed = True
 
 
-@scenario("updates are answered, and stand in the history")
+@scenario("updates are answered, and are in the history")
 async def _(stage: Stage) -> None:
     handle = await stage.start(Account.run)
     for n in range(1, 4):
@@ -74,7 +74,7 @@ async def _(stage: Stage) -> None:
     await expect_result(handle, 0)
 
 
-@scenario("an update whose handler fails, or that nobody knows, is a failure of its caller alone")
+@scenario("an update whose handler fails, or that is unknown, is a failure for its caller only")
 async def _(stage: Stage) -> None:
     handle = await stage.start(Account.run)
     failed = await expect_error(ApplicationError, handle.execute_update(Account.withdraw), cause)
@@ -97,7 +97,7 @@ async def _(stage: Stage) -> None:
     await expect_result(handle, 0)
 
 
-@scenario("update with start begins a workflow, or finds it")
+@scenario("update with start starts a workflow, or finds it")
 async def _(stage: Stage) -> None:
     for n in (1, 2):
         operation = WithStartWorkflowOperation(

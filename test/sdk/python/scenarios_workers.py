@@ -56,7 +56,7 @@ class WriteMuch:
         return len(timers)
 
 
-@scenario("patches are markers, and stand in a search attribute")
+@scenario("patches are markers, and are in a search attribute")
 async def _(stage: Stage) -> None:
     handle = await stage.start(Changed.run)
     await expect_result(handle, [True, True, True])
@@ -65,12 +65,12 @@ async def _(stage: Stage) -> None:
     expect("attribute", sorted(found), ["a-change", "another-change"])
 
 
-@scenario("what a workflow draws at random is drawn again when it is replayed")
+@scenario("random values of a workflow are the same when it is replayed")
 async def _(stage: Stage) -> None:
     await (await stage.start(Deterministic.run)).result()
 
 
-@scenario("a bug in a workflow fails its task, and it goes on when that is mended")
+@scenario("a bug in a workflow fails its task, and it continues when the bug is fixed")
 async def _(stage: Stage) -> None:
     id = stage.name("broken")
     broken.add(id)

@@ -24,7 +24,7 @@ SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 HOUR = timedelta(hours=1)
 AT_ONCE = RetryPolicy(initial_interval=10 * MILLISECOND)
-EVENTUALLY_SECONDS = 15
+EVENTUALLY_SECONDS = 60
 
 workflows: list[type] = []
 activities: list[Callable[..., Any]] = []

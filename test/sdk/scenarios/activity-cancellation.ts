@@ -76,7 +76,7 @@ export const activityCancellationScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'abandon: the activity is never told',
+    name: 'abandon: the activity does not learn of it',
     async run(stage) {
       const options = { heartbeatTimeout: '2s', cancellationType: 'ABANDON' } as const;
       const run = await stage.start(cancelActivityOnSignal, ['beatUntilCancelled', options, false]);

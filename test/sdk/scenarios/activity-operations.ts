@@ -8,7 +8,7 @@ const states = { started: 2, paused: 4 };
 /** What operators do to an activity that is pending. */
 export const activityOperationScenarios: readonly Scenario[] = [
   {
-    name: 'a paused activity hears of it, fails, and is tried again once it is unpaused',
+    name: 'a paused activity learns of it, fails, and is tried again once it is unpaused',
     async run(stage) {
       const options = { heartbeatTimeout: '10s', retry: { initialInterval: 1 } } as const;
       const run = await stage.start(cancelActivityOnSignal, ['beatUntilCancelled', options, false]);
@@ -22,7 +22,7 @@ export const activityOperationScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an activity that waits long for its retry is reset, and runs with the options that it has by then',
+    name: 'an activity that waits for its retry is reset, and runs with its current options',
     async run(stage) {
       const options = { startToCloseTimeout: '10s', retry: { initialInterval: '1h' } } as const;
       const run = await stage.start(callActivity, ['flaky', [2], options]);
@@ -31,7 +31,7 @@ export const activityOperationScenarios: readonly Scenario[] = [
       const firstEnded = await lastEnd(stage, run);
       await stage.service.resetActivity(named);
       // Its first attempt, once more.
-      await expect.poll(() => lastEnd(stage, run), { timeout: 10_000, interval: 50 }).toBeGreaterThan(firstEnded);
+      await expect.poll(() => lastEnd(stage, run), { timeout: 60_000, interval: 50 }).toBeGreaterThan(firstEnded);
       await expectPending(stage, run, { attempt: 2 });
       const activityOptions = { retryPolicy: { initialInterval: { nanos: 1_000_000 } } };
       await stage.service.updateActivityOptions({
@@ -53,7 +53,7 @@ async function expectPending(stage: Stage, run: Run, expected: object): Promise<
     const { pendingActivities } = await stage.describe(run)();
     expect(pendingActivities?.[0]).toMatchObject(expected);
   };
-  await vi.waitFor(isSo, { timeout: 10_000, interval: 50 });
+  await vi.waitFor(isSo, { timeout: 60_000, interval: 50 });
 }
 
 /** When the last attempt ended that has, in milliseconds. */

@@ -115,7 +115,7 @@ export const activityTimeoutScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'heartbeat: an attempt falls silent, its last details are in the failure',
+    name: 'heartbeat: an attempt stops its heartbeats, its last details are in the failure',
     async run(stage) {
       const run = await stage.start(outcomeOfActivity, ['beatThenHang', [{ step: 3 }], { heartbeatTimeout: 600, retry: once }]);
       expect(await run.handle.result()).toBe('ActivityFailure < TimeoutFailure');

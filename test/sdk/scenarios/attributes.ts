@@ -114,7 +114,7 @@ export const attributeScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'headers travel from the start to the activity',
+    name: 'headers are passed from the start to the activity',
     async run(stage) {
       const worker = new RawWorker(stage);
       const header = { fields: { tracing: { data: Buffer.from('"abc"'), metadata: { encoding: Buffer.from('json/plain') } } } };
@@ -137,7 +137,7 @@ export const attributeScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'opaque bytes pass unchanged',
+    name: 'opaque bytes are passed unchanged',
     async run(stage) {
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
       const run = await stage.start(echoBytes, [bytes]);

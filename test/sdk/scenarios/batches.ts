@@ -29,7 +29,7 @@ export const batchScenarios: readonly Scenario[] = [
         const found = operationInfo?.find(({ jobId }) => jobId === jobOf(stage));
         expect(found).toMatchObject({ state: states.completed, operationType: terminateWorkflows, closeTime: expect.anything() });
       };
-      await vi.waitFor(listed, { timeout: 10_000, interval: 200 });
+      await vi.waitFor(listed, { timeout: 60_000, interval: 200 });
     },
   },
   {
@@ -45,7 +45,7 @@ export const batchScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a batch job cancels workflows, and leaves those alone that are closed',
+    name: 'a batch job cancels workflows, and leaves closed ones alone',
     run: async (stage) => {
       const [first, ...others] = await several(stage, () => stage.start(waitForCancel, [], { workflowId: nextId(stage) }));
       await first!.handle.terminate();
@@ -80,7 +80,7 @@ export const batchScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a batch job resets workflows to their first task, and each goes on in a run of its own',
+    name: 'a batch job resets workflows to their first task, and each continues in a new run',
     run: async (stage) => {
       const runs = await several(stage, () => stage.start(collectSignals, [1], { workflowId: nextId(stage) }));
       for (const run of runs) await run.until('WorkflowTaskCompleted');
@@ -165,7 +165,7 @@ export const batchScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a batch job has its id for itself, and one that cannot be is refused by its reason',
+    name: 'a batch job has a unique id, and an invalid one is refused with its reason',
     run: async (stage) => {
       await perform(stage, { terminationOperation: {} });
       const again = { ...jobOn(stage), terminationOperation: {} };
@@ -226,7 +226,7 @@ async function several<T extends Run>(stage: Stage, start: () => Promise<T>): Pr
 
 async function found(stage: Stage, count: number, query = queryOf(stage)): Promise<void> {
   const isSo = async (): Promise<void> => expect((await stage.client.workflow.count(query)).count).toBe(count);
-  await vi.waitFor(isSo, { timeout: 20_000, interval: 100 });
+  await vi.waitFor(isSo, { timeout: 60_000, interval: 100 });
 }
 
 type Job = Awaited<ReturnType<Stage['service']['describeBatchOperation']>>;
@@ -241,7 +241,7 @@ async function perform(stage: Stage, operation: object, name = 'job'): Promise<J
     expect(described.state).not.toBe(states.running);
     return described;
   };
-  return vi.waitFor(ended, { timeout: 20_000, interval: 50 });
+  return vi.waitFor(ended, { timeout: 60_000, interval: 50 });
 }
 
 /** In all, done, failed. */
@@ -254,5 +254,5 @@ async function pending(stage: Stage, run: Run, expected: object): Promise<void> 
     const { pendingActivities } = await stage.describe(run)();
     expect(pendingActivities?.[0]).toMatchObject(expected);
   };
-  await vi.waitFor(isSo, { timeout: 10_000, interval: 50 });
+  await vi.waitFor(isSo, { timeout: 60_000, interval: 50 });
 }

@@ -15,7 +15,7 @@ const answered = ['WorkflowExecutionUpdateAccepted', 'WorkflowExecutionUpdateCom
 /** Updates behind the event of a reset. */
 export const carriedUpdateScenarios: readonly Scenario[] = [
   {
-    name: 'a reset brings an update along: the run that goes on answers it once more, by its id',
+    name: 'a reset carries an update over: the new run answers it again, by its id',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -36,7 +36,7 @@ export const carriedUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a reset leaves updates out where that is asked for',
+    name: 'a reset leaves updates out on request',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -49,7 +49,7 @@ export const carriedUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a reset that asks for signals by its older field gets signals alone',
+    name: 'a reset that asks for signals by the older field gets only signals',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -62,7 +62,7 @@ export const carriedUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a reset fails the update that is under way for whoever waits for it, and the run that goes on completes it',
+    name: 'a reset fails an update in progress for its callers, and the new run completes it',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -79,7 +79,7 @@ export const carriedUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update that a reset has brought along can be refused by its validator',
+    name: 'an update that a reset has carried over can be refused by its validator',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -92,7 +92,7 @@ export const carriedUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a reset brings the updates of the runs along that continued as new',
+    name: 'a reset carries over the updates of runs that continued as new',
     async run(stage) {
       const run = await stage.start(askAndContinue, [false]);
       await run.until('WorkflowTaskCompleted');

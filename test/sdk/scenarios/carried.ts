@@ -13,7 +13,7 @@ const megabyte = 1_000_000;
 /** What the server carries without a look at it, and what it does look at. */
 export const carriedScenarios: readonly Scenario[] = [
   {
-    name: 'search attributes of every type: upserted, taken away, told and described',
+    name: 'search attributes of every type: upserted, removed, shown to the workflow and described',
     async run(stage) {
       const run = await stage.start(upsertEveryType, [], { searchAttributes: { SdkInt: [1] } });
       const expected = { SdkBool: [true], SdkDouble: [2.5], SdkKeywords: ['a', 'b'], SdkText: ['some words'] };
@@ -43,7 +43,7 @@ export const carriedScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'payloads of a client with a codec of its own come back to it, and the server never sees what they say',
+    name: 'payloads of a client with its own codec are returned as they are, and the server cannot read them',
     async run(stage) {
       const taskQueue = `${stage.id}-queue`;
       const dataConverter = { payloadCodecs: [new Mask()] };
@@ -95,7 +95,7 @@ export const carriedScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a result of most of a megabyte arrives, an argument beyond the limit is refused',
+    name: 'a result of almost a megabyte arrives, an argument beyond the limit is refused',
     async run(stage) {
       const run = await stage.start(repeatText, ['x', 0.8 * megabyte]);
       expect(await run.handle.result()).toHaveLength(0.8 * megabyte);
@@ -108,7 +108,7 @@ export const carriedScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an activity whose result is too large fails, though its worker is told that all is well',
+    name: 'an activity whose result is too large fails, although its worker gets no error',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -120,7 +120,7 @@ export const carriedScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow says where it is: its details, handlers and summary',
+    name: 'a workflow reports its state: its details, handlers and summary',
     async run(stage) {
       const run = await stage.start(sayWhere, [], { staticSummary: 'says where' });
       const metadata = await run.handle.query<{
@@ -154,7 +154,7 @@ export const carriedScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow that waits is described without anything pending, as its own root',
+    name: 'a waiting workflow is described without anything pending, as its own root',
     async run(stage) {
       const run = await stage.start(waitForFinish, [], { workflowId: `${stage.id}-alone`, staticSummary: 'alone' });
       await run.until('WorkflowTaskCompleted');

@@ -12,7 +12,7 @@ const runThatFails = ['WorkflowExecutionStarted', ...workflowTask, 'WorkflowExec
 /** One run after the other: by a retry policy, and by a cron schedule. */
 export const chainScenarios: readonly Scenario[] = [
   {
-    name: 'a workflow is retried until it completes, and its client hears of the last run',
+    name: 'a workflow is retried until it completes, and its client gets the result of the last run',
     async run(stage) {
       const run = await stage.start(failUntil, [3], { retry, memo: { note: 'kept' } });
       expect(await run.handle.result()).toBe('attempt 3, after: attempt 2 failed');
@@ -42,7 +42,7 @@ export const chainScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a failure that says so, or that the policy lists, ends the chain',
+    name: 'a non-retryable failure, or one that the policy lists, ends the chain',
     async run(stage) {
       for (const [name, nonRetryable, nonRetryableErrorTypes] of [
         ['said', true, []],
@@ -57,7 +57,7 @@ export const chainScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a run that is out of time is retried',
+    name: 'a run that times out is retried',
     async run(stage) {
       const run = await stage.start(waitForCancel, [], { workflowRunTimeout: '1s', retry: { maximumAttempts: 2, initialInterval: '1s' } });
       await expect(run.handle.result()).rejects.toMatchObject({ cause: expect.any(TimeoutFailure) as unknown });
@@ -72,7 +72,7 @@ export const chainScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a child is retried, and its parent hears of the last run alone',
+    name: 'a child is retried, and its parent learns only of the last run',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
       const run = await stage.start(retryChild, [workflowId, 2]);
@@ -89,7 +89,7 @@ export const chainScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a cron schedule: a run after the other, with the last result and the last failure, until it is canceled',
+    name: 'a cron schedule: one run after another, with the last result and the last failure, until it is canceled',
     async run(stage) {
       const run = await stage.start(everySecond, [], { cronSchedule: '@every 1s' });
       const third = await nthRun(stage, run, 3);

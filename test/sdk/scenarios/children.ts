@@ -155,7 +155,7 @@ export const childScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a parent abandons its child to itself',
+    name: 'a parent abandons its child',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
       const run = await stage.start(cancelChildOnSignal, [workflowId, 'ABANDON']);
@@ -176,7 +176,7 @@ export const childScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a parent that only tries to cancel its child goes on at once',
+    name: 'a parent that only tries to cancel its child continues at once',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
       const run = await stage.start(cancelChildOnSignal, [workflowId, 'TRY_CANCEL']);

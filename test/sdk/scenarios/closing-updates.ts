@@ -48,7 +48,7 @@ export const closingUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update with start that finds its workflow closing begins another one',
+    name: 'an update with start that finds its workflow closing starts another one',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -69,7 +69,7 @@ export const closingUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update with start whose own workflow closes tells that the start was done',
+    name: 'an update with start whose own workflow closes reports that the start was done',
     async run(stage) {
       const worker = new RawWorker(stage);
       const both = outcomeOf(stage.service.executeMultiOperation(startAndUpdate(worker, { workflowId: stage.id }, 'u')));
@@ -81,7 +81,7 @@ export const closingUpdateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update with start that is refused by its start tells that the update was aborted',
+    name: 'an update with start whose start is refused reports that the update was aborted',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -124,7 +124,7 @@ function startAndUpdate(
 async function admitted(stage: Stage, { workflowId, runId }: Run, updateId: string): Promise<void> {
   const updateRef = { workflowExecution: { workflowId, runId }, updateId };
   const poll = (): Promise<unknown> => stage.service.pollWorkflowExecutionUpdate({ namespace: stage.namespace, updateRef });
-  await vi.waitFor(poll, { timeout: 10_000, interval: 20 });
+  await vi.waitFor(poll, { timeout: 60_000, interval: 20 });
 }
 
 /** The first one may come before the update, whose client asks again. */

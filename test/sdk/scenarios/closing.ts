@@ -26,7 +26,7 @@ export const closingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow is canceled, however often it is asked',
+    name: 'a workflow is canceled once, however often that is requested',
     async run(stage) {
       const run = await stage.start(waitForCancel, []);
       await run.until('WorkflowTaskCompleted');

@@ -13,7 +13,7 @@ const second = { seconds: 1 as never };
 /** The first workflow task comes with the answer to the start. */
 export const eagerStartScenarios: readonly Scenario[] = [
   {
-    name: 'a workflow that is started eagerly: no poll has had its first task',
+    name: 'a workflow that is started eagerly: no poll gets its first task',
     async run(stage) {
       const taskQueue = `${stage.id}-queue`;
       const worker = await stage.suite.startWorker(taskQueue);
@@ -37,7 +37,7 @@ export const eagerStartScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an eager first task: given again to a repeated request, and to another worker when nobody answers',
+    name: 'an eager first task: returned again to a repeated request, and given to another worker when it is not answered',
     async run(stage) {
       const worker = new RawWorker(stage);
       const request = worker.startRequest({ requestEagerExecution: true, workflowTaskTimeout: second });

@@ -35,7 +35,7 @@ export const externalScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an external signal finds nobody',
+    name: 'an external signal finds no workflow',
     async run(stage) {
       const run = await stage.start(signalOther, [`${stage.id}-nobody`, 'hello']);
       expect(await run.handle.result()).not.toContain('ok');
@@ -78,7 +78,7 @@ export const externalScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an external cancel finds nobody',
+    name: 'an external cancel finds no workflow',
     async run(stage) {
       const run = await stage.start(cancelOther, [`${stage.id}-nobody`]);
       expect(await run.handle.result()).not.toContain('ok');

@@ -66,7 +66,7 @@ export const identityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'conflict policy terminate existing: the old run makes room',
+    name: 'conflict policy terminate existing: the old run is terminated',
     async run(stage) {
       const old = await stage.start(waitForCancel, []);
       await old.until('WorkflowTaskCompleted');

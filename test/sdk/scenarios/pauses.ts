@@ -15,7 +15,7 @@ const causePaused = 39;
 /** A workflow stands still, and goes on. */
 export const pauseScenarios: readonly Scenario[] = [
   {
-    name: 'a workflow is paused before its first task: that fails by name, and the unpause brings another',
+    name: 'a workflow is paused before its first task: the task fails with a cause, and the unpause schedules another',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -49,7 +49,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a task that a worker has when its workflow is paused may complete; nothing follows it before the unpause',
+    name: 'a task that a worker has when its workflow is paused may complete; no other follows before the unpause',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -73,7 +73,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a task that would close a paused workflow has not seen the pause, and one that asks for another is refused',
+    name: 'a task cannot close a workflow that was paused meanwhile, nor ask for another task',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -107,7 +107,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'signals to a paused workflow are written, and handed over together once it goes on',
+    name: 'signals to a paused workflow are written, and delivered together once it continues',
     async run(stage) {
       const run = await stage.start(collectSignals, [3]);
       await run.until('WorkflowTaskCompleted');
@@ -129,7 +129,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'timers of a paused workflow fire, and it hears of them once it goes on',
+    name: 'timers of a paused workflow fire, and it learns of them once it continues',
     async run(stage) {
       const run = await stage.start(sleepFor, [200]);
       await run.until('TimerStarted');
@@ -137,13 +137,13 @@ export const pauseScenarios: readonly Scenario[] = [
       // Not by a long poll: Temporal ends those of a paused workflow at once.
       const isFired = async (): Promise<void> =>
         expect((await run.history()).types.slice(5)).toEqual(['WorkflowExecutionPaused', 'TimerFired']);
-      await vi.waitFor(isFired, { timeout: 10_000, interval: 50 });
+      await vi.waitFor(isFired, { timeout: 60_000, interval: 50 });
       await unpause(stage, run);
       expect(await run.handle.result()).toBe('awake');
     },
   },
   {
-    name: 'a paused workflow refuses queries and updates, and answers them once it goes on',
+    name: 'a paused workflow refuses queries and updates, and answers them once it continues',
     async run(stage) {
       const run = await stage.start(collectSignals, [1]);
       await run.until('WorkflowTaskCompleted');
@@ -159,7 +159,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow is paused once, and an activity that runs meanwhile ends as ever',
+    name: 'a workflow is paused once, and an activity that runs meanwhile ends normally',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -177,7 +177,7 @@ export const pauseScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a paused workflow is found by its status and by what is paused; terminated it keeps what was said of its pause',
+    name: 'a paused workflow is found by its status and by what is paused; after a termination it keeps the details of its pause',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -188,18 +188,18 @@ export const pauseScenarios: readonly Scenario[] = [
       };
       const own = `WorkflowId = '${run.workflowId}'`;
       const byStatus = (): Promise<readonly unknown[]> => listed(`ExecutionStatus = 'Paused' AND ${own}`);
-      await vi.waitFor(async () => expect(await byStatus()).toEqual([[status.paused, null]]), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(async () => expect(await byStatus()).toEqual([[status.paused, null]]), { timeout: 60_000, interval: 50 });
       expect(await listed(`TemporalPauseInfo = 'Workflow:${run.workflowId}'`)).toEqual([[status.paused, null]]);
       expect(await listed(`ExecutionStatus = 'Running' AND ${own}`)).toEqual([]);
       await run.handle.terminate();
       const described = await stage.describe(run)();
       expect(described.workflowExecutionInfo?.status).toBe(status.terminated);
       expect(described.workflowExtendedInfo?.pauseInfo).toMatchObject({ reason: 'look first' });
-      await vi.waitFor(async () => expect(await byStatus()).toEqual([]), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(async () => expect(await byStatus()).toEqual([]), { timeout: 60_000, interval: 50 });
     },
   },
   {
-    name: 'a paused workflow is reset: the run that goes on is not paused',
+    name: 'a paused workflow is reset: the new run is not paused',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();

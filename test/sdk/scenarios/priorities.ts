@@ -58,7 +58,7 @@ function countOf(notes: readonly string[], note: string): number {
 
 export const priorityScenarios: readonly Scenario[] = [
   {
-    name: 'activities go by their priority, and one that says nothing is in the middle',
+    name: 'activities are dispatched by priority, and one without a priority is in the middle',
     async run(stage) {
       const backlog = new Backlog(stage);
       const all = [5, 4, 3, 2, 1].flatMap((priorityKey) => calls(String(priorityKey), 2, { priorityKey }));
@@ -71,7 +71,7 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an activity has the priority of its workflow, and of each part that it sets itself its own',
+    name: 'an activity inherits each part of its priority that it does not set itself',
     async run(stage) {
       const backlog = new Backlog(stage);
       const own = { priorityKey: 4 };
@@ -106,7 +106,7 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow of a better priority gets its worker first',
+    name: 'a workflow of a higher priority gets its worker first',
     async run(stage) {
       const worker = new RawWorker(stage);
       for (const [nth, priorityKey] of [4, 2, 5, 1, 3].entries()) {
@@ -123,7 +123,7 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a flood of one fairness key holds up no other',
+    name: 'a flood of one fairness key does not delay others',
     async run(stage) {
       const backlog = new Backlog(stage);
       const flood = await backlog.fill('flood', calls('flood', 24, { fairnessKey: 'flood' }));
@@ -156,7 +156,7 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'each fairness key goes at its own rate, and none holds up another',
+    name: 'each fairness key has its own rate, and none delays another',
     async run(stage) {
       const { service, namespace } = stage;
       const backlog = new Backlog(stage);
@@ -184,7 +184,7 @@ export const priorityScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'what operators say of a queue is shown, goes before what its worker says, and ends when it is unset',
+    name: 'limits that operators set for a queue are shown, override those of its worker, and end when they are unset',
     async run(stage) {
       const { service, namespace } = stage;
       const backlog = new Backlog(stage);

@@ -20,7 +20,7 @@ export const queryScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a query of an idle workflow goes straight to its sticky worker',
+    name: 'a query of an idle workflow goes directly to its sticky worker',
     async run(stage) {
       const run = await stage.start(collectSignals, [1]);
       const before = await run.until('WorkflowTaskCompleted');
@@ -104,7 +104,7 @@ export const queryScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'queries ride on a workflow task and are answered with it',
+    name: 'queries are attached to a workflow task and answered with it',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();

@@ -78,7 +78,7 @@ export const readingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'tokens and run ids that are not ours are refused',
+    name: 'unknown tokens and run ids are refused',
     async run(stage) {
       const run = await stage.start(sleepFor, [1]);
       await run.handle.result();

@@ -14,7 +14,7 @@ const firstTask = 4;
 
 export const resetScenarios: readonly Scenario[] = [
   {
-    name: 'a closed workflow is reset to its first task, and is told its signals again',
+    name: 'a closed workflow is reset to its first task, and gets its signals again',
     async run(stage) {
       const run = await stage.start(collectSignals, [2]);
       await run.until('WorkflowTaskCompleted');
@@ -48,7 +48,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a running workflow is reset without its signals, and goes on in a new run',
+    name: 'a running workflow is reset without its signals, and continues in a new run',
     async run(stage) {
       const run = await stage.start(collectSignals, [2]);
       await run.until('WorkflowTaskCompleted');
@@ -65,7 +65,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an activity that had been done is done again',
+    name: 'a completed activity is run again',
     async run(stage) {
       const run = await stage.start(callActivity, ['waitAtGate', ['work'], {}]);
       run.gate('work').open('done');
@@ -77,7 +77,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an activity that is under way is tried anew for the run that goes on',
+    name: 'a running activity is started again for the new run',
     async run(stage) {
       const run = await stage.start(callTwoActivities, []);
       run.gate('second').open('2');
@@ -105,7 +105,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a child that runs stays with the run that goes on',
+    name: 'a running child stays with the new run',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
       const run = await stage.start(runChild, [{ workflowId, mode: 'gate' }]);
@@ -120,7 +120,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a closed run is reset twice: each makes a run of its own',
+    name: 'a closed run is reset twice: each reset makes its own run',
     async run(stage) {
       const run = await stage.start(collectSignals, [1]);
       await run.handle.signal(go, 'one');
@@ -133,7 +133,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a reset that cannot be is refused by its reason',
+    name: 'an impossible reset is refused with its reason',
     async run(stage) {
       const run = await stage.start(collectSignals, [1]);
       await run.until('WorkflowTaskCompleted');
@@ -156,7 +156,7 @@ export const resetScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow that continued as new is reset to an earlier run, and is told what the later ones were told',
+    name: 'a workflow that continued as new is reset to an earlier run, and gets the signals of the later ones',
     async run(stage) {
       const run = await stage.start(waitInSecondRun, [1]);
       await run.until('WorkflowExecutionContinuedAsNew');
@@ -201,5 +201,5 @@ async function pending(stage: Stage, run: Run, expected: object): Promise<void> 
     const { pendingActivities } = await stage.describe(run)();
     expect(pendingActivities?.[0]).toMatchObject(expected);
   };
-  await vi.waitFor(isSo, { timeout: 10_000, interval: 50 });
+  await vi.waitFor(isSo, { timeout: 60_000, interval: 50 });
 }

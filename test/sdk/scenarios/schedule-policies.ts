@@ -30,7 +30,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule that allows all starts its workflows beside each other, one for each time of a backfill',
+    name: 'a schedule that allows all runs its workflows at the same time, one for each time of a backfill',
     run: (stage) =>
       withSchedule(stage, { workflow: waitForFinish, ...hourly }, async (schedule) => {
         await schedule.backfill({ start: new Date(hour), end: new Date(3 * hour), overlap: ALLOW_ALL });
@@ -46,7 +46,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule that buffers one keeps one of those that come, and skips the others',
+    name: 'a schedule that buffers one keeps one start, and skips the others',
     run: (stage) =>
       withSchedule(stage, { workflow: waitForFinish, ...hourly, policies: { overlap: BUFFER_ONE } }, async (schedule) => {
         await schedule.backfill({ start: new Date(hour), end: new Date(4 * hour), overlap: BUFFER_ONE });
@@ -62,7 +62,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'the workflow of a schedule is told of the failure of the one before',
+    name: 'the workflow of a schedule gets the failure of the one before',
     run: (stage) =>
       withSchedule(stage, { workflow: failUntil, args: [9, true], ...hourly }, async (schedule) => {
         for (const taken of [1, 2]) {
@@ -78,7 +78,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule gives its workflows what its action says',
+    name: 'a schedule starts its workflows as its action says',
     run: (stage) =>
       withSchedule(
         stage,
@@ -118,7 +118,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       ),
   },
   {
-    name: 'a paused schedule does nothing by itself, and what it is told to',
+    name: 'a paused schedule does nothing by itself, but obeys triggers and backfills',
     run(stage) {
       const eachSecond = { workflow: sleepFor, args: [1], spec: { intervals: [{ every: '1s' }] } };
       return withSchedule(stage, { ...eachSecond, state: { paused: true } }, async (schedule) => {
@@ -137,7 +137,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a trigger uses up none of the actions that are left',
+    name: 'a trigger does not use up the remaining actions',
     run: (stage) =>
       withSchedule(stage, { workflow: sleepFor, args: [1], ...hourly, state: { remainingActions: 3 } }, async (schedule) => {
         await trigger(schedule);
@@ -148,7 +148,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule acts as soon as it is made, when it is told to',
+    name: 'a schedule acts as soon as it is created, if requested',
     run: (stage) =>
       withSchedule(stage, { workflow: sleepFor, args: [1], ...hourly, state: { triggerImmediately: true } }, async (schedule) => {
         const { info } = await until(schedule, ({ info: { numActionsTaken } }) => numActionsTaken === 1);
@@ -181,7 +181,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'next times: cron strings with their own time zone, and the words for them',
+    name: 'next times: cron strings with their own time zone, and shorthands such as @daily',
     async run(stage) {
       const spec: ScheduleSpec = { cronExpressions: ['CRON_TZ=Asia/Tokyo 0 9 * * MON-FRI', '@monthly'], timezone: 'UTC' };
       await expect(create(stage, { workflow: sleepFor, spec })).rejects.toThrow('conflicting timezone');
@@ -191,7 +191,7 @@ export const schedulePolicyScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'next times: jitter moves each of them within its bounds, always to the same time',
+    name: 'next times: jitter moves each time within its bounds, always to the same time',
     async run(stage) {
       const spec: ScheduleSpec = { intervals: [{ every: '1h' }], jitter: '10m' };
       await withSchedule(stage, { workflow: sleepFor, spec, state: { paused: true } }, async (schedule) => {

@@ -7,7 +7,7 @@ import { countDown, failWith, finish, sleepFor, waitForCancel, waitForFinish } f
 
 export const scheduleScenarios: readonly Scenario[] = [
   {
-    name: 'a schedule starts its workflow at each time, and the next one is told the result of the last',
+    name: 'a schedule starts its workflow at each time, and each gets the result of the last',
     run: (stage) =>
       withSchedule(stage, { workflow: sleepFor, args: [1], spec: { intervals: [{ every: '1s' }] } }, async (schedule) => {
         const { info } = await until(schedule, ({ info: { recentActions } }) => recentActions.length >= 2);
@@ -26,7 +26,7 @@ export const scheduleScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule that is triggered starts a workflow at once, and skips what overlaps with it',
+    name: 'a triggered schedule starts a workflow at once, and skips what overlaps with it',
     run: (stage) =>
       withSchedule(stage, { workflow: waitForFinish, ...hourly }, async (schedule) => {
         await trigger(schedule);
@@ -41,7 +41,7 @@ export const scheduleScenarios: readonly Scenario[] = [
       }),
   },
   {
-    name: 'a schedule that buffers begins the next workflow when the last one has ended',
+    name: 'a schedule that buffers starts the next workflow when the last one has ended',
     run: (stage) =>
       withSchedule(stage, { workflow: waitForFinish, ...hourly }, async (schedule) => {
         await schedule.trigger(ScheduleOverlapPolicy.BUFFER_ALL);
@@ -116,11 +116,11 @@ export const scheduleScenarios: readonly Scenario[] = [
         await schedule.unpause('go on');
         expect((await until(schedule, ({ state: { paused } }) => !paused)).state.note).toBe('go on');
         await schedule.delete();
-        await vi.waitFor(() => expect(schedule.describe()).rejects.toThrow('not found'), { timeout: 10_000 });
+        await vi.waitFor(() => expect(schedule.describe()).rejects.toThrow('not found'), { timeout: 60_000 });
       }),
   },
   {
-    name: 'a schedule that is there already is refused, and lists show it with its next times',
+    name: 'a schedule that already exists is refused, and lists show it with its next times',
     run: (stage) =>
       withSchedule(stage, { workflow: sleepFor, args: [1], ...hourly, state: { paused: true, note: 'not yet' } }, async () => {
         await expect(create(stage, { workflow: sleepFor, ...hourly })).rejects.toMatchObject({ name: 'ScheduleAlreadyRunning' });
@@ -131,12 +131,12 @@ export const scheduleScenarios: readonly Scenario[] = [
             expect(listed).toMatchObject([{ action: { workflowType: 'sleepFor' }, state: { paused: true, note: 'not yet' } }]);
             expect(listed[0]?.info.nextActionTimes).toHaveLength(5);
           },
-          { timeout: 20_000 },
+          { timeout: 60_000 },
         );
       }),
   },
   {
-    name: 'a schedule takes as many actions as it may',
+    name: 'a schedule takes no more actions than its limit',
     run: (stage) =>
       withSchedule(
         stage,
@@ -151,7 +151,7 @@ export const scheduleScenarios: readonly Scenario[] = [
       ),
   },
   {
-    name: 'a schedule that makes no sense is refused',
+    name: 'an invalid schedule is refused',
     async run(stage) {
       const specs: readonly (readonly [ScheduleSpec, string])[] = [
         [{ intervals: [{ every: 10 }] }, 'interval is too small'],

@@ -21,7 +21,7 @@ import { cancelOther, collectSignals, countDown, signalOther, waitForCancel } fr
 /** How work is put together: scopes, patches, children and their ids, runs that follow each other. */
 export const structureScenarios: readonly Scenario[] = [
   {
-    name: 'a scope that is canceled ends the timer and the activity within, and not what is shielded',
+    name: 'a canceled scope ends its timer and its activity, but not what is shielded',
     async run(stage) {
       const run = await stage.start(nestedScopes, []);
       await run.gate('inner').arrived;
@@ -71,7 +71,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a patch that is asked for twice leaves one marker, and all stand in the search attribute',
+    name: 'a patch that is used twice leaves one marker, and all patches are in the search attribute',
     async run(stage) {
       const run = await stage.start(severalPatches, []);
       expect(await run.handle.result()).toEqual([true, true, true]);
@@ -114,7 +114,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a parent goes on while one of its children fails and another completes',
+    name: 'a parent continues while one of its children fails and another completes',
     async run(stage) {
       const run = await stage.start(failingChildren, [stage.id]);
       expect(await run.handle.result()).toEqual(['ChildWorkflowFailure', 'ok: "attempt 1, after: nothing"']);
@@ -147,7 +147,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a child that is abandoned goes on beside the next run of its parent',
+    name: 'an abandoned child continues beside the next run of its parent',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
       const run = await stage.start(continueBesideChild, [workflowId, 1]);
@@ -159,7 +159,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'the next run has memo, attributes and timeouts of the last one, as far as it does not say otherwise',
+    name: 'the next run has memo, attributes and timeouts of the last one, unless it sets its own',
     async run(stage) {
       const options = { memo: { note: 'kept' }, searchAttributes: { SdkInt: [1] }, workflowRunTimeout: '50s' } as const;
       const same = await stage.start(handOn, [1, 'nothing'], options);
@@ -181,7 +181,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'who waits for one run alone hears that it continued as new',
+    name: 'a caller that waits for one run learns that it continued as new',
     async run(stage) {
       const run = await stage.start(countDown, [2]);
       await run.handle.result();
@@ -192,7 +192,7 @@ export const structureScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow can neither cancel nor signal itself by way of the server',
+    name: 'a workflow can neither cancel nor signal itself through the server',
     async run(stage) {
       const signals = await stage.start(signalOther, [stage.id, 'to myself']);
       const cancels = await stage.start(cancelOther, [`${stage.id}-self`], { workflowId: `${stage.id}-self` });

@@ -46,7 +46,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a validator knows what signals told the workflow before',
+    name: 'a validator sees the effects of earlier signals',
     async run(stage) {
       const run = await idle(stage);
       const refused = run.handle.executeUpdate(say, { args: ['secret'] });
@@ -57,7 +57,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'who waits for acceptance hears of the rejection, and may use its id again',
+    name: 'a caller that waits for acceptance learns of the rejection, and may use the id again',
     async run(stage) {
       const run = await idle(stage);
       const options = { args: ['secret'] as [string], updateId: 'once', waitForStage: ACCEPTED } as const;
@@ -70,7 +70,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update with the id of one in flight is that one',
+    name: 'an update with the id of one in flight joins it',
     async run(stage) {
       const run = await idle(stage);
       const options = { args: ['once'] as [string], updateId: 'twin' };
@@ -100,7 +100,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a signal and an update that come during a workflow task are told in their order',
+    name: 'a signal and an update that arrive during a workflow task are delivered in order',
     async run(stage) {
       const run = await idle(stage);
       await run.handle.signal('holdOn');
@@ -124,7 +124,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update waits for a condition, and gives up after its time',
+    name: 'an update waits for a condition, and gives up after a timeout',
     async run(stage) {
       const run = await idle(stage);
       expect(await run.handle.executeUpdate(sayOrGiveUp, { args: ['soon', 5] })).toBe('1: gave up soon');
@@ -212,7 +212,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'who gives up waiting finds the answer of his update later, by its id',
+    name: 'a caller that gave up waiting finds the answer to the update later, by its id',
     async run(stage) {
       const run = await idle(stage);
       const handle = await run.handle.startUpdate(sayAfterGo, { args: ['late'], updateId: 'slow', waitForStage: ACCEPTED });
@@ -320,7 +320,7 @@ export const talkingScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'what an update brings and answers stands in its events',
+    name: 'the arguments and the answer of an update are in its events',
     async run(stage) {
       const run = await idle(stage);
       await run.handle.executeUpdate(say, { args: ['noted'], updateId: 'noted' });

@@ -8,7 +8,7 @@ const update = ['WorkflowExecutionUpdateAccepted', 'WorkflowExecutionUpdateCompl
 
 export const updateScenarios: readonly Scenario[] = [
   {
-    name: 'an update of an idle workflow is answered, and stands in its history',
+    name: 'an update of an idle workflow is answered, and is in its history',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await run.until('WorkflowTaskCompleted');
@@ -41,7 +41,7 @@ export const updateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update before the first workflow task comes with it',
+    name: 'an update before the first workflow task is delivered with it',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       expect(await run.handle.executeUpdate(add, { args: [5] })).toBe(5);
@@ -50,7 +50,7 @@ export const updateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update is accepted first and completed later, and asked for again by its id',
+    name: 'an update is accepted first and completed later, and found again by its id',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       const handle = await run.handle.startUpdate(addLater, { args: [2], waitForStage: WorkflowUpdateStage.ACCEPTED, updateId: 'later' });
@@ -66,7 +66,7 @@ export const updateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update whose handler fails is a failure of the caller',
+    name: 'an update whose handler fails is a failure for its caller',
     async run(stage) {
       const run = await stage.start(askAndAnswer, []);
       await expect(run.handle.executeUpdate(add, { args: [13] })).rejects.toMatchObject({ cause: { message: 'unlucky' } });
@@ -116,7 +116,7 @@ export const updateScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update with start begins a workflow, or finds it',
+    name: 'an update with start starts a workflow, or finds it',
     async run(stage) {
       const workflowId = stage.id;
       const startOperation = () =>

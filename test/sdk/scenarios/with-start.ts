@@ -11,7 +11,7 @@ type SignalOptions = { readonly [option: string]: unknown };
 /** Signal-with-start and update-with-start under every policy of ids. */
 export const withStartScenarios: readonly Scenario[] = [
   {
-    name: 'signal with start, terminate existing: the old run makes room, and the new one has the signal',
+    name: 'signal with start, terminate existing: the old run is terminated, and the new one has the signal',
     async run(stage) {
       const old = await stage.start(collectSignals, [9]);
       await old.until('WorkflowTaskCompleted');
@@ -87,7 +87,7 @@ export const withStartScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'update with start: what the validator refuses was started all the same',
+    name: 'update with start: the workflow is started even if the validator refuses the update',
     async run(stage) {
       await expect(updateWithStart(stage, 'secret')).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
       const run = await stage.observe(stage.id);
@@ -96,7 +96,7 @@ export const withStartScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'update with start, once more with its update id: the same answer, and the workflow was told once',
+    name: 'update with start, repeated with its update id: the same answer, and the workflow gets it once',
     async run(stage) {
       const again = { updateId: 'same' };
       expect(await updateWithStart(stage, 'once', {}, again)).toBe('1: once');
@@ -128,7 +128,7 @@ export const withStartScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a workflow that is started over another tells its own conflict policy, not that of the first',
+    name: 'a workflow that replaces another reports its own conflict policy, not that of the first',
     async run(stage) {
       const first = await stage.start(collectSignals, [1], { workflowIdConflictPolicy: 'TERMINATE_EXISTING' });
       const second = await stage.start(collectSignals, [1], { workflowIdConflictPolicy: 'TERMINATE_EXISTING' });

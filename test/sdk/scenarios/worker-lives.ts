@@ -7,7 +7,7 @@ import { callActivity, collectSignals } from '../workflows.ts';
 /** Workers that keep nothing, or stop in the middle. */
 export const workerLifeScenarios: readonly Scenario[] = [
   {
-    name: 'a worker that caches no workflow reads each history anew, and no task is sticky',
+    name: 'a worker without a cache reads each history again, and no task is sticky',
     async run(stage) {
       const taskQueue = `${stage.id}-queue`;
       const worker = await stage.suite.startWorker(taskQueue, { maxCachedWorkflows: 0 });
@@ -49,7 +49,7 @@ export const workerLifeScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'workflows wait for a worker that comes later, with all that they were told',
+    name: 'workflows wait for a worker that starts later, with all their signals',
     async run(stage) {
       const taskQueue = `${stage.id}-queue`;
       const runs = [];

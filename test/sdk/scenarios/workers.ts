@@ -4,14 +4,14 @@ import type { Scenario } from '../harness.ts';
 /** What a server knows of workers by their heartbeats. */
 export const workerScenarios: readonly Scenario[] = [
   {
-    name: 'a worker is listed by its heartbeats, and as shutting down by its last one',
+    name: 'a worker is listed because of its heartbeats, and as shutting down after its last one',
     async run(stage) {
       const { namespace, service } = stage;
       const taskQueue = `${stage.id}-of-its-own`;
       const query = `TaskQueue = '${taskQueue}'`;
       const worker = await stage.suite.startWorker(taskQueue);
       const listed = async () => (await service.listWorkers({ namespace, query })).workers ?? [];
-      await vi.waitFor(async () => expect(await listed()).toHaveLength(1), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(async () => expect(await listed()).toHaveLength(1), { timeout: 60_000, interval: 50 });
       const [info] = await listed();
       expect(info).toMatchObject({ taskQueue, sdkName: 'temporal-typescript', status: 1 });
       const workerInstanceKey = info?.workerInstanceKey ?? '';

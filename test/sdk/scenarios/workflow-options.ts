@@ -6,7 +6,7 @@ import { RawWorker } from '../raw-worker.ts';
 /** What operators make of the options of a workflow. */
 export const workflowOptionScenarios: readonly Scenario[] = [
   {
-    name: 'a workflow gets another priority: one event that wakes nobody, and none if nothing changes',
+    name: 'a workflow gets another priority: one event without a workflow task, and none if nothing changes',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start({ priority: { priorityKey: 3, fairnessKey: 'tenant' } });
@@ -57,7 +57,7 @@ export const workflowOptionScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a change of options that cannot be is refused by its words',
+    name: 'an invalid change of options is refused with its reason',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();

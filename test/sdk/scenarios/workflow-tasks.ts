@@ -83,7 +83,7 @@ export const workflowTaskScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a command that makes no sense fails the task by name',
+    name: 'an invalid command fails the task with its cause',
     async run(stage) {
       const worker = new RawWorker(stage);
       const run = await worker.start();
@@ -202,7 +202,7 @@ export const workflowTaskScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a worker that is lost: its sticky task times out and another worker goes on',
+    name: 'a lost worker: its sticky task times out and another worker continues',
     async run(stage) {
       const lost = new RawWorker(stage);
       const run = await stage.start(collectSignals, [1], { taskQueue: lost.taskQueue });
@@ -277,7 +277,7 @@ export const workflowTaskScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a sticky task brings only what is new',
+    name: 'a sticky task has only new events',
     async run(stage) {
       const worker = new RawWorker(stage);
       // A sticky queue without a poll is passed over: the poll has to be there long before its task.

@@ -7,22 +7,24 @@
  */
 import { createHash } from 'node:crypto';
 import { JOBS_ACTOR } from '../../../src/actors/asks/router.ts';
-import type { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import type { Database } from '../../../src/projections/database-port.ts';
+import type { CheckpointSchedule } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
 import { JobsHost } from '../../../src/actors/deadletters/jobs/jobs-host.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
+import { thereIs } from '../../support/simple-cluster.ts';
 import type { TaskCapture } from '../../../src/actors/history/hand-over/task-capture.ts';
 import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
 import type { DeadLetterQueue } from '../../../src/deadletters/letter.ts';
-import type { PartitionId } from '../../../src/actors/log.ts';
+import type { PartitionId } from '../../../src/ports/log.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
-import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
-import { dlqJobsCodec } from '../../../src/topics/codec/dlq-jobs-codec.ts';
-import { encodeLetterTask } from '../../../src/topics/codec/redrive-codec.ts';
-import { decodeTaskInfo, encodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
+import { deadLetterCodec } from '../../../src/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/codec/dead-letter-state-codec.ts';
+import { dlqJobsCodec } from '../../../src/codec/dlq-jobs-codec.ts';
+import { encodeLetterTask } from '../../../src/codec/letter-task-codec.ts';
+import { decodeTaskInfo, encodeTaskInfo } from '../../../src/codec/task-info-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
-import type { SimDatabase } from '../sim-database.ts';
+
 import type { HistoryServer } from '../history/cluster.ts';
 
 export type LetterPlan = {
@@ -78,7 +80,7 @@ export function captureOf({ node, cluster }: HistoryServer): TaskCapture {
   };
 }
 
-export function queueHost(server: HistoryServer, queue: DeadLetterQueue, schedule: CheckpointSchedule, database: SimDatabase): QueueHost {
+export function queueHost(server: HistoryServer, queue: DeadLetterQueue, schedule: CheckpointSchedule, database: Database): QueueHost {
   const { node, cluster, router, asker } = server;
   const { options, logger } = cluster;
   const host = new QueueHost({
@@ -118,9 +120,6 @@ export function jobsHost(server: HistoryServer): JobsHost {
   router.jobs.attach(JOBS_ACTOR, host.actor);
   return host;
 }
-
-/** Every namespace. */
-export const thereIs = (id: string) => ({ id, name: 'ns', registeredName: 'ns', state: 'registered' }) as never;
 
 function actorOf(server: HistoryServer, topic: string, number: number) {
   const { node, cluster, log } = server;

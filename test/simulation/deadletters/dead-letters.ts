@@ -1,5 +1,5 @@
 /** Dead letters in a run of history shards: tasks fail until calm, operators work on what comes of it, and then all of it must be merged. */
-import type { JournalId } from '../../../src/actors/database.ts';
+import type { JournalId } from '../../../src/projections/database-port.ts';
 import type { Journal } from '../history/oracle.ts';
 import type { HistoryCluster } from '../history/cluster.ts';
 import { type LetterPlan, queuePartition, queues } from './actors.ts';

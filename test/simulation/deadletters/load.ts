@@ -1,7 +1,6 @@
 /** Operators of a run: they merge and purge what there is, now and then and all at once; in calm until nothing is left. */
 import type { JobsAnswer } from '../../../src/actors/asks/router.ts';
-import type { JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
-import type { Job, JobOperation } from '../../../src/deadletters/jobs/job.ts';
+import type { Job, JobOperation, JobsRequest } from '../../../src/deadletters/jobs/job.ts';
 import { type LetterPlan, queues } from './actors.ts';
 import type { HistoryCluster } from '../history/cluster.ts';
 import { check } from '../oracle.ts';

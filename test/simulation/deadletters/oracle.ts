@@ -6,16 +6,16 @@
  *     queue          └──────────────▶ letter: the next id┘── next generation ─┴─ merged, or purged: for ever
  */
 import type { MemoryTables } from '../../support/memory-database.ts';
-import type { StoredRecord } from '../../../src/actors/log.ts';
+import type { StoredRecord } from '../../../src/ports/log.ts';
 import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
 import type { DeadLetterQueue } from '../../../src/deadletters/letter.ts';
-import { type LetterRow, letterRow } from '../../../src/deadletters/letter-row.ts';
 import { QueueState } from '../../../src/deadletters/queue-state.ts';
-import type { DeadLetterRecord, LetterRecord, ResolvedRecord } from '../../../src/deadletters/records.ts';
-import type { HandedOverTask } from '../../../src/history/hand-over/hand-over-lines.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
-import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
-import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
+import { letterRow, type LetterRow } from '../../../src/deadletters/letter-records.ts';
+import type { DeadLetterRecord, LetterRecord, ResolvedRecord } from '../../../src/deadletters/letter-records.ts';
+import type { HandedOverTask } from '../../../src/history/run/hand-over-lines.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
+import { deadLetterStateCodec } from '../../../src/codec/dead-letter-state-codec.ts';
+import { deadLetterCodec } from '../../../src/codec/dead-letter-codec.ts';
 import { queueNumberOf } from '../../../src/kernel/queue-incarnation.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';

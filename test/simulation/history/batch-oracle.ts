@@ -6,8 +6,8 @@
  *                  │ some attempt: its page began behind the first, the second stands at the last execution that is over
  */
 import type { BatchPosition, BatchProgress } from '../../../src/batches/batch.ts';
-import type { EventKind } from '../../../src/history/events.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { EventKind } from '../../../src/history/run/events.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
 import { check } from '../oracle.ts';
 import { type Attempt, type BatchProgram, decodedProgram, refusedPrefix } from './batch-work.ts';
 import { closeKinds } from './life-oracle.ts';

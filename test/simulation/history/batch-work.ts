@@ -2,7 +2,8 @@
  * What the jobs of a run do to workflows, in place of the edge: pages of List or of ids that were given, and operations that are asked of shards over
  * the network. It remembers each page, and what came of its executions in that attempt at a step.
  */
-import { DatabaseError } from '../../../src/actors/database.ts';
+import { ownWork } from '../../../src/actors/asks/asks.ts';
+import { DatabaseError } from '../../../src/projections/database-port.ts';
 import {
   type BatchJob,
   type BatchOperations,
@@ -11,16 +12,16 @@ import {
   type BatchTarget,
   BatchTrouble,
   type BatchWork,
-} from '../../../src/actors/batch-operations.ts';
+} from '../../../src/ports/batch-operations.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { BatchPosition } from '../../../src/batches/batch.ts';
 import type { Condition, Operand } from '../../../src/filter/condition.ts';
 import { status } from '../../../src/history/generated/enums.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
-import { systemColumns } from '../../../src/visibility/columns.ts';
-import { OPEN_SORT_MS } from '../../../src/visibility/row.ts';
+import { systemColumns } from '../../../src/projections/visibility/columns.ts';
+import { OPEN_SORT_MS } from '../../../src/projections/visibility/row.ts';
 import { signalAttributes, terminateWorkflow } from '../../history/shard-under-test.ts';
 import type { HistoryServer } from './cluster.ts';
 import { namespaceId } from './load.ts';
@@ -159,7 +160,7 @@ class SimBatchWork implements BatchWork {
     const { asker, cluster, node } = this.#server;
     const shard = historyShardOf(key.namespaceId, key.workflowId, cluster.options.shards);
     return new Promise((resolve) => {
-      asker.askHistory(shard, request, node.clock.monoMs() + ASK_MS, (answer) => {
+      asker.askHistory(shard, request, ownWork(node.clock.monoMs() + ASK_MS), (answer) => {
         cluster.world.promiseSettled();
         resolve(answer);
       });

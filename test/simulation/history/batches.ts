@@ -6,12 +6,12 @@
  *
  * Some are about workflows that are listed by their ids, others about whatever List has.
  */
-import type { BatchJob } from '../../../src/actors/batch-operations.ts';
+import type { BatchJob } from '../../../src/ports/batch-operations.ts';
 import { jobKeptAs } from '../../../src/batches/job-id.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
 import { status } from '../../../src/history/generated/enums.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { startBatch } from '../../history/batch-commands.ts';
 import type { Prng } from '../prng.ts';

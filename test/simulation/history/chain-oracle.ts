@@ -2,9 +2,9 @@
  * I25, of the whole journal of a shard: the record that ends a run begins the one that follows it, and each names the other; a reset is named by its base
  * in the very record that makes it. So no crash comes between the two sides, and no run is followed twice.
  */
-import type { HistoryEvent } from '../../../src/history/events.ts';
+import type { HistoryEvent } from '../../../src/history/run/events.ts';
 import { continueAsNewInitiator } from '../../../src/history/generated/enums.ts';
-import type { HistoryRecord, RunChange } from '../../../src/history/record.ts';
+import type { HistoryRecord, RunChange } from '../../../src/history/run/record.ts';
 import { check } from '../oracle.ts';
 
 type Begun = Extract<HistoryEvent, { readonly type: 'workflowExecutionStarted' }>['attributes'];

@@ -7,39 +7,41 @@
  *                    ├─ Router                 └─ SimDatabase ── SimDisk
  *                    └─ asks to other shards: over the network, to whoever seems to own them
  */
-import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { ProcessVisibility } from '../../../src/actors/history/visibility/process-visibility.ts';
+import { ownWork } from '../../../src/actors/asks/asks.ts';
+import { CheckpointSchedule } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
+import { ProcessVisibility } from '../../../src/projections/list/process-visibility.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type Asker, type DeadLetterAnswer, type HistoryAnswer, type JobsAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
-import { defaultHistoryLimits } from '../../../src/history/limits.ts';
-import { isDispatch } from '../../../src/history/tasks.ts';
-import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
+import { defaultHistoryLimits } from '../../../src/history/run/history-limits.ts';
+import { isDispatch } from '../../../src/history/run/tasks.ts';
+import { historyCodec } from '../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { stateCodecBesideHistory } from '../../../src/codec/state-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { tasksLeave } from '../../support/shard-rows.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
 import { batchRunner } from '../../../src/actors/history/side-tasks/batch-steps.ts';
-import { captureOf, jobsHost, letterPartitions, type LetterPlan, queueHost, queues, thereIs } from '../deadletters/actors.ts';
+import { captureOf, jobsHost, letterPartitions, type LetterPlan, queueHost, queues } from '../deadletters/actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
-import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
+import { simDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
 import { type SimActor, SimServer } from '../sim-server.ts';
+import type { Database } from '../../../src/projections/database-port.ts';
+import { thereIs, withoutLetters } from '../../support/simple-cluster.ts';
 import type { BatchesPlan } from './batches.ts';
 import type { LivesPlan } from './lives.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { BatchOperations } from '../../../src/actors/batch-operations.ts';
+import type { BatchOperations } from '../../../src/ports/batch-operations.ts';
 import type { BatchStepTask, SideRunner, SideRunners } from '../../../src/actors/history/side-tasks/side-tasks.ts';
-import type { PartitionId } from '../../../src/actors/log.ts';
+import type { PartitionId } from '../../../src/ports/log.ts';
 import type { QueueHost } from '../../../src/actors/deadletters/queue/queue-host.ts';
-import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
-import type { JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
-import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/letter-commands.ts';
+import type { JobsRequest } from '../../../src/deadletters/jobs/job.ts';
+import type { HistoryRequest } from '../../../src/history/commands/history-commands.ts';
+import type { AddTask } from '../../../src/matching/matching-commands.ts';
 
 /** Hardly any timer is in memory that need not be. */
 const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 100 };
@@ -47,7 +49,6 @@ const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax
 const tinyRoom = { tasksMax: 3, tasksLeft: 2, pageRows: 2 };
 /** Of each second. */
 const REFUSES_MS = 400;
-const REBUILD_ANSWER_MS = 6_000;
 const backlogFull = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'the backlog is full' } } as const;
 
 export type HistoryClusterOptions = {
@@ -87,7 +88,7 @@ export class HistoryServer extends SimServer {
   queues: QueueHost[] = [];
   #others: readonly SimActor[] = [];
   router: Router;
-  database: SimDatabase | undefined;
+  database: Database | undefined;
 
   constructor(cluster: HistoryCluster, name: string) {
     super(cluster.world, cluster.broker, name);
@@ -103,7 +104,7 @@ export class HistoryServer extends SimServer {
   protected boot(): void {
     const { options, disk } = this.cluster;
     this.router = new Router(this.node.clock);
-    this.database = disk === undefined ? undefined : new SimDatabase(disk, this.node);
+    this.database = disk === undefined ? undefined : simDatabase(disk, this.node);
     this.#seatMatching();
     this.shards = [];
     const { logger } = this.cluster;
@@ -135,10 +136,10 @@ export class HistoryServer extends SimServer {
         const { memory } = actor;
         if (memory?.active !== true) continue;
         const { core } = memory;
-        for (const runId of [...core.runIds()]) if (core.evict(runId)) this.cluster.said('a run left memory');
+        for (const runId of [...core.shard.runs.keys()]) if (core.evict(runId)) this.cluster.said('a run left memory');
         tasksLeave(core, this.node.clock.wallMs());
         const rows = disk.tables.journal(journalOf(index + 1)).timers;
-        if (rows.size > core.timersInMemory) this.cluster.said('timers were in the table alone');
+        if (rows.size > core.shard.timers.size) this.cluster.said('timers were in the table alone');
         if (core.transferWindow?.othersWait === true) this.cluster.said('tasks for workers stood in line');
         const { transferTasks } = disk.tables.journal(journalOf(index + 1));
         if ([...transferTasks.values()].some(({ atMatching }) => atMatching))
@@ -156,8 +157,7 @@ export class HistoryServer extends SimServer {
     };
     return batchRunner({
       router: {
-        askHistory: (shard, request, deadlineMs, onReply) =>
-          asker.askHistory(shard, request, deadlineMs, (answer) => onReply(settled(answer))),
+        askHistory: (shard, request, context, onReply) => asker.askHistory(shard, request, context, (answer) => onReply(settled(answer))),
       },
       historyShards: shards,
       operations: () => settled(Promise.resolve(cluster.batchOperations(this))),
@@ -184,11 +184,12 @@ export class HistoryServer extends SimServer {
         view: {
           position: 0,
           registeredNameOf: () => undefined,
-          namespaceById: options.letters === undefined ? () => undefined : thereIs,
+          namespaceById: thereIs,
           systemSearchAttributes,
         },
       },
-      ...(options.letters === undefined ? {} : { capture: captureOf(this) }),
+      capture: options.letters === undefined ? withoutLetters : captureOf(this),
+      isArchiving: false,
       cacheBytesMax: options.cacheBytesMax,
       layout: { historyShards: options.shards, matchingPartitions: 1, taskQueuePartitions: 1 },
       router: this.asker,
@@ -236,8 +237,8 @@ export class HistoryServer extends SimServer {
   }
 
   /** What is noted as stored is never offered again, whoever owns the shard by now. */
-  #checkOffer({ task: { taskId, historyShard } }: AddWorkflowTask | AddActivityTask): void {
-    const task = this.shards[historyShard - 1]?.actor.memory?.core.transferTask(taskId);
+  #checkOffer({ task: { taskId, historyShard } }: AddTask): void {
+    const task = this.shards[historyShard - 1]?.actor.memory?.core.shard.transfers.get(taskId);
     const isNoted = task !== undefined && isDispatch(task) && task.atMatching === true;
     if (isNoted) this.cluster.onBug('I7 stored twice', `task ${taskId} of shard ${historyShard} is noted as stored, and offered again`);
   }
@@ -246,15 +247,15 @@ export class HistoryServer extends SimServer {
   get asker(): Asker {
     const { router } = this;
     return {
-      askHistory: (shard, request, deadlineMs, onReply) => {
+      askHistory: (shard, request, { deadlineMs }, onReply) => {
         const reply = this.node.replyTo();
         const waitMs = Math.max(1, deadlineMs - this.node.clock.monoMs());
         this.cluster.ask(shard, request, waitMs, (answer) => reply(this.cluster.broker.delayMs(), () => onReply(answer)));
         return 0;
       },
-      askMatching: (partition, request, deadlineMs, onReply) => router.askMatching(partition, request, deadlineMs, onReply),
-      askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
-      askDeadLetters: (queue, request, deadlineMs, onReply) => {
+      askMatching: (partition, request, context, onReply) => router.askMatching(partition, request, context, onReply),
+      askCluster: (request, context, onReply) => router.askCluster(request, context, onReply),
+      askDeadLetters: (queue, request, { deadlineMs }, onReply) => {
         const reply = this.node.replyTo();
         const waitMs = Math.max(1, deadlineMs - this.node.clock.monoMs());
         this.cluster.askQueue(queue, request, waitMs, (answer) => reply(this.cluster.broker.delayMs(), () => onReply(answer)));
@@ -271,7 +272,7 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
   readonly partitionIds: readonly PartitionId[];
   /** Now and then, as the plan says. */
   tasksFail = true;
-  onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
+  onOffer: (request: AddTask) => void = () => {};
   onBug: (invariant: string, message: string) => void = () => {};
   /** Of a plan with batch jobs: set before any begins. */
   batchOperations: (server: HistoryServer) => BatchOperations = () => {
@@ -296,7 +297,7 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
       shard - 1,
       `${request.kind} of shard ${shard}`,
       waitMs,
-      (server, deadlineMs, answered) => void server.router.askHistory(shard, request, deadlineMs, answered),
+      (server, deadlineMs, answered) => void server.router.askHistory(shard, request, ownWork(deadlineMs), answered),
       onAnswer,
     );
   }
@@ -312,7 +313,7 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
       this.options.shards + queue - 1,
       `${request.kind} of queue ${queue}`,
       waitMs,
-      (server, deadlineMs, answered) => void server.router.askDeadLetters(queue, request, deadlineMs, answered),
+      (server, deadlineMs, answered) => void server.router.askDeadLetters(queue, request, ownWork(deadlineMs), answered),
       onAnswer,
     );
   }
@@ -322,20 +323,7 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
       this.options.shards + queues.length,
       request.kind,
       waitMs,
-      (server, deadlineMs, answered) => void server.router.askJobs(request, deadlineMs, answered),
-      onAnswer,
-    );
-  }
-
-  /** The rows of List of that shard are to be built again. */
-  rebuildList(shard: number, onAnswer: (answer: { readonly kind: 'noted' | 'refused' } | AskFailure) => void): void {
-    this.askOwner<{ readonly kind: 'noted' | 'refused' }>(
-      shard - 1,
-      `rebuild of List of shard ${shard}`,
-      REBUILD_ANSWER_MS,
-      (server, _deadlineMs, answered) => {
-        void server.shards[shard - 1]!.rebuildList().then(({ refused }) => answered({ kind: refused === undefined ? 'noted' : 'refused' }));
-      },
+      (server, deadlineMs, answered) => void server.router.askJobs(request, ownWork(deadlineMs), answered),
       onAnswer,
     );
   }

@@ -6,8 +6,8 @@
  *     I6   a run closes once, with its last event; the base run of a reset does so before another goes on
  *     I24  a paused workflow is given no workflow task; a request pauses once
  */
-import type { EventKind, HistoryEvent } from '../../../src/history/events.ts';
-import type { Fact, HistoryRecord, RunChange } from '../../../src/history/record.ts';
+import type { EventKind, HistoryEvent } from '../../../src/history/run/events.ts';
+import type { Fact, HistoryRecord, RunChange } from '../../../src/history/run/record.ts';
 import { check } from '../oracle.ts';
 
 export const closeKinds: ReadonlySet<EventKind> = new Set<EventKind>([

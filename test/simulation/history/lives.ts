@@ -7,11 +7,11 @@
  * Whatever is paused when calm begins is unpaused then: nothing may have been lost by it.
  */
 import { status } from '../../../src/history/generated/enums.ts';
-import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
-import type { Description } from '../../../src/history/replies.ts';
+import { decodeEvent } from '../../../src/codec/event-codec.ts';
+import type { Description } from '../../../src/history/run/history-replies.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { PrepareReset, ResetWorkflow } from '../../../src/history/reset/reset-commands.ts';
+import type { PrepareReset, ResetWorkflow } from '../../../src/history/commands/operation-commands.ts';
 import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';
 import { partsOf, signalAttributes } from '../../history/shard-under-test.ts';

@@ -8,8 +8,8 @@
  * A worker knows nothing but the history that it reads, page by page.
  */
 import { historyShardOf } from '../../../src/kernel/shard.ts';
-import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { decodeEvent } from '../../../src/codec/event-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
 import { completion } from '../../history/completion.ts';
 import {
   activityRef,
@@ -29,11 +29,11 @@ import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryRequest, SignalAttributes, StartWorkflow } from '../../../src/history/commands.ts';
-import type { EventKind, HistoryEvent } from '../../../src/history/events.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
-import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
-import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
+import type { HistoryRequest, SignalAttributes, StartWorkflow } from '../../../src/history/commands/history-commands.ts';
+import type { EventKind, HistoryEvent } from '../../../src/history/run/events.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
+import type { WorkflowCommand } from '../../../src/history/commands/workflow-commands.ts';
+import type { AddTask } from '../../../src/matching/matching-commands.ts';
 
 export const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const queue = { name: 'queue', kind: 1, normalName: '' };
@@ -222,7 +222,7 @@ export class Load {
 
   // ── Workers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #offered({ kind, task }: AddWorkflowTask | AddActivityTask): void {
+  #offered({ kind, task }: AddTask): void {
     const { key, scheduledEventId, stamp, historyShard } = task;
     const poll = { pollRequestId: this.#id('poll'), identity: 'worker' };
     // Some wait for long: that they are stored is noted meanwhile.

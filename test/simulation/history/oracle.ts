@@ -4,29 +4,29 @@
  *     journal, by the rule of effective records ── folded ──▶ what memories and rows must be, at each of its offsets
  *                                               └─ events ──▶ what was acknowledged, and read
  */
-import { canonicalText } from '../../../src/history/canonical.ts';
-import { evolve } from '../../../src/history/evolve.ts';
+import { canonicalText } from '../../../src/history/run/canonical.ts';
+import { evolve } from '../../../src/history/evolve/evolve.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { status as statuses } from '../../../src/history/generated/enums.ts';
-import { Shard } from '../../../src/history/shard.ts';
-import { isRunning, type RunView } from '../../../src/history/state.ts';
-import { isLastMessage } from '../../../src/history/tasks.ts';
-import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
+import { Shard } from '../../../src/history/shard/shard.ts';
+import { isRunning, type RunView } from '../../../src/history/run/state.ts';
+import { isLastMessage } from '../../../src/history/run/tasks.ts';
+import { historyCodec } from '../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import { stateCodecBesideHistory } from '../../../src/codec/state-codec.ts';
 import { loadAll, shardRows, tasksLeave } from '../../support/shard-rows.ts';
 import type { MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
-import { type RunSummary, summaryOf } from '../../../src/history/execution/summary.ts';
+import { type RunSummary, summaryOf } from '../../../src/history/run/summary.ts';
 import type { SimDisk } from '../sim-database.ts';
-import type { VisibilityRow } from '../../../src/visibility/row.ts';
-import type { JournalId } from '../../../src/actors/database.ts';
-import type { StoredRecord } from '../../../src/actors/log.ts';
-import type { HistoryEvent } from '../../../src/history/events.ts';
+import type { VisibilityRow } from '../../../src/projections/visibility/row.ts';
+import type { JournalId } from '../../../src/projections/database-port.ts';
+import type { StoredRecord } from '../../../src/ports/log.ts';
+import type { HistoryEvent } from '../../../src/history/run/events.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
 
 /** What was acknowledged to clients and workers, and what they were given to read. */
 export type Told =
@@ -164,7 +164,7 @@ export function checkMemory(
   journal: Journal,
   lastOffset: number,
 ): void {
-  const resident = new Set(core.runIds());
+  const resident = new Set(core.shard.runs.keys());
   if (rows !== undefined && checkpointer !== undefined) {
     const { tables } = rows.disk;
     const { fence, position } = tables.journal(rows.id);
@@ -174,7 +174,7 @@ export function checkMemory(
     loadAll(core, tables, rows.id);
   }
   const live = core.canonicalState();
-  for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
+  for (const runId of [...core.shard.runs.keys()]) if (!resident.has(runId)) core.evict(runId);
   if (rows !== undefined) tasksLeave(core, 0);
   const folded = canonicalText(journal.folded(lastOffset));
   check(live === folded, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(live, folded)}`);
@@ -188,7 +188,7 @@ export async function checkRows(disk: SimDisk, id: JournalId, journal: Journal):
   const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });
   core.install(shardRows(tables, id), position);
   // Their rows are left as they are until somebody has mended them.
-  if (core.damaged.runsBehind().length > 0) return;
+  if (core.residency.behind.values().length > 0) return;
   const folded = journal.folded(position.lastOffset);
   if (isSilenced(folded, disk)) return;
   const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];

@@ -30,7 +30,7 @@ import {
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import type { JournalId } from '../../../src/actors/database.ts';
+import type { JournalId } from '../../../src/projections/database-port.ts';
 
 export type HistoryPlan = SimPlan &
   Pick<Plan, 'clients'> &
@@ -54,6 +54,7 @@ const CHECKED_ONE_IN = 8;
 const CHECKED_FLUSH_IN = 2;
 /** Of the journal, where backups are restored: they are younger. */
 const BACKUP_RETENTION_MS = 60_000;
+const REBUILD_ANSWER_MS = 6_000;
 
 /** As for ledgers, with what history shards need beside that. */
 export function historyPlanOf(seed: number): HistoryPlan {
@@ -220,7 +221,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   #compareMemory(server: HistoryServer, shard: number, offset: number): void {
     const memory = server.shards[shard - 1]?.actor.memory;
     if (memory === undefined) return;
-    if (memory.core.damaged.runsBehind().length > 0) return this.cluster.said('runs were behind when their shard began to serve');
+    if (!memory.core.keepsAll && memory.core.residency.behind.values().length > 0)
+      return this.cluster.said('runs were behind when their shard began to serve');
     const { disk } = this.cluster;
     const rows = disk === undefined ? undefined : { disk, id: journalOf(shard) };
     checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1);
@@ -279,9 +281,9 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   /** Whoever wants it asks until somebody says that it is noted. */
   #rebuildList(shard: number): void {
     this.#rebuildsAsked += 1;
-    this.cluster.rebuildList(shard, ({ kind }) => {
+    this.cluster.ask(shard, { kind: 'rebuildList' }, REBUILD_ANSWER_MS, ({ kind }) => {
       this.#rebuildsAsked -= 1;
-      if (kind === 'noted') return;
+      if (kind === 'done') return;
       this.#rebuildsAsked += 1;
       this.world.at(this.world.random.int(20, 200), () => {
         this.#rebuildsAsked -= 1;
@@ -321,11 +323,11 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
     for (const { core } of this.#memories()) {
-      for (const { key } of core.damaged.runsBehind()) this.#load.describe(key);
+      for (const { key } of core.residency.behind.values()) this.#load.describe(key);
     }
     await this.comesTrue(
       'I7 still behind',
-      () => !this.#load.isBusy && this.#memories().every(({ core }) => core.damaged.runsBehind().length === 0),
+      () => !this.#load.isBusy && this.#memories().every(({ core }) => core.residency.behind.values().length === 0),
       () => 'runs whose rows are whole again are behind in calm',
     );
     await this.comesTrue('I7 never written', isWritten, () => this.#positions().join(), 10_000);

@@ -2,10 +2,10 @@
  * I23, of the whole journals: whatever a schedule was due for was decided once, and begun once. Its own journal says what it has decided, and what
  * it believes has come of it; the journals of its workflows say what has.
  */
-import { changedProgress, type ProgressChange } from '../../../src/history/schedule/progress-change.ts';
+import { changedProgress, type ProgressChange } from '../../../src/history/run/progress-change.ts';
 import { type BufferedStart, type ScheduleProgress, overlapPolicy } from '../../../src/schedules/schedule.ts';
-import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import type { HistoryRecord, RunChange } from '../../../src/history/record.ts';
+import { historyWire } from '../../../src/codec/history-wire.ts';
+import type { HistoryRecord, RunChange } from '../../../src/history/run/record.ts';
 import { check } from '../oracle.ts';
 
 const secondMs = 1_000;

@@ -5,7 +5,7 @@
  *
  * What they start are workflows like all others of the run.
  */
-import type { ScheduleDescription } from '../../../src/history/schedule/schedule-commands.ts';
+import type { ScheduleDescription } from '../../../src/history/commands/schedule-commands.ts';
 import { type SchedulePatch } from '../../../src/schedules/changes.ts';
 import { keptAs } from '../../../src/schedules/schedule-id.ts';
 import { overlapPolicy } from '../../../src/schedules/schedule.ts';
@@ -14,7 +14,7 @@ import { check } from '../oracle.ts';
 import type { Prng } from '../prng.ts';
 import type { World } from '../world.ts';
 import { uuid } from './cluster.ts';
-import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { HistoryRecord } from '../../../src/history/run/record.ts';
 import { checkSchedules } from './schedule-oracle.ts';
 import { type Load, namespaceId, simpleInput } from './load.ts';
 import type { RunKey } from '../../../src/kernel/run-key.ts';

@@ -6,25 +6,26 @@
  *                     ├─ Router                     └─ SimDatabase ── SimDisk
  *                     └─ asks of history, and of parent partitions: over the network, to whoever seems to own them
  */
-import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { ownWork } from '../../../src/actors/asks/asks.ts';
+import { CheckpointSchedule } from '../../../src/projections/checkpoints/checkpoint-schedule.ts';
 import { type Asker, type HistoryAnswer, type MatchingAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
-import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
-import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
+import { matchingCodec } from '../../../src/codec/matching-codec.ts';
+import { matchingStateCodec } from '../../../src/codec/matching-state-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { checkpointLimits, busyClock } from '../checkpointed-actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
-import { SimDatabase, type DatabasePlan } from '../sim-database.ts';
+import { simDatabase, type DatabasePlan } from '../sim-database.ts';
 import { SimServer } from '../sim-server.ts';
 import type { HistoryModel } from './history.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
-import type { JournalId } from '../../../src/actors/database.ts';
-import type { PartitionId } from '../../../src/actors/log.ts';
-import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands.ts';
-import type { MatchingRequest } from '../../../src/matching/commands.ts';
-import type { MatchingLimits } from '../../../src/matching/limits.ts';
-import type { MatchingTask } from '../../../src/matching/tasks.ts';
+import type { Database, JournalId } from '../../../src/projections/database-port.ts';
+import type { PartitionId } from '../../../src/ports/log.ts';
+import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands/history-commands.ts';
+import type { MatchingRequest } from '../../../src/matching/matching-commands.ts';
+import type { MatchingLimits } from '../../../src/matching/matching-limits.ts';
+import type { MatchingTask } from '../../../src/matching/matching-tasks.ts';
 
 export type MatchingClusterOptions = {
   readonly servers: number;
@@ -67,7 +68,7 @@ export class MatchingServer extends SimServer {
   protected boot(): void {
     const { options, disk, logger } = this.cluster;
     this.router = new Router(this.node.clock);
-    const database = disk === undefined ? undefined : new SimDatabase(disk, this.node);
+    const database = disk === undefined ? undefined : simDatabase(disk, this.node);
     const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1, clock: this.node.clock, logger });
     this.hosts = [];
     for (let partition = 0; partition < options.matchingPartitions; partition++) {
@@ -77,7 +78,7 @@ export class MatchingServer extends SimServer {
     }
   }
 
-  #host(partition: number, schedule: CheckpointSchedule, database: SimDatabase | undefined): MatchingHost {
+  #host(partition: number, schedule: CheckpointSchedule, database: Database | undefined): MatchingHost {
     const { world, options, logger } = this.cluster;
     const { recordsMax, journalRetentionMs } = options;
     return new MatchingHost({
@@ -118,22 +119,22 @@ export class MatchingServer extends SimServer {
     const { router, cluster } = this;
     const cancels: (() => void)[] = [];
     return {
-      askHistory: (_shard, request, _deadlineMs, onReply) => {
+      askHistory: (_shard, request, _context, onReply) => {
         if (request.kind === 'startActivityTask' || request.kind === 'startWorkflowTask') {
           cluster.onStart({ server: this, partition }, request);
         }
         cluster.askHistory(this, request, onReply);
         return 0;
       },
-      askMatching: (other, request, deadlineMs, onReply) => {
+      askMatching: (other, request, { deadlineMs }, onReply) => {
         const reply = this.node.replyTo();
         const waitMs = Math.max(1, deadlineMs - this.node.clock.monoMs());
         const cancel = cluster.ask(other, request, waitMs, (answer) => reply(cluster.broker.delayMs(), () => onReply(answer)));
         cancels.push(cancel);
         return cancels.length;
       },
-      askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
-      askDeadLetters: (queue, request, deadlineMs, onReply) => router.askDeadLetters(queue, request, deadlineMs, onReply),
+      askCluster: (request, context, onReply) => router.askCluster(request, context, onReply),
+      askDeadLetters: (queue, request, context, onReply) => router.askDeadLetters(queue, request, context, onReply),
       cancel: (askId) => cancels[askId - 1]?.(),
     };
   }
@@ -169,7 +170,7 @@ export class MatchingCluster extends SimCluster<MatchingServer> {
       const request = typeof given === 'function' ? given(server) : given;
       if (request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask') this.onAdd({ server, partition }, request.task);
       const { router } = server;
-      const askId = router.askMatching(partition, request, deadlineMs, answered);
+      const askId = router.askMatching(partition, request, ownWork(deadlineMs), answered);
       cancelThere = () => void server.node.at(this.broker.delayMs(), () => router.cancel(askId));
     };
     this.askOwner<MatchingAnswer<Request>>(partition, 'an ask of matching', waitMs, ask, (answer) => {

@@ -8,11 +8,11 @@
  */
 import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands.ts';
-import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands/history-commands.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/run/history-replies.ts';
 import type { PriorityFields } from '../../../src/kernel/priority.ts';
-import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
-import { taskIdentity, type MatchingTask } from '../../../src/matching/tasks.ts';
+import type { TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
+import { taskIdentity, type MatchingTask } from '../../../src/matching/matching-tasks.ts';
 import { check } from '../oracle.ts';
 import { unavailable } from '../sim-cluster.ts';
 import type { World } from '../world.ts';

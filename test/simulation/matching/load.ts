@@ -1,6 +1,6 @@
 /** What history and workers do of a run: tasks are offered until a host takes them, and workers poll for them, wherever they are. */
 import { add, poll } from '../../matching/fixtures.ts';
-import { matchingPartitionOf, type TaskQueuePartition } from '../../../src/matching/task-queue.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
 import type { PriorityFields } from '../../../src/kernel/priority.ts';
 import { Violation } from '../oracle.ts';
 import type { MatchingCluster } from './cluster.ts';

@@ -1,16 +1,16 @@
 /** What must be true of matching hosts, judged from the whole journals, trimmed or not. */
 import { MatchingCore } from '../../../src/matching/matching-core.ts';
-import type { MatchingRecord } from '../../../src/matching/records.ts';
-import { taskQueuePartitionKey, type TaskQueuePartition } from '../../../src/matching/task-queue.ts';
-import { taskIdentity } from '../../../src/matching/tasks.ts';
-import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
-import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
+import type { MatchingRecord } from '../../../src/matching/matching-records.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition } from '../../../src/kernel/task-queue.ts';
+import { taskIdentity } from '../../../src/matching/matching-tasks.ts';
+import { matchingCodec } from '../../../src/codec/matching-codec.ts';
+import { matchingStateCodec } from '../../../src/codec/matching-state-codec.ts';
 import { matchingQueuesOf, type MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
-import type { Checkpointer } from '../../../src/actors/checkpoint/checkpointer.ts';
-import type { JournalId, MatchingTaskRow } from '../../../src/actors/database.ts';
-import type { StoredRecord } from '../../../src/actors/log.ts';
+import type { Checkpointer } from '../../../src/projections/checkpoints/checkpointer.ts';
+import type { JournalId, MatchingTaskRow } from '../../../src/projections/database-port.ts';
+import type { StoredRecord } from '../../../src/ports/log.ts';
 
 /** What stands in the journal of a host, told a second time: its stored tasks by id. */
 export type StoredTasks = { readonly core: MatchingCore<never>; readonly byId: Map<number, MatchingRecord['spilled'][number]> };

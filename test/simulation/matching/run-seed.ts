@@ -3,9 +3,9 @@
  * misbehave, checkpoints of a few records; then calm, in which every task must be delivered; then the checks, and a backlog that is given out
  * in its order by hosts that were made of rows.
  */
-import type { JournalId } from '../../../src/actors/database.ts';
+import type { JournalId } from '../../../src/projections/database-port.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import { taskIdentity } from '../../../src/matching/tasks.ts';
+import { taskIdentity } from '../../../src/matching/matching-tasks.ts';
 import { forbidGlobals } from '../forbid-globals.ts';
 import { check, Violation } from '../oracle.ts';
 import { Prng } from '../prng.ts';

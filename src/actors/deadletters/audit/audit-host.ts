@@ -7,25 +7,26 @@
 import { asError, errorMessage } from '../../../kernel/error-text.ts';
 import { AuditCore } from '../../../deadletters/audit/audit-core.ts';
 import type { AuditEntry } from '../../../deadletters/audit/audit-entry.ts';
-import { type AuditEntries, type AuditEffect, type AuditFilter, auditLimits } from '../../../deadletters/audit/audit-requests.ts';
+import { auditLimits, type AuditEffect, type AuditEntries, type AuditFilter } from '../../../deadletters/audit/audit-requests.ts';
 import type { AuditRecord, AuditReply, AuditRequest, ReadAudit, ReadEntries } from '../../../deadletters/audit/audit-requests.ts';
-import { hasId } from '../../../deadletters/id-ranges.ts';
+import { addRising, hasId } from '../../../deadletters/bounds/id-ranges.ts';
 import { internalError } from '../../asks/asks.ts';
-import { LogError, type OffsetRange, type StoredRecord } from '../../log.ts';
+import { LogError, type OffsetRange, type StoredRecord } from '../../../ports/log.ts';
 import { type ActorOptions, PartitionActor } from '../../partition/partition-actor.ts';
 import type { PartitionMemory } from '../../partition/partition-core.ts';
 
 type Memory = PartitionMemory<AuditRequest, AuditReply, AuditRecord, AuditEffect>;
 export type AuditHostOptions = ActorOptions<AuditReply, AuditRecord>;
+/** The offsets of records that count, which are all but claims and what fenced owners or strangers wrote. Each owner adds about one range. */
+type Counted = Parameters<typeof addRising>[0];
 
 const COMMAND_BYTES = 256;
 const ENTRY_BYTES = 1_024;
 const ID_BYTES = 8;
 const RANGE_BYTES = 32;
-/** Read at once, going backwards. */
 const STRETCH_RECORDS = 500;
 const READ_BYTES = 1024 * 1024;
-/** Of one page, roughly; one entry always fits. */
+/** The size of one page, roughly. One entry always fits. */
 const PAGE_BYTES = 2 * 1024 * 1024;
 
 export class AuditHost {
@@ -46,7 +47,7 @@ export class AuditHost {
 
   #memory(): Memory {
     const { sink } = this.#options;
-    const counted = new CountedOffsets();
+    const counted: Counted = [];
     return {
       core: new AuditCore(),
       shell: {
@@ -57,7 +58,7 @@ export class AuditHost {
         answer: (askId, reply) => void sink.answer(askId, reply),
         act: (effect) => void this.#answer(effect, counted),
       },
-      subscribers: [{ committed: (_record, { offset }) => counted.add(offset) }],
+      subscribers: [{ committed: (_record, { offset }) => addRising(counted, offset) }],
       recordsLost: (lost) => this.#recordsLost(lost),
     };
   }
@@ -71,13 +72,13 @@ export class AuditHost {
     const { logger, topic } = this.#options;
     this.#lostBefore = (lost[0]?.to ?? -1) + 1;
     logger.error(
-      'entries of the audit of dead letters are gone: were records deleted, or is there a retention limit (retention.ms, retention.bytes)? What is left is ' +
-        'read, and what happens from now on is told',
+      'entries of the audit of dead letters are gone: were records deleted, or is there a retention limit (retention.ms, retention.bytes)? The entries that ' +
+        'are left can be read, and new ones are recorded',
       { topic, offsets: lost.map(({ from, to }) => `${from} to ${to}`).join(', ') },
     );
   }
 
-  async #answer({ askId, request }: ReadEntries, counted: CountedOffsets): Promise<void> {
+  async #answer({ askId, request }: ReadEntries, counted: Counted): Promise<void> {
     const { sink, logger } = this.#options;
     try {
       sink.answer(askId, await this.#read(request, counted));
@@ -89,7 +90,7 @@ export class AuditHost {
   }
 
   /** Backwards, as far as one page may look. */
-  async #read({ filter, before, max }: ReadAudit, counted: CountedOffsets): Promise<AuditEntries> {
+  async #read({ filter, before, max }: ReadAudit, counted: Counted): Promise<AuditEntries> {
     const { log, topic } = this.#options;
     const { start, end } = await log.bounds({ topic, partition: 0 });
     const { entriesPerPageMax, recordsPerPageMax } = auditLimits;
@@ -100,7 +101,7 @@ export class AuditHost {
     for (let to = last; to > start;) {
       const from = Math.max(start, to - STRETCH_RECORDS);
       for (const stored of (await this.#stretch(from, to)).toReversed()) {
-        const entry = counted.has(stored.offset) ? this.#entryOf(stored) : undefined;
+        const entry = hasId(counted, stored.offset) ? this.#entryOf(stored) : undefined;
         if (entry !== undefined && fits(entry, filter)) {
           bytes += entryBytes(entry);
           if (entries.length > 0 && bytes > PAGE_BYTES) return { kind: 'auditEntries', entries, before: stored.offset + 1 };
@@ -129,21 +130,6 @@ export class AuditHost {
 
   #entryOf(stored: StoredRecord): AuditEntry {
     return this.#options.codec.decode(stored.value, stored.schema, stored).entry;
-  }
-}
-
-/** Which records count: all but claims, and what fenced owners or others wrote. A range for each owner, or little more. */
-class CountedOffsets {
-  readonly #ranges: { from: number; to: number }[] = [];
-
-  add(offset: number): void {
-    const last = this.#ranges.at(-1);
-    if (last !== undefined && offset === last.to + 1) last.to = offset;
-    else this.#ranges.push({ from: offset, to: offset });
-  }
-
-  has(offset: number): boolean {
-    return hasId(this.#ranges, offset);
   }
 }
 

@@ -9,18 +9,17 @@
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorText } from '../../../kernel/error-text.ts';
-import type { AuditEntry } from '../../../deadletters/audit/audit-entry.ts';
+import type { AuditEntry, AuditStory } from '../../../deadletters/audit/audit-entry.ts';
 import type { AuditRequest, AuditTold } from '../../../deadletters/audit/audit-requests.ts';
-import type { AuditStory } from '../../../deadletters/audit/audit-story.ts';
 import type { Logger } from '../../../observability/logger.ts';
-import { isAskFailure } from '../../asks/asks.ts';
+import { isAskFailure, ownWork } from '../../asks/asks.ts';
 import type { AuditAsker } from '../../asks/router.ts';
-import type { RecordPosition } from '../../log.ts';
-import { NowAndThen } from '../../now-and-then.ts';
+import type { RecordPosition } from '../../../ports/log.ts';
+import { NowAndThen } from '../../../ports/now-and-then.ts';
 import { JournalReader, type JournalReaderOptions } from '../../partition/journal-reader.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock } from '../../ports.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
 export type AuditTellerOptions<Record> = JournalReaderOptions<Record> & {
   readonly audit: AuditAsker;
@@ -47,7 +46,7 @@ type Waiting = { readonly offset: number; readonly told: () => void };
 export class AuditTeller<Record> implements CommitSubscriber<Record> {
   readonly #options: AuditTellerOptions<Record>;
   readonly #warnings: NowAndThen;
-  /** Behind the last record that is committed. */
+  /** The offset behind the last committed record. */
   #end = 0;
   /** Undefined: the audit has to say first how far it was told. */
   #telling: Telling<Record> | undefined;
@@ -80,7 +79,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     return sinceMs === undefined || this.#options.clock.monoMs() - sinceMs < TROUBLE_AFTER_MS ? '' : this.#reason;
   }
 
-  /** Of all that stands before that offset; at the earliest once it is committed. Never, if the tenure ends before. */
+  /** Resolves once the audit was told of all that stands before that offset; never, if the tenure ends before. */
   toldUpTo(offset: number): Promise<void> {
     if (offset <= this.#told) return Promise.resolve();
     return new Promise((resolve) => {
@@ -89,7 +88,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     });
   }
 
-  /** Of all that is committed by now. */
+  /** Resolves once the audit was told of all that is committed now. */
   async toldAll(): Promise<void> {
     // A claim stands there at least, and then the end is known.
     await this.toldUpTo(1);
@@ -140,7 +139,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     this.#letGo();
   }
 
-  /** Those who wait for what is told by now. */
+  /** Resolves for those who wait for what was told by now. */
   #letGo(): void {
     for (const waiting of this.#waiting) if (waiting.offset <= this.#told) waiting.told();
     this.#waiting = this.#waiting.filter((waiting) => waiting.offset > this.#told);
@@ -174,7 +173,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
   #ask(request: Exclude<AuditRequest, { kind: 'readAudit' }>): Promise<AuditTold> {
     const { audit, clock } = this.#options;
     return new Promise((resolve, reject) => {
-      audit.askAudit(request, clock.monoMs() + ASK_TIMEOUT_MS, (answer) => {
+      audit.askAudit(request, ownWork(clock.monoMs() + ASK_TIMEOUT_MS), (answer) => {
         if (answer.kind === 'auditTold') resolve(answer);
         else reject(new Error(isAskFailure(answer) ? answer.message : answer.rejection.message));
       });
@@ -189,7 +188,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     this.#failingSinceMs ??= clock.monoMs();
     this.#reason = errorText(error);
     if (tenure.active && this.trouble !== '' && this.#warnings.now()) {
-      const what = 'the audit is not told of dead letters: that is made up for, and until then their journal is not cut';
+      const what = 'the audit of dead letters cannot be written: its entries are written later, and until then no journal is compacted';
       logger.warn(what, { topic: partition.topic, reason: this.#reason });
     }
     return backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);

@@ -1,7 +1,7 @@
 /**
- * Plans and jobs over dead letters: the actor around JobsCore, owner of the one partition of `<prefix>.dlq-jobs`.
+ * Dead letter plans and jobs: the actor around JobsCore, owner of the one partition of `<prefix>.dlq-jobs`.
  *
- *     router ─▶ PartitionActor ─▶ JobsCore ─▶ a record ─▶ committed ─▶ JobsShell ─┬─ selects letters for a plan
+ *     router ─▶ PartitionActor ─▶ JobsCore ─▶ a record ─▶ committed ─▶ JobsMemory ┬─ selects letters for a plan
  *                                     ▲                                          └─ a JobRunner for each active job ─▶ owners of queues
  *                                     └──────────── how far it is ─────────────────────┘
  */
@@ -9,42 +9,32 @@ import { unreachable } from '../../../kernel/assert.ts';
 import { asError, errorText } from '../../../kernel/error-text.ts';
 import { uuidAt } from '../../../kernel/uuid.ts';
 import { JobsStory } from '../../../deadletters/audit/jobs-story.ts';
-import type { DeadLetterRequest } from '../../../deadletters/commands.ts';
-import { countIds } from '../../../deadletters/id-ranges.ts';
-import type { ApplyPlan, JobsReply, JobsRequest } from '../../../deadletters/jobs/commands.ts';
-import type { Job } from '../../../deadletters/jobs/job.ts';
+import type { DeadLetterRequest } from '../../../deadletters/letter-commands.ts';
+import { countIds } from '../../../deadletters/bounds/id-ranges.ts';
+import type { ApplyPlan, Job, JobOperation, JobsCommand, JobsReply, JobsRequest, JobState } from '../../../deadletters/jobs/job.ts';
+import type { JobEntry, JobsEffect, JobsRecord, SelectLetters } from '../../../deadletters/jobs/job.ts';
 import { JobsCore, type JobsSettings } from '../../../deadletters/jobs/jobs-core.ts';
-import type { JobsEffect, SelectLetters } from '../../../deadletters/jobs/jobs-effects.ts';
-import type { JobEntry, JobsRecord } from '../../../deadletters/jobs/jobs-records.ts';
 import { isActive } from '../../../deadletters/jobs/jobs-state.ts';
-import type { JobsCommand } from '../../../deadletters/jobs/own-commands.ts';
-import { type AskFailure, internalError, isAskFailure, NOBODY } from '../../asks/asks.ts';
+import { internalError, isAskFailure, NOBODY, ownWork, type AskFailure } from '../../asks/asks.ts';
 import type { Asker, AuditAsker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { Endpoint } from '../../asks/switchboard.ts';
-import type { OffsetRange } from '../../log.ts';
+import type { OffsetRange } from '../../../ports/log.ts';
 import { JournalCompaction } from '../../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
-import type { PartitionMemory, PartitionShell } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { PartitionMemory, PartitionShell, Tenure } from '../../partition/partition-core.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobRunner } from './jobs-runner.ts';
-import { type AskQueue, SelectionFailure, SelectionRefused, selectLetters } from './jobs-selection.ts';
+import { SelectionFailure, SelectionRefused, selectLetters, type AskQueue } from './jobs-selection.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
 
 export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
-  /** In hex. */
   readonly sha256: (text: string) => string;
-  /** As operators set them by now. */
   readonly settings: () => JobsSettings & { readonly lettersPerStepMax: number };
   /** Absent: nobody audits. */
   readonly audit?: { readonly asker: AuditAsker; readonly queueTopic: (category: string, sourceCluster: string) => string };
 };
-
-type Teller = Pick<AuditTeller<JobsRecord>, 'activated' | 'toldAll' | 'trouble'>;
-
-type Memory = PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect> & { readonly core: JobsCore };
-
-type Compaction = JournalCompaction<JobsCommand, JobsRecord>;
 
 const COMMAND_BYTES = 4_096;
 const RANGE_BYTES = 16;
@@ -52,47 +42,15 @@ const RANGE_BYTES = 16;
 const DEAD_RECORDS_MIN = 1_000;
 
 export class JobsHost implements Endpoint<JobsRequest> {
-  readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, Memory>;
-
+  readonly actor: PartitionActor<JobsCommand, JobsReply, JobsRecord, JobsEffect, JobsMemory>;
   readonly #options: JobsHostOptions;
-  #teller: Teller | undefined;
-  #lostBefore = 0;
 
   constructor(options: JobsHostOptions) {
     this.#options = options;
     this.actor = new PartitionActor(options, {
       partition: 0,
       logFields: {},
-      create: (tenure): Memory => {
-        const core = new JobsCore({
-          get requiresReason() {
-            return options.settings().requiresReason;
-          },
-        });
-        const teller = tellerOf(options, tenure);
-        this.#teller = teller;
-        const partition = { topic: options.topic, partition: 0 };
-        const audited = teller === undefined ? {} : { audited: (offset: number) => teller.toldUpTo(offset) };
-        // Each step of a job writes all of it again, and the last record of each is what counts.
-        const compaction: Compaction = new JournalCompaction({
-          ...options,
-          ...audited,
-          partition,
-          tenure,
-          journal: 'jobs over dead letters',
-          cut: () => core.state.cut,
-          weigh: () => 1,
-          kept: async () => core.state.size,
-          deadMin: DEAD_RECORDS_MIN,
-          carry: (cut, isFirst) => ({ kind: 'carryJobs', cut, isFirst }),
-        });
-        return {
-          core,
-          shell: new JobsShell(options, core, tenure, teller, compaction),
-          subscribers: [...(teller === undefined ? [] : [teller]), compaction],
-          recordsLost: (lost) => this.#recordsLost(options, core.state.cut, lost),
-        };
-      },
+      create: (tenure) => new JobsMemory(options, tenure),
       mayLack: 'anything',
       scale: { bytesOf: commandBytes, namespaceOf: () => '', finishesWork: ({ kind }) => kind === 'cancelJob' || kind === 'pauseJob' },
     });
@@ -100,9 +58,9 @@ export class JobsHost implements Endpoint<JobsRequest> {
 
   /** What changes letters has to be in the audit. What stops a job is never refused for that: it is told of later. */
   submit(askId: number, request: JobsRequest): AskFailure | undefined {
-    const reason = changesLetters[request.kind] ? (this.#teller?.trouble ?? '') : '';
+    const reason = changesLetters[request.kind] ? (this.actor.memory?.teller?.trouble ?? '') : '';
     if (reason === '') return request.kind === 'applyPlan' ? this.#apply(askId, request) : this.actor.submit(askId, request);
-    const message = `changes of dead letters are refused while the audit cannot be written: ${reason}. Nothing has happened`;
+    const message = `dead letters cannot be changed while the audit cannot be written: ${reason}. Nothing was changed`;
     return { kind: 'unavailable', message };
   }
 
@@ -110,12 +68,12 @@ export class JobsHost implements Endpoint<JobsRequest> {
     this.actor.cancel(askId);
   }
 
-  /** With the incarnation in which its queue is now: message ids of one before are those of other letters. */
+  /** Adds the incarnation in which the queue is now: message ids of an earlier one belong to other letters. */
   #apply(askId: number, request: ApplyPlan): AskFailure | undefined {
     const { asker, clock, sink } = this.#options;
     const plan = this.actor.memory?.core.state.plan(request.planId);
     if (plan === undefined) return this.actor.submit(askId, request);
-    asker.askDeadLetters(plan.queue.number, { kind: 'countLetters' }, clock.monoMs() + INCARNATION_TIMEOUT_MS, (answer) => {
+    asker.askDeadLetters(plan.queue.number, { kind: 'countLetters' }, ownWork(clock.monoMs() + INCARNATION_TIMEOUT_MS), (answer) => {
       const known = answer.kind === 'counted' ? { incarnation: answer.incarnation, comebacks: answer.comebacks } : {};
       const failure = this.actor.submit(askId, { ...request, ...known });
       if (failure !== undefined) sink.fail(askId, failure);
@@ -131,19 +89,8 @@ export class JobsHost implements Endpoint<JobsRequest> {
 
   /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
   get journalStartMax(): number {
-    return this.#isServed ? Math.max(this.actor.memory?.core.state.cut ?? Infinity, this.#lostBefore) : Infinity;
-  }
-
-  /** What stood there was written again, as the head says, or is lost. */
-  #recordsLost({ logger, topic }: JobsHostOptions, cut: number, lost: readonly OffsetRange[]): void {
-    this.#lostBefore = (lost[0]?.to ?? -1) + 1;
-    const gone = lost.filter(({ to }) => to >= cut);
-    if (gone.length === 0) return;
-    logger.error(
-      'records of plans and jobs over dead letters are gone: were they deleted, or is there a retention limit? Plans and jobs that stood there alone are ' +
-        'lost: their letters are in their queues, and can be merged or purged by another job',
-      { topic, offsets: gone.map(({ from, to }) => `${from} to ${to}`).join(', ') },
-    );
+    const { memory } = this.actor;
+    return memory !== undefined && this.#isServed ? Math.max(memory.core.state.cut, memory.lostBefore) : Infinity;
   }
 
   get #isServed(): boolean {
@@ -186,29 +133,75 @@ const SELECTION_TIMEOUT_MS = 30_000;
 const FORGET_INTERVAL_MS = 600_000;
 const UNDECIDED_DELAY_MS = 1_000;
 
-class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, JobsEffect> {
+/** One memory of plans and jobs, from replay to the loss of ownership. */
+class JobsMemory
+  implements
+    PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>,
+    PartitionShell<JobsCommand, JobsReply, JobsRecord, JobsEffect>
+{
+  readonly core: JobsCore;
+  readonly shell = this;
+  readonly subscribers: readonly CommitSubscriber<JobsRecord>[];
+  readonly teller: AuditTeller<JobsRecord> | undefined;
   readonly #options: JobsHostOptions;
-  readonly #core: JobsCore;
   readonly #tenure: Tenure<JobsCommand>;
-  readonly #teller: Teller | undefined;
-  readonly #compaction: Compaction;
+  readonly #compaction: JournalCompaction<JobsCommand, JobsRecord>;
   readonly #runners = new Map<string, JobRunner>();
-  /** That begin once the audit knows of them, as they are by now. */
+  /** Jobs that begin once the audit knows of them, in their latest state. */
   readonly #untold = new Map<string, JobEntry>();
-  /** By their asks. */
+  /** The asks for which letters are being selected. */
   readonly #selections = new Set<number>();
+  #lostBefore = 0;
 
-  constructor(options: JobsHostOptions, core: JobsCore, tenure: Tenure<JobsCommand>, teller: Teller | undefined, compaction: Compaction) {
-    this.#compaction = compaction;
+  constructor(options: JobsHostOptions, tenure: Tenure<JobsCommand>) {
+    const core = new JobsCore({
+      get requiresReason() {
+        return options.settings().requiresReason;
+      },
+    });
+    const teller = tellerOf(options, tenure);
+    // Each step of a job writes all of it again, and the last record of each is what counts.
+    const compaction = new JournalCompaction<JobsCommand, JobsRecord>({
+      ...options,
+      ...(teller === undefined ? {} : { audited: (offset: number) => teller.toldUpTo(offset) }),
+      partition: { topic: options.topic, partition: 0 },
+      tenure,
+      journal: 'dead letter jobs',
+      cut: () => core.state.cut,
+      weigh: () => 1,
+      kept: async () => core.state.size,
+      deadMin: DEAD_RECORDS_MIN,
+      carry: (cut, isFirst) => ({ kind: 'carryJobs', cut, isFirst }),
+    });
     this.#options = options;
-    this.#core = core;
     this.#tenure = tenure;
-    this.#teller = teller;
+    this.core = core;
+    this.teller = teller;
+    this.#compaction = compaction;
+    this.subscribers = [...(teller === undefined ? [] : [teller]), compaction];
+  }
+
+  /** What stood before it and is gone was told. */
+  get lostBefore(): number {
+    return this.#lostBefore;
+  }
+
+  /** What stood there was written again, as the head says, or is lost. */
+  recordsLost(lost: readonly OffsetRange[]): void {
+    const { logger, topic } = this.#options;
+    this.#lostBefore = (lost[0]?.to ?? -1) + 1;
+    const gone = lost.filter(({ to }) => to >= this.core.state.cut);
+    if (gone.length === 0) return;
+    logger.error(
+      'records of dead letter plans and jobs are gone: were they deleted, or is there a retention limit? Plans and jobs that were only there are ' +
+        'lost: their dead letters are still in their queues, and another job can merge or purge them',
+      { topic, offsets: gone.map(({ from, to }) => `${from} to ${to}`).join(', ') },
+    );
   }
 
   activated(): void {
-    this.#teller?.activated();
-    for (const entry of this.#core.state.active) this.#begin(entry);
+    this.teller?.activated();
+    for (const entry of this.core.state.active) this.#begin(entry);
     this.#forgetOld();
     this.#compaction.activated();
   }
@@ -261,14 +254,14 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
   #begin(entry: JobEntry): void {
     const { jobId } = entry.job;
     // Nothing of one that is cancelled was begun.
-    if (this.#teller === undefined || entry.job.state === 'cancelling') {
+    if (this.teller === undefined || entry.job.state === 'cancelling') {
       this.#untold.delete(jobId);
       return this.#run(entry);
     }
     const isWaiting = this.#untold.has(jobId);
     this.#untold.set(jobId, entry);
     if (isWaiting) return;
-    void this.#teller.toldAll().then(() => {
+    void this.teller.toldAll().then(() => {
       const told = this.#untold.get(jobId);
       this.#untold.delete(jobId);
       if (told !== undefined) this.#run(told);
@@ -282,7 +275,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
       clock,
       lettersPerStepMax: () => settings().lettersPerStepMax,
       isActive: (jobId) => {
-        const other = this.#core.state.job(jobId);
+        const other = this.core.state.job(jobId);
         return other !== undefined && isActive(other.job);
       },
       tell: (command) => void this.#tenure.submit(command),
@@ -311,7 +304,7 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
     try {
       const planId = uuidAt(clock.wallMs(), random.nonce());
       const ask: AskQueue = (question) => this.#ask(askId, request.queue.number, question);
-      const purge = this.#core.state.job(request.selection.purgedBy ?? '')?.job;
+      const purge = this.core.state.job(request.selection.purgedBy ?? '')?.job;
       const isAmongOthers = purge !== undefined && countIds(purge.ids) > purge.counts.selected;
       const plan = await selectLetters(request, { planId, sha256, ask, isAmongOthers });
       if (this.#selections.has(askId)) this.#tenure.submit({ kind: 'storePlan', askId, plan });
@@ -327,9 +320,9 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
       return void sink.answer(askId, { kind: 'rejected', rejection: { reason: 'failed-precondition', message: error.message } });
     }
     const failure = error instanceof SelectionFailure ? error.answer : undefined;
-    if (failure === undefined) logger.error('letters of a plan could not be selected', { error: asError(error) });
+    if (failure === undefined) logger.error('the dead letters of a plan could not be selected', { error: asError(error) });
     if (failure !== undefined && isAskFailure(failure)) sink.fail(askId, failure);
-    else sink.fail(askId, internalError('letters of a plan could not be selected'));
+    else sink.fail(askId, internalError('the dead letters of a plan could not be selected'));
   }
 
   #ask<Request extends DeadLetterRequest>(askId: number, queue: number, request: Request): Promise<DeadLetterAnswer<Request>> {
@@ -337,7 +330,24 @@ class JobsShell implements PartitionShell<JobsCommand, JobsReply, JobsRecord, Jo
     return new Promise((resolve, reject) => {
       if (!this.#selections.has(askId))
         return reject(new SelectionFailure({ kind: 'unavailable', message: 'nobody waits for it any more' }));
-      asker.askDeadLetters(queue, request, clock.monoMs() + SELECTION_TIMEOUT_MS, resolve);
+      asker.askDeadLetters(queue, request, ownWork(clock.monoMs() + SELECTION_TIMEOUT_MS), resolve);
     });
   }
+}
+
+const operations: readonly JobOperation[] = ['merge', 'purge', 'restore'];
+const states: readonly JobState[] = ['running', 'paused', 'cancelling', 'cancelled', 'completed', 'completed-with-failures', 'failed'];
+
+/** `perdure_dlq_jobs`, also of states that no job is in. Undefined: they are not served now, and nothing is told. */
+export function tellJobs(metrics: Metrics, jobs: readonly Job[] | undefined): void {
+  for (const operation of operations) {
+    for (const state of states) {
+      if (jobs === undefined) metrics.endGauge('perdure_dlq_jobs', { operation, state });
+      else metrics.gauge('perdure_dlq_jobs', { operation, state }).value = countOf(jobs, operation, state);
+    }
+  }
+}
+
+function countOf(jobs: readonly Job[], operation: JobOperation, state: JobState): number {
+  return jobs.filter((job) => job.operation === operation && job.state === state).length;
 }

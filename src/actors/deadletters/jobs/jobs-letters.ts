@@ -1,13 +1,11 @@
 /** The letters of a job as its queue shows them: a page of what is selected, from one id on. */
-import { nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
-import { deadLetterLimits } from '../../../deadletters/commands.ts';
+import { nextId, rangesOfIds } from '../../../deadletters/bounds/id-ranges.ts';
+import { deadLetterLimits, type DeadLetterRejected, type ListedLetter } from '../../../deadletters/letter-commands.ts';
 import type { Job } from '../../../deadletters/jobs/job.ts';
-import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+import { jobLimits } from '../../../deadletters/bounds/job-limits.ts';
 import { failedAsBefore } from '../../../deadletters/failed-merge.ts';
 import type { Whole } from '../../../deadletters/letter.ts';
-import type { DeadLetterRejected, ListedLetter } from '../../../deadletters/replies.ts';
-import type { AskFailure } from '../../asks/asks.ts';
-import { isAskFailure } from '../../asks/asks.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
 
 export type SeenLetter = {
@@ -23,7 +21,7 @@ export type SeenLetter = {
   readonly jobId: string;
   /** When its last merge failed, if nobody knows whose merge that was: the queue changed its owner before it wrote the failure. Absent otherwise. */
   readonly failedTimeMs?: number;
-  /** By then, it failed for what it had failed before. */
+  /** By then the letter had failed for the same cause as before. */
   readonly sameCause: boolean;
   /** It may have been asked for before. */
   readonly isDoubtful: boolean;
@@ -32,7 +30,7 @@ export type SeenLetter = {
 export type LetterPage = {
   readonly kind: 'page';
   readonly letters: ReadonlyMap<number, SeenLetter>;
-  /** Of a purge that may have asked for them before: those that are not there because a merge had executed them. */
+  /** For a purge that may have asked for these letters before: those that are gone because a merge executed them. */
   readonly merged: ReadonlySet<number>;
   /** It tells of all ids of the selection up to that one. */
   readonly end: number;
@@ -57,7 +55,7 @@ export function askPage(
   deadlineMs: number,
   onPage: (page: LetterPage | QueueBeganAnew | AskFailure) => void,
 ): void {
-  const { number, incarnation = 0 } = job.queue;
+  const { number, incarnation } = job.queue;
   const page = { condition: undefined, afterMessageId: from - 1, max, incarnation };
   const pageOf = (letters: readonly SeenLetter[], isLast: boolean): LetterPage => {
     const byId = new Map(letters.map((letter) => [letter.messageId, letter]));
@@ -65,12 +63,12 @@ export function askPage(
     return { kind: 'page', letters: byId, merged: noneMerged, end };
   };
   if (job.operation === 'purge') {
-    asker.askDeadLetters(number, { kind: 'findLetters', ...page }, deadlineMs, (answer) => {
+    asker.askDeadLetters(number, { kind: 'findLetters', ...page }, ownWork(deadlineMs), (answer) => {
       if (answer.kind !== 'letterIds') return onPage(failureOf(answer));
       const found = pageOf(answer.ids.map(seen), answer.isLast);
       const gone = isDoubtful ? goneOf(job, from, found) : [];
       if (gone.length === 0) return onPage(found);
-      asker.askDeadLetters(number, { kind: 'findMerged', ids: rangesOfIds(gone), incarnation }, deadlineMs, (told) => {
+      asker.askDeadLetters(number, { kind: 'findMerged', ids: rangesOfIds(gone), incarnation }, ownWork(deadlineMs), (told) => {
         onPage(told.kind === 'mergedFound' ? { ...found, merged: new Set(told.ids) } : failureOf(told));
       });
     });
@@ -82,7 +80,7 @@ export function askPage(
     bytesMax: deadLetterLimits.listedBytesMax,
     withContent: isDoubtful || job.operation === 'restore',
   } as const;
-  asker.askDeadLetters(number, request, deadlineMs, (answer) => {
+  asker.askDeadLetters(number, request, ownWork(deadlineMs), (answer) => {
     if (answer.kind !== 'letters') return onPage(failureOf(answer));
     const letters = answer.letters.map((letter) => listed(letter, isDoubtful));
     onPage(pageOf(letters, answer.isLast));
@@ -98,7 +96,7 @@ function goneOf({ ids }: Job, from: number, { letters, end }: LetterPage): reado
   return gone;
 }
 
-/** Of so many ids at a time: a selection may be a million that are gone. */
+/** The end of a page whose ids are all told: at most a window of ids, because a selection may hold a million that are gone. */
 function endOf({ ids }: Job, from: number, end: number): number {
   let last = from - 1;
   let next = nextId(ids, from);
@@ -147,4 +145,46 @@ export function wasTriedBy({ jobId, failedTimeMs }: SeenLetter, job: Pick<Job, '
 
 function textOf(whole: Whole | undefined): string {
   return whole === undefined ? '' : String(whole);
+}
+
+// ── The claim: the letters of a job are nobody else's until it is released. The queue's owner forgets claims when it is another. ──
+
+type ClaimOptions = { readonly asker: Pick<Asker, 'askDeadLetters'>; readonly isActive: (jobId: string) => boolean };
+
+type Claimed =
+  | { readonly kind: 'claimed' }
+  /** It is tried again. */
+  | { readonly kind: 'notNow'; readonly failure: AskFailure }
+  | { readonly kind: 'never'; readonly reason: string };
+
+export function claimLetters(
+  { jobId, ids, queue }: Job,
+  { asker, isActive }: ClaimOptions,
+  deadlineMs: number,
+  then: (claimed: Claimed) => void,
+): void {
+  const request = { kind: 'claimLetters', jobId, ranges: ids, incarnation: queue.incarnation } as const;
+  asker.askDeadLetters(queue.number, request, ownWork(deadlineMs), (answer) => {
+    if (answer.kind === 'done') return then({ kind: 'claimed' });
+    if (isAskFailure(answer)) return then({ kind: 'notNow', failure: answer });
+    const { reason, message, holders = [] } = answer.rejection;
+    if (reason === 'invalid-argument' || reason === 'began-anew') return then({ kind: 'never', reason: message });
+    // The claims of jobs that have ended, whose releases were lost.
+    for (const holder of holders) if (!isActive(holder)) releaseLetters(queue.number, holder, asker, deadlineMs, () => {});
+    then({ kind: 'notNow', failure: { kind: 'busy', message } });
+  });
+}
+
+/** `under-way`: some of the letters are being merged still. */
+export function releaseLetters(
+  queue: number,
+  jobId: string,
+  asker: ClaimOptions['asker'],
+  deadlineMs: number,
+  then: (released: 'released' | 'under-way' | 'unreachable') => void,
+): void {
+  asker.askDeadLetters(queue, { kind: 'releaseClaim', jobId }, ownWork(deadlineMs), (answer) => {
+    if (isAskFailure(answer)) return then('unreachable');
+    then(answer.kind === 'done' ? 'released' : 'under-way');
+  });
 }

@@ -1,12 +1,13 @@
 /** What the answer to one merge says of its letter. */
-import type { JobFailure } from '../../../deadletters/jobs/job.ts';
+import type { Job, JobFailure } from '../../../deadletters/jobs/job.ts';
 import type { LetterError } from '../../../deadletters/letter.ts';
-import type { DeadLetterRejection, MergeEnded } from '../../../deadletters/replies.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import type { AskFailure } from '../../asks/asks.ts';
 import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
 import type { SeenLetter } from './jobs-letters.ts';
 import type { LetterOutcome } from './jobs-tally.ts';
+import type { DeadLetterRejection, LettersPurged, LettersRestored, MergeEnded } from '../../../deadletters/letter-commands.ts';
+import type { PurgeLetters, RestoreLetters } from '../../../deadletters/letter-commands.ts';
 
 export type MergeAnswer = DeadLetterAnswer<{ readonly kind: 'mergeLetter' } & Parameters<Asker['askDeadLetters']>[1]>;
 
@@ -72,7 +73,7 @@ function rejected(letter: SeenLetter, { reason, message }: DeadLetterRejection):
 }
 
 const outcomeUnknown = 'OutcomeUnknown';
-const nothingHeard = 'nothing was heard of it within the task timeout';
+const nothingHeard = 'there was no answer within the task timeout';
 
 function settled(outcome: LetterOutcome): MergeResult {
   return { kind: 'settled', outcome };
@@ -88,4 +89,48 @@ export function failedOutcome(letter: SeenLetter, error: LetterError, sameCause 
 
 function failureOf({ messageId, taskId, taskType }: SeenLetter, { errorType, errorMessage }: LetterError, sameCause: boolean): JobFailure {
   return { messageId, taskId, taskType, errorType, errorMessage, sameCause };
+}
+
+/** One step of a purge, or of its undoing: what is asked of the queue, and what its answer says of each letter. */
+
+export function stepOf(
+  { jobId, operation, purgedBy, actor: who, reason: why }: Job,
+  batch: readonly SeenLetter[],
+): PurgeLetters | RestoreLetters {
+  if (operation === 'restore') {
+    return {
+      kind: 'restoreLetters',
+      jobId,
+      who,
+      why,
+      messageIds: batch.map(({ messageId }) => messageId),
+      purgedBy,
+    };
+  }
+  return { kind: 'purgeLetters', jobId, who, why, letters: batch.map(({ messageId, generation }) => ({ messageId, generation })) };
+}
+
+/** `rest`: they are asked for once more; where nothing is settled, nothing of them is left to do, and whose doing that is has to be looked at. */
+type StepOutcomes = { readonly settled: ReadonlyMap<number, LetterOutcome>; readonly rest: readonly SeenLetter[] };
+
+export function outcomesOf(batch: readonly SeenLetter[], answer: LettersPurged | LettersRestored): StepOutcomes {
+  const settled = new Map<number, LetterOutcome>();
+  for (const id of answer.ids) settled.set(id, { kind: answer.kind });
+  if (answer.kind === 'purged') {
+    // It was there a moment ago, and only a merge of an earlier job can have it.
+    for (const id of answer.gone) settled.set(id, skipped(id, 'being-merged'));
+    for (const id of answer.merged) settled.set(id, { kind: 'merged' });
+    for (const id of answer.executing) settled.set(id, skipped(id, executing));
+    return { settled, rest: [] };
+  }
+  for (const id of answer.lost) settled.set(id, skipped(id, 'undo-window-over'));
+  // Some did not fit beside these.
+  return { settled, rest: batch.filter(({ messageId }) => !settled.has(messageId)) };
+}
+
+/** Its shard has not said that it will not be. */
+const executing = 'being-executed: the outcome of its last merge is not known, or its shard is not served; purge it again later';
+
+function skipped(messageId: number, reason: string): LetterOutcome {
+  return { kind: 'skipped', skip: { messageId, reason } };
 }

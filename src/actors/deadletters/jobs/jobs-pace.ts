@@ -10,7 +10,6 @@ export class Pace {
     this.#lastMs = nowMs;
   }
 
-  /** From now on. */
   change(rps: number, nowMs: number): void {
     this.#fill(nowMs);
     this.#rps = rps;
@@ -25,7 +24,6 @@ export class Pace {
     return taken;
   }
 
-  /** Until the next one may go. */
   waitMs(): number {
     return this.#rps === 0 ? 0 : Math.max(1, Math.ceil(((1 - this.#tokens) * 1_000) / this.#rps));
   }

@@ -11,27 +11,24 @@
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { unreachable } from '../../../kernel/assert.ts';
-import { deadLetterLimits } from '../../../deadletters/commands.ts';
-import { nextId } from '../../../deadletters/id-ranges.ts';
-import { canaryLimit, jobLimits } from '../../../deadletters/jobs/job-limits.ts';
-import type { JobEntry } from '../../../deadletters/jobs/jobs-records.ts';
+import { deadLetterLimits } from '../../../deadletters/letter-commands.ts';
+import { nextId } from '../../../deadletters/bounds/id-ranges.ts';
+import { canaryLimit, jobLimits } from '../../../deadletters/bounds/job-limits.ts';
+import type { EndJob, HaltJob, JobEntry, JobProgress, NoteProgress } from '../../../deadletters/jobs/job.ts';
 import { isOverBudget } from '../../../deadletters/jobs/jobs-state.ts';
-import type { EndJob, HaltJob, NoteProgress } from '../../../deadletters/jobs/own-commands.ts';
-import { isAskFailure, type AskFailure } from '../../asks/asks.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
-import type { Clock, Timer } from '../../ports.ts';
-import { JobClaim } from './jobs-claim.ts';
-import { askPage, type LetterPage, type PageRequest, purged, type SeenLetter, wasTriedBy } from './jobs-letters.ts';
-import { outcomesOf, stepOf } from './jobs-steps.ts';
+import type { Clock, Timer } from '../../../ports/machine.ts';
+import { askPage, claimLetters, purged, releaseLetters, wasTriedBy } from './jobs-letters.ts';
+import type { LetterPage, PageRequest, SeenLetter } from './jobs-letters.ts';
 import { Pace } from './jobs-pace.ts';
-import { failedOutcome, type MergeAnswer, mergeResult } from './jobs-merge-answers.ts';
-import { JobNotes } from './jobs-notes.ts';
+import { failedOutcome, mergeResult, outcomesOf, stepOf, type MergeAnswer } from './jobs-merge-answers.ts';
 import { JobTally } from './jobs-tally.ts';
 
 export type JobRunnerOptions = {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
   readonly clock: Clock;
-  /** As of now: letters in one purge. */
+  /** Letters in one request to purge or restore. */
   readonly lettersPerStepMax: () => number;
   readonly isActive: (jobId: string) => boolean;
   readonly tell: (command: NoteProgress | HaltJob | EndJob) => void;
@@ -53,9 +50,7 @@ export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #jobId: string;
   readonly #tally: JobTally;
-  readonly #claim: JobClaim;
   readonly #pace: Pace;
-  readonly #notes: JobNotes;
   readonly #timers = new Set<Timer>();
   #entry: JobEntry;
   #isClaimed = false;
@@ -69,9 +64,9 @@ export class JobRunner {
   #cursor: number;
   /** What is there up to here may have been asked for before. */
   #doubtEnd: number;
-  /** Those of unknown outcome from here on are asked once more. */
+  /** Letters with an unknown outcome are asked for once more from this id on. */
   #unknownCursor = 0;
-  /** Since when no other outcomes come. */
+  /** Since when every outcome is unknown. */
   #unknownSinceMs: number | undefined;
   #outlivingSinceMs: number | undefined;
   /** Seen, in the order of their ids: they wait for their window to be committed, then for their turn. */
@@ -94,15 +89,13 @@ export class JobRunner {
     this.#entry = entry;
     this.#jobId = job.jobId;
     this.#tally = new JobTally(entry);
-    this.#claim = new JobClaim(job, { ...options, deadlineMs: () => this.#deadlineMs() });
     this.#pace = new Pace(job.options.rps, options.clock.monoMs());
     this.#cursor = job.lastProcessedMessageId + 1;
     this.#doubtEnd = entry.window.end;
-    this.#notes = new JobNotes(this.#tally, (progress) => options.tell({ kind: 'noteProgress', jobId: job.jobId, progress }));
     this.#soon();
   }
 
-  /** So it is committed. */
+  /** The job has changed, and that is committed. */
   changed(entry: JobEntry): void {
     this.#entry = entry;
     this.#pace.change(entry.job.options.rps, this.#options.clock.monoMs());
@@ -142,7 +135,7 @@ export class JobRunner {
     if (state !== 'running') return this.#underWay === 0 ? this.#note() : undefined;
     if (!this.#isClaimed) return this.#getClaim();
     const isOver = isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures);
-    if (isOver) return this.#underWay === 0 ? this.#notes.noteFailures() : undefined;
+    if (isOver) return this.#underWay === 0 ? this.#tell(this.#tally.newFailures()) : undefined;
     this.#go();
     if (!isHandled) this.#lookAhead();
     else if (this.#pending.length === 0 && this.#underWay === 0) this.#lookAtUnknown();
@@ -224,7 +217,7 @@ export class JobRunner {
     else (isDoubtful ? this.#pending : this.#seen).push(purged(id));
   }
 
-  /** By this job, though nobody has told it; or an earlier merge had executed what was to be purged. */
+  /** The letter is gone: this job resolved it, or an earlier merge had executed what was to be purged. */
   #resolved(id: number, isMerged: boolean): void {
     this.#tally.settle(id, { kind: this.#entry.job.operation === 'purge' && !isMerged ? 'purged' : 'merged' });
   }
@@ -291,7 +284,7 @@ export class JobRunner {
     const { overridesLoopGuard, taskTimeoutMs } = job.options;
     const by = { jobId: this.#jobId, who: job.actor, why: job.reason };
     const request = { kind: 'mergeLetter', ...by, messageId, overridesLoopGuard, taskTimeoutMs } as const;
-    this.#options.asker.askDeadLetters(job.queue.number, request, deadlineMs, (answer) => {
+    this.#options.asker.askDeadLetters(job.queue.number, request, ownWork(deadlineMs), (answer) => {
       if (this.#isStopped) return;
       if (answer.kind === 'rejected' && answer.rejection.reason === 'being-merged' && this.#options.clock.monoMs() < deadlineMs) {
         return this.#after(BEING_MERGED_DELAY_MS, () => this.#merge(letter, deadlineMs));
@@ -319,13 +312,13 @@ export class JobRunner {
     }
   }
 
-  /** As long as nobody says of any letter what has come of it, a shard is away. */
+  /** While no shard reports the outcome of any letter, a shard is away. */
   #watchUnknown(isUnknown: boolean): void {
     const nowMs = this.#options.clock.monoMs();
     this.#unknownSinceMs = isUnknown ? (this.#unknownSinceMs ?? nowMs) : undefined;
     if (nowMs - (this.#unknownSinceMs ?? nowMs) < UNREACHABLE_MS_MAX) return;
     this.#unknownSinceMs = undefined;
-    this.#halt('no shard says what comes of its letters');
+    this.#halt('no shard reports what became of its dead letters');
   }
 
   /** Many letters in one request, one request at a time. */
@@ -337,7 +330,7 @@ export class JobRunner {
     const batch = this.#pending.splice(0, count);
     const { job } = this.#entry;
     this.#underWay = count;
-    this.#options.asker.askDeadLetters(job.queue.number, stepOf(job, batch), this.#deadlineMs(), (answer) => {
+    this.#options.asker.askDeadLetters(job.queue.number, stepOf(job, batch), ownWork(this.#deadlineMs()), (answer) => {
       if (this.#isStopped) return;
       this.#underWay = 0;
       if (answer.kind === 'purged' || answer.kind === 'restored') {
@@ -385,7 +378,7 @@ export class JobRunner {
   #getClaim(): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
-    this.#claim.claim((claimed) => {
+    claimLetters(this.#entry.job, this.#options, this.#deadlineMs(), (claimed) => {
       this.#isAsking = false;
       if (this.#isStopped) return;
       if (claimed.kind === 'notNow') return this.#unreachable(claimed.failure);
@@ -398,7 +391,8 @@ export class JobRunner {
 
   #finish(attempt = 1): void {
     this.#isEnding = true;
-    this.#claim.release((released) => {
+    const { queue } = this.#entry.job;
+    releaseLetters(queue.number, this.#jobId, this.#options.asker, this.#deadlineMs(), (released) => {
       if (this.#isStopped) return;
       if (released === 'under-way' && this.#canOutlive()) return this.#after(BEING_MERGED_DELAY_MS, () => this.#outlive());
       if (released === 'unreachable' && attempt < RELEASES_MAX) {
@@ -425,7 +419,7 @@ export class JobRunner {
     this.#soon();
   }
 
-  /** Of letters that may have been asked for nobody will say what has come of them; the others were not tried. */
+  /** The queue began anew: the outcome of letters that may have been asked for stays unknown, and the others were not tried. */
   #beganAnew(message: string): void {
     this.#tally.loseWindow(message);
     this.#failedBecause = message;
@@ -449,7 +443,7 @@ export class JobRunner {
     this.#unreachableSinceMs = undefined;
   }
 
-  /** After a while it goes on, with a look at the window; after five minutes somebody else has to say so. */
+  /** Tries again after a pause, with a look at the window. After five minutes the job halts until somebody resumes it. */
   #unreachable({ message }: AskFailure): void {
     const nowMs = this.#options.clock.monoMs();
     this.#unreachableSinceMs ??= nowMs;
@@ -469,12 +463,16 @@ export class JobRunner {
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #note(): void {
-    this.#notes.note(this.#entry.window.end);
+    this.#tell(this.#tally.news(this.#entry.window.end));
   }
 
-  /** At once where much is new, a little later with what comes until then where it is not. */
+  #tell(progress: JobProgress | undefined): void {
+    if (progress !== undefined) this.#options.tell({ kind: 'noteProgress', jobId: this.#jobId, progress });
+  }
+
+  /** Notes at once where much is new, otherwise a little later. */
   #noteSoon(): void {
-    if (this.#notes.isMuch) return this.#note();
+    if (this.#tally.hasMuchNew) return this.#note();
     if (this.#isNoteDue) return;
     this.#isNoteDue = true;
     this.#after(NOTE_INTERVAL_MS, () => {

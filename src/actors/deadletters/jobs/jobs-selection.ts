@@ -1,13 +1,10 @@
-/** Which letters a plan is about: what fits by now, frozen into ids, with the causes of them. */
-import { deadLetterLimits } from '../../../deadletters/commands.ts';
-import type { IdRange, DeadLetterRequest } from '../../../deadletters/commands.ts';
-import { addRising, nextId, rangeWith } from '../../../deadletters/id-ranges.ts';
-import type { LetterSelection, PlanLetters } from '../../../deadletters/jobs/commands.ts';
-import type { CauseCount } from '../../../deadletters/jobs/job.ts';
-import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
+/** Freezes the letters of a plan into ids, with the causes of their failures. */
+import { deadLetterLimits, type DeadLetterRequest, type IdRange } from '../../../deadletters/letter-commands.ts';
+import type { DeadLetterRejected, LettersCounted } from '../../../deadletters/letter-commands.ts';
+import { addRising, nextId, rangeWith } from '../../../deadletters/bounds/id-ranges.ts';
+import type { CauseCount, LetterSelection, PlanLetters, StorePlan } from '../../../deadletters/jobs/job.ts';
+import { jobLimits } from '../../../deadletters/bounds/job-limits.ts';
 import { hashedText, requestText, selectedLetters, withCause } from '../../../deadletters/jobs/planned-letters.ts';
-import type { StorePlan } from '../../../deadletters/jobs/own-commands.ts';
-import type { DeadLetterRejected, LettersCounted } from '../../../deadletters/replies.ts';
 import type { AskFailure } from '../../asks/asks.ts';
 import type { DeadLetterAnswer } from '../../asks/router.ts';
 
@@ -18,7 +15,7 @@ export class SelectionFailure<Answer extends { readonly kind: string }> extends 
   readonly answer: Answer;
 
   constructor(answer: Answer) {
-    super(`letters cannot be selected: ${answer.kind}`);
+    super(`dead letters cannot be selected: ${answer.kind}`);
     this.answer = answer;
   }
 }
@@ -26,14 +23,13 @@ export class SelectionFailure<Answer extends { readonly kind: string }> extends 
 /** FAILED_PRECONDITION, and why. */
 export class SelectionRefused extends Error {}
 
-const notRestorable = 'what was purged cannot be restored any more: the time in which that can be undone (perdure.dlq.undoWindow) is over';
+const notRestorable = 'purged dead letters can no longer be restored: the undo window (perdure.dlq.undoWindow) is over';
 
 export type Selecting = {
   readonly planId: string;
-  /** In hex. */
   readonly sha256: (text: string) => string;
   readonly ask: AskQueue;
-  /** Of a restore: among the ids of that purge lie others. */
+  /** The ids of a restore have ids of other purges between them. */
   readonly isAmongOthers: boolean;
 };
 
@@ -43,13 +39,13 @@ export async function selectLetters(request: PlanLetters, { planId, sha256, ask,
   const { comebacks, ...queueNow } = await countedBy(ask);
   const incarnation = request.queue.incarnation ?? queueNow.incarnation;
   const { number, category, sourceCluster } = request.queue;
-  const queue = { number, category, sourceCluster, ...(incarnation === 0 ? {} : { incarnation }) };
+  const queue = { number, category, sourceCluster, incarnation };
   const walk = new Walk(selection, sha256);
   if (request.operation === 'restore') await findPurged(walk, incarnation, isAmongOthers, ask);
   else await findLetters(walk, incarnation, ask);
   const { ids, selected, digest } = walk;
   const { purgedBy } = selection;
-  const between = digest === undefined ? {} : purgedBy === undefined ? { comebacks } : { purgedBy };
+  const between = digest === undefined ? {} : { purgedBy, comebacks: purgedBy === undefined ? comebacks : undefined };
   const causes = ids.length === 0 || request.operation === 'restore' ? [] : await causesOf(selection, ids, ask);
   const hashes = { hash: sha256(hashedText({ ...request, queue }, ids, digest)), requestHash: sha256(requestText(request)) };
   return { ...plan, queue, planId, ...hashes, ids, selected, ...between, causes };
@@ -101,7 +97,7 @@ class Walk {
     return this.#isBroken && !this.#mayHaveHoles;
   }
 
-  /** To be asked for from there on; undefined: that was all. */
+  /** The next id to ask for; undefined: that was all. */
   next(from: number): number | undefined {
     return nextId(this.#whole, from);
   }
@@ -133,7 +129,10 @@ class Walk {
   }
 }
 
-/** Those that are too old are among them, and told of by the job; unless nothing else is left. Of ids that the purge had not all nobody can say that. */
+/**
+ * Finds the purged letters of a restore. Letters that are too old are included, and the job reports them, unless nothing else is left. If the ids lie
+ * among those of other purges, nobody can say which are too old.
+ */
 async function findPurged(walk: Walk, incarnation: number, isAmongOthers: boolean, ask: AskQueue): Promise<void> {
   const { ids = [], purgedBy } = walk.selection;
   const answer = await ask({ kind: 'findPurged', ids, purgedBy, incarnation });
@@ -155,7 +154,7 @@ async function findLetters(walk: Walk, incarnation: number, ask: AskQueue): Prom
   }
 }
 
-/** With more ranges than that they are not told: a filter has 200 terms at most. */
+/** Causes are not told for more ranges than these: a filter has at most 200 terms. */
 const CAUSE_RANGES_MAX = 50;
 
 async function causesOf(selection: LetterSelection, ids: readonly IdRange[], ask: AskQueue): Promise<readonly CauseCount[]> {

@@ -4,13 +4,10 @@
  *     selected ids   ✓ ✓ ✓ ✓ │ ✓ · ✓ · · │ ─ ─ ─ ─ ─ ─
  *                       lastProcessed     window end
  */
-import { countIds, countIdsUpTo, nextId, rangesOfIds } from '../../../deadletters/id-ranges.ts';
-import type { IdRange } from '../../../deadletters/commands.ts';
-import { jobLimits } from '../../../deadletters/jobs/job-limits.ts';
-import type { JobFailure, JobNoop, JobSkip } from '../../../deadletters/jobs/job.ts';
-import type { JobEntry } from '../../../deadletters/jobs/jobs-records.ts';
+import { countIds, countIdsUpTo, idsOf, nextId, rangesOfIds } from '../../../deadletters/bounds/id-ranges.ts';
+import { jobLimits } from '../../../deadletters/bounds/job-limits.ts';
+import type { JobEntry, JobFailure, JobNoop, JobProgress, JobSkip } from '../../../deadletters/jobs/job.ts';
 import { handled, tried } from '../../../deadletters/jobs/jobs-state.ts';
-import type { JobProgress } from '../../../deadletters/jobs/own-commands.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 
 export type LetterOutcome =
@@ -21,9 +18,12 @@ export type LetterOutcome =
   /** Resolved by others before its turn. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly failure: JobFailure }
-  /** Told as a failure, unless it is asked once more before the job ends. */
+  /** Counts as a failure, unless the letter is asked for once more before the job ends. */
   | { readonly kind: 'unknown'; readonly failure: JobFailure }
   | { readonly kind: 'skipped'; readonly skip: JobSkip };
+
+/** Handled letters after which progress is noted, which limits what a takeover looks at again. */
+const NOTE_LETTERS = 1_000;
 
 export class JobTally {
   readonly #ids: JobEntry['job']['ids'];
@@ -39,6 +39,8 @@ export class JobTally {
   /** Ids that were resolved when the plan was made: so many are not there when they are looked at, and no letters of the job. */
   readonly #holes: number;
   #passed: number;
+  #notedLetters: number;
+  #notedFailures = -1;
 
   constructor({ job, window }: JobEntry) {
     const { merged, mergedNoop, purged, restored, failed, skipped, gone } = job.counts;
@@ -51,6 +53,7 @@ export class JobTally {
     this.#windowEnd = window.end;
     for (const id of idsOf(window.settled)) this.#settled.add(id);
     for (const id of idsOf(window.unknown)) this.#unknown.add(id);
+    this.#notedLetters = this.handled;
     this.#holes = countIds(job.ids) - job.counts.selected;
     this.#passed = this.#holes === 0 ? 0 : countIdsUpTo(job.ids, this.#lastProcessed) + this.#settled.size - this.handled;
   }
@@ -88,12 +91,12 @@ export class JobTally {
     return id <= this.#lastProcessed || this.#settled.has(id);
   }
 
-  /** From `from` on: of whom nobody has said what has come of them. They rise. */
+  /** Ids from `from` on whose outcome is unknown, in ascending order. */
   unknownFrom(from: number): readonly number[] {
     return [...this.#unknown].filter((id) => id >= from).sort((one, other) => one - other);
   }
 
-  /** Once, and once more where it was unknown. */
+  /** Settles a letter once, and once more if its outcome was unknown. */
   settle(id: number, outcome: LetterOutcome): void {
     if (this.#unknown.delete(id)) this.#takeBack(id);
     else if (this.isSettled(id)) return;
@@ -109,6 +112,30 @@ export class JobTally {
       const failure = { messageId: id, taskId: '', taskType: '', errorType: 'OutcomeUnknown', errorMessage, sameCause: false };
       if (!this.isSettled(id)) this.settle(id, { kind: 'failed', failure });
     }
+  }
+
+  // ── What of the progress is journaled: only what is new, because each note is a record in the journal of all jobs ───────────
+
+  /** So much was handled since the last note that it is noted at once. */
+  get hasMuchNew(): boolean {
+    return this.handled - this.#notedLetters >= NOTE_LETTERS;
+  }
+
+  /** What to note; undefined: nothing is new. `windowEnd`: of the window that is committed; a larger one is noted until it is. */
+  news(windowEnd: number): JobProgress | undefined {
+    return this.handled === this.#notedLetters && this.#windowEnd <= windowEnd ? undefined : this.#noted();
+  }
+
+  /** Each number of failures is noted once: the owner decides whether they are too many. */
+  newFailures(): JobProgress | undefined {
+    if (this.#notedFailures === this.failed) return undefined;
+    this.#notedFailures = this.failed;
+    return this.#noted();
+  }
+
+  #noted(): JobProgress {
+    this.#notedLetters = this.handled;
+    return this.progress();
   }
 
   progress(): JobProgress {
@@ -163,8 +190,4 @@ export class JobTally {
         return unreachable(outcome);
     }
   }
-}
-
-function* idsOf(ranges: readonly IdRange[]): Iterable<number> {
-  for (const { from, to } of ranges) for (let id = from; id <= to; id++) yield id;
 }

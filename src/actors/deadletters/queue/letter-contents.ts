@@ -1,8 +1,7 @@
 /** What the records of letters hold: read from their topic at the offsets that their rows tell. */
-import type { DeadLetterRecord } from '../../../deadletters/records.ts';
-import type { LetterContent } from '../../../deadletters/replies.ts';
-import type { LetterRow } from '../../../deadletters/letter-row.ts';
-import { LogError, type Log, type PartitionId, type StoredRecord } from '../../log.ts';
+import type { DeadLetterRecord, LetterRow } from '../../../deadletters/letter-records.ts';
+import type { LetterContent } from '../../../deadletters/letter-commands.ts';
+import { LogError, type Log, type PartitionId, type StoredRecord } from '../../../ports/log.ts';
 import type { RecordCodec } from '../../partition/partition-core.ts';
 
 export type LetterContentsOptions = {
@@ -17,15 +16,15 @@ type Place = Pick<LetterRow, 'messageId' | 'offset'>;
 const CLOSE_OFFSETS = 64;
 const STRETCH_BYTES = 256 * 1024;
 
-/** Of a letter whose record was deleted: its row is all that is left. */
+/** The problem of a letter whose record was deleted: only its row is left. */
 export const recordGone = 'its record is gone';
 
 export const goneContent: LetterContent = { value: new Uint8Array(0), headers: [], letter: undefined, problem: recordGone };
 
-/** Whose records are gone, and which are only written again at another place meanwhile: of one request. */
+/** Tells records that are gone from records that were only written again at another place, during one request. */
 export class GoneRecords {
   readonly #start: number;
-  /** Not found at this offset, by message id. */
+  /** Offsets at which no record was found, by message id. */
   readonly #missed = new Map<number, number>();
 
   /** `start`: of the journal, as it was before the rows were read. */
@@ -43,7 +42,7 @@ export class GoneRecords {
   }
 }
 
-/** For the letters of one answer, in the order of their rows. */
+/** Reads the contents of the letters of one answer, in the order of their rows. */
 export class LetterContents {
   readonly #options: LetterContentsOptions;
   /** What was read last, by offset. */
@@ -87,7 +86,7 @@ export class LetterContents {
   }
 }
 
-/** With its stamp, as every reader of the topic sees it. */
+/** The headers with the stamp, as every reader of the topic sees them. */
 function headersOf({ schema, epoch, sequence, headers = [] }: StoredRecord): LetterContent['headers'] {
   const stamp = [
     ['perdure.schema', schema],
@@ -97,7 +96,7 @@ function headersOf({ schema, epoch, sequence, headers = [] }: StoredRecord): Let
   return [...stamp.map(([name, value]) => ({ name, value: String(value) })), ...headers.map(([name, value]) => ({ name, value }))];
 }
 
-/** Of what it holds, as it travels. */
+/** The bytes that the content takes on the wire. */
 export function contentBytes({ value, headers }: LetterContent): number {
   return headers.reduce((bytes, header) => bytes + header.name.length + header.value.length, value.byteLength);
 }

@@ -12,24 +12,23 @@
  * Whoever was taken over asks nobody any more, for its process has lost its shards as well; when several processes serve, asks will have to carry the
  * owner's epoch, or a late one could come behind that.
  */
+import { ownWork } from '../../asks/asks.ts';
 import { failedAsBefore, failedOnceMore, isSameCause } from '../../../deadletters/failed-merge.ts';
-import type { DeadLetterCommand, MergeOutcome, WithdrawalOutcome } from '../../../deadletters/commands.ts';
-import type { ExecuteLetter, WithdrawLetter } from '../../../deadletters/effects.ts';
+import type { DeadLetterCommand, MergeOutcome, WithdrawalOutcome } from '../../../deadletters/letter-commands.ts';
+import type { DeadLetterRejected, ExecuteLetter, LetterRead, ListedLetter, WithdrawLetter } from '../../../deadletters/letter-commands.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
 import { namespaceDeleted } from '../../../deadletters/attempts.ts';
-import type { LetterRow } from '../../../deadletters/letter-row.ts';
 import type { Letter, LetterFailure } from '../../../deadletters/letter.ts';
-import type { DeadLetterRecord } from '../../../deadletters/records.ts';
-import type { DeadLetterRejected, LetterRead, ListedLetter } from '../../../deadletters/replies.ts';
+import type { DeadLetterRecord, LetterRow } from '../../../deadletters/letter-records.ts';
 import { saidError } from '../../../deadletters/task-failure.ts';
-import type { LetterOutcome } from '../../../history/redrive/letter-marks.ts';
-import type { TaskCategory } from '../../../history/hand-over/task-types.ts';
+import type { LetterOutcome } from '../../../history/run/letter-marks.ts';
+import type { TaskCategory } from '../../../history/run/task-types.ts';
 import type {
   ExecuteLetter as RedriveExecuteLetter,
   LetterName,
   WithdrawLetter as RedriveWithdrawLetter,
-} from '../../../history/redrive/redrive-commands.ts';
-import type { PendingTask } from '../../../history/tasks.ts';
+} from '../../../history/commands/redrive-commands.ts';
+import type { PendingTask } from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
@@ -37,36 +36,35 @@ import { incarnatedQueue } from '../../../kernel/queue-incarnation.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
 import type { HistoryAnswer, Asker } from '../../asks/router.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock } from '../../ports.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { Clock } from '../../../ports/machine.ts';
 import { recordGone } from './letter-contents.ts';
 import { OutstandingLetters } from './outstanding-letters.ts';
 import { decoded, errorTypes, type LetterTasks, mergedBy, outcomeUnknown, ownFailure, refusedForGood } from './merge-outcomes.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
-/** Of a process. */
+/** What all queues of a process share. */
 export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'asker'> & {
   readonly tasks: LetterTasks;
   readonly router: Pick<Asker, 'askHistory' | 'askCluster' | 'cancel'>;
   readonly historyShards: number;
   /** Merges of one letter that may fail. As of now. */
   readonly maxGeneration: () => number;
-  /** As letters name who runs tasks. */
+  /** How letters name the node and the build that run tasks. */
   readonly node: string;
   readonly build: string;
 };
 
 export type LetterExecutionOptions = LetterExecutionParts & {
-  /** Its number, and what tasks it has. */
   readonly queue: { readonly number: number; readonly category: string };
-  /** Of its topic. Absent: nobody tells them apart. */
+  /** The incarnation of the topic. Absent: incarnations are not told apart. */
   readonly incarnation?: () => number;
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
   /** Purges can be undone as things stand: what was purged may be asked for once more. */
   readonly mayRestore: () => boolean;
   readonly core: Pick<QueueCore, 'state' | 'maySettle'>;
-  /** Of one letter, when it is known; `tookMs`: since it was asked for. */
+  /** Called with the outcome of each letter; `tookMs` counts from the request. */
   readonly onOutcome?: (outcome: MergeOutcome, tookMs: number) => void;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit'>;
   readonly clock: Clock;
@@ -81,7 +79,6 @@ type Execution = {
 };
 
 type Asked = { readonly shard: number; readonly name: LetterName };
-/** Of one execution, once its turn has come. */
 type Turn = Execution & { readonly deadlineMs: number; tries: number; askedShard?: number | undefined };
 
 /** What shards of ours make: of another cluster's tasks there is no executor. */
@@ -105,13 +102,13 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #outstanding: OutstandingLetters;
   /** Letters are read one behind the other: so they join the lines in the order in which they were asked for. */
   #reading: Promise<void> = Promise.resolve();
-  /** By run: the first is under way, those behind it wait in the order of their ids. */
+  /** The executions of each run. The first one is under way, the others wait in the order of their ids. */
   readonly #lines = new Map<string, Execution[]>();
-  /** When those that are under way were asked for (monotonic). */
+  /** When the executions under way were asked for (monotonic). */
   readonly #beganMs = new Map<number, number>();
-  /** Their outcomes are known, and not committed here yet. */
+  /** The outcomes of these are known, and not committed here yet. */
   readonly #unconfirmed = new Map<number, Asked>();
-  /** Shards have them, and have not answered. */
+  /** Shards have these executions, and have not answered. */
   readonly #asks = new Set<number>();
   /** All letters below are resolved for good, and that is committed. */
   #resolvedBelow = 0;
@@ -193,9 +190,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     }
     // Its answer was lost: a job tries a letter once.
     if (letter.jobId === jobId) {
-      const { errorType, errorMessage: said } = letter.failure;
-      const error = { errorType, errorMessage: said };
-      return this.#finish(messageId, { kind: 'unsettled', error, letter, isSameCause: failedAsBefore(letter) });
+      return this.#finish(messageId, { kind: 'unsettled', error: letter.failure, letter, isSameCause: failedAsBefore(letter) });
     }
     const task = decoded(letter, tasks);
     if (task === undefined) return this.#finish(messageId, { kind: 'skipped', reason: 'undecodable' });
@@ -261,7 +256,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     deadlineMs: number,
   ): Promise<HistoryAnswer<Request>> {
     return await new Promise((resolve) => {
-      const askId = this.#options.router.askHistory(shard, request, deadlineMs, (answer) => {
+      const askId = this.#options.router.askHistory(shard, request, ownWork(deadlineMs), (answer) => {
         this.#asks.delete(askId);
         resolve(answer);
       });
@@ -422,7 +417,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     return outcome === 'withdrawn' ? { kind: 'withdrawn', generation } : outcome === undefined ? undefined : this.#told(turn, outcome);
   }
 
-  /** As its shard tells it, which does not execute it from now on. */
+  /** Asks the shard to withdraw the letter, which it does not execute from now on, and answers what became of it. */
   async #outcomeAt(shard: number, name: LetterName, key: RunKey, deadlineMs: number): Promise<LetterOutcome | 'withdrawn' | undefined> {
     const request = { kind: 'withdrawLetter', key, letter: name } as const;
     const answer = await this.#ask(shard, request, deadlineMs);
@@ -455,7 +450,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     }
   }
 
-  /** As marks name it. */
+  /** The number of the queue as marks have it. */
   get #queue(): number {
     const { queue, incarnation } = this.#options;
     return incarnatedQueue(queue.number, incarnation?.() ?? 0);
@@ -468,7 +463,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   /** One that is lost for good is made up for: the next letters tell their shards what is resolved. */
   #confirm({ shard, name }: Asked, tries: number): void {
     const { router, tenure, clock } = this.#options;
-    router.askHistory(shard, { kind: 'confirmLetter', letter: name }, clock.monoMs() + CONFIRM_TIMEOUT_MS, ({ kind }) => {
+    router.askHistory(shard, { kind: 'confirmLetter', letter: name }, ownWork(clock.monoMs() + CONFIRM_TIMEOUT_MS), ({ kind }) => {
       if (kind === 'done' || tries >= CONFIRM_TRIES) return;
       tenure.after(backOffMs(tries, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#confirm({ shard, name }, tries + 1));
     });

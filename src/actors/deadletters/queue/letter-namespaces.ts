@@ -2,11 +2,12 @@
  * In which namespaces the task of a letter is executed: in its own if they are there, else in those that have their names by now. What this
  * process has folded of the registry may lag behind, so what it does not know is looked for once more, behind the barrier of the cluster's partition.
  */
+import { ownWork } from '../../asks/asks.ts';
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import type { LetterTask } from '../../../deadletters/letter.ts';
-import type { PendingTask } from '../../../history/tasks.ts';
+import type { PendingTask } from '../../../history/run/tasks.ts';
 import type { Asker } from '../../asks/router.ts';
-import type { Clock } from '../../ports.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
 export type LetterNamespacesOptions = {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById' | 'namespaceByName'> };
@@ -70,7 +71,7 @@ export class LetterNamespaces {
   async #readAfresh(): Promise<boolean> {
     const { asker, clock } = this.#options;
     return await new Promise((resolve) => {
-      asker.askCluster({ kind: 'syncCluster' }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
+      asker.askCluster({ kind: 'syncCluster' }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), ({ kind }) => resolve(kind === 'done'));
     });
   }
 }

@@ -1,21 +1,13 @@
 /** Says once in each tenure which records of a queue are gone from its topic, and which letters that concerns. */
-import type { IdRange } from '../../../deadletters/commands.ts';
-import type { QueueCore } from '../../../deadletters/queue-core.ts';
+import type { IdRange } from '../../../deadletters/letter-commands.ts';
 import { errorText } from '../../../kernel/error-text.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
-import type { Database, JournalId } from '../../database.ts';
-import type { Log, OffsetRange, PartitionId } from '../../log.ts';
+import type { OffsetRange } from '../../../ports/log.ts';
+import type { QueueCompactionOptions } from './queue-compaction.ts';
 
-export type LostLettersOptions = {
-  readonly core: Pick<QueueCore, 'state'>;
-  readonly log: Pick<Log, 'bounds'>;
-  readonly partition: PartitionId;
-  readonly database: Pick<Database, 'letters'>;
-  readonly journal: JournalId;
-  readonly checkpointer: Pick<Checkpointer, 'writtenNow'>;
-  readonly logger: Logger;
-};
+export type LostLettersOptions = Pick<
+  QueueCompactionOptions,
+  'core' | 'log' | 'partition' | 'database' | 'journal' | 'checkpointer' | 'logger'
+>;
 
 const PAGE_LETTERS = 1_000;
 const PAGE_BYTES = 1024 * 1024;
@@ -35,7 +27,6 @@ export class LostLetters {
     return this.#before;
   }
 
-  /** As the fold has found them. */
   found(lost: readonly OffsetRange[]): void {
     this.#lost = lost;
   }
@@ -53,8 +44,8 @@ export class LostLetters {
       if (gone.length === 0) return;
       const { count, ranges } = await this.#damaged(gone);
       logger.error(
-        'records of a dead letter queue are gone from its topic: were they deleted (DeleteRecords, segments), or is there a retention limit? Letters whose ' +
-          'rows are left are listed as damaged: look at them, and purge them. Others are lost. All that is left is served',
+        'records of a dead letter queue are gone from its topic: were they deleted (DeleteRecords, segments), or is there a retention limit? Dead letters ' +
+          'that still have a row are listed as damaged: look at them, and purge them. The others are lost. All that is left is served',
         {
           topic: partition.topic,
           offsets: textOf(gone),
@@ -64,7 +55,7 @@ export class LostLetters {
         },
       );
     } catch (error) {
-      logger.warn('whether records of a dead letter queue are gone cannot be looked up', { reason: errorText(error) });
+      logger.warn('cannot find out whether records of a dead letter queue are gone', { reason: errorText(error) });
     }
   }
 

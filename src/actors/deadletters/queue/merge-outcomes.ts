@@ -1,25 +1,23 @@
 /** What is told of a letter whose task was to be executed. */
-import type { MergeOutcome } from '../../../deadletters/commands.ts';
+import type { MergeOutcome } from '../../../deadletters/letter-commands.ts';
 import type { LetterReason } from '../../../deadletters/attempts.ts';
 import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
 import type { Letter, LetterFailure } from '../../../deadletters/letter.ts';
 import { saidError } from '../../../deadletters/task-failure.ts';
-import type { LetterOutcome } from '../../../history/redrive/letter-marks.ts';
-import type { PendingTask } from '../../../history/tasks.ts';
-import type { Clock } from '../../ports.ts';
+import type { LetterOutcome } from '../../../history/run/letter-marks.ts';
+import type { PendingTask } from '../../../history/run/tasks.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
-/** Between the values of letters, tasks, and what shards are asked. */
+/** Translates between the values of letters, tasks, and what shards are asked. */
 export type LetterTasks = {
   /** Throws what cannot be decoded. */
   readonly decode: (value: { readonly valueType: string; readonly value: Uint8Array }) => PendingTask;
   readonly encode: (task: PendingTask) => Uint8Array;
 };
 
-export type FailureTeller = { readonly clock: Pick<Clock, 'wallMs'>; readonly node: string; readonly build: string };
-
 /** A failure that no shard has told. */
 export function ownFailure(
-  { clock, node, build }: FailureTeller,
+  { clock, node, build }: { readonly clock: Pick<Clock, 'wallMs'>; readonly node: string; readonly build: string },
   letter: Letter,
   why: LetterReason,
   errorType: string,
@@ -39,13 +37,13 @@ export function mergedBy(outcome: Exclude<LetterOutcome, { readonly kind: 'faile
     : { kind: 'merged', how: 'merged-noop', generation, detail: outcome.detail };
 }
 
-/** By the shard that was to execute it. */
+/** The reason when the shard refused to execute the task. */
 export const refusedForGood: LetterReason = { cause: 'permanent-error', disposition: 'poison' };
 
 export const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;
 
 export function outcomeUnknown({ letter, taskTimeoutMs }: { readonly letter: Letter; readonly taskTimeoutMs: number }): MergeOutcome {
-  const errorMessage = `its shard has not said within ${taskTimeoutMs} ms what has come of it: the queue goes on asking, and nothing is executed twice`;
+  const errorMessage = `its shard did not report an outcome within ${taskTimeoutMs} ms: the queue keeps asking, and nothing is executed twice`;
   return { kind: 'unsettled', error: { errorType: 'OutcomeUnknown', errorMessage }, letter, isUnknown: true };
 }
 

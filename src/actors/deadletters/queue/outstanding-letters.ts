@@ -8,16 +8,17 @@
  *
  * So no selection has to be merged again before others find room in the shards, and no letter is purged whose task waits in one.
  */
-import type { DeadLetterCommand } from '../../../deadletters/commands.ts';
+import { ownWork } from '../../asks/asks.ts';
+import type { DeadLetterCommand } from '../../../deadletters/letter-commands.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
-import type { LetterName } from '../../../history/redrive/redrive-commands.ts';
+import type { LetterName } from '../../../history/commands/redrive-commands.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import type { Asker } from '../../asks/router.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock } from '../../ports.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
 export type OutstandingLettersOptions = {
-  /** As marks name it. */
+  /** The number of the queue as marks have it. */
   readonly queue: () => number;
   readonly core: Pick<QueueCore, 'state'>;
   readonly router: Pick<Asker, 'askHistory'>;
@@ -46,9 +47,8 @@ type Look = { tries: number; looksMin: number };
 
 export class OutstandingLetters {
   readonly #options: OutstandingLettersOptions;
-  /** That have not been asked since the queue was taken over. */
+  /** Shards that have not been asked since the queue was taken over. */
   readonly #unknown = new Set<number>();
-  /** Shards that have some, or may have. */
   readonly #looks = new Map<number, Look>();
   readonly #shards = new Map<number, number>();
   readonly #line: number[] = [];
@@ -71,7 +71,7 @@ export class OutstandingLetters {
   get trouble(): string | undefined {
     const [shard] = this.#unknown;
     if (shard === undefined || this.#options.clock.monoMs() - this.#beganMs >= ALL_SHARDS_WAIT_MS) return undefined;
-    return `history shard ${shard} has not said yet which letters of this queue it executes: ask once more. Nothing has happened`;
+    return `history shard ${shard} has not reported yet which dead letters of this queue it is executing: try again. Nothing was changed`;
   }
 
   /** Each shard has said what it executes. */
@@ -83,7 +83,7 @@ export class OutstandingLetters {
     return !this.#unknown.has(shard);
   }
 
-  /** That has its mark; undefined: none that is known of. */
+  /** The shard that has a mark of this letter; undefined: no such shard is known. */
   shardOf(messageId: number): number | undefined {
     return this.#shards.get(messageId);
   }
@@ -97,7 +97,7 @@ export class OutstandingLetters {
     this.#shards.delete(messageId);
   }
 
-  /** Soon. */
+  /** The shard is asked soon. */
   look(shard: number): void {
     this.#begin(shard, LOOKS_AFTER_ASK);
   }
@@ -144,7 +144,7 @@ export class OutstandingLetters {
       readonly pending?: readonly LetterName[];
       readonly ended?: readonly LetterName[];
     }>((resolve) => {
-      router.askHistory(shard, { kind: 'listLetterMarks', queue: queue() }, clock.monoMs() + LOOK_TIMEOUT_MS, resolve);
+      router.askHistory(shard, { kind: 'listLetterMarks', queue: queue() }, ownWork(clock.monoMs() + LOOK_TIMEOUT_MS), resolve);
     });
     if (answer.kind !== 'letterMarks' || !tenure.active) return false;
     const { pending = [], ended = [] } = answer;

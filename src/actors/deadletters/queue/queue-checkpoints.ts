@@ -7,28 +7,25 @@
  * A row tells the offset of its letter, so it is made when that is known. Rows leave memory with the checkpoint that has them.
  */
 import { assert } from '../../../kernel/assert.ts';
-import { type LetterRow, letterRow } from '../../../deadletters/letter-row.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
-import type { QueueSnapshot } from '../../../deadletters/queue-state.ts';
-import { queueSchemaOf, queueStateSchemaLast, type QueueStateWire } from '../../../deadletters/queue-state-wire.ts';
-import type { DeadLetterRecord } from '../../../deadletters/records.ts';
-import type { CapturedState, CheckpointedState } from '../../checkpoint/checkpointer.ts';
-import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
-import { newerSchema } from '../../checkpoint/fenced-rows.ts';
-import type { CheckpointOptions } from '../../checkpoint/partition-checkpoints.ts';
-import { type CheckpointPosition, DatabaseError, type JournalId, type Restored } from '../../database.ts';
+import type { QueueSnapshot, QueueStateWire } from '../../../deadletters/queue-state.ts';
+import { letterRow, type DeadLetterRecord, type LetterRow } from '../../../deadletters/letter-records.ts';
+import type { CapturedState, CheckpointedState } from '../../../projections/checkpoints/checkpointer.ts';
+import { checkPosition, installingCounters } from '../../../projections/checkpoints/damaged-journal.ts';
+import type { CheckpointOptions } from '../../../projections/checkpoints/partition-checkpoints.ts';
+import type { JournalId, Restored } from '../../../projections/database-port.ts';
 
 /** Its journal is never trimmed behind a checkpoint: the letters themselves are there alone. */
 export type QueueCheckpointOptions = Omit<CheckpointOptions, 'journalRetentionMs' | 'journalRetentionBytes'> & {
   readonly stateWire: QueueStateWire;
 };
 
-/** Of a row in memory, beside its texts. */
+/** A row in memory, beside its texts. */
 const ROW_BYTES = 512;
-/** Of an id that is gone. */
+/** An id that is gone. */
 const GONE_BYTES = 64;
 
-/** Of what a record brings to a checkpoint, roughly. */
+/** Roughly what a record adds to a checkpoint. */
 export function recordBytes(record: DeadLetterRecord): number {
   if (record.kind !== 'letter') return GONE_BYTES;
   const { task, failure } = record.letter;
@@ -43,14 +40,13 @@ export type QueueCheckpointsOptions = {
   readonly sourceCluster: string;
 };
 
-/** By message id; undefined: it is gone. */
 type Changes = { readonly rows: Map<number, LetterRow | undefined>; bytes: number };
 
 type Cut = { readonly snapshot: QueueSnapshot; readonly timeMs: number; changes: Changes | undefined; counters: Uint8Array | undefined };
 
 export class QueueCheckpoints implements CheckpointedState {
   readonly #options: QueueCheckpointsOptions;
-  /** Since the last cut. */
+  /** What has changed since the last cut. */
   #changes = noChanges();
   #cut: Cut | undefined;
 
@@ -79,7 +75,7 @@ export class QueueCheckpoints implements CheckpointedState {
     this.#changes.bytes += recordBytes(record);
   }
 
-  /** Of a letter whose record is committed and whose row may not be written; undefined: it is written, or there is none. */
+  /** The row of a committed letter that may not be in the database yet; undefined: it is written, or there is none. */
   pending(messageId: number): LetterRow | undefined {
     return this.#changes.rows.get(messageId) ?? this.#cut?.changes?.rows.get(messageId);
   }
@@ -102,18 +98,15 @@ export class QueueCheckpoints implements CheckpointedState {
   }
 
   captured(): CapturedState {
-    const { counters, changes, timeMs, snapshot } = this.#cut ?? {};
-    assert(
-      counters !== undefined && changes !== undefined && timeMs !== undefined && snapshot !== undefined,
-      'a checkpoint is captured before it is written',
-    );
+    const { counters, changes, timeMs } = this.#cut ?? {};
+    assert(counters !== undefined && changes !== undefined && timeMs !== undefined, 'a checkpoint is captured before it is written');
     const letters: LetterRow[] = [];
     const goneLetters: number[] = [];
     for (const [messageId, row] of changes.rows) {
       if (row === undefined) goneLetters.push(messageId);
       else letters.push(row);
     }
-    return { kind: 'deadLetters', delta: { letters, goneLetters }, schema: queueSchemaOf(snapshot), counters, timeMs };
+    return { kind: 'deadLetters', delta: { letters, goneLetters }, counters, timeMs };
   }
 
   durable(): void {
@@ -138,13 +131,6 @@ export async function installQueue(
   { position }: Restored,
 ): Promise<void> {
   if (position === undefined) return;
-  const newer = newerQueue(position);
-  if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
   checkPosition(journal, position);
   await installingCounters(journal, () => core.install(wire.decodeCounters(position.counters), position.timeMs));
-}
-
-/** Why this program cannot read the rows of a checkpoint; undefined: it can. */
-function newerQueue(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, queueStateSchemaLast);
 }

@@ -1,47 +1,43 @@
 /**
  * A dead letter queue: the actor around QueueCore, owner of the one partition of its topic.
  *
- *     router ─▶ PartitionActor ─▶ QueueCore ─▶ records ─▶ committed ─┬─▶ QueueShell    answers
+ *     router ─▶ PartitionActor ─▶ QueueCore ─▶ records ─▶ committed ─┬─▶ QueueMemory   answers
  *                                                                    └─▶ Checkpointer  rows of the index, from which it is made again
  *
  * It serves no workflow: what befalls it is told, and takes nothing else out of service.
  */
-import type { DeadLetterCommand, DeadLetterRequest } from '../../../deadletters/commands.ts';
-import type { DeadLetterEffect } from '../../../deadletters/effects.ts';
+import type { DeadLetterCommand, DeadLetterEffect, DeadLetterReply, DeadLetterRequest } from '../../../deadletters/letter-commands.ts';
 import type { DeadLetterQueue, Letter } from '../../../deadletters/letter.ts';
 import { QueueCore } from '../../../deadletters/queue-core.ts';
-import { type QueueHome, QueueState } from '../../../deadletters/queue-state.ts';
-import type { DeadLetterRecord } from '../../../deadletters/records.ts';
-import type { DeadLetterReply } from '../../../deadletters/replies.ts';
+import { QueueState } from '../../../deadletters/queue-state.ts';
+import type { DeadLetterRecord, LetterRow } from '../../../deadletters/letter-records.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { drawnIncarnation } from '../../../kernel/queue-incarnation.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { LogFields, Logger } from '../../../observability/logger.ts';
 import type { AskFailure } from '../../asks/asks.ts';
-import type { Endpoint, ReplySink } from '../../asks/switchboard.ts';
-import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
-import { checkpointerOf } from '../../checkpoint/partition-checkpoints.ts';
-import type { JournalId, Restored } from '../../database.ts';
-import type { Log, OffsetRange } from '../../log.ts';
+import type { Endpoint } from '../../asks/switchboard.ts';
+import type { Checkpointer } from '../../../projections/checkpoints/checkpointer.ts';
+import { checkpointerOf } from '../../../projections/checkpoints/partition-checkpoints.ts';
+import type { JournalId, Restored } from '../../../projections/database-port.ts';
+import type { Log, OffsetRange } from '../../../ports/log.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
-import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { PartitionMemory, PartitionShell, ReadAhead, Tenure } from '../../partition/partition-core.ts';
 import { QueueStory } from '../../../deadletters/audit/queue-story.ts';
 import type { AuditAsker } from '../../asks/router.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
 import { GAUGES_EVERY_MS, type QueueMetrics } from './queue-metrics.ts';
-import { QueueUndo } from './queue-undo.ts';
-import { QueueIndex } from './queue-index.ts';
+import { LettersAhead, QueueIndex } from './queue-index.ts';
 import { LetterExecution, type LetterExecutionParts } from './letter-execution.ts';
 import { LostLetters } from './lost-letters.ts';
-import { LettersAhead } from './letters-ahead.ts';
-import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
+import { QueueCompaction, QueueUndo, type CompactionTiming } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
 export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & {
   readonly queue: DeadLetterQueue;
-  /** Absent: of a cluster that has no id. */
-  readonly home?: QueueHome;
+  /** The cluster whose letters the queue takes. Its topic may hold letters of an earlier cluster. */
+  readonly clusterId?: string;
   readonly checkpoints: QueueCheckpointOptions;
   /** Letters that a purge may have written again at once, so that the rest can be forgotten. As of now; `perdure.dlq.compactionMaxCarry`. */
   readonly carryAtOnceMax?: () => number;
@@ -58,7 +54,7 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
 
 const CARRY_AT_ONCE_MAX = 10_000;
 
-/** Of rows that the database does not have: beyond, no letters are taken, and shards keep them where they are. */
+/** Bytes of rows that the database lacks. Beyond it the queue accepts no letters, and shards keep them. */
 const UNWRITTEN_BYTES_MAX = 64 * 1024 * 1024;
 
 export class QueueHost implements Endpoint<DeadLetterRequest> {
@@ -117,7 +113,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
 
 const databaseBehind: AskFailure = {
   kind: 'busy',
-  message: 'the database does not take what is told of dead letters: no more are made until it does',
+  message: 'the database does not accept the rows of dead letters: queues accept no new ones until it does',
 };
 
 function logFieldsOf({ category, sourceCluster }: DeadLetterQueue): LogFields {
@@ -128,25 +124,40 @@ function journalOf({ number }: DeadLetterQueue): JournalId {
   return { kind: 'deadLetters', partition: number };
 }
 
-/** In a fold, of rows that the database does not have: it waits until it has them. */
+/** Bytes of rows that the database lacks during a replay. Beyond it the replay waits for the database. */
 const FOLD_UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024;
 
 /** One memory of a queue, from replay to the loss of ownership. */
-class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
+class QueueMemory
+  implements
+    PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>,
+    PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>
+{
   readonly core: QueueCore;
-  readonly shell: QueueShell;
+  readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<DeadLetterRecord>[];
   readonly readAhead: ReadAhead<DeadLetterRecord>;
   readonly checkpointer: Checkpointer;
   readonly lost: LostLetters;
   readonly #options: QueueHostOptions;
+  readonly #tenure: Tenure<DeadLetterCommand>;
+  readonly #logger: Logger;
   readonly #execution: LetterExecution;
+  readonly #state: QueueCheckpoints;
+  readonly #index: QueueIndex;
+  readonly #teller: AuditTeller<DeadLetterRecord> | undefined;
+  readonly #compaction: QueueCompaction;
+  readonly #undo: QueueUndo;
   #isServed = false;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
-    const { queue, checkpoints, sink, metrics, log } = options;
+    const { queue, checkpoints, metrics, log } = options;
     const logger = options.logger.with(logFieldsOf(queue));
-    const core = new QueueCore(new QueueState(undefined, 0, options.home), drawnIncarnation(options.random.fraction()), firstIdOf(queue));
+    const core = new QueueCore(
+      new QueueState(undefined, 0, options.clusterId),
+      drawnIncarnation(options.random.fraction()),
+      firstIdOf(queue),
+    );
     this.core = core;
     const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({
@@ -194,31 +205,14 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
       tenure,
     });
+    this.#tenure = tenure;
+    this.#logger = logger;
     this.#execution = execution;
-    this.shell = new QueueShell({
-      execution,
-      sink,
-      tenure,
-      checkpointer,
-      index,
-      compaction,
-      undo: new QueueUndo({ ...options, logger, partition, core, tenure, undoWindowMs: options.undoWindowMs ?? (() => 0) }),
-      logger,
-      onActivated: () => {
-        this.#isServed = true;
-        const { ids } = core.state;
-        index.activated(ids.count('open') + ids.count('quarantined'));
-        teller?.activated();
-        void this.lost.tell();
-        execution.activated();
-        this.#gauged(tenure, state, index);
-      },
-      onDeactivated: () => {
-        this.#isServed = false;
-        execution.deactivated();
-        metrics?.deactivated();
-      },
-    });
+    this.#state = state;
+    this.#index = index;
+    this.#teller = teller;
+    this.#compaction = compaction;
+    this.#undo = new QueueUndo({ ...options, logger, partition, core, tenure, undoWindowMs: options.undoWindowMs ?? (() => 0) });
     this.subscribers = [
       execution,
       ahead,
@@ -248,7 +242,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     return message === undefined ? undefined : { kind: 'unavailable', message };
   }
 
-  /** In doubt too, and while its journal is claimed anew. */
+  /** True in doubt as well, and while the journal is claimed anew. */
   get isServed(): boolean {
     return this.#isServed;
   }
@@ -258,16 +252,17 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
   }
 
   /** The age of the oldest letter is looked up now and then, as long as this memory is the queue's. */
-  #gauged(tenure: Tenure<DeadLetterCommand>, rows: QueueCheckpoints, index: QueueIndex): void {
+  #gauged(): void {
     const { metrics } = this.#options;
     if (metrics === undefined) return;
-    const { state } = this.core;
-    metrics.activated({ state, rowOf: async (messageId) => rows.pending(messageId) ?? (await index.rowOf(messageId)) });
+    const rowOf = async (messageId: number): Promise<LetterRow | undefined> =>
+      this.#state.pending(messageId) ?? (await this.#index.rowOf(messageId));
+    metrics.activated({ state: this.core.state, rowOf });
     const again = (): void => {
       void metrics.refresh();
-      tenure.after(GAUGES_EVERY_MS, again);
+      this.#tenure.after(GAUGES_EVERY_MS, again);
     };
-    tenure.after(GAUGES_EVERY_MS, again);
+    this.#tenure.after(GAUGES_EVERY_MS, again);
   }
 
   async install(restored: Restored): Promise<void> {
@@ -275,9 +270,80 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     await installQueue(this.core, checkpoints.stateWire, journalOf(queue), restored);
     this.checkpointer.installed(restored);
   }
+
+  // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  activated(): void {
+    this.#compaction.activated();
+    this.#isServed = true;
+    const { ids } = this.core.state;
+    this.#index.activated(ids.count('open') + ids.count('quarantined'));
+    this.#teller?.activated();
+    void this.lost.tell();
+    this.#execution.activated();
+    this.#gauged();
+  }
+
+  deactivated(): void {
+    this.checkpointer.stop();
+    this.#index.close();
+    this.#isServed = false;
+    this.#execution.deactivated();
+    this.#options.metrics?.deactivated();
+  }
+
+  accepted(_command: DeadLetterCommand | undefined, record: DeadLetterRecord | undefined): void {
+    if (record !== undefined) this.checkpointer.accepted();
+  }
+
+  /** A merge or a purge that is under way must come to an end. */
+  undecided(_askId: number, command: DeadLetterCommand, error: unknown): void {
+    if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#compaction.failed(errorText(error));
+    const { kind } = command;
+    if ((kind !== 'finishMerge' && kind !== 'finishWithdrawal') || command.outcome.kind === 'skipped') return;
+    const outcome = { kind: 'skipped', reason: errorText(error), isUnknown: true } as const;
+    this.#tenure.submit({ kind, messageId: command.messageId, outcome });
+  }
+
+  answer(askId: number, reply: DeadLetterReply): void {
+    this.#options.sink.answer(askId, reply);
+  }
+
+  act(effect: DeadLetterEffect): void {
+    switch (effect.kind) {
+      case 'reply':
+        return this.answer(effect.askId, effect.reply);
+      case 'executeLetter':
+        return this.#execution.execute(effect);
+      case 'withdrawLetter':
+        return this.#execution.withdraw(effect);
+      case 'carried':
+        return this.#compaction.carried(effect.cut);
+      case 'lettersLost': {
+        const { shard, from, to } = effect;
+        const lost =
+          'dead letters are gone: a shard handed them over, but they are not in this topic. Was the topic deleted, or did it lose records?';
+        return this.#logger.error(lost, { 'shard-id': shard, 'first-sequence': from, 'last-sequence': to });
+      }
+      case 'handOverReused': {
+        const { shard, sequence, messageId } = effect;
+        const reused =
+          'a shard hands over another task under a number that it has used before: its journal has lost records. The task became a separate dead letter';
+        return this.#logger.error(reused, { 'shard-id': shard, sequence, 'dlq-message-id': messageId });
+      }
+      case 'readPurged':
+        return this.#undo.read(effect);
+      case 'readIndex':
+        return this.#index.read(effect.askId, effect.request);
+      case 'giveUpIndex':
+        return this.#index.giveUp(effect.askId);
+      default:
+        return unreachable(effect);
+    }
+  }
 }
 
-/** Of another cluster's tasks tdbg asks for all up to an id, and means all of them by 0. */
+/** tdbg asks for all tasks of another cluster up to an id, and means all of them by 0, so these ids begin at 1. */
 function firstIdOf({ sourceCluster, targetCluster }: DeadLetterQueue): number {
   return sourceCluster === targetCluster ? 0 : 1;
 }
@@ -286,7 +352,7 @@ const COMMAND_BYTES = 256;
 const LETTER_BYTES = 4_096;
 const CONDITION_BYTES = 8_192;
 
-/** Of what waits in memory, roughly. */
+/** Roughly the bytes of a command that waits in memory. */
 function commandBytes(command: DeadLetterCommand): number {
   switch (command.kind) {
     case 'acceptLetters':
@@ -328,86 +394,4 @@ function commandBytes(command: DeadLetterCommand): number {
 
 function letterBytes({ task }: Letter): number {
   return LETTER_BYTES + task.value.byteLength;
-}
-
-type QueueShellOptions = {
-  readonly execution: LetterExecution;
-  readonly sink: ReplySink<DeadLetterReply>;
-  readonly tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
-  readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
-  readonly index: QueueIndex;
-  readonly compaction: QueueCompaction;
-  readonly undo: QueueUndo;
-  readonly logger: Logger;
-  readonly onActivated: () => void;
-  readonly onDeactivated: () => void;
-};
-
-class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
-  readonly #options: QueueShellOptions;
-
-  constructor(options: QueueShellOptions) {
-    this.#options = options;
-  }
-
-  activated(): void {
-    this.#options.compaction.activated();
-    this.#options.onActivated();
-  }
-
-  deactivated(): void {
-    this.#options.checkpointer.stop();
-    this.#options.index.close();
-    this.#options.onDeactivated();
-  }
-
-  accepted(_command: DeadLetterCommand | undefined, record: DeadLetterRecord | undefined): void {
-    if (record !== undefined) this.#options.checkpointer.accepted();
-  }
-
-  /** A merge or a purge that is under way must come to an end. */
-  undecided(_askId: number, command: DeadLetterCommand, error: unknown): void {
-    if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(errorText(error));
-    const { kind } = command;
-    if ((kind !== 'finishMerge' && kind !== 'finishWithdrawal') || command.outcome.kind === 'skipped') return;
-    const outcome = { kind: 'skipped', reason: errorText(error), isUnknown: true } as const;
-    this.#options.tenure.submit({ kind, messageId: command.messageId, outcome });
-  }
-
-  answer(askId: number, reply: DeadLetterReply): void {
-    this.#options.sink.answer(askId, reply);
-  }
-
-  act(effect: DeadLetterEffect): void {
-    switch (effect.kind) {
-      case 'reply':
-        return this.answer(effect.askId, effect.reply);
-      case 'executeLetter':
-        return this.#options.execution.execute(effect);
-      case 'withdrawLetter':
-        return this.#options.execution.withdraw(effect);
-      case 'carried':
-        return this.#options.compaction.carried(effect.cut);
-      case 'lettersLost': {
-        const { shard, from, to } = effect;
-        const lost =
-          'letters are gone: a shard has handed them over, and they are not in this topic. Was it deleted, or did it lose records?';
-        return this.#options.logger.error(lost, { 'shard-id': shard, 'first-sequence': from, 'last-sequence': to });
-      }
-      case 'handOverReused': {
-        const { shard, sequence, messageId } = effect;
-        const reused =
-          'a shard hands over another task under a number that it has given before: its journal has lost records. The task became a letter of its own';
-        return this.#options.logger.error(reused, { 'shard-id': shard, sequence, 'dlq-message-id': messageId });
-      }
-      case 'readPurged':
-        return this.#options.undo.read(effect);
-      case 'readIndex':
-        return this.#options.index.read(effect.askId, effect.request);
-      case 'giveUpIndex':
-        return this.#options.index.giveUp(effect.askId);
-      default:
-        return unreachable(effect);
-    }
-  }
 }

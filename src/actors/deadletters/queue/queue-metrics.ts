@@ -2,17 +2,16 @@
  * What is counted of one queue, and the gauges of how it is.
  *
  *     records as they are committed ─▶ letters written, tombstones, what was resolved       persistence_*, perdure_dlq_resolved
- *     every 10 s, and at a scrape ───▶ letters by state, the age of the oldest one           perdure_dlq_letters, perdure_dlq_oldest_age_seconds
+ *     every 10 s, and at a scrape ───▶ letters by state, the age of the oldest one           perdure_dlq_messages, perdure_dlq_oldest_age_seconds
  *     every 5 min ───────────────────▶ whether a queue of replication has letters            replication_dlq_non_empty
  */
 import type { DeadLetterQueue } from '../../../deadletters/letter.ts';
-import type { LetterRow } from '../../../deadletters/letter-row.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
-import type { MergeOutcome } from '../../../deadletters/commands.ts';
-import type { DeadLetterRecord } from '../../../deadletters/records.ts';
+import type { MergeOutcome } from '../../../deadletters/letter-commands.ts';
+import type { DeadLetterRecord, LetterRecord, LetterRow } from '../../../deadletters/letter-records.ts';
 import type { Metrics } from '../../../observability/metrics/metrics.ts';
-import type { Clock } from '../../ports.ts';
-import { ReplicationMetrics } from './replication-metrics.ts';
+import type { Clock } from '../../../ports/machine.ts';
+import type { LetterIds } from '../../../deadletters/letter-ids.ts';
 
 export type QueueMetricsOptions = {
   readonly metrics: Metrics;
@@ -20,7 +19,7 @@ export type QueueMetricsOptions = {
   /** What the topic stands on: `kafka`, `embedded`. */
   readonly storeKind: string;
   readonly clock: Clock;
-  /** As of now; `history.ReplicationEnableDLQMetrics`. */
+  /** As `history.ReplicationEnableDLQMetrics` says now. */
   readonly emitsReplicationMetrics: () => boolean;
 };
 
@@ -37,7 +36,7 @@ type Gauged = {
   readonly rowOf: (messageId: number) => Promise<LetterRow | undefined>;
 };
 
-/** Of the gauges; they may be 15 s old. */
+/** How often the gauges are refreshed; they may be 15 s old. */
 export const GAUGES_EVERY_MS = 10_000;
 const CHECKED_EVERY_MS = 300_000;
 
@@ -56,11 +55,11 @@ export class QueueMetrics {
 
   constructor(options: QueueMetricsOptions) {
     this.#options = options;
-    this.#replication = new ReplicationMetrics({ ...options, isEmitting: options.emitsReplicationMetrics });
+    this.#replication = new ReplicationMetrics(options);
     options.metrics.beforeScrape(() => this.#gauge());
   }
 
-  /** From now on this memory is the queue's. */
+  /** This memory serves the queue from now on. */
   activated(gauged: Gauged): void {
     this.#gauged = gauged;
     this.#gone.length = 0;
@@ -73,7 +72,7 @@ export class QueueMetrics {
     this.#oldest = undefined;
     const { metrics, queue } = this.#options;
     const tags = { task_category: queue.category, source_cluster: queue.sourceCluster };
-    for (const state of gaugedStates) metrics.endGauge('perdure_dlq_letters', { ...tags, state });
+    for (const state of gaugedStates) metrics.endGauge('perdure_dlq_messages', { ...tags, state });
     metrics.endGauge('perdure_dlq_oldest_age_seconds', tags);
     this.#replication.end();
   }
@@ -126,7 +125,7 @@ export class QueueMetrics {
     if (operation === 'PersistenceEnqueueMessageToDLQ') this.#replication.enqueueFailed();
   }
 
-  /** Since when the oldest waits. Never rejects. */
+  /** Looks up since when the oldest letter waits. Never rejects. */
   async refresh(): Promise<void> {
     const gauged = this.#gauged;
     this.#check();
@@ -148,7 +147,7 @@ export class QueueMetrics {
     if (this.#gauged === undefined) return;
     const { ids } = this.#gauged.state;
     const tags = { task_category: queue.category, source_cluster: queue.sourceCluster };
-    for (const state of gaugedStates) metrics.gauge('perdure_dlq_letters', { ...tags, state }).value = ids.count(state);
+    for (const state of gaugedStates) metrics.gauge('perdure_dlq_messages', { ...tags, state }).value = ids.count(state);
     const oldestMs = ids.firstLetter() === undefined ? undefined : this.#oldest?.timeMs;
     const ageMs = oldestMs === undefined ? 0 : Math.max(0, clock.wallMs() - oldestMs);
     metrics.gauge('perdure_dlq_oldest_age_seconds', tags).value = ageMs / 1_000;
@@ -168,5 +167,64 @@ export class QueueMetrics {
 
   #tagsOf(operation: Operation, namespace: string) {
     return { operation, db_kind: this.#options.storeKind, namespace: namespace === '' ? '_unknown_' : namespace };
+  }
+}
+
+/**
+ * What Temporal's dashboards ask of queues whose letters come from another cluster: of `replication` how far it reaches and how much of it is
+ * dealt with, of `namespace-replication` what came.
+ *
+ *     ids   0 1 2 3 4 5 6 7        max_level 7
+ *           ✓ ✓ ✓ · ✓ · · ·        ack_level 2: nothing up to it is left
+ */
+
+type Ids = Pick<LetterIds, 'nextId' | 'firstLetter'>;
+
+class ReplicationMetrics {
+  readonly #options: QueueMetricsOptions;
+  readonly #tags: { readonly source_cluster: string; readonly target_cluster: string };
+
+  constructor(options: QueueMetricsOptions) {
+    this.#options = options;
+    const { sourceCluster, targetCluster } = options.queue;
+    this.#tags = { source_cluster: sourceCluster, target_cluster: targetCluster };
+  }
+
+  gauge(ids: Ids): void {
+    if (!this.#isReplication) return;
+    if (!this.#options.emitsReplicationMetrics()) return this.end();
+    const { metrics } = this.#options;
+    metrics.gauge('replication_dlq_max_level', this.#tags).value = ids.nextId - 1;
+    metrics.gauge('replication_dlq_ack_level', this.#tags).value = (ids.firstLetter() ?? ids.nextId) - 1;
+  }
+
+  /** Whoever has the queue now tells of it. */
+  end(): void {
+    this.#options.metrics.endGauge('replication_dlq_max_level', this.#tags);
+    this.#options.metrics.endGauge('replication_dlq_ack_level', this.#tags);
+  }
+
+  /** Compares now and then. */
+  check(ids: Ids): void {
+    if (ids.firstLetter() !== undefined) this.#count('replication_dlq_non_empty');
+  }
+
+  enqueueFailed(): void {
+    this.#count('replication_dlq_enqueue_failed');
+  }
+
+  came({ letter: { task } }: LetterRecord): void {
+    if (this.#options.queue.category !== 'namespace-replication') return;
+    const namespace = task.namespace === '' ? '_unknown_' : task.namespace;
+    this.#options.metrics.counter('namespace_replication_dlq_enqueue_requests', { namespace, replicationTaskType: task.taskType }).add();
+  }
+
+  #count(name: 'replication_dlq_non_empty' | 'replication_dlq_enqueue_failed'): void {
+    if (this.#isReplication && this.#options.emitsReplicationMetrics())
+      this.#options.metrics.counter(name, { operation: 'ReplicationDLQStats' }).add();
+  }
+
+  get #isReplication(): boolean {
+    return this.#options.queue.category === 'replication';
   }
 }

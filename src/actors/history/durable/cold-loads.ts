@@ -11,18 +11,23 @@
  *
  * For one memory: when that is dropped, nothing is installed any more.
  */
-import { DatabaseError, isOutage, type LoadKey } from '../../database.ts';
-import { errorText } from '../../../kernel/error-text.ts';
+import { DatabaseError, isOutage, type LoadKey } from '../../../projections/database-port.ts';
+import { asError, errorText } from '../../../kernel/error-text.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
-import type { HistoryCommand } from '../../../history/commands.ts';
+import type { HistoryCommand } from '../../../history/commands/history-commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import { deletesUnread } from '../../../history/residency/damaged-rows.ts';
-import { executionKey } from '../../../history/state.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import { NowAndThen } from '../../now-and-then.ts';
+import { deletesUnread } from '../../../history/command-table.ts';
+import { executionKey } from '../../../history/run/state.ts';
+import { NowAndThen } from '../../../ports/now-and-then.ts';
 import type { LoadTrouble, Prefetch } from '../../partition/prefetch.ts';
-import type { Clock, Timer } from '../../ports.ts';
+import type { ClockAndLogger, Timer } from '../../../ports/machine.ts';
 import type { LoadedRun, LoadRuns } from './events-left-out.ts';
+import { assert } from '../../../kernel/assert.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
+import type { Loaded } from '../../../history/residency/install.ts';
+import type { ReadAhead } from '../../partition/partition-core.ts';
+import type { LoopTurns } from '../../../ports/loop-turns.ts';
+import { leaveBehind } from './history-checkpoints.ts';
 
 /** What the shard's own commands become while they wait for their execution, or cannot be decided without it. */
 export interface OwnCommandsInWaiting {
@@ -30,12 +35,10 @@ export interface OwnCommandsInWaiting {
   notLoaded(command: HistoryCommand, reason: string): void;
 }
 
-export type ColdLoadsOptions = {
+export type ColdLoadsOptions = ClockAndLogger & {
   readonly core: HistoryCore;
   readonly load: LoadRuns;
   readonly own: OwnCommandsInWaiting;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Something has come into memory: an end of retention may be among it. */
   readonly onInstalled: () => void;
   readonly onFenced: () => void;
@@ -43,13 +46,12 @@ export type ColdLoadsOptions = {
 
 /** Commands wait so long for their execution. */
 const PATIENCE_MS = 5_000;
-/** Of one load. */
 const KEYS_MAX = 200;
 const LOADS_MAX = 2;
 /** What was loaded is decoded for so long in one turn of the event loop. */
 const INSTALL_SLICE_MS = 4;
 const WARN_INTERVAL_MS = 10_000;
-/** Of one workflow whose row cannot be read. */
+/** How often people are told of one workflow whose row cannot be read. */
 const TELL_INTERVAL_MS = 600_000;
 const TOLD_MAX = 1_000;
 
@@ -63,7 +65,7 @@ type Want = {
 
 type Load = {
   readonly sentMs: number;
-  /** Of `retirements`. */
+  /** What `core.beginLoad()` answered when the load began. */
   readonly begunAt: number;
   readonly parts: readonly { readonly want: Want; readonly keys: readonly LoadKey[] }[];
 };
@@ -73,7 +75,7 @@ type UnreadRun = { readonly key: LoadKey; readonly run: RunKey };
 
 export class ColdLoads implements Prefetch<HistoryCommand> {
   readonly #options: ColdLoadsOptions;
-  /** By execution, the longest first: all that commands wait for, asked of the database or not. */
+  /** All that commands wait for, by execution, the oldest first, whether or not the database was asked. */
   readonly #wants = new Map<string, Want>();
   #unasked: Want[] = [];
   readonly #loads = new Set<Load>();
@@ -135,7 +137,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** With what else is wanted in this turn. */
+  /** Asks at the end of this turn, together with what else is wanted in it. */
   #askSoon(): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -191,7 +193,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   // ── What comes of it ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** From that part and row on, for a slice of the event loop at a time; each part is decided before anything can take it away again. */
+  /** Installs from that part and row on, one slice of the event loop at a time. Each part is decided before its state can leave memory again. */
   #install(load: Load, rows: readonly LoadedRun[], firstPart: number, firstRow: number): void {
     const { clock, onInstalled } = this.#options;
     const endMs = clock.monoMs() + INSTALL_SLICE_MS;
@@ -225,8 +227,8 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     const reason = errorText(error);
     const runs = loaded.flatMap((each) => runOf(each) ?? []);
     if (deletesUnread(want.command) && runs.length > 0) {
-      for (const { key, run } of runs) core.damaged.deleteUnread(key, run);
-      logger.warn('a workflow is deleted whose state cannot be read: its parent and its children hear nothing of it', {
+      for (const { key, run } of runs) core.residency.deleteUnread(key, run);
+      logger.warn('a workflow was deleted although its state cannot be read: its parent and its children are not notified', {
         ...core.idsOf(want.command),
         reason,
       });
@@ -234,13 +236,16 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     }
     if (this.#tellsOf(want.execution)) {
       const told = { ...core.idsOf(want.command), reason };
-      logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup, or delete the workflow', told);
+      logger.error(
+        'the state of a workflow cannot be read: it makes no progress; restore its row from a backup, or delete the workflow',
+        told,
+      );
     }
-    const wayOut = `its row has to be put back from a backup${runs.length > 0 ? unreadWayOut : ''}`;
+    const wayOut = `restore its row from a backup${runs.length > 0 ? unreadWayOut : ''}`;
     this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}; ${wayOut}` });
   }
 
-  /** Not at each try: its timers, and workers that poll for it, ask again and again. */
+  /** Limits how often a workflow is told of, because its timers and pollers ask again and again. */
   #tellsOf(execution: string): boolean {
     const { clock } = this.#options;
     let told = this.#told.get(execution);
@@ -255,11 +260,8 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   #failed(load: Load, error: unknown): void {
     const reason = error instanceof DatabaseError ? error.message : errorText(error);
     if (!isOutage(error) && this.#warnings.now()) {
-      const problem = error instanceof Error ? error : new Error(reason);
-      this.#options.logger.warn('workflows that are not in memory cannot be loaded; the others go on', {
-        error: problem,
-        waiting: this.#wants.size,
-      });
+      const told = { error: asError(error), waiting: this.#wants.size };
+      this.#options.logger.warn('workflows that are not in memory cannot be loaded; all others continue', told);
     }
     for (const { want } of load.parts) if (this.#isWaited(want)) this.#end(want, { kind: 'away', message: unavailable(reason) });
   }
@@ -270,7 +272,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     this.#options.onFenced();
   }
 
-  /** Not given up. */
+  /** True until the want is given up. */
   #isWaited(want: Want): boolean {
     return this.#wants.get(want.execution) === want;
   }
@@ -311,7 +313,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 }
 
-/** Which run a key asked for. undefined: none, or nobody can tell whether the one that was found is its own. */
+/** The run that a key asked for; undefined: there is none, or it cannot be told whether the row that was found is its own. */
 function runOf({ key, currentRunId, run }: LoadedRun & { readonly key: LoadKey }): UnreadRun | undefined {
   if (key.kind === 'childStart') return undefined;
   const { namespaceId, workflowId } = key;
@@ -326,4 +328,94 @@ const noAnswer = `the database has not answered for ${PATIENCE_MS / 1_000} s`;
 
 function unavailable(reason: string): string {
   return `the state of this workflow cannot be read now: ${reason}`;
+}
+
+/**
+ * Brings in the runs that records of a fold change, before they are applied: folding never waits.
+ *
+ *     a read of the log ─▶ records ─▶ what they change and do not begin, and memory has not ─▶ loaded, 200 at a time ─▶ all are applied
+ *
+ * What is loaded is as new as memory: rows are the journal folded up to the checkpoint, nobody else writes them under our fence, and what has
+ * left memory since has a row that is what it was. A run whose row cannot be read is left behind: what the journal brings for it waits, and all
+ * others go on.
+ */
+
+type HistoryReadAheadOptions = {
+  readonly core: HistoryCore;
+  readonly load: LoadRuns;
+  readonly turns: LoopTurns;
+  /** All that was read before is applied: what is written may leave memory. */
+  readonly makeRoom: () => void;
+  /** Something has come into memory. */
+  readonly onInstalled: () => void;
+};
+
+export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
+  readonly #options: HistoryReadAheadOptions;
+
+  constructor(options: HistoryReadAheadOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Loads runs that begin among these records as well: the record that begins one may not count, or may have been applied before and be read once
+   * more as the last one.
+   */
+  load(records: Iterable<HistoryRecord>): Promise<'fenced' | undefined> | undefined {
+    const { core, makeRoom } = this.#options;
+    makeRoom();
+    const lacking = new Map<string, LoadKey>();
+    for (const record of records) {
+      for (const key of core.recordLacks(record) ?? []) {
+        assert(key.kind === 'run', 'records change runs');
+        lacking.set(key.runId, key);
+      }
+    }
+    return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);
+  }
+
+  /** Loads the given runs, which are not in memory. */
+  async loadRuns(keys: readonly RunKey[]): Promise<'fenced' | undefined> {
+    return await this.#load(keys.map((key): LoadKey => ({ kind: 'run', ...key })));
+  }
+
+  async #load(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
+    for (let from = 0; from < keys.length; from += KEYS_MAX) {
+      if ((await this.#loadSome(keys.slice(from, from + KEYS_MAX))) === 'fenced') return 'fenced';
+    }
+    return undefined;
+  }
+
+  /** Loads again as often as a checkpoint has deleted runs meanwhile, because what was read may be of one of them. */
+  async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
+    const { core, load, turns } = this.#options;
+    for (;;) {
+      const begunAt = core.beginLoad();
+      const rows = await load(keys);
+      if (rows === 'fenced') return rows;
+      await turns.through(this.#installing(rows, keys, begunAt));
+      this.#options.onInstalled();
+      if (core.beginLoad() === begunAt) return undefined;
+    }
+  }
+
+  /** Pauses after each run, because two hundred runs may have a hundred megabytes of state. Ends at the first one that may have been deleted. */
+  *#installing(rows: readonly LoadedRun[], keys: readonly LoadKey[], begunAt: number): Generator<undefined, void> {
+    for (const [at, row] of rows.entries()) {
+      if (!this.#install({ ...row, key: keys[at]! }, begunAt)) return;
+      yield;
+    }
+  }
+
+  /** False: runs were deleted since. A row that cannot be read is the trouble of its run alone. */
+  #install(loaded: Loaded, begunAt: number): boolean {
+    const { core } = this.#options;
+    try {
+      return core.installLoaded([loaded], begunAt);
+    } catch (error) {
+      assert(loaded.key.kind === 'run', 'records change runs');
+      leaveBehind(core, loaded.key, error);
+      return true;
+    }
+  }
 }

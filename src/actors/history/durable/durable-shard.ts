@@ -4,70 +4,68 @@
  *     restored ─▶ install ─▶ HistoryReadAhead  what a fold changes ───────┐
  *                            ColdLoads         what commands need ────────┤
  *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
- *                            Retirement        what is over ──────────────┤    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
+ *                            retireDueRuns     what is over ──────────────┤    rows of List ─▶ durableRows ──┴─▶ one lane of writes
  *                            RowPages          timers that are near, ────┤
  *                                              tasks that are tried ─────┘                          ListRebuild ─┘
  *                            HotState          what leaves memory
  */
 import { assert } from '../../../kernel/assert.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
-import type { HistoryCommand } from '../../../history/commands.ts';
-import type { TimerRow, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
-import type { StateWire } from '../../../history/checkpoint/state-wire.ts';
+import type { HistoryCommand, RetireRuns } from '../../../history/commands/history-commands.ts';
+import type { TimerPage, TimerRow, TransferTaskRow } from '../../../history/shard/rows.ts';
+import type { StateWire } from '../../../history/shard/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import type { HistoryRecord } from '../../../history/record.ts';
-import { executionKey } from '../../../history/state.ts';
-import { defaultTimerWindowLimits, type TimerPage, type TimerWindowLimits } from '../../../history/timer/timer-window.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
+import { executionKey } from '../../../history/run/state.ts';
+import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../../history/residency/timer-window.ts';
 import {
   defaultTransferWindowLimits,
   type TransferPage,
   type TransferWindow,
   type TransferWindowLimits,
-} from '../../../history/transfer/transfer-window.ts';
-import type { PendingTransfer } from '../../../history/tasks.ts';
+} from '../../../history/residency/transfer-window.ts';
+import type { PendingTransfer } from '../../../history/run/tasks.ts';
 import type { Logger } from '../../../observability/logger.ts';
-import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
-import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
-import { inOneLane } from '../../checkpoint/one-lane.ts';
-import { type CheckpointOptions, checkpointerOf } from '../../checkpoint/partition-checkpoints.ts';
-import { DatabaseError, type JournalId, type Restored } from '../../database.ts';
-import type { Log, RecordPosition } from '../../log.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
+import type { Checkpointer } from '../../../projections/checkpoints/checkpointer.ts';
+import { checkPosition, installingCounters } from '../../../projections/checkpoints/damaged-journal.ts';
+import { inOneLane } from '../../../projections/checkpoints/one-lane.ts';
+import { checkpointerOf, type CheckpointOptions } from '../../../projections/checkpoints/partition-checkpoints.ts';
+import { DatabaseError, isOutage, type JournalId, type Restored } from '../../../projections/database-port.ts';
+import type { Log, RecordPosition } from '../../../ports/log.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
 import { oneAtATime, type OneAtATime } from '../../../kernel/one-at-a-time.ts';
-import type { LoopTurns } from '../../loop-turns.ts';
-import type { Clock } from '../../ports.ts';
-import { ColdLoads } from './cold-loads.ts';
+import type { LoopTurns } from '../../../ports/loop-turns.ts';
+import type { ClockAndLogger } from '../../../ports/machine.ts';
+import { ColdLoads, HistoryReadAhead } from './cold-loads.ts';
 import { loadsOf } from './events-left-out.ts';
-import { HistoryCheckpoints, newerState, recordBytes, runsInTable, shardTasks } from './history-checkpoints.ts';
-import { EVICTIONS_PER_CHECK, EvictionCheck } from './eviction-check.ts';
+import { HistoryCheckpoints, installWaiting, recordBytes, shardTasks, tellBehind, tellUnread } from './history-checkpoints.ts';
+import { EvictionCheck, EVICTIONS_PER_CHECK } from './eviction-check.ts';
 import type { HistoryStore } from '../events/history-store.ts';
-import { type HotShard, HotState } from './hot-state.ts';
+import { HotState, type HotShard } from './hot-state.ts';
 import { KeyFilterBuild } from './key-filter-build.ts';
 import type { OwnCommands } from '../own-commands.ts';
-import { HistoryReadAhead } from './read-ahead.ts';
-import { Retirement } from './retirement.ts';
-import { DurableRows } from '../visibility/rows-table.ts';
-import { ListRebuild } from '../visibility/list-rebuild.ts';
-import { ShardTable } from './shard-table.ts';
+import { durableRows, type RowsTable } from '../../../projections/list/rows-table.ts';
+import { ListRebuild } from '../../../projections/list/list-rebuild.ts';
+import { ShardTable } from '../../../projections/checkpoints/shard-table.ts';
 import type { TaskTable } from './task-listing.ts';
 import { RowPages } from './row-pages.ts';
-import type { VisibilityRows } from '../visibility/visibility-rows.ts';
-import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
+import type { VisibilityRows } from '../../../projections/list/visibility-rows.ts';
+import { asError } from '../../../kernel/error-text.ts';
 
 export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly stateWire: StateWire;
-  /** Of so many workflows that may leave memory one is compared with its row first; absent: 1,000. */
+  /** One in so many workflows that may leave memory is compared with its row first; absent: 1,000. */
   readonly evictionsPerCheck?: number;
-  /** Of all shards of this process; absent: nothing leaves for want of room. */
+  /** Shared by all shards of this process; absent: nothing leaves memory for want of room. */
   readonly hotState?: HotState;
-  /** Of all shards of this process, for what each reads in the background; absent: they do not wait for each other. */
+  /** Lets all shards of this process read in the background one at a time; absent: they do not wait for each other. */
   readonly backgroundReads?: OneAtATime;
   readonly timerWindow?: Partial<TimerWindowLimits>;
   readonly transferWindow?: Partial<TransferWindowLimits>;
 };
 
-export type DurableShardOptions = {
+export type DurableShardOptions = ClockAndLogger & {
   readonly checkpoints: HistoryCheckpointOptions;
   readonly journal: JournalId;
   readonly log: Pick<Log, 'truncate'>;
@@ -82,32 +80,28 @@ export type DurableShardOptions = {
   /** One of the shard's own commands, whose workflow is out of reach. */
   readonly notLoaded: (command: HistoryCommand, reason: string) => void;
   readonly tenure: Tenure<HistoryCommand>;
-  readonly clock: Clock;
-  /** Of all partitions of this process. */
   readonly turns: LoopTurns;
-  readonly logger: Logger;
 };
 
 const timerLines = {
   rowDamaged: 'a timer in the database cannot be read: it does not fire',
-  notRead: 'timers cannot be read from the database; those in memory go on',
-  readAgain: 'timers are read again',
+  notRead: 'timers cannot be read from the database; those in memory still fire',
+  readAgain: 'timers can be read again',
 };
 const transferLines = {
-  rowDamaged: 'a task for a worker in the database cannot be read: it is not given out',
-  notRead: 'tasks for workers cannot be read from the database; those in memory go on',
-  readAgain: 'tasks for workers are read again',
+  rowDamaged: 'a task in the database cannot be read: no worker gets it',
+  notRead: 'tasks for workers cannot be read from the database; those in memory are still dispatched',
+  readAgain: 'tasks for workers can be read again',
 };
 
-/** In a fold, before each read that brings so many records at the most. */
+/** Runs that are looked at to make room before each read of a replay. */
 const FOLD_LOOKS_MAX = 2_000;
 
 export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly checkpointer: Checkpointer;
   readonly coldLoads: ColdLoads;
   readonly readAhead: HistoryReadAhead;
-  /** Where rows of List are written. */
-  readonly rows: DurableRows;
+  readonly rows: RowsTable;
   /** undefined: nobody lists. */
   readonly listRebuild: ListRebuild | undefined;
   /** Tasks that are rows alone. */
@@ -117,7 +111,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
-  readonly #retirement: Retirement;
+  readonly #retireDueRuns: () => void;
   readonly #timerPages: RowPages<TimerPage, TimerRow>;
   readonly #transferWindow: TransferWindow;
   readonly #transferPages: RowPages<TransferPage, TransferTaskRow>;
@@ -149,7 +143,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#logger = logger;
     this.#hotState = hotState;
     this.checkpointer = checkpointer;
-    this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
+    this.rows = durableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
     const { stateWire } = checkpoints;
     this.listRebuild =
       visibility && new ListRebuild({ ...told, journal, core, rows: visibility, stateWire, table, database, lane, checkpointer });
@@ -172,7 +166,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       },
     });
     this.#keyFilter = new KeyFilterBuild({ ...told, core, table, inTurn: checkpoints.backgroundReads ?? oneAtATime() });
-    this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
+    this.#retireDueRuns = () => retireDueRuns({ core, table, tenure, submit: (command) => void own.submit(command), logger });
     const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
     const paged = { ...told, lane, nowMs: () => tenure.nowMs() };
     const { timerWindow, transferWindow } = core;
@@ -203,38 +197,35 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     // In a fold what is loaded must stay until it is applied: there room is made between two reads.
     this.#hotShard = {
       get hotBytes() {
-        return core.hotBytes;
+        return core.residency.hot.bytes;
       },
       get oldestMs() {
-        return core.oldestHotMs;
+        return core.residency.hot.oldestMs;
       },
       makeRoom: (bytes, looksMax) =>
         tenure.active ? core.makeRoom(bytes, looksMax, (key) => isWanted(key) || evictionCheck.keeps(key)) : 0,
     };
   }
 
-  /** As `PartitionMemory` says. */
   async install(restored: Restored): Promise<void> {
     const { checkpoints, journal, core, turns } = this.#options;
     const { fence, position } = restored;
     if (position !== undefined) {
-      const newer = newerState(position);
-      if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       checkPosition(journal, position);
       const tasks = await shardTasks(checkpoints.database, checkpoints.stateWire, journal, fence);
       // Rows of tasks that cannot be read are passed over.
       const whole = { runs: [], currentRuns: [], ...tasks };
       await installingCounters(journal, () => turns.through(core.installing(whole, position)));
       core.leaveRestInTable();
-      if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
       await installWaiting(core, checkpoints.database, journal);
     }
     this.checkpointer.installed(restored);
     this.#hotState.join(this.#hotShard);
     // How many are put aside is told to people, and they are few. Those that are behind may have been mended.
-    const keys = [...core.runsOfTasksAside(), ...core.damaged.runsBehind().map(({ key }) => key)];
+    const aside = new Map(Array.from(core.shard.tasksAside.values(), ({ key }) => [key.runId, key]));
+    const keys = [...aside.values(), ...core.residency.behind.values().map(({ key }) => key)];
     if ((await this.readAhead.loadRuns(keys)) === 'fenced') {
-      throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+      throw new DatabaseError('unavailable', 'another owner has restored this checkpoint since');
     }
   }
 
@@ -243,7 +234,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#timerPages.activated();
     this.#transferPages.activated();
     tellUnread(this.#options.core, this.#logger);
-    this.#retirement.activated();
+    this.#retireDueRuns();
     this.#keyFilter.start();
     this.listRebuild?.activated();
   }
@@ -251,13 +242,13 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   /** Records that had waited for them have changed what is shown of them. */
   #showComeBack(): void {
     const { core, visibility } = this.#options;
-    for (const runId of core.damaged.takeComeBack()) {
-      this.#logger.info('the state of a workflow can be read again: it goes on', { ...core.nameOf(runId), runId });
+    for (const runId of core.residency.behind.takeComeBack()) {
+      this.#logger.info('the state of a workflow can be read again: it continues', { ...core.shard.runs.get(runId)?.key, runId });
       visibility?.show(runId);
     }
   }
 
-  /** Behind the store, whose events up to a cut belong to it. */
+  /** Called after the store, whose events up to a cut belong to the checkpoint. */
   committed(record: HistoryRecord, position: RecordPosition, replayed: boolean): void {
     this.checkpointer.committed(recordBytes(record), position, replayed);
   }
@@ -273,7 +264,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#transferPages.fewer();
   }
 
-  /** That matching has stored them. */
+  /** Matching has stored these tasks. */
   noted(taskIds: readonly number[]): void {
     this.#transferWindow.noted(taskIds);
   }
@@ -292,4 +283,72 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#hotState.leave(this.#hotShard);
     this.checkpointer.stop();
   }
+}
+
+/**
+ * Retires closed runs that are not in memory: those that are have timers (history/execution/retire.ts).
+ *
+ *     now and then ─▶ what the table shows as due ─▶ what of that is cold ─▶ retireRuns ─▶ a record ─▶ the next checkpoint deletes their rows
+ *           ▲                        └ a full page ─ soon ─┐
+ *           └──────────────────────────────────────────────┘
+ *
+ * What is retired and still has its row is shown again, and passed over; past some thousands of those, checkpoints have to delete them first.
+ *
+ * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
+ * looks after it.
+ */
+
+type RetirementOptions = {
+  readonly core: Pick<HistoryCore, 'shard' | 'keepsAll' | 'beginLoad' | 'retiredWithRows'>;
+  readonly table: ShardTable<'dueRuns'>;
+  readonly tenure: Pick<Tenure<HistoryCommand>, 'active' | 'after' | 'nowMs' | 'fenced'>;
+  readonly submit: (command: RetireRuns) => void;
+  readonly logger: Logger;
+};
+
+/** Retention is hours long at the least. */
+const LOOK_INTERVAL_MS = 30_000;
+const LOOK_AGAIN_MS = 1_000;
+const RUNS_MAX = 500;
+/** Rows of runs that are retired already, which a page may contain: a checkpoint under load may take ten seconds to delete them. */
+const PASSED_OVER_MAX = 5_000;
+
+/** Looks for due runs for as long as the shard is ours. */
+export function retireDueRuns(options: RetirementOptions, delayMs = LOOK_INTERVAL_MS): void {
+  options.tenure.after(delayMs, () => void look(options).then((nextMs) => retireDueRuns(options, nextMs)));
+}
+
+/** Never rejects. Answers when to look again. */
+async function look({ core, table, tenure, submit, logger }: RetirementOptions): Promise<number> {
+  if (core.keepsAll) return LOOK_INTERVAL_MS;
+  const begunAt = core.beginLoad();
+  const rowsMax = RUNS_MAX + Math.min(core.retiredWithRows, PASSED_OVER_MAX);
+  try {
+    const due = await table.read((database, journal) => database.dueRuns(journal, tenure.nowMs(), rowsMax));
+    if (!tenure.active) return LOOK_INTERVAL_MS;
+    if (due === 'fenced') {
+      tenure.fenced();
+      return LOOK_INTERVAL_MS;
+    }
+    // Rows were deleted since, which it may have read.
+    if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
+    const runs = firstCold(due, core);
+    if (runs.length > 0) submit({ kind: 'retireRuns', runs });
+    return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
+  } catch (error) {
+    const problem = asError(error);
+    if (tenure.active && !isOutage(error))
+      logger.warn('closed workflows whose retention is over cannot be read now: tried again', { error: problem });
+    return LOOK_INTERVAL_MS;
+  }
+}
+
+function firstCold(due: Iterable<RunKey>, core: RetirementOptions['core']): readonly RunKey[] {
+  const runs: RunKey[] = [];
+  for (const key of due) {
+    if (runs.length === RUNS_MAX) break;
+    const { namespaceId, workflowId, runId } = key;
+    if (core.shard.isRunCold(key)) runs.push({ namespaceId, workflowId, runId });
+  }
+  return runs;
 }

@@ -6,11 +6,11 @@
  * The checkpoint that wrote the row wrote those events, or an earlier one did. What cannot be found is the trouble of that run alone: its row
  * cannot be read then, and that says so.
  */
-import type { StoredRun } from '../../../history/checkpoint/rows.ts';
-import type { EventsLeftOut, StateWire } from '../../../history/checkpoint/state-wire.ts';
-import { DatabaseError, type HistoryRange, type HistoryRow, type Loaded, type LoadKey } from '../../database.ts';
+import type { StoredRun } from '../../../history/shard/rows.ts';
+import type { EventsLeftOut, StateWire } from '../../../history/shard/state-wire.ts';
+import { DatabaseError, type HistoryRange, type HistoryRow, type Loaded, type LoadKey } from '../../../projections/database-port.ts';
 import { unpackRow } from '../events/history-rows.ts';
-import type { ShardTable } from './shard-table.ts';
+import type { ShardTable } from '../../../projections/checkpoints/shard-table.ts';
 
 type ReadRows = (range: HistoryRange) => Promise<readonly HistoryRow[]>;
 
@@ -22,12 +22,12 @@ const GAP_EVENTS_MAX = 100;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
 /** Histories that are read at a time: each may take as much as that. */
 const READS_MAX = 8;
-/** Of which checkpoint they are is not told with them: where any were read, the position is asked for behind them. */
+/** An offset that matches no checkpoint: the reads were made at several moments, so the position is asked for afterwards. */
 const OF_SEVERAL_MOMENTS = -1;
 
 export type LoadRuns = (keys: readonly LoadKey[]) => Promise<readonly LoadedRun[] | 'fenced'>;
 
-/** In the order of the keys. Rejects with DatabaseError. */
+/** Loads runs; rows come in the order of the keys. Rejects with DatabaseError. */
 export function loadsOf(table: ShardTable<'load' | 'history'>, wire: Pick<StateWire, 'eventsLeftOut'>): LoadRuns {
   return (keys) =>
     table.read(async (database, journal) => {
@@ -48,7 +48,7 @@ export function loadsOf(table: ShardTable<'load' | 'history'>, wire: Pick<StateW
     });
 }
 
-/** Of a damaged row none: whoever decodes it says what is wrong. */
+/** Answers nothing for a damaged row: whoever decodes the row says what is wrong. */
 function wantedOf(state: Uint8Array, wire: Pick<StateWire, 'eventsLeftOut'>): readonly number[] {
   try {
     return wire.eventsLeftOut(state).toSorted((one, other) => one - other);

@@ -8,6 +8,7 @@
  *
  * One at a time, for one memory.
  */
+import { errorMessage } from '../../../kernel/error-text.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -17,7 +18,7 @@ export type EvictionCheckOptions = {
   readonly core: Pick<HistoryCore, 'writtenState' | 'rewrittenState'>;
   readonly load: LoadRuns;
   readonly logger: Logger;
-  /** Of so many that may leave one is compared. */
+  /** One in so many runs that may leave memory is compared. */
   readonly every: number;
 };
 
@@ -27,7 +28,7 @@ export class EvictionCheck {
   readonly #options: EvictionCheckOptions;
   /** What is being compared, and what was found to be another. */
   readonly #kept = new Set<string>();
-  /** The last that was found to be the same: it may leave. */
+  /** The last run that was found to be the same: it may leave. */
   #same: string | undefined;
   #passed = 0;
   #isBusy = false;
@@ -36,7 +37,7 @@ export class EvictionCheck {
     this.#options = options;
   }
 
-  /** It may not leave now. Asked of each that may. */
+  /** Answers true if the run may not leave now. Asked of each that may. */
   keeps(key: RunKey): boolean {
     if (this.#kept.has(key.runId)) return true;
     if (this.#same === key.runId) return false;
@@ -58,7 +59,7 @@ export class EvictionCheck {
     if (trouble === undefined) {
       this.#kept.delete(key.runId);
       this.#same = key.runId;
-    } else this.#options.logger.error(`a workflow is not what its row says, and stays in memory: ${trouble}`, { ...key });
+    } else this.#options.logger.error(`a workflow differs from its row in the database, and stays in memory: ${trouble}`, { ...key });
   }
 
   async #troubleOf(key: RunKey, state: Uint8Array): Promise<string | undefined> {
@@ -66,17 +67,13 @@ export class EvictionCheck {
     const rows = await load([{ kind: 'run', ...key }]);
     const now = core.writtenState(key.runId);
     // Else it has changed, and may have been written again behind what was read.
-    if (rows === 'fenced' || now === undefined || !isSame(now, state)) return undefined;
+    if (rows === 'fenced' || now === undefined || Buffer.compare(now, state) !== 0) return undefined;
     const row = rows[0]?.run;
     if (row === undefined) return 'the row is not there';
     try {
-      return isSame(core.rewrittenState(row), state) ? undefined : 'the row is of another state';
+      return Buffer.compare(core.rewrittenState(row), state) === 0 ? undefined : 'the row holds another state';
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return errorMessage(error);
     }
   }
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }

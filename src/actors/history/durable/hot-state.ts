@@ -7,12 +7,11 @@
  *
  * What cannot leave, because its database is away, stays: then the limit is passed (`unwrittenStateBytesMax` is what refuses starts).
  */
-import type { Clock } from '../../ports.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
-/** In one turn of the event loop: well below a millisecond. */
+/** Runs looked at in one turn of the event loop, which takes well below a millisecond. */
 const LOOKS_AT_ONCE = 200;
 
-/** The workflows of one shard. */
 export interface HotShard {
   readonly hotBytes: number;
   /** When the run was used that is next to leave; Infinity: there is none. */
@@ -25,7 +24,7 @@ export class HotState {
   readonly bytesMax: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #shards = new Set<HotShard>();
-  /** That have let nothing go since somebody asked to look. */
+  /** Shards that let nothing go since somebody last asked to look. */
   readonly #stuck = new Set<HotShard>();
   #isLooking = false;
 
@@ -69,7 +68,7 @@ export class HotState {
     this.#clock.after(0, () => this.#slice());
   }
 
-  /** With the oldest run. */
+  /** The shard whose oldest run was used longest ago. */
   #next(): HotShard | undefined {
     let next: HotShard | undefined;
     for (const shard of this.#shards) {

@@ -14,26 +14,23 @@ import { errorText } from '../../../kernel/error-text.ts';
 import type { OneAtATime } from '../../../kernel/one-at-a-time.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import { isOutage } from '../../database.ts';
-import type { Clock, Timer } from '../../ports.ts';
-import type { ShardTable } from './shard-table.ts';
+import { isOutage } from '../../../projections/database-port.ts';
+import type { ClockAndLogger, Timer } from '../../../ports/machine.ts';
+import type { ShardTable } from '../../../projections/checkpoints/shard-table.ts';
 
-export type KeyFilterBuildOptions = {
+export type KeyFilterBuildOptions = ClockAndLogger & {
   readonly core: HistoryCore;
   readonly table: ShardTable<'runIds'>;
   /** Shared by all shards of a process. */
   readonly inTurn: OneAtATime;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly onFenced: () => void;
 };
 
-/** In one turn of the event loop: about two milliseconds. */
+/** Keys added in one turn of the event loop, which takes about two milliseconds. */
 const KEYS_AT_ONCE = 2_000;
 /** About as long, on the side of the database: rows of run ids lie anywhere in its table. */
 const PAGE_KEYS = 250;
-/** As long as a page took, so often; a database that is slow just now keeps nobody waiting for long. */
+/** How many times longer a rest is than the read of the page before it; at most `REST_MS_MAX`, if the database is slow. */
 const RESTS = 3;
 const REST_MS_MAX = 50;
 const RETRY_DELAY_MS = 200;
@@ -52,10 +49,10 @@ export class KeyFilterBuild {
 
   /** If there is need of it, and none is under way. */
   start(): void {
-    const { knownKeys } = this.#options.core;
-    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !knownKeys.isStale) return;
+    const { keys } = this.#options.core.residency;
+    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !keys.isStale) return;
     this.#isRunning = true;
-    knownKeys.rebuild();
+    keys.rebuild();
     void this.#build();
   }
 
@@ -71,7 +68,7 @@ export class KeyFilterBuild {
       const isWhole = await this.#addTable();
       this.#isRunning = false;
       if (this.#isClosed || !isWhole) return;
-      this.#options.core.knownKeys.rebuilt();
+      this.#options.core.residency.keys.rebuilt();
       this.#failures = 0;
     } catch (error) {
       this.#isRunning = false;
@@ -83,15 +80,15 @@ export class KeyFilterBuild {
     const { core } = this.#options;
     let some: RunKey[] = [];
     // What leaves memory while this goes on stands in the table, which is read behind it.
-    for (const key of core.runKeys()) {
+    for (const { key } of core.shard.runs.values()) {
       some.push(key);
       if (some.length < KEYS_AT_ONCE) continue;
-      core.knownKeys.addKnown(some);
+      core.residency.keys.addKnown(some);
       some = [];
       await this.#turn();
       if (this.#isClosed) return;
     }
-    core.knownKeys.addKnown(some);
+    core.residency.keys.addKnown(some);
   }
 
   /** False: not to the end. */
@@ -105,13 +102,13 @@ export class KeyFilterBuild {
         onFenced();
         return false;
       }
-      core.knownKeys.addKnown(rows);
+      core.residency.keys.addKnown(rows);
       after = rows.at(-1)?.runId ?? after;
       if (rows.length < PAGE_KEYS) return true;
     }
   }
 
-  /** With the rest behind it. */
+  /** Reads a page, and rests afterwards. */
   async #page(after: string): Promise<readonly RunKey[] | 'fenced'> {
     const { table, clock } = this.#options;
     if (this.#isClosed) return [];
@@ -129,7 +126,7 @@ export class KeyFilterBuild {
     const { clock, logger } = this.#options;
     this.#failures += 1;
     if (!isOutage(error)) {
-      logger.warn('the filter of workflow ids cannot be built: unknown ones are looked for in the database', { reason: errorText(error) });
+      logger.warn('the filter of workflow ids cannot be built: the database is asked for every unknown id', { reason: errorText(error) });
     }
     this.#pause = clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => {
       this.#pause = undefined;

@@ -1,6 +1,6 @@
 /**
- * Keeps those tasks of a shard in memory that are needed there soon, and lets the others leave: timers (history/timer/timer-window.ts) and tasks
- * for workers (history/transfer/transfer-window.ts), each in pages of its own.
+ * Keeps those tasks of a shard in memory that are needed there soon, and lets the others leave: timers (history/residency/timer-window.ts) and tasks
+ * for workers (history/residency/transfer-window.ts), each in pages of its own.
  *
  *     activated; half of the window is over; few are left ─▶ a page: read and installed in the lane of writes ─▶ the next, or an alarm
  *                                              ▲                          └ the database is away ─┐
@@ -10,37 +10,29 @@
  * While the database is away the tasks that are in memory go on; those behind them are late by as long as it is away.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { TaskRow } from '../../../history/checkpoint/rows.ts';
+import { asError } from '../../../kernel/error-text.ts';
+import type { TaskRow } from '../../../history/shard/rows.ts';
 import type { RowWindow } from '../../../history/residency/row-window.ts';
-import type { PendingTask } from '../../../history/tasks.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Lane } from '../../checkpoint/one-lane.ts';
-import { isOutage } from '../../database.ts';
-import type { LoopTurns } from '../../loop-turns.ts';
-import type { Clock, Timer } from '../../ports.ts';
-import { WallAlarm } from '../../wall-alarm.ts';
+import type { PendingTask } from '../../../history/run/tasks.ts';
+import type { Lane } from '../../../projections/checkpoints/one-lane.ts';
+import { isOutage } from '../../../projections/database-port.ts';
+import type { LoopTurns } from '../../../ports/loop-turns.ts';
+import type { ClockAndLogger, Timer } from '../../../ports/machine.ts';
+import { WallAlarm } from '../../../ports/wall-alarm.ts';
 
-export type RowPagesOptions<Page, Row extends TaskRow> = {
+export type RowPagesOptions<Page, Row extends TaskRow> = ClockAndLogger & {
   readonly window: RowWindow<Page, Row, PendingTask>;
   /** Rejects with DatabaseError. */
   readonly read: (page: Page) => Promise<readonly Row[] | 'fenced'>;
   readonly lane: Pick<Lane, 'inTurn'>;
-  readonly clock: Clock;
   readonly turns: LoopTurns;
   /** The time by which timers fire. */
   readonly nowMs: () => number;
-  readonly logger: Logger;
-  readonly lines: RowPagesLines;
+  /** Log lines for people. */
+  readonly lines: { readonly rowDamaged: string; readonly notRead: string; readonly readAgain: string };
   /** A page is in memory, or could not be read. */
   readonly onEnded: () => void;
   readonly onFenced: () => void;
-};
-
-/** For people. */
-export type RowPagesLines = {
-  readonly rowDamaged: string;
-  readonly notRead: string;
-  readonly readAgain: string;
 };
 
 const RETRY_DELAY_MS = 200;
@@ -150,8 +142,7 @@ export class RowPages<Page, Row extends TaskRow> {
     try {
       window.install(row);
     } catch (error) {
-      const problem = error instanceof Error ? error : new Error(String(error));
-      logger.error(lines.rowDamaged, { taskId: row.taskId, error: problem });
+      logger.error(lines.rowDamaged, { taskId: row.taskId, error: asError(error) });
     }
   }
 
@@ -159,8 +150,7 @@ export class RowPages<Page, Row extends TaskRow> {
     const { clock, logger, lines } = this.#options;
     if (!this.#isActive) return;
     if (!isOutage(error) && !this.#isSaid) {
-      const problem = error instanceof Error ? error : new Error(String(error));
-      logger.warn(lines.notRead, { error: problem });
+      logger.warn(lines.notRead, { error: asError(error) });
       this.#isSaid = true;
     }
     this.#failures += 1;

@@ -4,14 +4,13 @@
  *     taskRowsToList ─▶ a page of rows, in the lane of the writes ─▶ … ─▶ taskList
  *                       at most ten, for rows of other categories and places may be very many: then the list goes on from there
  */
-import type { TimerRow, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
+import type { TimerPage, TimerRow, TransferTaskRow } from '../../../history/shard/rows.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import type { HistoryReply } from '../../../history/replies.ts';
-import { byPlace, FirstTasks, isScheduled, pageOf } from '../../../history/shard-tasks/list-tasks.ts';
-import type { TaskPlace, TaskRowsToList } from '../../../history/shard-tasks/shard-task-commands.ts';
-import type { TimerPage } from '../../../history/timer/timer-window.ts';
+import type { HistoryReply } from '../../../history/run/history-replies.ts';
+import { byPlace, firstTasks, isScheduled, pageOf } from '../../../history/tasks/list-tasks.ts';
+import type { TaskPlace, TaskRowsToList } from '../../../history/commands/shard-task-commands.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
-import type { Lane } from '../../checkpoint/one-lane.ts';
+import type { Lane } from '../../../projections/checkpoints/one-lane.ts';
 import type { ReplySink } from '../../asks/switchboard.ts';
 
 /** Rejects with DatabaseError; `fenced`: another has restored since. */
@@ -31,57 +30,52 @@ export type TaskListingOptions = {
 const PAGE_ROWS = 500;
 const PAGES_MAX = 10;
 
-export class TaskListing {
-  readonly #options: TaskListingOptions;
+export function listTasks(effect: TaskRowsToList, options: TaskListingOptions): void {
+  const { sink, table } = options;
+  const { askId, found, command } = effect;
+  if (table === undefined) sink.answer(askId, pageOf(found, command.max, undefined));
+  else void listWithRows(effect, table, options);
+}
 
-  constructor(options: TaskListingOptions) {
-    this.#options = options;
-  }
-
-  list(effect: TaskRowsToList): void {
-    const { sink, table } = this.#options;
-    const { askId, found, command } = effect;
-    if (table === undefined) sink.answer(askId, pageOf(found, command.max, undefined));
-    else void this.#withRows(effect, table);
-  }
-
-  /** Never rejects. */
-  async #withRows({ askId, command, found }: TaskRowsToList, table: TaskTable): Promise<void> {
-    const { sink } = this.#options;
-    try {
-      const first = new FirstTasks(command.max + 1);
-      for (const task of found) first.add(task);
-      const inMemory = new Set(found.map(({ taskId }) => taskId));
-      let after: TaskPlace = { ...command.from, taskId: command.from.taskId - 1 };
-      for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-        const rows = await table.lane.inTurn(() => this.#page(pageBehind(command, after), table));
-        if (rows === 'fenced') throw new Error('the shard has another owner now');
-        for (const { row, place } of rows) {
-          after = place;
-          const listed = inMemory.has(row.taskId) ? undefined : this.#options.core.listedRow(row, place, command);
-          if (listed !== undefined) first.add(listed);
-        }
-        const last = first.tasks[command.max];
-        if (rows.length < PAGE_ROWS || byPlace(after, command.to) >= 0 || (last !== undefined && byPlace(after, last) >= 0)) {
-          sink.answer(askId, pageOf(first.tasks, command.max, undefined));
-          return;
-        }
+/** Never rejects. */
+async function listWithRows(
+  { askId, command, found }: TaskRowsToList,
+  table: TaskTable,
+  { core, sink }: TaskListingOptions,
+): Promise<void> {
+  try {
+    const first = firstTasks(command);
+    for (const task of found) first.add(task);
+    const inMemory = new Set(found.map(({ taskId }) => taskId));
+    let after: TaskPlace = { ...command.from, taskId: command.from.taskId - 1 };
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      const rows = await table.lane.inTurn(() => readPage(pageBehind(command, after), table));
+      if (rows === 'fenced') throw new Error('the shard has another owner now');
+      for (const { row, place } of rows) {
+        after = place;
+        const listed = inMemory.has(row.taskId) ? undefined : core.listedRow(row, place, command);
+        if (listed !== undefined) first.add(listed);
       }
-      sink.answer(askId, pageOf(first.tasks, command.max, { ...after, taskId: after.taskId + 1 }));
-    } catch (error) {
-      sink.fail(askId, { kind: 'unavailable', message: `the tasks of the shard cannot be read now: ${errorMessage(error)}` });
+      const last = first.found[command.max];
+      if (rows.length < PAGE_ROWS || byPlace(after, command.to) >= 0 || (last !== undefined && byPlace(after, last) >= 0)) {
+        sink.answer(askId, pageOf(first.found, command.max, undefined));
+        return;
+      }
     }
+    sink.answer(askId, pageOf(first.found, command.max, { ...after, taskId: after.taskId + 1 }));
+  } catch (error) {
+    sink.fail(askId, { kind: 'unavailable', message: `the tasks of the shard cannot be read now: ${errorMessage(error)}` });
   }
+}
 
-  async #page(page: RowPage, { timers, transferTasks }: TaskTable): Promise<readonly PlacedRow[] | 'fenced'> {
-    const { after, untilMs } = page;
-    if (untilMs === undefined) {
-      const rows = await transferTasks(after.taskId, PAGE_ROWS);
-      return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: 0, taskId: row.taskId } }));
-    }
-    const rows = await timers({ afterFireTimeMs: after.fireTimeMs, afterTaskId: after.taskId, untilMs, max: PAGE_ROWS });
-    return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: row.fireTimeMs, taskId: row.taskId } }));
+async function readPage(page: RowPage, { timers, transferTasks }: TaskTable): Promise<readonly PlacedRow[] | 'fenced'> {
+  const { after, untilMs } = page;
+  if (untilMs === undefined) {
+    const rows = await transferTasks(after.taskId, PAGE_ROWS);
+    return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: 0, taskId: row.taskId } }));
   }
+  const rows = await timers({ afterFireTimeMs: after.fireTimeMs, afterTaskId: after.taskId, untilMs, max: PAGE_ROWS });
+  return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: row.fireTimeMs, taskId: row.taskId } }));
 }
 
 /** `untilMs` undefined: of tasks that have no fire time. */

@@ -3,7 +3,7 @@
  *
  *     one run, since the last checkpoint:  [1..3] [4] [5..9]  ─▶  a row 1..9, or several where they are large
  */
-import { DatabaseError, type HistoryRow } from '../../database.ts';
+import { DatabaseError, type HistoryRow } from '../../../projections/database-port.ts';
 
 /** A row is written and read whole: larger ones are begun anew. A single event may be larger. */
 const ROW_BYTES_MAX = 4 * 1024 * 1024;
@@ -12,10 +12,13 @@ const ROW_EVENTS_MAX = 10_000;
 /** 2^28 bytes: more than any event may have. */
 const LENGTH_BYTES_MAX = 4;
 
-/** So many events are looked at in a moment. */
+/** Events after which there is a pause. */
 const PAUSE_EVENTS = 500;
 
-/** Of one run, without a gap. undefined: there may be a pause, for a run may have brought a hundred thousand of them. */
+/**
+ * Packs events of one run that follow each other without a gap. It yields undefined where a pause is possible, because a run may have brought a
+ * hundred thousand events.
+ */
 export function* packRows(runId: string, firstEventId: number, events: Iterable<Uint8Array>): Generator<HistoryRow | undefined, void> {
   let row: Uint8Array[] = [];
   let bytes = 0;
@@ -46,8 +49,8 @@ export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: H
   return events;
 }
 
-/** Those from the index `from` on, `to` not included, of what was packed at `start … end`. undefined: nothing was packed there. */
-export function unpackedEvents(bytes: Uint8Array, start: number, end: number, from: number, to: number): readonly Uint8Array[] | undefined {
+/** The events from index `from` up to, but not including, `to` of what was packed at `start … end`; undefined: nothing was packed there. */
+function unpackedEvents(bytes: Uint8Array, start: number, end: number, from: number, to: number): readonly Uint8Array[] | undefined {
   const events: Uint8Array[] = [];
   let at = start;
   for (let index = 0; at < end && index < to; index++) {
@@ -76,8 +79,8 @@ function packed(events: readonly Uint8Array[], length: number): Uint8Array {
   return bytes;
 }
 
-/** From `start` on. Answers where they end. */
-export function packInto(bytes: Uint8Array, start: number, events: readonly Uint8Array[]): number {
+/** Packs the events from `start` on, and answers where they end. */
+function packInto(bytes: Uint8Array, start: number, events: readonly Uint8Array[]): number {
   let at = start;
   for (const event of events) {
     let rest = event.length;
@@ -89,7 +92,7 @@ export function packInto(bytes: Uint8Array, start: number, events: readonly Uint
   return at;
 }
 
-export function packedLength(events: readonly Uint8Array[]): number {
+function packedLength(events: readonly Uint8Array[]): number {
   let length = 0;
   for (const event of events) length += sizeOf(event);
   return length;
@@ -97,4 +100,159 @@ export function packedLength(events: readonly Uint8Array[]): number {
 
 function sizeOf({ length }: Uint8Array): number {
   return length + (length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x20_0000 ? 3 : LENGTH_BYTES_MAX);
+}
+
+/**
+ * The bytes of cached events, many batches in one array: an array apiece costs twice what most batches hold, in objects here and in memory
+ * outside of the heap.
+ *
+ *     slab:  [ batch │ batch │ batch │ room ]      a batch: (length as a varint, event) …
+ *
+ * Batches leave in the order in which they came, nearly always, and a slab with the last of its batches. Until then it counts whole: one
+ * batch that stays where all others were forgotten keeps the array that it is in.
+ */
+
+const SLAB_BYTES_MAX = 64 * 1024;
+/** A cache that may hold little is not filled by what one slab has room for. */
+const SLABS_MIN = 32;
+
+type Slab = { readonly bytes: Uint8Array; used: number; batches: number };
+
+/** The events of one batch. Whoever has it can read it, whether or not its slab still counts. */
+export type PackedEvents = { readonly slab: Slab; readonly start: number; readonly end: number };
+
+export class EventSlabs {
+  readonly #slabBytes: number;
+  /** What comes goes into it, while it fits. */
+  #open: Slab | undefined;
+  #bytes = 0;
+
+  /** `cacheBytesMax`: of all that is cached. */
+  constructor(cacheBytesMax: number) {
+    this.#slabBytes = Math.min(SLAB_BYTES_MAX, Math.floor(cacheBytesMax / SLABS_MIN));
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(events: readonly Uint8Array[]): PackedEvents {
+    const length = packedLength(events);
+    const slab = this.#slabFor(length);
+    const start = slab.used;
+    slab.used = packInto(slab.bytes, start, events);
+    slab.batches += 1;
+    return { slab, start, end: slab.used };
+  }
+
+  drop({ slab }: PackedEvents): void {
+    slab.batches -= 1;
+    if (slab.batches > 0) return;
+    this.#bytes -= slab.bytes.length;
+    if (slab === this.#open) this.#open = undefined;
+  }
+
+  #slabFor(length: number): Slab {
+    const open = this.#open;
+    if (open !== undefined && open.bytes.length - open.used >= length) return open;
+    // What is large has one for itself: a new one for all would leave much of the open one unused.
+    const isLarge = length > this.#slabBytes / 8;
+    const slab = { bytes: new Uint8Array(isLarge ? length : this.#slabBytes), used: 0, batches: 0 };
+    this.#bytes += slab.bytes.length;
+    if (!isLarge) this.#open = slab;
+    return slab;
+  }
+}
+
+/** The events from index `from` up to, but not including, `to`. */
+export function eventsOf({ slab, start, end }: PackedEvents, from = 0, to = Infinity): readonly Uint8Array[] {
+  return unpackedEvents(slab.bytes, start, end, from, to) ?? [];
+}
+
+/**
+ * Rows of histories as they were read, for whoever asks for the next page of one: a row has up to 10,000 events, and a page may have one. Rows never
+ * change. The one that nobody has read from for longest goes first.
+ */
+
+type KeptRow = HistoryRow & { readonly sizeBytes: number };
+
+/** What a row costs beside its bytes, roughly. */
+const ROW_OVERHEAD_BYTES = 400;
+
+export class KeptRows {
+  readonly #bytesMax: number;
+  /** Rows of each run in the order of their events: a run that is told little at a time has thousands. */
+  readonly #ofRuns = new Map<string, KeptRow[]>();
+  /** Least recently read first. */
+  readonly #rows = new Set<KeptRow>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(row: HistoryRow): void {
+    const sizeBytes = row.events.length + ROW_OVERHEAD_BYTES;
+    if (sizeBytes > this.#bytesMax || this.#rowWith(row.runId, row.firstEventId) !== undefined) return;
+    // The answer that it came with may hold other rows as well.
+    const kept = { ...row, events: row.events.slice(), sizeBytes };
+    const ofRun = this.#ofRuns.get(row.runId);
+    if (ofRun === undefined) this.#ofRuns.set(row.runId, [kept]);
+    else ofRun.splice(placeBehind(ofRun, row.firstEventId), 0, kept);
+    this.#rows.add(kept);
+    this.#bytes += sizeBytes;
+    for (const oldest of this.#rows) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#remove(oldest);
+    }
+  }
+
+  forget(runId: string): void {
+    for (const row of this.#ofRuns.get(runId) ?? []) this.#drop(row);
+    this.#ofRuns.delete(runId);
+  }
+
+  /** Events from `eventId` on, of one row; undefined: none is here that holds it. */
+  eventsFrom(runId: string, eventId: number, count: number): readonly Uint8Array[] | undefined {
+    const row = this.#rowWith(runId, eventId);
+    if (row === undefined) return undefined;
+    this.#rows.delete(row);
+    this.#rows.add(row);
+    const from = eventId - row.firstEventId;
+    return unpackedEvents(row.events, 0, row.events.length, from, from + count);
+  }
+
+  #rowWith(runId: string, eventId: number): KeptRow | undefined {
+    const ofRun = this.#ofRuns.get(runId) ?? [];
+    const row = ofRun[placeBehind(ofRun, eventId) - 1];
+    return row !== undefined && eventId <= row.lastEventId ? row : undefined;
+  }
+
+  #remove(row: KeptRow): void {
+    const ofRun = this.#ofRuns.get(row.runId) ?? [];
+    ofRun.splice(placeBehind(ofRun, row.firstEventId) - 1, 1);
+    if (ofRun.length === 0) this.#ofRuns.delete(row.runId);
+    this.#drop(row);
+  }
+
+  #drop(row: KeptRow): void {
+    this.#rows.delete(row);
+    this.#bytes -= row.sizeBytes;
+  }
+}
+
+/** The index of the first row that begins behind that event. */
+function placeBehind(ofRun: readonly KeptRow[], eventId: number): number {
+  let low = 0;
+  let high = ofRun.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ofRun[middle]!.firstEventId <= eventId) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

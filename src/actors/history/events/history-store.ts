@@ -15,15 +15,12 @@
  */
 import { assert } from '../../../kernel/assert.ts';
 import { LinkedList, type Linked } from '../../../kernel/linked-list.ts';
-import type { HistoryRecord } from '../../../history/record.ts';
-import type { HistoryRange, HistoryRow } from '../../database.ts';
-import { LogError, type RecordPosition } from '../../log.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import { eventsOf, EventSlabs, type PackedEvents } from './event-slabs.ts';
-import { packRows, unpackRow } from './history-rows.ts';
-import { KeptRows } from './kept-rows.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
+import type { HistoryRange, HistoryRow } from '../../../projections/database-port.ts';
+import { LogError, type RecordPosition } from '../../../ports/log.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import { EventSlabs, eventsOf, KeptRows, packRows, unpackRow, type PackedEvents } from './history-rows.ts';
 
-/** The events of one journal record. */
 type EventBatch = {
   readonly firstEventId: number;
   readonly eventCount: number;
@@ -50,7 +47,7 @@ const BATCH_OVERHEAD_BYTES = 240;
 /** What rows may take of the cache: who reads old histories leaves room to those that are under way. */
 const ROWS_SHARE = 0.5;
 
-/** Of events in one answer, with 4 MiB of them: what a client gets at once. */
+/** Events in one page, besides 4 MiB of them: what a client gets at once. */
 export const PAGE_EVENTS_MAX = 256;
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -83,17 +80,16 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
   readonly #cached = new LinkedList<KeptBatch>();
   readonly #slabs: EventSlabs;
-  /** Of histories that are read in small pages. */
   readonly #rows: KeptRows;
-  /** Since the last cut. */
+  /** Batches committed since the last cut. */
   #unwritten: Unwritten = new Map();
-  /** Of the cut, until it is durable. */
+  /** Batches of the cut, until it is durable. */
   #beingWritten: Unwritten = new Map();
   #unwrittenBytes = 0;
   #bytesBeingWritten = 0;
   #isWritten: boolean;
   #cuts = 0;
-  /** Of them those that are durable, from the first on. */
+  /** How many cuts, counted from the first, are durable. */
   #cutsStored = 0;
 
   constructor(cacheBytesMax: number, reread: RereadEvents, readRows?: ReadRows) {
@@ -110,7 +106,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     return this.#slabs.bytes + this.#cached.size * BATCH_OVERHEAD_BYTES + this.#rows.bytes;
   }
 
-  /** Of events that wait for a checkpoint; they are in memory, cached or not. */
+  /** Bytes of events that wait for a checkpoint. They are in memory, cached or not. */
   get unwrittenBytes(): number {
     return this.#unwrittenBytes + this.#bytesBeingWritten;
   }
@@ -237,7 +233,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     else batches.push({ batch, events });
   }
 
-  /** From the first on, so that what is left is one stretch up to the end. */
+  /** Forgets batches from the first one on, so that the rest is one stretch up to the end. */
   #forgetStored(runId: string): void {
     const batches = this.#runs.get(runId);
     if (batches === undefined) return;
@@ -262,7 +258,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     };
   }
 
-  /** Of one row that was read before, as far as that has a whole page, or all that is asked. */
+  /** A page of one row that was read before, if the row holds the whole page or all that is asked. */
   #keptPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | undefined {
     const wanted = Math.min(limits.eventsMax, lastEventId - firstEventId + 1);
     const events = this.#rows.eventsFrom(runId, firstEventId, wanted) ?? [];
@@ -272,7 +268,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     return events.length > 0 && events.length === wanted ? events : undefined;
   }
 
-  /** The same, if it is cached and the limit of bytes cuts nothing off. */
+  /** A page that is cached and that the limit of bytes does not cut off. */
   smallPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | undefined {
     const wanted = this.#batches(runId, firstEventId, lastEventId);
     if (!holdsFrom(wanted, firstEventId) || !wanted.every(isCached)) return undefined;

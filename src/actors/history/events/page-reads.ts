@@ -17,9 +17,9 @@ export type PageRead = {
 const READING_BYTES_MAX = 8 * 1024 * 1024;
 
 export class PageReads {
-  /** By namespace, whose turn is next first; of each by ask, in order. */
+  /** Reads by namespace and ask. The namespace whose turn is next comes first. */
   readonly #waiting = new Map<string, Map<number, PageRead>>();
-  /** Of those that wait. */
+  /** The namespace of each waiting ask. */
   readonly #namespaces = new Map<number, string>();
   #readingBytes = 0;
 

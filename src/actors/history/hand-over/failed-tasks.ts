@@ -12,13 +12,13 @@ import { type Attempts, judgeAttempt, type LetterReason, namespaceDeleted, noAtt
 import type { CaptureSettings } from '../../../deadletters/capture-settings.ts';
 import { failureFingerprint } from '../../../deadletters/failure-fingerprint.ts';
 import { saidError, type TaskError, type TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { HandOverTask, TaskSubject } from '../../../history/hand-over/hand-over-commands.ts';
-import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../../history/hand-over/task-types.ts';
-import type { HistoryRecord } from '../../../history/record.ts';
-import type { Task } from '../../../history/tasks.ts';
+import type { HandOverTask, TaskSubject } from '../../../history/commands/hand-over-commands.ts';
+import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../../history/run/task-types.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
+import type { Task } from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
 
 /** What settings may depend on. */
 export type TaskKind = { readonly namespace: string; readonly taskType: TaskType; readonly shard: number };
@@ -38,7 +38,7 @@ export type FailedTasksOptions = {
   /** Nobody waits for the answer. */
   readonly submit: (command: HandOverTask) => void;
   readonly nowMs: () => number;
-  /** For demonstrations and tests: what befalls an attempt at this task; undefined: nothing. Absent: likewise, of all tasks. */
+  /** For demonstrations and tests: the fault that befalls an attempt at this task; undefined: none. */
   readonly faultOf?: FaultOf;
   /** Whoever runs the tasks, for those who read a letter. */
   readonly node: string;
@@ -60,7 +60,6 @@ const handlers: { readonly [category in TaskCategory]: string } = {
 
 export class FailedTasks implements CommitSubscriber<HistoryRecord> {
   readonly #options: FailedTasksOptions;
-  /** Of those that have failed; the others are not here. */
   readonly #attempts = new Map<number, Attempts>();
   /** How often each was handed over, of those that are pending still: their line had no room. */
   readonly #refused = new Map<number, number>();
@@ -125,7 +124,7 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     return this.#withoutRoom(task.taskId);
   }
 
-  /** It has succeeded. */
+  /** The task has succeeded. */
   forget(taskId: number): void {
     this.#attempts.delete(taskId);
     this.#refused.delete(taskId);

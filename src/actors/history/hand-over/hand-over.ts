@@ -8,24 +8,25 @@
  * One hand-over is under way at a time. One that is repeated, here or by the next owner of the shard, gets the same ids: so no answer needs to
  * arrive, and nothing is dropped while the queue is away.
  */
-import type { AcceptLetters } from '../../../deadletters/commands.ts';
-import type { DeadLetterRejected, LettersAccepted } from '../../../deadletters/replies.ts';
+import type { AcceptLetters, DeadLetterRejected, LettersAccepted } from '../../../deadletters/letter-commands.ts';
 import type { Letter } from '../../../deadletters/letter.ts';
-import type { NoteLetters } from '../../../history/hand-over/hand-over-commands.ts';
-import type { HandedOverTask, HandOverLine } from '../../../history/hand-over/hand-over-lines.ts';
-import type { HistoryRecord } from '../../../history/record.ts';
+import type { NoteLetters } from '../../../history/commands/hand-over-commands.ts';
+import type { HandedOverTask, HandOverLine } from '../../../history/run/hand-over-lines.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { AskFailure } from '../../asks/asks.ts';
-import type { RecordPosition } from '../../log.ts';
-import type { HandOverReports } from './hand-over-reports.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
+import type { LogFields, Logger } from '../../../observability/logger.ts';
+import { refusalMessage, type AskFailure } from '../../asks/asks.ts';
+import type { RecordPosition } from '../../../ports/log.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import { taskTypeOf } from '../../../history/run/task-types.ts';
+import type { Metrics } from '../../../observability/metrics/metrics.ts';
+import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 
 export type TaskHandOverOptions = {
   readonly shard: number;
   readonly category: string;
-  /** As memory has it, ahead of the log. */
+  /** The line as memory has it, ahead of the log. */
   readonly line: () => HandOverLine;
   readonly letterOf: (task: HandedOverTask) => Letter;
   readonly ask: (command: AcceptLetters, answer: (reply: LettersAccepted | DeadLetterRejected | AskFailure) => void) => void;
@@ -37,21 +38,21 @@ export type TaskHandOverOptions = {
   readonly logger: Logger;
 };
 
-/** Of one hand-over; an owner takes no more (src/deadletters/hand-overs.ts). */
+/** Letters in one hand-over; an owner accepts no more (src/deadletters/hand-overs.ts). */
 const LETTERS_MAX = 100;
-/** Of their values; one letter always goes. */
+/** Bytes of the values in one hand-over. One letter always goes. */
 const BYTES_MAX = 4 * 1024 * 1024;
 const RETRY_DELAY_MS = 1_000;
 const RETRY_DELAY_MS_MAX = 60_000;
 
 export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
   readonly #options: TaskHandOverOptions;
-  /** Up to there the journal has them: nobody hears of others. */
+  /** The last sequence that is committed: later letters are not handed over yet. */
   #committedSequence = 0;
   /** Asked, or answered and not noted yet, or in a pause. */
   #isUnderWay = false;
   #failures = 0;
-  /** They are letters, which is to be noted. */
+  /** These tasks have become letters, which is to be noted. */
   #taken: { readonly letters: readonly Letter[]; readonly ids: readonly number[]; readonly latencyMs: number } | undefined;
 
   constructor(options: TaskHandOverOptions) {
@@ -113,7 +114,7 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
     if (!tenure.active) return;
     if (reply.kind !== 'accepted') {
       reports.refused(letters);
-      return this.#again(reply.kind === 'rejected' ? reply.rejection.message : reply.message);
+      return this.#again(refusalMessage(reply));
     }
     this.#taken = { letters, ids: reply.ids, latencyMs: monoMs() - askedMs };
     const sequence = letters.at(-1)?.handOver.sequence ?? 0;
@@ -128,10 +129,87 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
     const pauseMs = backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
     // One speaks for all that are asked again within the longest pause.
     if (this.#failures === 1 || pauseMs === RETRY_DELAY_MS_MAX)
-      logger.warn('tasks cannot be handed to their queue of dead letters yet', { 'task-category': category, reason });
+      logger.warn('tasks cannot be handed to their dead letter queue yet', { 'task-category': category, reason });
     tenure.after(pauseMs, () => {
       this.#isUnderWay = false;
       this.#next();
     });
   }
+}
+
+/** What people and dashboards hear of tasks that become dead letters. */
+
+type HandOverReportsOptions = {
+  /** The source of such letters, and their target. */
+  readonly cluster: () => string;
+  readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
+  readonly logger: Logger;
+  readonly metrics: Metrics | undefined;
+};
+
+export class HandOverReports {
+  readonly #options: HandOverReportsOptions;
+
+  constructor(options: HandOverReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Reports a task whose hand-over is committed. */
+  marked({ category, task, failure, subject: { namespace } }: HandedOverTask): void {
+    const { logger, metrics } = this.#options;
+    const taskType = taskTypeOf(task);
+    metrics?.counter('task_terminal_failures', tagsOf(taskType, namespace)).add();
+    const { workflowId, runId } = task.key;
+    logger.warn('Marking task as terminally failed, will send to DLQ', {
+      'task-category': category,
+      'queue-task-type': taskType,
+      'task-id': task.taskId,
+      namespace,
+      workflowID: workflowId,
+      runID: runId,
+      attempt: failure.attempts,
+      cause: failure.cause,
+      error: `${failure.errorType}: ${failure.errorMessage}`,
+    });
+  }
+
+  /** Nobody has taken the letters. */
+  refused(letters: readonly Letter[]): void {
+    const { metrics } = this.#options;
+    if (metrics === undefined) return;
+    for (const { task } of letters) metrics.counter('task_dlq_failures', tagsOf(task.taskType, task.namespace)).add();
+  }
+
+  /** The letters have ids, and that is in the journal. */
+  enqueued(category: string, letters: readonly Letter[], messageIds: readonly number[], latencyMs: number): void {
+    for (const [nth, letter] of letters.entries()) this.#enqueued(category, letter, messageIds[nth], latencyMs);
+  }
+
+  #enqueued(category: string, { task, failure }: Letter, messageId: number | undefined, latencyMs: number): void {
+    const { logger, metrics, registry } = this.#options;
+    const { namespace, taskType } = task;
+    logger.warn('Task enqueued to DLQ', { 'dlq-message-id': messageId, ...this.#fieldsOf(category, task), cause: failure.cause });
+    if (metrics === undefined) return;
+    const state = registry.view.namespaceById(task.namespaceId)?.state ?? 'unknown';
+    const tags = { task_category: category, namespace_state: state, operation: taskType, task_type: taskType, namespace };
+    metrics.counter('dlq_writes', { ...tags, cause: failure.cause }).add();
+    metrics.timer('task_dlq_latency', tagsOf(taskType, namespace)).record(latencyMs);
+  }
+
+  #fieldsOf(category: string, { taskType, namespace, workflowId, runId }: Letter['task']): LogFields {
+    const cluster = this.#options.cluster();
+    return {
+      'task-category': category,
+      'queue-task-type': taskType,
+      'xdc-source-cluster': cluster,
+      'xdc-target-cluster': cluster,
+      namespace,
+      workflowID: workflowId,
+      runID: runId,
+    };
+  }
+}
+
+function tagsOf(taskType: string, namespace: string) {
+  return { operation: taskType, task_type: taskType, namespace };
 }

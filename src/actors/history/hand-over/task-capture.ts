@@ -5,23 +5,22 @@
  *                                        └─ subjectOf ◀── TaskLetters ── letterOf ──────────────────┴─▶ the queue's owner
  */
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
-import type { CaptureSettings } from '../../../deadletters/capture-settings.ts';
-import type { OwnHistoryCommand } from '../../../history/commands.ts';
-import { lineOf } from '../../../history/hand-over/hand-over-lines.ts';
-import { taskCategories, type TaskCategory } from '../../../history/hand-over/task-types.ts';
+import type { OwnHistoryCommand } from '../../../history/commands/history-commands.ts';
+import { lineOf, type HandedOverTask } from '../../../history/run/hand-over-lines.ts';
+import { taskCategories, taskTypeOf, type TaskCategory } from '../../../history/run/task-types.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
-import type { Logger } from '../../../observability/logger.ts';
 import type { Metrics } from '../../../observability/metrics/metrics.ts';
-import type { AskFailure } from '../../asks/asks.ts';
+import { ownWork, type AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock } from '../../ports.ts';
-import { type CaptureSettingsOf, FailedTasks, type FaultOf } from './failed-tasks.ts';
-import { TaskHandOver } from './hand-over.ts';
-import { HandOverReports } from './hand-over-reports.ts';
-import { type EncodeTask, TaskLetters } from './task-letters.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { ClockAndLogger } from '../../../ports/machine.ts';
+import { FailedTasks, type CaptureSettingsOf, type FaultOf } from './failed-tasks.ts';
+import { HandOverReports, TaskHandOver } from './hand-over.ts';
+import type { Letter } from '../../../deadletters/letter.ts';
+import type { TaskSubject } from '../../../history/commands/hand-over-commands.ts';
+import { isTimer, type PendingTask, type Sender, type Task } from '../../../history/run/tasks.ts';
 
-/** Of a process. */
+/** What all shards of a process share. */
 export type TaskCapture = {
   /** What the cluster's journal says now; undefined: there is no such queue yet. */
   readonly queueNumberOf: (category: TaskCategory) => number | undefined;
@@ -29,7 +28,7 @@ export type TaskCapture = {
   readonly clusterName: () => string;
   readonly settingsOf: CaptureSettingsOf;
   readonly encodeTask: EncodeTask;
-  /** As letters name who runs tasks, and as tools for Kafka do. */
+  /** How letters, and Kafka tools, name what runs tasks. */
   readonly node: string;
   readonly build: string;
   readonly group: string;
@@ -37,8 +36,8 @@ export type TaskCapture = {
   readonly faultOf?: FaultOf;
 };
 
-export type TaskCaptureOptions = {
-  readonly capture?: TaskCapture;
+export type TaskCaptureOptions = ClockAndLogger & {
+  readonly capture: TaskCapture;
   readonly shard: number;
   readonly topic: string;
   readonly core: HistoryCore;
@@ -48,43 +47,21 @@ export type TaskCaptureOptions = {
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** A command of the shard's own. */
   readonly submit: (command: OwnHistoryCommand) => AskFailure | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 };
 
 export type CapturedTasks = { readonly failed: FailedTasks; readonly handOvers: readonly TaskHandOver[] };
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** Where there are no dead letters. */
-const neverLetters: CaptureSettings = {
-  enabled: false,
-  internalErrorsArePermanent: false,
-  errorPattern: undefined,
-  failuresMax: Infinity,
-  transferFailuresMax: undefined,
-  timerFailuresMax: undefined,
-  replicationFailuresMax: Infinity,
-};
-const withoutLetters: TaskCapture = {
-  queueNumberOf: () => undefined,
-  clusterName: () => '',
-  settingsOf: () => neverLetters,
-  encodeTask: () => ({ valueType: '', value: new Uint8Array() }),
-  node: '',
-  build: '',
-  group: '',
-};
-
 export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
-  const { capture = withoutLetters, clock, submit, core, registry, router, logger, tenure } = options;
+  const { capture, clock, submit, core, registry, router, logger, tenure } = options;
   const nowMs = (): number => clock.wallMs();
   const letters = new TaskLetters({ ...options, ...capture, nowMs });
   const failed = new FailedTasks({
     ...capture,
     shard: options.shard,
     subjectOf: (task) => letters.subjectOf(task),
-    isLetter: (taskId) => core.isLetter(taskId),
+    isLetter: (taskId) => core.shard.letterMarks?.pendingOf(taskId) !== undefined,
     submit: (command) => void submit(command),
     nowMs,
   });
@@ -93,13 +70,13 @@ export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
     new TaskHandOver({
       shard: options.shard,
       category,
-      line: () => lineOf(core.handOvers, category),
+      line: () => lineOf(core.shard.handOvers, category),
       letterOf: (task) => letters.letterOf(task),
       ask: (command, answer) => {
         const queue = capture.queueNumberOf(category);
         // It is asked again after a pause, as one that is away.
-        if (queue === undefined) answer({ kind: 'unavailable', message: `there is no queue of dead letters for ${category} tasks yet` });
-        else router.askDeadLetters(queue, command, clock.monoMs() + ANSWER_TIMEOUT_MS, answer);
+        if (queue === undefined) answer({ kind: 'unavailable', message: `there is no dead letter queue for ${category} tasks yet` });
+        else router.askDeadLetters(queue, command, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), answer);
       },
       submit,
       tenure,
@@ -107,5 +84,106 @@ export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
       monoMs: () => clock.monoMs(),
       logger,
     });
-  return { failed, handOvers: options.capture === undefined ? [] : taskCategories.map(handOverOf) };
+  return { failed, handOvers: taskCategories.map(handOverOf) };
+}
+
+/**
+ * A task that has failed for good as a letter: what it is about is noted when it fails (`subjectOf`), and the letter is made of that, of the
+ * failure and of the task itself (`letterOf`), so that it is the same whoever makes it.
+ */
+
+/** The bytes of a letter's value, and what message they are (src/codec/task-info-codec.ts). */
+type EncodeTask = (task: PendingTask) => { readonly valueType: string; readonly value: Uint8Array };
+
+type TaskLettersOptions = Pick<TaskCaptureOptions, 'shard' | 'topic' | 'core' | 'offsetOf' | 'registry'> &
+  Pick<TaskCapture, 'group' | 'encodeTask'> & { readonly nowMs: () => number };
+
+type Target = { readonly namespaceId: string; readonly namespace: string };
+
+class TaskLetters {
+  readonly #options: TaskLettersOptions;
+
+  constructor(options: TaskLettersOptions) {
+    this.#options = options;
+  }
+
+  subjectOf(task: Task): TaskSubject {
+    const { core, offsetOf } = this.#options;
+    const { namespaceId, runId } = task.key;
+    const pending = isTimer(task) ? undefined : core.shard.transfers.get(task.taskId);
+    const sender = pending !== undefined && 'sender' in pending ? pending.sender : undefined;
+    const run = core.shard.runs.get(runId) ?? sender;
+    const target = this.#targetOf(task, run);
+    const isElsewhere = target !== undefined && target.namespaceId !== namespaceId;
+    const eventId = bringingEventOf(task);
+    return {
+      namespace: run?.namespace ?? this.#nameOf(namespaceId),
+      targetNamespaceId: isElsewhere ? target.namespaceId : '',
+      targetNamespace: isElsewhere ? target.namespace : '',
+      workflowType: run?.start.workflowType ?? '',
+      originOffset: eventId === undefined ? undefined : offsetOf(runId, eventId),
+    };
+  }
+
+  letterOf({ sequence, task, failure, subject }: HandedOverTask): Letter {
+    const { shard, topic, group, encodeTask, nowMs } = this.#options;
+    const { originOffset, ...about } = subject;
+    return {
+      handOver: { shard, sequence, clusterId: '' },
+      task: {
+        taskId: task.taskId,
+        taskType: taskTypeOf(task),
+        taskVersion: isTimer(task) ? undefined : task.version,
+        fireTimeMs: isTimer(task) ? task.fireTimeMs : undefined,
+        createdTimeMs: undefined,
+        shardId: shard,
+        sourceShardId: undefined,
+        ...task.key,
+        ...about,
+        eventId: eventOf(task),
+        nextEventId: undefined,
+        ...encodeTask(task),
+      },
+      failure,
+      origin: originOffset === undefined ? undefined : { topic, partition: shard - 1, offset: originOffset, group },
+      traceparent: '',
+      deadLetterTimeMs: nowMs(),
+      generation: 0,
+      state: 'open',
+      history: [],
+      jobId: '',
+    };
+  }
+
+  #targetOf(task: Task, run: Pick<Sender, 'start'> | undefined): Target | undefined {
+    if (task.kind === 'notifyParent') return run?.start.parent;
+    const key = 'target' in task ? task.target : 'child' in task ? task.child : undefined;
+    return key === undefined ? undefined : { namespaceId: key.namespaceId, namespace: this.#nameOf(key.namespaceId) };
+  }
+
+  /** The name under which the namespace was registered, by which a deleted namespace is found again. */
+  #nameOf(namespaceId: string): string {
+    return this.#options.registry.view.registeredNameOf(namespaceId) ?? '';
+  }
+}
+
+/** What the task is about. */
+function eventOf(task: Task): number | undefined {
+  if ('scheduledEventId' in task) return task.scheduledEventId;
+  if ('initiatedEventId' in task) return task.initiatedEventId;
+  return task.kind === 'userTimer' ? task.startedEventId : undefined;
+}
+
+/** The event in whose record the task stands; other tasks come with what happens later. */
+function bringingEventOf(task: Task): number | undefined {
+  switch (task.kind) {
+    case 'startChild':
+    case 'signalExternal':
+    case 'cancelExternal':
+      return task.initiatedEventId;
+    case 'userTimer':
+      return task.startedEventId;
+    default:
+      return undefined;
+  }
 }

@@ -2,16 +2,15 @@
  * What each answer and each error that an attempt at a task may meet means for the task (src/deadletters/task-failure.ts). The rule: what would
  * have befallen any other task just as well does not count against this one.
  */
-import type { TaskError, TaskFailure } from '../../../deadletters/task-failure.ts';
-import { saidError, thrownError } from '../../../deadletters/task-failure.ts';
-import type { Rejection } from '../../../history/replies.ts';
+import { saidError, thrownError, type TaskError, type TaskFailure } from '../../../deadletters/task-failure.ts';
+import type { Rejection } from '../../../history/run/history-replies.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { Undecodable } from '../../../kernel/undecodable.ts';
-import type { MatchingRejection } from '../../../matching/replies.ts';
+import type { MatchingRejection } from '../../../matching/matching-replies.ts';
 import type { AskFailure } from '../../asks/asks.ts';
-import { DatabaseError, type DatabaseErrorCode } from '../../database.ts';
-import { LogError } from '../../log.ts';
-import { RecordTooLarge } from '../../partition/record-too-large.ts';
+import { DatabaseError, type DatabaseErrorCode } from '../../../projections/database-port.ts';
+import { LogError } from '../../../ports/log.ts';
+import { RecordTooLarge } from '../../partition/partition-core.ts';
 import { EventsMissing } from '../events/history-store.ts';
 
 /** Whoever was asked gave no reply. */
@@ -37,7 +36,7 @@ export function unansweredTask({ kind, message }: AskFailure): TaskFailure {
   }
 }
 
-/** Another shard decided, and not as the task wants. What ends the task by the protocol has been taken out before (history/outbox/outbox.ts). */
+/** Another shard decided, and not as the task wants. What ends the task by the protocol has been taken out before (history/tasks/outbox.ts). */
 export function rejectedTask({ reason, message }: Rejection): TaskFailure {
   const error = saidError(reason, message);
   switch (reason) {

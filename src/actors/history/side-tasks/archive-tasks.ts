@@ -5,13 +5,13 @@
  */
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import { thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { Archiver } from '../../archiver.ts';
+import type { Archiver } from '../../../ports/archiver.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
-import type { HistoryRequest } from '../../../history/commands.ts';
+import type { HistoryRequest } from '../../../history/commands/history-commands.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
-import { isAskFailure } from '../../asks/asks.ts';
+import { isAskFailure, ownWork } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';
-import type { Clock } from '../../ports.ts';
+import type { Clock } from '../../../ports/machine.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { type SidePlace, SideRoom } from './side-room.ts';
 import { type ArchiveTask, notReady, type SideAnswer, type SideRunner } from './side-tasks.ts';
@@ -27,10 +27,10 @@ export type ArchiveTasksOptions = {
 
 /** Each may hold a thread of the process's own, and bin/perdure gives it some more than these. */
 const archiving = { placesMax: 8, placesPerDestinationMax: 4 } as const;
-/** Of one history: 50 MiB on a slow disk take less. */
+/** One history has so long: 50 MiB on a slow disk take less. */
 const ATTEMPT_MS_MAX = 300_000;
 const ASK_TIMEOUT_MS = 10_000;
-/** Of what is in memory of a history at a time. */
+/** What one history takes in memory at a time. */
 const page = { eventsMax: 100, bytesMax: 1024 * 1024 } as const;
 
 export function archiveRunner(options: ArchiveTasksOptions): SideRunner<ArchiveTask> {
@@ -65,7 +65,7 @@ class ArchiveTasks {
     const archived: SideAnswer = { kind: 'done', command: { kind: 'archived', taskId } };
     const uri = this.#uriOf(key.namespaceId);
     if (archiver === undefined) return notReady('the cluster archives no histories now (archival.history.state)');
-    if (uri === '') return failed(new Error('the namespace names no place for its archived histories'));
+    if (uri === '') return failed(new Error('the namespace has no archival URI'));
     const position = await this.#ask(key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
     if (isAskFailure(position)) return { kind: 'failed', failure: unansweredTask(position) };
     if (position.kind === 'rejected') {
@@ -74,7 +74,7 @@ class ArchiveTasks {
     }
     if (position.kind !== 'historyPosition' || !position.closed) return failed(new Error('the run is open'));
     // Two of one run would write into each other's file.
-    if (this.#beingWritten.has(key.runId)) return notReady('an earlier attempt has not come to its end');
+    if (this.#beingWritten.has(key.runId)) return notReady('an earlier attempt has not finished');
     this.#beingWritten.add(key.runId);
     try {
       await archiver.write(uri, key, this.#pages(key, position.lastEventId));
@@ -100,7 +100,7 @@ class ArchiveTasks {
   #ask<Request extends HistoryRequest>({ namespaceId, workflowId }: RunKey, request: Request): Promise<HistoryAnswer<Request>> {
     const { router, historyShards, clock } = this.#options;
     const shard = historyShardOf(namespaceId, workflowId, historyShards);
-    return new Promise((resolve) => router.askHistory(shard, request, clock.monoMs() + ASK_TIMEOUT_MS, resolve));
+    return new Promise((resolve) => router.askHistory(shard, request, ownWork(clock.monoMs() + ASK_TIMEOUT_MS), resolve));
   }
 }
 

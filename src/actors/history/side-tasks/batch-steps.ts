@@ -9,14 +9,14 @@
  */
 import { type AfterStep, type BatchStep, newBatch } from '../../../batches/batch.ts';
 import { saidError, thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { BatchDescription } from '../../../history/batch/batch-commands.ts';
+import type { BatchDescription } from '../../../history/commands/batch-commands.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
-import { isAskFailure } from '../../asks/asks.ts';
+import { isAskFailure, ownWork } from '../../asks/asks.ts';
 import type { Asker, HistoryAnswer } from '../../asks/router.ts';
-import { type BatchOperations, BatchTrouble, type BatchTarget, type BatchWork } from '../../batch-operations.ts';
-import { BatchPace } from '../../batch-pace.ts';
-import type { Clock } from '../../ports.ts';
+import { type BatchOperations, BatchTrouble, type BatchTarget, type BatchWork } from '../../../ports/batch-operations.ts';
+import { BatchPace } from '../../../ports/batch-pace.ts';
+import type { Clock } from '../../../ports/machine.ts';
 import { rejectedTask, unansweredTask } from '../hand-over/task-failures.ts';
 import { SideRoom } from './side-room.ts';
 import { type BatchStepTask, notReady, type SideAnswer, type SideRunner } from './side-tasks.ts';
@@ -36,12 +36,12 @@ export const batchStepLimits = {
   /** No execution is begun after that. */
   stepMsMax: 2_000,
   executionsMax: 1_000,
-  /** Of one execution, as in Temporal, and for as long at most. */
+  /** Attempts at one execution, as in Temporal, and how long they may take. */
   attemptsMax: 50,
   attemptsMsMax: 60_000,
   pauseMsMin: 50,
   pauseMsMax: 2_000,
-  /** Behind a start, shards are there before the edge is. What has waited for longer gives up its place. */
+  /** After a start, shards are there before the frontend is. A step that has waited for longer gives up its place. */
   edgeMsMax: 60_000,
   edgePauseMs: 50,
 } as const;
@@ -67,7 +67,6 @@ type IsWanted = () => boolean;
 
 class BatchSteps {
   readonly #options: BatchStepsOptions;
-  /** By the run of the job. */
   readonly #underWay = new Set<string>();
 
   constructor(options: BatchStepsOptions) {
@@ -76,11 +75,11 @@ class BatchSteps {
 
   async take(task: BatchStepTask, isWanted: IsWanted): Promise<SideAnswer> {
     const { key, taskId } = task;
-    if (this.#underWay.has(key.runId)) return notReady('an earlier step has not come to its end');
+    if (this.#underWay.has(key.runId)) return notReady('an earlier step has not finished');
     this.#underWay.add(key.runId);
     try {
       const operations = await this.#operations(isWanted);
-      if (operations === undefined) return notReady('nobody does the operations of batch jobs here now');
+      if (operations === undefined) return notReady('batch jobs cannot run here now');
       const job = await this.#describe(task);
       if (isAskFailure(job)) return { kind: 'failed', failure: unansweredTask(job) };
       if (job.kind === 'rejected') return { kind: 'failed', failure: rejectedTask(job.rejection) };
@@ -107,7 +106,7 @@ class BatchSteps {
     const { router, historyShards, clock } = this.#options;
     const shard = historyShardOf(key.namespaceId, key.workflowId, historyShards);
     const request = { kind: 'describeBatch', key } as const;
-    return new Promise((resolve) => router.askHistory(shard, request, clock.monoMs() + ASK_TIMEOUT_MS, resolve));
+    return new Promise((resolve) => router.askHistory(shard, request, ownWork(clock.monoMs() + ASK_TIMEOUT_MS), resolve));
   }
 
   async #step(job: BatchDescription, operations: BatchOperations, isWanted: IsWanted): Promise<BatchStep | TaskFailure> {
@@ -139,7 +138,7 @@ class BatchSteps {
     const endMs = clock.monoMs() + stepMsMax;
     const pace = new BatchPace(clock, work.perSecondMax);
     const counts = { begun: 0, completed: 0, failed: 0 };
-    /** All before this one are over. */
+    /** All targets before this one are over. */
     let cut = targets.length;
     const mayBegin = (): boolean => {
       const isInTime = counts.begun === 0 || clock.monoMs() + pace.pauseMs < endMs;

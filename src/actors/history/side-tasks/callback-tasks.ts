@@ -7,17 +7,16 @@
  * At least once: after a takeover what was not answered is delivered again.
  */
 import { saidError, type TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { DeliverCallback, OwnCallbackCommand } from '../../../history/callback/callback-commands.ts';
-import type { InvokeCallbackTask } from '../../../history/tasks.ts';
+import type { DeliverCallback, OwnCallbackCommand } from '../../../history/commands/callback-commands.ts';
+import type { InvokeCallbackTask } from '../../../history/run/tasks.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Tries } from '../../asks/tries.ts';
-import type { CallbackDeliveries, CallbackOutcome } from '../../callback-deliveries.ts';
-import type { Random } from '../../ports.ts';
+import type { CallbackDeliveries, CallbackOutcome } from '../../../ports/callback-deliveries.ts';
+import type { Random } from '../../../ports/machine.ts';
 import { EventsMissing, type HistoryStore } from '../events/history-store.ts';
 import { thrownByTask } from '../hand-over/task-failures.ts';
 
-/** What a shard is given for its callbacks. */
 export type CallbackOptions = {
   readonly deliveries: CallbackDeliveries;
   /** The first pause between two attempts, and the longest: as of now. */
@@ -57,19 +56,9 @@ export class CallbackTasks {
   deliver(effect: DeliverCallback): void {
     const { taskId, key, namespace, callback, attachedBy, startTimeMs, closeEventId, update } = effect;
     if (this.#underWay.has(taskId)) return;
-    const { namespaceId, workflowId, runId } = key;
-    const closeEvent = (): Promise<Uint8Array> => this.#event(runId, closeEventId);
-    const about = {
-      namespaceId,
-      namespace,
-      workflowId,
-      runId,
-      callback,
-      attachedBy,
-      startTimeMs,
-      closeEvent,
-      ...(update === undefined ? {} : { update }),
-    };
+    const closeEvent = (): Promise<Uint8Array> => this.#event(key.runId, closeEventId);
+    const ofUpdate = update === undefined ? {} : { update };
+    const about = { ...key, namespace, callback, attachedBy, startTimeMs, closeEvent, ...ofUpdate };
     const giveUp = this.#options.deliveries.deliver(about, (outcome) => {
       this.#underWay.delete(taskId);
       this.#answered(effect, outcome);

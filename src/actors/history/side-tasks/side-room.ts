@@ -8,11 +8,7 @@
  */
 import { Fifo } from '../../../kernel/fifo.ts';
 
-export type SideRoomLimits = {
-  /** Of the process. */
-  readonly placesMax: number;
-  readonly placesPerDestinationMax: number;
-};
+export type SideRoomLimits = { readonly placesMax: number; readonly placesPerDestinationMax: number };
 
 /** What may hang as one, and for whom. */
 export type SidePlace = { readonly destination: string; readonly namespaceId: string };
@@ -22,13 +18,13 @@ export type SideWork = () => Promise<void>;
 
 type Destination = {
   running: number;
-  /** By namespace, those first whose turn is next. Without work a line is gone. */
+  /** The line of each namespace; the one whose turn is next comes first. A line without work is removed. */
   readonly lines: Map<string, Fifo<SideWork>>;
 };
 
 export class SideRoom {
   readonly #limits: () => SideRoomLimits;
-  /** Those first whose turn is next. One without work is gone. */
+  /** The destination whose turn is next comes first. A destination without work is removed. */
   readonly #destinations = new Map<string, Destination>();
   #running = 0;
   #waiting = 0;
@@ -88,7 +84,7 @@ export class SideRoom {
   }
 }
 
-/** Of the namespace whose turn it is; then it stands behind the others. */
+/** Takes work of the namespace whose turn it is, which then stands behind the others. */
 function nextOf(lines: Map<string, Fifo<SideWork>>): SideWork {
   for (const [namespaceId, line] of lines) {
     const work = line.shift();

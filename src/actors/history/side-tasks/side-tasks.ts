@@ -9,13 +9,12 @@
  * place until it ends: a folder that hangs cannot be left.
  */
 import { saidError, type TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { OwnHistoryCommand } from '../../../history/commands.ts';
-import type { TimerTask } from '../../../history/tasks.ts';
-import { unreachable } from '../../../kernel/assert.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock } from '../../ports.ts';
+import type { OwnHistoryCommand } from '../../../history/commands/history-commands.ts';
+import type { TimerTask } from '../../../history/run/tasks.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { Clock } from '../../../ports/machine.ts';
 import type { Logger } from '../../../observability/logger.ts';
-import { NowAndThen } from '../../now-and-then.ts';
+import { NowAndThen } from '../../../ports/now-and-then.ts';
 import { thrownByTask } from '../hand-over/task-failures.ts';
 import type { SidePlace, SideRoom } from './side-room.ts';
 
@@ -24,14 +23,14 @@ export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
-/** Not the task's trouble: it is tried again as often as it takes. */
+/** The answer of a task that has to wait for something else: it is tried again as often as it takes. */
 export function notReady(message: string): SideAnswer {
   return { kind: 'failed', failure: { kind: 'notYet', why: 'notReady', error: saidError('NotReady', message) } };
 }
 
 type AnySideTask = ArchiveTask | LetterCheckTask | BatchStepTask;
 
-/** Of a process, for one kind of task. */
+/** Runs one kind of task for all shards of a process. */
 export type SideRunner<Task extends AnySideTask> = {
   readonly room: SideRoom;
   readonly placeOf: (task: Task) => SidePlace;
@@ -75,20 +74,8 @@ export class SideTasks {
 
   /** `answered`: in the same tenure, and of a task that is pending still, unless its runner says otherwise; else never. */
   run(task: AnySideTask, answered: (answer: SideAnswer) => void): void {
-    const { runners } = this.#options;
-    switch (task.kind) {
-      case 'archiveExecution':
-        return this.#enter(task, runners.archiveExecution, answered);
-      case 'letterCheck':
-        return this.#enter(task, runners.letterCheck, answered);
-      case 'batchStep':
-        return this.#enter(task, runners.batchStep, answered);
-      default:
-        return unreachable(task);
-    }
-  }
-
-  #enter<Task extends AnySideTask>(task: Task, runner: SideRunner<Task> | undefined, answered: (answer: SideAnswer) => void): void {
+    // A task and the runner of its kind belong together: TypeScript does not follow that through a union.
+    const runner = this.#options.runners[task.kind] as SideRunner<AnySideTask> | undefined;
     if (runner === undefined)
       return answered({ kind: 'failed', failure: thrownByTask(new Error(`this server does not run ${task.kind}`)) });
     const place = runner.placeOf(task);
@@ -111,7 +98,7 @@ export class SideTasks {
 
   #tellHanging({ kind, key }: AnySideTask, { destination }: SidePlace): void {
     if (!this.#warnings.now()) return;
-    this.#options.logger.warn('a task beside its shard has not come to its end, and keeps its place until it does', {
+    this.#options.logger.warn('an archive, callback or batch task has not finished, and occupies its place until it has', {
       task: kind,
       destination,
       ...key,
@@ -129,11 +116,7 @@ function tooLong(attemptMsMax: number): SideAnswer {
   return { kind: 'failed', failure: { kind: 'failed', by: 'dependency', error } };
 }
 
-async function attemptOf<Task extends AnySideTask>(
-  task: Task,
-  { attempt }: SideRunner<Task>,
-  isWanted: () => boolean,
-): Promise<SideAnswer> {
+async function attemptOf(task: AnySideTask, { attempt }: SideRunner<AnySideTask>, isWanted: () => boolean): Promise<SideAnswer> {
   try {
     return await attempt(task, isWanted);
   } catch (error) {

@@ -14,7 +14,7 @@ export const TASKS_PER_TURN_MAX = 500;
 export class TaskLines<Task> {
   readonly #run: (task: Task) => void;
   readonly #inNextTurn: (go: () => void) => void;
-  /** Those that have somebody waiting, in the order of their turns. */
+  /** Lines that somebody waits in, in the order of their turns. */
   readonly #lines = new Map<string, Fifo<Task>>();
 
   constructor(run: (task: Task) => void, inNextTurn: (go: () => void) => void) {
@@ -30,7 +30,7 @@ export class TaskLines<Task> {
     return this.#lines.has(name);
   }
 
-  /** Behind those of its line. Without any line the first run at once. */
+  /** Adds tasks behind those of their line. If there is no line, the first ones run at once. */
   add(name: string, tasks: Iterable<Task>): void {
     const isIdle = this.isEmpty;
     const line = this.#lines.get(name) ?? new Fifo<Task>();

@@ -2,9 +2,10 @@
  * Whether a namespace that a task acts on is there. What this process has folded of the registry may lag behind: what it does not know is
  * looked for once more, behind the read barrier of the cluster's partition; all who look at the time share one such read.
  */
+import { ownWork } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
-import type { Clock } from '../../ports.ts';
+import type { Clock } from '../../../ports/machine.ts';
 
 export type TaskNamespacesOptions = {
   readonly registry: { readonly isFolded: boolean; readonly view: Pick<ClusterSnapshot, 'namespaceById'> };
@@ -35,7 +36,7 @@ export class TaskNamespaces {
     if (this.#looking !== undefined) return void this.#looking.push(then);
     this.#looking = [then];
     const { asker, clock } = this.#options;
-    asker.askCluster({ kind: 'syncCluster' }, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => {
+    asker.askCluster({ kind: 'syncCluster' }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), ({ kind }) => {
       const looking = this.#looking ?? [];
       this.#looking = undefined;
       for (const each of looking) each(kind === 'done');

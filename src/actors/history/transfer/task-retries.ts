@@ -4,30 +4,27 @@
  *     met nobody   retry   a growing pause of seconds, longer where thousands wait; tasks for workers may wait elsewhere meanwhile
  *     has failed   pause   as long as its attempts say, beside those that wait for room
  */
-import { isDispatch, type TransferTask } from '../../../history/tasks.ts';
+import { isDispatch, type TransferTask } from '../../../history/run/tasks.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { Logger } from '../../../observability/logger.ts';
 import { failedOnceMore, nextTry, type Tries } from '../../asks/tries.ts';
-import { NowAndThen } from '../../now-and-then.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock, Random } from '../../ports.ts';
+import { NowAndThen } from '../../../ports/now-and-then.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { ClockAndLogger, Random } from '../../../ports/machine.ts';
 import type { FailedTasks } from '../hand-over/failed-tasks.ts';
 import type { TransferShard } from './transfer-shard.ts';
 
-export type TaskRetriesOptions = {
+export type TaskRetriesOptions = ClockAndLogger & {
   readonly shard: Pick<TransferShard, 'room'>;
   readonly failed: Pick<FailedTasks, 'forget'>;
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
 };
 
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 /** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
 const RETRY_DELAY_MS_PER_TASK = 1;
-/** From this attempt on a delivery that still fails is worth a warning; one of each shard speaks for all that fail at the time. */
+/** The attempt from which on a failing delivery is worth a warning. One warning speaks for all tasks of the shard that fail at the time. */
 const WARN_ATTEMPT = 5;
 const WARN_INTERVAL_MS = 60_000;
 
@@ -71,16 +68,8 @@ export class TaskRetries {
 
   #warn(task: TransferTask, attempt: number, reason: string): void {
     if (!this.#warnings.now()) return;
-    const { namespaceId, workflowId, runId } = task.key;
-    this.#options.logger.warn('a task cannot be delivered', {
-      task: task.kind,
-      taskId: task.taskId,
-      namespaceId,
-      workflowId,
-      runId,
-      attempt,
-      reason,
-      waiting: this.#waiting + 1,
-    });
+    const { kind, taskId, key } = task;
+    const told = { task: kind, taskId, ...key, attempt, reason, waiting: this.#waiting + 1 };
+    this.#options.logger.warn('a task cannot be delivered', told);
   }
 }

@@ -11,57 +11,66 @@
  * target cannot decide or write it), has failed; after many failures, or one that no further attempt can mend, it becomes a dead letter
  * (failed-tasks.ts). Tasks that fail wait beside those that wait for room: a namespace all of whose tasks fail holds up no other.
  */
-import type { TaskFailure } from '../../../deadletters/task-failure.ts';
-import type { Deliver, RunOutboxTask } from '../../../history/commands.ts';
-import type { RowToWrite } from '../../../history/effects.ts';
-import type { WriteRow } from '../../../history/execution/row-commands.ts';
-import type { HistoryRecord } from '../../../history/record.ts';
-import { executionKey } from '../../../history/state.ts';
+import { saidError, type TaskFailure } from '../../../deadletters/task-failure.ts';
+import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, RunOutboxTask } from '../../../history/commands/history-commands.ts';
+import { taskQueueKind } from '../../../history/generated/enums.ts';
+import type { TaskQueue } from '../../../history/generated/public-api.ts';
+import type { HistoryReply } from '../../../history/run/history-replies.ts';
+import { outboxOutcome, outboxTooLarge } from '../../../history/tasks/outbox.ts';
+import type { MatchingRejected } from '../../../matching/matching-replies.ts';
+import { historyShardOf } from '../../../kernel/shard.ts';
+import { matchingPartitionOf, partitionOf, taskTypes, typeOfTask } from '../../../kernel/task-queue.ts';
+import { isAskFailure, ownWork, type AskFailure } from '../../asks/asks.ts';
+import type { RowToWrite } from '../../../history/run/effects.ts';
+import type { WriteRow } from '../../../history/commands/task-commands.ts';
+import type { HistoryRecord } from '../../../history/run/record.ts';
+import { executionKey } from '../../../history/run/state.ts';
 import {
+  type DispatchTask,
   type InvokeCallbackTask,
   isDispatch,
   isLastMessage,
+  isSide,
   isTimer,
   type SideTask,
   type Task,
   type TransferTask,
-} from '../../../history/tasks.ts';
+} from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
+import { asError } from '../../../kernel/error-text.ts';
 import { uuidAt } from '../../../kernel/uuid.ts';
-import type { Logger } from '../../../observability/logger.ts';
 import type { Asker } from '../../asks/router.ts';
 import { firstTry, type Tries } from '../../asks/tries.ts';
-import type { RecordPosition } from '../../log.ts';
-import type { CommitSubscriber } from '../../partition/partition-core.ts';
-import type { Tenure } from '../../partition/tenure.ts';
-import type { Clock, Random } from '../../ports.ts';
+import type { RecordPosition } from '../../../ports/log.ts';
+import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
+import type { Tenure } from '../../partition/partition-core.ts';
+import type { ClockAndLogger, Random } from '../../../ports/machine.ts';
 import type { FailedTasks } from '../hand-over/failed-tasks.ts';
-import { thrownByTask } from '../hand-over/task-failures.ts';
+import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from '../hand-over/task-failures.ts';
 import type { SideAnswer } from '../side-tasks/side-tasks.ts';
-import { OutboxDelivery } from './outbox-delivery.ts';
-import { TaskDispatch } from './task-dispatch.ts';
 import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
 import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
 import { TaskRetries } from './task-retries.ts';
-import type { ClusterLayout, TaskAttempts, TransferShard } from './transfer-shard.ts';
+import type { ClusterLayout, TransferShard } from './transfer-shard.ts';
 
-export type TransferQueueOptions = {
+export type TransferQueueOptions = ClockAndLogger & {
   readonly shard: TransferShard;
   readonly failed: FailedTasks;
-  /** undefined: nobody knows of any, and all are there. */
-  readonly namespaces: TaskNamespaces | undefined;
+  readonly namespaces: TaskNamespaces;
   /** When it ends, whoever takes over runs what is pending. */
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** Why it is not its turn. */
   readonly whyNoCallback: (task: InvokeCallbackTask) => TaskFailure | undefined;
   readonly router: Asker;
   readonly layout: ClusterLayout;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
 };
 
-const nothingLeft = 'what it was for is over';
+type OutboxTask = Exclude<TransferTask, DispatchTask | SideTask>;
+
+/** How long matching, or another shard, may take to answer. */
+const DELIVERY_TIMEOUT_MS = 10_000;
+const nothingLeft = 'the task is obsolete';
 /** The line of those that a takeover finds, or that waited elsewhere. Workflows have lines of their own. */
 const PENDING = '';
 
@@ -70,8 +79,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
   readonly #lines: TaskLines<TransferTask>;
   readonly #retries: TaskRetries;
-  readonly #dispatch: TaskDispatch;
-  readonly #outbox: OutboxDelivery;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
@@ -81,23 +88,14 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       (go) => this.#tenure.after(0, go),
     );
     this.#retries = new TaskRetries(options, (task, tries) => this.#run(task, tries));
-    const attempts: TaskAttempts = {
-      isStillOurs: (task) => this.#isStillOurs(task),
-      fails: (task, tries, failure) => this.#fails(task, tries, failure),
-      threw: (task, tries, error) => this.#threw(task, tries, error),
-      over: (task) => this.#over(task),
-      hasNamespace: (task, namespaceId, tries) => this.#hasNamespace(task, namespaceId, tries),
-    };
-    this.#dispatch = new TaskDispatch(options, attempts);
-    this.#outbox = new OutboxDelivery(options, attempts);
   }
 
-  /** After a takeover: what the journal left pending. */
+  /** Runs after a takeover what the journal left pending. */
   runPending(): void {
     this.runAll([...this.#options.shard.pendingTransferTasks()].filter(isToRun));
   }
 
-  /** In their order, behind those that are on: a few in each turn of the event loop. */
+  /** Runs tasks in their order, behind those that are on, a few in each turn of the event loop. */
   runAll(tasks: readonly TransferTask[]): void {
     this.#lines.add(PENDING, tasks);
   }
@@ -149,7 +147,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /** Those that have not failed are counted nowhere. */
+  /** Only tasks that have failed are counted anywhere. */
   #ended(taskId: number, tries: Tries): void {
     if (tries.failures === 0) return;
     this.#options.failed.forget(taskId);
@@ -158,21 +156,12 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** A bug of ours that meets this task is this task's trouble alone. */
   #threw(task: TransferTask, tries: Tries, error: unknown): void {
-    const { namespaceId, workflowId, runId } = task.key;
-    const { kind, taskId } = task;
-    const problem = error instanceof Error ? error : new Error(String(error));
-    this.#options.logger.error('a task cannot be run', {
-      task: kind,
-      taskId,
-      namespaceId,
-      workflowId,
-      runId,
-      attempt: tries.attempt,
-      error: problem,
-    });
+    const { kind, taskId, key } = task;
+    this.#options.logger.error('a task cannot be run', { task: kind, taskId, ...key, attempt: tries.attempt, error: asError(error) });
     this.#fails(task, tries, thrownByTask(error));
   }
 
+  /** False: the task has ended, waits aside, or is the business of another owner of the shard. */
   #isStillOurs({ taskId }: TransferTask): boolean {
     return this.#tenure.active && this.#options.shard.pendingTask(taskId) !== undefined;
   }
@@ -204,8 +193,8 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   /** False: it goes no further; its namespace is gone, or is looked for. */
   #hasNamespace(task: TransferTask, namespaceId: string, tries: Tries): boolean {
     const { namespaces } = this.#options;
-    const fate = namespaces?.fateOf(namespaceId) ?? 'there';
-    if (fate === 'unknown') namespaces?.readAfresh((isRead) => this.#looked(task, namespaceId, tries, isRead));
+    const fate = namespaces.fateOf(namespaceId);
+    if (fate === 'unknown') namespaces.readAfresh((isRead) => this.#looked(task, namespaceId, tries, isRead));
     else if (fate === 'deleted') this.#namespaceGone(task, namespaceId, tries);
     return fate === 'there';
   }
@@ -214,7 +203,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (!this.#isStillOurs(task)) return;
     const { namespaces } = this.#options;
     if (!isRead) this.#retries.retry(task, tries, `namespace ${namespaceId} is not known here, and the registry cannot be read now`);
-    else if (namespaces?.fateOf(namespaceId) === 'there') this.#run(task, tries);
+    else if (namespaces.fateOf(namespaceId) === 'there') this.#run(task, tries);
     else this.#namespaceGone(task, namespaceId, tries);
   }
 
@@ -234,7 +223,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     switch (task.kind) {
       case 'workflowTask':
       case 'activityTask':
-        return this.#dispatch.dispatch(task, tries);
+        return this.#dispatch(task, tries);
       case 'startChild':
       case 'scheduleChildFirstTask':
       case 'signalExternal':
@@ -284,9 +273,90 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     return uuidAt(clock.wallMs(), random.nonce());
   }
 
-  /** The message of a task is built. */
-  deliver(message: Deliver): void {
-    this.#outbox.deliver(message);
+  // ── Tasks for workers, to matching ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   *     sticky queue ── nobody polls it ──▶ the normal queue, any partition ─┬─ done       a poll has it, or the memory of a sticky queue
+   *                                                                         └─ stored     it is not offered again, though a takeover finds it pending
+   */
+  #dispatch(task: DispatchTask, tries: Tries, taskQueue = task.taskQueue): void {
+    const { router, layout, shard, clock, random } = this.#options;
+    const drawn = (): number => Math.floor(random.fraction() * layout.taskQueuePartitions);
+    const queue = partitionOf(task.key.namespaceId, taskQueue, typeOfTask[task.kind], drawn);
+    const isFirst = shard.unsentTasks.sent(task.taskId);
+    router.askMatching(
+      matchingPartitionOf(queue, layout.matchingPartitions),
+      {
+        kind: taskTypes[queue.taskType].add,
+        queue,
+        task: {
+          key: task.key,
+          historyShard: shard.shard,
+          scheduledEventId: task.scheduledEventId,
+          stamp: task.stamp,
+          expiryTimeMs: task.scheduleToStartTimeoutMs === 0 ? 0 : clock.wallMs() + task.scheduleToStartTimeoutMs,
+          taskId: task.taskId,
+          priority: task.priority,
+        },
+        forwardedFrom: undefined,
+        holdUntilMs: 0,
+      },
+      ownWork(clock.monoMs() + DELIVERY_TIMEOUT_MS),
+      (reply) => {
+        if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
+        if (isFirst && hasDoneNothing(reply) && this.#isStillOurs(task)) shard.unsentTasks.refused(task.taskId);
+        try {
+          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
+          else this.#fails(task, tries, whyNotDispatched(reply));
+        } catch (error) {
+          this.#threw(task, tries, error);
+        }
+      },
+    );
+  }
+
+  #dispatched({ taskId }: DispatchTask, tries: Tries, how: 'stored' | 'done'): void {
+    const { shard, failed } = this.#options;
+    if (tries.failures > 0) failed.forget(taskId);
+    if (how === 'stored') shard.stored(taskId);
+    else shard.room?.delivered(taskId);
+  }
+
+  /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
+  #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
+    if (!this.#isStillOurs(task)) return;
+    const taskQueue: TaskQueue = { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' };
+    this.#dispatch(task, tries, taskQueue);
+  }
+
+  // ── Messages of outbox tasks, to the shards of their targets ───────────────────────────────────────────────────────────────
+
+  /** The message of a task is built: the answer to it ends the task. */
+  deliver({ taskId, message, tries }: Deliver): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task === undefined || isDispatch(task) || isSide(task) || !this.#isStillOurs(task)) return;
+    try {
+      this.#deliverMessage(task, message, tries);
+    } catch (error) {
+      this.#threw(task, tries, error);
+    }
+  }
+
+  #deliverMessage(task: OutboxTask, outgoing: OutboxMessage | undefined, tries: Tries): void {
+    const { router, layout, shard, tenure, clock } = this.#options;
+    if (outgoing === undefined) return this.#over(task);
+    if (!this.#hasNamespace(task, outgoing.targetNamespaceId, tries)) return;
+    const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
+    router.askHistory(target, withRetention(outgoing.command, shard), ownWork(clock.monoMs() + DELIVERY_TIMEOUT_MS), (reply) => {
+      if (!tenure.active) return;
+      try {
+        const outcome = outcomeOf(task, reply);
+        if (outcome === undefined) this.#fails(task, tries, whyNotDelivered(reply));
+        else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+      } catch (error) {
+        this.#threw(task, tries, error);
+      }
+    });
   }
 
   /** It cannot be built. It has been logged. */
@@ -311,4 +381,54 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 /** What matching has stored it offers by itself. */
 function isToRun(task: TransferTask): boolean {
   return !isDispatch(task) || task.atMatching !== true;
+}
+
+/** Nobody has the task, nor will have it because of that. */
+function hasDoneNothing({ kind }: Refused): boolean {
+  switch (kind) {
+    case 'rejected':
+    case 'noMatch':
+    case 'stickyUnavailable':
+    case 'notHere':
+    case 'busy':
+    case 'tooLarge':
+    case 'internal':
+    case 'dataLoss':
+      return true;
+    case 'unavailable':
+    case 'deadline':
+      return false;
+    default:
+      return unreachable(kind);
+  }
+}
+
+type Refused = MatchingRejected | AskFailure | { readonly kind: 'noMatch' | 'stickyUnavailable' };
+
+function whyNotDispatched(reply: MatchingRejected | AskFailure | { readonly kind: 'noMatch' }): TaskFailure {
+  if (reply.kind === 'rejected') return refusedDispatch(reply.rejection);
+  // It would have been stored, had there been room in its partition's journal.
+  if (reply.kind === 'noMatch') return { kind: 'notYet', why: 'notReady', error: saidError('NoMatch', 'nobody polls its queue') };
+  return unansweredTask(reply);
+}
+
+/** A child is kept as long as its namespace says, which the registry knows and the parent's shard need not. */
+function withRetention(command: DecidedRequest, { retentionMsOf }: Pick<TransferShard, 'retentionMsOf'>): DecidedRequest {
+  if (command.kind !== 'startWorkflow') return command;
+  const retentionMs = retentionMsOf(command.key.namespaceId);
+  return retentionMs === undefined ? command : { ...command, retentionMs };
+}
+
+function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {
+  if (reply.kind === 'tooLarge') return outboxTooLarge(task.kind);
+  return isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
+}
+
+function whyNotDelivered(reply: HistoryReply | AskFailure): TaskFailure {
+  if (isAskFailure(reply)) return unansweredTask(reply);
+  return reply.kind === 'rejected' ? rejectedTask(reply.rejection) : unexpected(reply);
+}
+
+function unexpected({ kind }: { readonly kind: string }): TaskFailure {
+  return { kind: 'failed', by: 'bug', error: saidError('Internal', `unexpected answer ${kind}`) };
 }

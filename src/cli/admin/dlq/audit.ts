@@ -1,25 +1,20 @@
-/** `… dlq audit`: who did what to which letters, the newest first. */
+/** `… dlq audit`: who did what to which dead letters, newest first. */
 import type { AuditEntry, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
-import type { FlagValues, Invocation } from '../../command.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
-import { PrintedList, printWhole } from '../../printed-list.ts';
+import type { ExitCode, FlagValues, Invocation } from '../../command.ts';
+import { pagesOf, withServer, type GrpcClient } from '../../grpc-client.ts';
+import { PrintedList } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { count } from './read.ts';
 import { messageId, queuesOf } from './selected.ts';
-import { listAuditEntries } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 const pageEntries = 1_000;
 const limitDefault = 100;
 
-type Wanted = { readonly queue: QueueName | undefined; readonly jobId: string; readonly messageId: number | undefined };
-
 export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
+  const { flags } = invocation;
   const time = timeFormat(flags);
   const forms = {
     json: entryJson,
@@ -28,18 +23,20 @@ export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<E
     elastic: titles.length - 1,
     none: 'No audit entries to show.',
   };
-  const list = new PrintedList<AuditEntry>(io, listFormat(flags.one('output'), 'text'), forms);
+  const list = new PrintedList<AuditEntry>(invocation, forms);
   const given = flags.one('message-id');
   const ofLetter = given === undefined ? undefined : messageId('--message-id', given);
   if (ofLetter !== undefined && kind === 'admin queue dlq' && flags.one('category') === undefined) {
     throw usageError('--message-id needs --category: ids are of one queue');
   }
   let missing = count(flags, 'limit', limitDefault) || Infinity;
-  return printWhole(io, list, () =>
+  return list.whole(() =>
     withServer(invocation, async (client) => {
       for (const queue of await queuesAsked(kind, flags, client)) {
-        for await (const page of pages(client, { queue, jobId: flags.one('job') ?? '', messageId: ofLetter }, missing)) {
-          const entries = page.slice(0, missing);
+        const wanted = { queue, jobId: flags.one('job') ?? '', messageId: ofLetter, pageSize: Math.min(pageEntries, missing) };
+        const pages = pagesOf((nextPageToken) => client.call(calls.ListAuditEntries, { ...wanted, nextPageToken }));
+        for await (const page of pages) {
+          const entries = page.entries.slice(0, missing);
           missing -= entries.length;
           if (!(await list.add(entries)) || missing <= 0) return;
         }
@@ -48,19 +45,10 @@ export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<E
   );
 }
 
-/** Undefined: of all queues. */
+/** Undefined means all queues. */
 async function queuesAsked(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<readonly (QueueName | undefined)[]> {
   const isOfAll = kind === 'admin queue dlq' && flags.one('category') === undefined && flags.one('cluster') === undefined;
   return isOfAll ? [undefined] : await queuesOf(kind, flags, client);
-}
-
-async function* pages(client: GrpcClient, wanted: Wanted, max: number) {
-  let nextPageToken: Uint8Array = new Uint8Array(0);
-  do {
-    const page = await client.call(listAuditEntries, { ...wanted, pageSize: Math.min(pageEntries, max), nextPageToken });
-    yield page.entries;
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken.length > 0);
 }
 
 const titles = ['TIME', 'ACTION', 'QUEUE', 'MESSAGES', 'OUTCOME', 'JOB', 'WHO', 'REASON'] as const;
@@ -79,7 +67,7 @@ function cells(entry: AuditEntry, time: TimeFormat): readonly string[] {
   ];
 }
 
-/** `41`; `0, 3, 4 …` of many. */
+/** `41`, or `0, 3, 4 …` for many. */
 function lettersText({ messageIds, letters }: AuditEntry): string {
   const shown = 3;
   if (letters === 0) return '-';
@@ -88,7 +76,7 @@ function lettersText({ messageIds, letters }: AuditEntry): string {
   return letters > shown ? `${first} … (${letters})` : first;
 }
 
-/** As it stands in the audit topic. */
+/** The same JSON as in the audit topic. */
 function entryJson(entry: AuditEntry): object {
   const { timeMs, subject, authType, peer, client, requestId, queue, action, source, offset, ...what } = entry;
   const { reason, jobId, planHash, filter, messageIds, messageIdRanges, letters, outcome, errorType, generation } = what;

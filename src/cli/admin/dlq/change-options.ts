@@ -1,4 +1,4 @@
-/** What a command line says of how a job is to work. */
+/** The flags that say how a job works. */
 import { parseDurationMs } from '../../../config/duration.ts';
 import { charactersIn } from '../../../kernel/utf8.ts';
 import type { JobOptions } from '../../../wire/generated/api/deadletter/service.ts';
@@ -46,7 +46,7 @@ function number(flags: FlagValues, name: string, isFit: (value: number) => boole
   throw usageError(`--${name}: expected ${expected}, got "${given}"`);
 }
 
-/** 0 = as the server has it. */
+/** 0 means the server's default. */
 function taskTimeoutMs(given: string | undefined): number {
   if (given === undefined) return 0;
   const ms = parseDurationMs(given);

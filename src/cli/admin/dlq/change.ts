@@ -1,5 +1,5 @@
 /**
- * `… dlq merge`, `purge`, `plan` and `apply`.
+ * The commands `… dlq merge`, `purge`, `plan` and `apply`.
  *
  *     selection ── count ──▶ plans, one for each queue that has letters ── question ──▶ jobs ── wait ──▶ totals
  *                    │ none    or several, of its parts    │ --dry-run, plan             │ --no-wait
@@ -8,14 +8,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../../command.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
 import { applied } from './applied.ts';
 import { jobOptionsOf, reasonOf } from './change-options.ts';
 import { checkMayRun, confirmed } from './confirmation.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { namedInQueues, whyNoneFits } from './named-letter.ts';
 import { operationNumbers } from './operation.ts';
@@ -23,42 +20,38 @@ import { printPlans } from './plan-forms.ts';
 import { beginsPart, plannedInParts, type Part } from './plans-in-parts.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
-import { countDeadLetters } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 import { noWork, printTotals } from './totals.ts';
 
 type Change = 'merge' | 'purge';
 
 export async function runChange(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
+  const { flags } = invocation;
   const isDryRun = flags.switched('dry-run') === true;
-  if (!isDryRun) checkMayRun(operation, invocation, format);
+  if (!isDryRun) checkMayRun(operation, invocation);
   return withServer(invocation, async (client) => {
     const wanted = await selected(kind, flags, client);
     const lines = await partsOf(kind, operation, invocation, wanted, client);
     const plans = plansOf(lines);
-    if (isDryRun) return printPlans(kind, operation, plans, { io, flags, format });
-    if (plans.length === 0) return printTotals(kind, operation, noWork, { io, format });
-    if (!(await confirmed(operation, wanted.selection, plans, invocation, format))) return exitCodes.failed;
+    if (isDryRun) return printPlans(kind, operation, plans, invocation);
+    if (plans.length === 0) return printTotals(kind, operation, noWork, invocation);
+    if (!(await confirmed(operation, wanted.selection, plans, invocation))) return exitCodes.failed;
     const begins = lines.map((parts) => parts.map((part) => beginsPart(kind, client, part)));
     return carriedOut(kind, invocation, client, operation, begins);
   });
 }
 
-/** A dry run, whose plan is kept for `apply`. */
+/** Makes a plan that `apply` can use later. */
 export async function runPlan(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
   const lines = await withServer(invocation, async (client) =>
-    partsOf(kind, operation, invocation, await selected(kind, flags, client), client),
+    partsOf(kind, operation, invocation, await selected(kind, invocation.flags, client), client),
   );
-  return printPlans(kind, operation, plansOf(lines), { io, flags, format });
+  return printPlans(kind, operation, plansOf(lines), invocation);
 }
 
 export async function runApply(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const [planId = ''] = invocation.args;
   const hash = invocation.flags.one('hash') ?? '';
-  listFormat(invocation.flags.one('output'), 'text');
   return withServer(invocation, (client) => {
     const begin = () => applied(kind, client, { planId, hash });
     return carriedOut(kind, invocation, client, undefined, [[{ begin }]]);
@@ -71,14 +64,14 @@ function plansOf(lines: readonly (readonly Part[])[]): readonly Plan[] {
 
 type Of = { readonly queue: QueueName; readonly selection: Selection };
 
-/** A queue is asked for the letters that it has: whoever names several means each of them, in whichever queue it is. */
+/** Message ids on the command line may be in different queues, so each queue is asked for those that it has. */
 async function ofQueues({ queues, selection }: Selected, client: GrpcClient): Promise<readonly Of[]> {
   if (queues.length < 2 || selection.messageIds.length < 2) return queues.map((queue) => ({ queue, selection }));
   const named = await namedInQueues({ queues, selection }, client);
   return named.flatMap(({ queue, messageIds }) => (messageIds.length === 0 ? [] : [{ queue, selection: { ...selection, messageIds } }]));
 }
 
-/** Of each queue that has such letters one part, or several where one plan may not have them all; several have their jobs in one group. */
+/** One part for each queue with selected messages, or several if they do not fit into one plan; the jobs of several parts form a group. */
 async function partsOf(
   kind: DlqKind,
   operation: Change,
@@ -91,7 +84,7 @@ async function partsOf(
   const reason = reasonOf(flags);
   const withLetters: Of[] = [];
   for (const of of await ofQueues(wanted, client)) {
-    if ((await client.call(countDeadLetters, { queues: [of.queue], selection: of.selection })).count > 0) withLetters.push(of);
+    if ((await client.call(calls.CountDeadLetters, { queues: [of.queue], selection: of.selection })).count > 0) withLetters.push(of);
   }
   const missing = withLetters.length === 0 ? await whyNoneFits(flags, wanted, client) : undefined;
   if (missing !== undefined) throw missing;

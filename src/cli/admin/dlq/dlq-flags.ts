@@ -1,27 +1,27 @@
 /** Flags of the commands below `admin dlq` and `admin queue dlq`. */
 import type { Flag } from '../../command.ts';
 import { connectionFlags } from '../../connection-flags.ts';
-import type { DlqKind } from './dlq-kind.ts';
+import { outputFlag, textOutputFlag, timeFormatFlag } from '../../global-flags.ts';
+import type { DlqKind } from './service.ts';
 
-const clusterFlag: Flag = { name: 'cluster', value: 'NAME', help: 'Source cluster' };
+const clusterFlag: Flag = { name: 'cluster', value: 'NAME', help: 'Cluster that the tasks come from' };
 const namespaceFlag: Flag = {
   name: 'namespace',
   short: 'n',
   value: 'NAME',
-  help: 'Only this namespace, which may be deleted',
+  help: 'Only this namespace, even if it is deleted',
   defaultText: 'all',
 };
-const shardFlag: Flag = { name: 'shard-id', value: 'N', help: 'Only this history shard; shards count from 1', defaultText: 'all' };
+const shardFlag: Flag = { name: 'shard-id', value: 'N', help: 'Only this history shard; numbers start at 1', defaultText: 'all' };
 
 export function queueFlags(kind: DlqKind): readonly Flag[] {
   return kind === 'admin dlq'
-    ? [clusterFlag, { name: 'dlq-type', value: 'TYPE', help: 'Only one of the two queues: replication or namespace', defaultText: 'both' }]
+    ? [clusterFlag, { name: 'dlq-type', value: 'TYPE', help: 'Only this queue: replication or namespace', defaultText: 'both' }]
     : [{ name: 'category', value: 'NAME', help: 'Task category, by name or id: transfer, timer, visibility …' }, clusterFlag];
 }
 
 export function selectorFlags(kind: DlqKind): readonly Flag[] {
-  const taskId =
-    kind === 'admin dlq' ? 'Only the dead letter with this taskId, as read shows it' : 'Only the task with this id in its shard';
+  const taskId = kind === 'admin dlq' ? 'Only the dead letter with the taskId that read shows' : 'Only the task with this id in its shard';
   return [
     namespaceFlag,
     shardFlag,
@@ -35,20 +35,12 @@ export function selectorFlags(kind: DlqKind): readonly Flag[] {
       name: 'query',
       short: 'q',
       value: 'FILTER',
-      help: 'Filter in the syntax of workflow lists, over ErrorType, Cause, WorkflowType, Fingerprint …',
+      help: 'Filter in the syntax of workflow lists, on ErrorType, Cause, WorkflowType, Fingerprint …',
     },
   ];
 }
 
-const timeFormatFlag: Flag = {
-  name: 'time-format',
-  value: 'FORMAT',
-  help: 'Times in text: relative, iso or raw (milliseconds since 1970)',
-  defaultText: 'relative',
-};
-
-const listOutputFlag: Flag = { name: 'output', short: 'o', value: 'FORMAT', help: 'json, jsonl, text or none' };
-export const outputFlags: readonly Flag[] = [{ ...listOutputFlag, defaultText: 'text' }, timeFormatFlag];
-export const readOutputFlags: readonly Flag[] = [{ ...listOutputFlag, defaultText: 'json' }];
-
-export const callFlags: readonly Flag[] = connectionFlags;
+/** For commands that print a list. */
+export const listFlags: readonly Flag[] = [textOutputFlag, timeFormatFlag, ...connectionFlags];
+/** For the command `read`, which prints dead letters. */
+export const readFlags: readonly Flag[] = [{ ...outputFlag, defaultText: 'json' }, ...connectionFlags];

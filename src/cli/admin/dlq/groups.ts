@@ -1,47 +1,28 @@
-/** `… dlq groups`: letters that have something in common, most letters first. */
+/** `… dlq groups`: dead letters grouped by a field, largest group first. */
 import type { LetterGroup } from '../../../wire/generated/api/deadletter/service.ts';
-import { suggest } from '../../../config/suggest.ts';
-import { usageError } from '../../cli-error.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode, Invocation } from '../../command.ts';
 import { withServer } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
 import { printList } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { shortTaskType } from './letter-forms.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { count } from './read.ts';
 import { selected } from './selected.ts';
-import { groupDeadLetters } from './service.ts';
-
-const groupings = [
-  'fingerprint',
-  'cause',
-  'disposition',
-  'error-type',
-  'task-type',
-  'namespace',
-  'workflow-type',
-  'node',
-  'build',
-  'source-cluster',
-];
+import { calls, type DlqKind } from './service.ts';
 
 export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
+  const { flags } = invocation;
   const time = timeFormat(flags);
-  const by = grouping(flags.one('by') ?? 'fingerprint');
+  const by = flags.one('by') ?? 'fingerprint';
   const maxGroups = Math.min(count(flags, 'limit', 0), 100);
   const groups = await withServer(invocation, async (client) => {
     const { queues, selection } = await selected(kind, flags, client);
-    const found = queues.length === 0 ? [] : (await client.call(groupDeadLetters, { queues, selection, by, maxGroups })).groups;
+    const found = queues.length === 0 ? [] : (await client.call(calls.GroupDeadLetters, { queues, selection, by, maxGroups })).groups;
     if (found.length === 0) await tellOfOwnLetters(kind, invocation, client);
     return found;
   });
-  // Those of one fingerprint are of one type.
+  // All dead letters with the same fingerprint have the same task type.
   const withType = by === 'fingerprint';
   const titles = [
     by.toUpperCase().replace('-', ' '),
@@ -52,21 +33,8 @@ export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<
     ...(withType ? ['TASK TYPE'] : []),
     'ERROR',
   ];
-  await printList(
-    io,
-    format,
-    { json: groupJson, titles, cells: (group) => cells(group, withType, time), elastic: titles.length - 1 },
-    groups,
-  );
-  return exitCodes.done;
-}
-
-function grouping(given: string): string {
-  if (groupings.includes(given)) return given;
-  const meant = suggest(given, groupings);
-  throw usageError(`--by: expected one of ${groupings.join(', ')}, got "${given}"`, {
-    why: meant === undefined ? undefined : `Did you mean ${meant}?`,
-  });
+  const forms = { json: groupJson, titles, cells: (group: LetterGroup) => cells(group, withType, time), elastic: titles.length - 1 };
+  return printList(invocation, forms, groups);
 }
 
 function cells(group: LetterGroup, withType: boolean, time: TimeFormat) {

@@ -1,9 +1,8 @@
-/** How far jobs are, on stderr: a line that is written over on a terminal, else one in ten seconds for whoever asked for it. */
+/** The progress of jobs, on stderr: one line that is overwritten on a terminal, else a line every ten seconds if the log level is info. */
 import type { Counts } from '../../../wire/generated/api/deadletter/service.ts';
 import type { FlagValues } from '../../command.ts';
 import type { Io } from '../../io.ts';
 import { span } from '../../printed-time.ts';
-import { readLogLevel } from '../../server/log-flags.ts';
 import type { OperationName } from './operation.ts';
 
 const terminalIntervalMs = 500;
@@ -24,7 +23,7 @@ export class JobProgress {
 
   constructor(io: Io, flags: FlagValues) {
     this.#io = io;
-    const isInfo = ['debug', 'info'].includes(readLogLevel(flags.one('log-level'), 'warn'));
+    const isInfo = ['debug', 'info'].includes(flags.one('log-level') ?? 'warn');
     const isQuiet = flags.switched('quiet') === true;
     this.#form = io.terminal.showsErrors ? (isQuiet ? 'none' : 'terminal') : isInfo ? 'log' : 'none';
     this.intervalMs = { terminal: terminalIntervalMs, log: logIntervalMs, none: silentIntervalMs }[this.#form];
@@ -44,7 +43,7 @@ export class JobProgress {
     else this.#overwrite(`${bar(selected === 0 ? 0 : handled / selected)} ${text}`);
   }
 
-  /** Before anything else is written. */
+  /** Removes the line, so that something else can be written. */
   clear(): void {
     if (this.#shownChars > 0) this.#io.err(`\r${' '.repeat(this.#shownChars)}\r`);
     this.#shownChars = 0;

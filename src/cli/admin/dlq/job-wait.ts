@@ -1,33 +1,30 @@
-/** From plans to the end of their jobs. Whatever ends the wait, the jobs go on, and their ids are said. */
+/** Starts the jobs of plans and waits for their end. If the wait ends earlier, the jobs continue, and their ids are printed. */
 import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError } from '../../cli-error.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../../command.ts';
 import { isRefusedAs, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
 import { plainText } from '../../plain-text.ts';
 import { printOne } from '../../printed-list.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { JobProgress } from './job-progress.ts';
 import { operationName, type OperationName } from './operation.ts';
-import { queueText } from './queue-names.ts';
+import { deadLetters, queueText } from './queue-names.ts';
 import { howToGoOn, lettersLeft, type Begin } from './parts-left.ts';
-import { describeJob, jobThere } from './service.ts';
+import { calls, jobThere, type DlqKind } from './service.ts';
 import { countsOf, doneText, printTotals, totalsJson, type Work } from './totals.ts';
 
-/** More failures than were allowed: it goes on when somebody has looked. */
+/** The reason of a job that is paused because more messages failed than `--max-failures`; an operator has to resume or cancel it. */
 const failureBudget = 'failure-budget';
 
-/** `line`: the parts of its queue that come after it. */
+/** A job, and in `line` the parts of its queue that come after it. */
 type Begun = { job: Job; readonly line: Begin[] };
-/** `lines`: of each queue the parts that are not begun yet. */
+/** `lines` has, for each queue, the parts that are not started yet. */
 type Order = { readonly kind: DlqKind; readonly invocation: Invocation; readonly client: GrpcClient; readonly lines: Begin[][] };
 
 /**
- * Begins the jobs, waits for them unless it is told not to, and prints what became of them. `operation`: where the jobs do not tell.
+ * Starts the jobs, waits for them unless `--no-wait` is given, and prints their outcome. `operation` is printed if there is no job that has one.
  *
- * Parts of one queue go one after the other, so that the pace and the allowed failures hold for them together, and so that a queue that takes a
- * few jobs at a time takes them all. Whoever does not wait begins as many as the queue takes.
+ * Parts of one queue run one after the other, so that the rate and the allowed failures apply to all of them together, and because a queue accepts
+ * only a few jobs at a time. With `--no-wait` as many are started as the queue accepts.
  */
 export async function carriedOut(
   kind: DlqKind,
@@ -37,7 +34,6 @@ export async function carriedOut(
   lines: readonly (readonly Begin[])[],
 ): Promise<ExitCode> {
   const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
   const order: Order = { kind, invocation, client, lines: lines.map((line) => [...line]) };
   const isInParts = lines.some((line) => line.length > 1);
   const begun: Begun[] = [];
@@ -50,17 +46,12 @@ export async function carriedOut(
       for (const line of order.lines) await beginAll(line, begun);
       const { jobs, left } = work();
       const counts = countsOf({ jobs, left });
-      printOne(
-        io,
-        format,
-        () => totalsJson(does(), jobs, counts),
-        () => jobs.map((job) => begunText(kind, job)).join(''),
-      );
+      printOne(invocation, totalsJson(does(), jobs, counts), () => jobs.map((job) => begunText(kind, job)).join(''));
       tellHowToGoOn();
       return left > 0 ? exitCodes.partlyDone : exitCodes.done;
     }
     await waitForEnd(order, begun);
-    const code = printTotals(kind, does(), work(), { io, format });
+    const code = printTotals(kind, does(), work(), invocation);
     tellHowToGoOn();
     return code;
   } catch (error) {
@@ -68,7 +59,7 @@ export async function carriedOut(
     const rest = begun.length === 0 ? [] : howToGoOn(kind, order.lines);
     if (!(error instanceof CliError) || active.length + rest.length === 0) throw error;
     const which = active.map(({ jobId }) => `perdure ${kind} job watch ${jobId}`);
-    const goOn = active.length === 0 ? [] : [active.length === 1 ? 'The job goes on:' : 'The jobs go on:', ...which];
+    const goOn = active.length === 0 ? [] : [active.length === 1 ? 'The job continues:' : 'The jobs continue:', ...which];
     const done = isInParts ? [`So far: ${doneText(does(), countsOf(work()))}`] : [];
     const why = [error.why ?? [], done].flat().join('\n');
     throw new CliError(error.exitCode, error.message, { why: why === '' ? undefined : why, next: [...goOn, ...rest].join('\n') });
@@ -79,7 +70,7 @@ function workOf({ lines }: Order, begun: readonly Begun[]): Work {
   return { jobs: begun.map(({ job }) => job), left: lettersLeft(lines) };
 }
 
-/** Begins the next part of which something is left to do. */
+/** Starts the next part in which something is left to do. */
 async function beginNext(line: Begin[], begun: Begun[]): Promise<void> {
   for (let job: Job | undefined; job === undefined && line[0] !== undefined; line.shift()) {
     job = await line[0].begin();
@@ -96,11 +87,10 @@ async function beginAll(line: Begin[], begun: Begun[]): Promise<void> {
 }
 
 function begunText(kind: DlqKind, { jobId, operation, queue, counts }: Job): string {
-  const number = counts?.selected ?? 0;
-  return `job ${jobId}: ${operationName(operation)} of ${number} ${number === 1 ? 'dead letter' : 'dead letters'} of ${queueText(queue)}\nWatch it: perdure ${kind} job watch ${jobId}\n`;
+  return `job ${jobId}: ${operationName(operation)} of ${deadLetters(counts?.selected ?? 0)} of ${queueText(queue)}\nWatch it: perdure ${kind} job watch ${jobId}\n`;
 }
 
-/** Waits for each job, and begins the next part of its queue when it has ended. `begun` has them all, as they are in the end. */
+/** Waits for each job, and starts the next part of its queue when it has ended. Afterwards `begun` has all jobs in their final state. */
 async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
   const {
     kind,
@@ -118,12 +108,12 @@ async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
           told.add(jobId);
           progress.clear();
           const why = stateReason === '' ? '' : ` (${plainText(stateReason)})`;
-          io.err(`perdure: job ${jobId} is paused${why}; it goes on with: perdure ${kind} job resume ${jobId}\n`);
+          io.err(`perdure: job ${jobId} is paused${why}; resume it with: perdure ${kind} job resume ${jobId}\n`);
         }
         const question = { jobId, unlessState: state, waitMs: progress.intervalMs };
-        each.job = jobThere((await client.call(describeJob, question, { waitMs: progress.intervalMs })).job);
+        each.job = jobThere((await client.call(calls.DescribeJob, question, { waitMs: progress.intervalMs })).job);
       }
-      // Where it was cancelled, paused or failed, somebody has to look before more is done.
+      // After a cancelled, paused or failed job a person has to decide, so no further part is started.
       if (each.job.state.startsWith('completed')) await beginNext(each.line, begun);
     }
   } finally {

@@ -1,21 +1,18 @@
-/** `… dlq job …`: what works on letters, or has. */
+/** `… dlq job …`: the jobs that merge, purge or restore dead letters. */
 import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
-import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
-import { PrintedList, printOne, printWhole } from '../../printed-list.ts';
+import type { ExitCode, Invocation } from '../../command.ts';
+import { pagesOf, withServer, type GrpcClient } from '../../grpc-client.ts';
+import { PrintedList, printOne } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
 import { paceOf, reasonOf } from './change-options.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { operationName } from './operation.ts';
 import { queueText } from './queue-names.ts';
 import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
 import { count } from './read.ts';
-import { cancelJob, describeJob, jobThere, listJobs, pauseJob, resumeJob, updateJob } from './service.ts';
+import { calls, jobThere, type DlqKind } from './service.ts';
 
 const pageJobs = 100;
 const limitDefault = 100;
@@ -23,16 +20,17 @@ const failuresShownMax = 20;
 const idsShownMax = 10;
 
 export async function runListJobs(invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
+  const { flags } = invocation;
   const time = timeFormat(flags);
   const forms = { json: jobJson, titles, cells: (job: Job) => cells(job, time), none: 'No jobs to show.' };
-  const list = new PrintedList<Job>(io, listFormat(flags.one('output'), 'text'), forms);
+  const list = new PrintedList<Job>(invocation, forms);
   let missing = count(flags, 'limit', limitDefault) || Infinity;
-  return printWhole(io, list, () =>
+  return list.whole(() =>
     withServer(invocation, async (client) => {
       const isWanted = await wantedJobs(invocation, client);
-      for await (const jobs of jobPages(client, flags.switched('active') === true)) {
-        const wanted = jobs.filter(isWanted).slice(0, missing);
+      const request = { queue: undefined, activeOnly: flags.switched('active') === true, pageSize: pageJobs };
+      for await (const page of pagesOf((nextPageToken) => client.call(calls.ListJobs, { ...request, nextPageToken }))) {
+        const wanted = page.jobs.filter(isWanted).slice(0, missing);
         missing -= wanted.length;
         if (!(await list.add(wanted)) || missing <= 0) return;
       }
@@ -40,16 +38,7 @@ export async function runListJobs(invocation: Invocation): Promise<ExitCode> {
   );
 }
 
-async function* jobPages(client: GrpcClient, activeOnly: boolean) {
-  let nextPageToken: Uint8Array = new Uint8Array(0);
-  do {
-    const page = await client.call(listJobs, { queue: undefined, activeOnly, pageSize: pageJobs, nextPageToken });
-    yield page.jobs;
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken.length > 0);
-}
-
-/** Of all queues, unless flags choose, as the list of queues is. */
+/** Jobs of all queues, unless flags select some. */
 async function wantedJobs({ flags }: Invocation, client: GrpcClient): Promise<(job: Job) => boolean> {
   const [cluster, given] = [flags.one('cluster'), flags.one('category')];
   const category = given === undefined ? undefined : await categoryNamed(given, client);
@@ -57,7 +46,7 @@ async function wantedJobs({ flags }: Invocation, client: GrpcClient): Promise<(j
     (cluster === undefined || queue?.sourceCluster === cluster) && (category === undefined || queue?.category === category);
 }
 
-/** What an id means the server knows. */
+/** The category of an id; only the server knows which one that is. */
 async function categoryNamed(given: string, client: GrpcClient): Promise<string> {
   if (!isCategoryId(given)) return given;
   return (await allQueues(client)).find((queue) => isOfCategory(queue, given))?.name?.category ?? given;
@@ -68,7 +57,6 @@ export async function runDescribeJob(invocation: Invocation): Promise<ExitCode> 
 }
 
 export async function runWatchJob(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  listFormat(invocation.flags.one('output'), 'text');
   return withServer(invocation, (client) =>
     carriedOut(kind, invocation, client, undefined, [[{ begin: async () => jobThere(await described(client, jobIdOf(invocation))) }]]),
   );
@@ -76,19 +64,21 @@ export async function runWatchJob(kind: DlqKind, invocation: Invocation): Promis
 
 export async function runPauseJob(invocation: Invocation): Promise<ExitCode> {
   const order = orderOf(invocation);
-  return withServer(invocation, async (client) => printJob(invocation, (await client.call(pauseJob, order, { isChange: true })).job));
+  return withServer(invocation, async (client) => printJob(invocation, (await client.call(calls.PauseJob, order, { isChange: true })).job));
 }
 
 export async function runResumeJob(invocation: Invocation): Promise<ExitCode> {
   const order = orderOf(invocation);
-  return withServer(invocation, async (client) => printJob(invocation, (await client.call(resumeJob, order, { isChange: true })).job));
+  return withServer(invocation, async (client) =>
+    printJob(invocation, (await client.call(calls.ResumeJob, order, { isChange: true })).job),
+  );
 }
 
 export async function runCancelJob(invocation: Invocation): Promise<ExitCode> {
   const order = orderOf(invocation);
   return withServer(invocation, async (client) => {
-    const { job, canceled } = await client.call(cancelJob, order, { isChange: true });
-    if (!canceled) invocation.io.err(`perdure: job ${order.jobId} had ended\n`);
+    const { job, canceled } = await client.call(calls.CancelJob, order, { isChange: true });
+    if (!canceled) invocation.io.err(`perdure: job ${order.jobId} has already ended\n`);
     return printJob(invocation, job, { canceled });
   });
 }
@@ -97,11 +87,12 @@ export async function runUpdateJob(invocation: Invocation): Promise<ExitCode> {
   const pace = paceOf(invocation.flags);
   if (pace.rps === undefined && pace.concurrency === undefined) throw usageError('job update needs --rps or --concurrency');
   const order = { ...orderOf(invocation), ...pace };
-  return withServer(invocation, async (client) => printJob(invocation, (await client.call(updateJob, order, { isChange: true })).job));
+  return withServer(invocation, async (client) =>
+    printJob(invocation, (await client.call(calls.UpdateJob, order, { isChange: true })).job),
+  );
 }
 
 function orderOf(invocation: Invocation) {
-  listFormat(invocation.flags.one('output'), 'text');
   return { jobId: jobIdOf(invocation), reason: reasonOf(invocation.flags) };
 }
 
@@ -110,18 +101,12 @@ function jobIdOf({ args: [jobId = ''] }: Invocation): string {
 }
 
 async function described(client: GrpcClient, jobId: string): Promise<Job | undefined> {
-  return (await client.call(describeJob, { jobId, unlessState: '', waitMs: 0 })).job;
+  return (await client.call(calls.DescribeJob, { jobId, unlessState: '', waitMs: 0 })).job;
 }
 
-function printJob({ flags, io }: Invocation, job: Job | undefined, more: object = {}): ExitCode {
+function printJob(invocation: Invocation, job: Job | undefined, more: object = {}): ExitCode {
   const shown = jobThere(job);
-  printOne(
-    io,
-    listFormat(flags.one('output'), 'text'),
-    () => ({ ...jobJson(shown), ...more }),
-    () => jobText(shown),
-  );
-  return exitCodes.done;
+  return printOne(invocation, { ...jobJson(shown), ...more }, () => jobText(shown));
 }
 
 const titles = ['JOB', 'OPERATION', 'QUEUE', 'STATE', 'SELECTED', 'DONE', 'FAILED', 'REMAINING', 'CREATED', 'BY'];
@@ -198,7 +183,7 @@ function byMessage(a: { readonly messageId: number }, b: { readonly messageId: n
   return a.messageId - b.messageId;
 }
 
-/** Hundreds of messages have a few reasons: a line each. */
+/** One line for each reason, because hundreds of messages have only a few. */
 function byReason(what: string, messages: readonly ReasonedMessage[]): readonly string[] {
   return [...Map.groupBy(messages.toSorted(byMessage), ({ reason }) => reason)].map(([reason, those]) => {
     const ids = those.slice(0, idsShownMax).map(({ messageId }) => messageId);

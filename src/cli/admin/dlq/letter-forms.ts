@@ -1,10 +1,10 @@
-/** A letter as commands print it. */
+/** A dead letter as commands print it. */
 import type { DeadLetter, Payload } from '../../../wire/generated/api/deadletter/service.ts';
 import type { ListForms } from '../../printed-list.ts';
 import { rfc3339, span } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
 import { cut } from '../../table.ts';
-import type { DlqKind } from './dlq-kind.ts';
+import type { DlqKind } from './service.ts';
 import { isOfOtherClusters, queueText } from './queue-names.ts';
 
 export type LetterDetail = { readonly isLong: boolean; readonly withPayload: boolean };
@@ -13,7 +13,7 @@ export function letterForms(kind: DlqKind, detail: LetterDetail): ListForms<Dead
   return { json: (letter) => letterJson(kind, letter, detail), titles, cells, elastic: titles.indexOf('LAST ERROR') };
 }
 
-/** `admin dlq read`: eight fields, in which the id of the letter stands for the task; the others on demand. */
+/** `admin dlq read` prints eight fields, with the message id as `taskId`, and the others with `--long`. */
 export function letterJson(kind: DlqKind, letter: DeadLetter, { isLong, withPayload }: LetterDetail): object {
   const long = kind === 'admin queue dlq' || isLong ? longFields(letter) : {};
   const short = kind === 'admin dlq' ? eightFields(letter) : {};
@@ -62,29 +62,29 @@ function longFields(letter: DeadLetter): object {
 
 const rawJson = JSON as typeof JSON & { readonly rawJSON: (text: string) => object };
 
-/** A number in JSON, with all its digits. */
+/** A number for JSON that keeps all its digits. */
 export function digits(text: string): object | number | string {
   if (text === '') return 0;
   return /^-?(0|[1-9]\d*)$/.test(text) ? rawJson.rawJSON(text) : text;
 }
 
-/** The task as proto JSON; what cannot be decoded as its bytes, with the reason. */
+/** The task as proto JSON; if it cannot be decoded, its bytes and the reason. */
 export function payloadJson({ valueType, value, json, problem }: Payload): unknown {
   try {
     if (json !== '') return JSON.parse(json);
   } catch {
-    // Then as bytes.
+    // Falls through to the bytes.
   }
   return { valueType, value: Buffer.from(value).toString('base64'), problem };
 }
 
 const titles: readonly string[] = [
   ...['MESSAGE ID', 'TASK ID', 'TASK TYPE', 'NAMESPACE', 'WORKFLOW', 'SHARD', 'ATTEMPTS', 'GEN', 'LAST ERROR', 'AGE'],
-  // Of a quarantined letter.
+  // The last column has no title and says `quarantined`.
   '',
 ];
 
-/** An id may have a thousand; all of them are in JSON. */
+/** A workflow id may have a thousand characters; JSON has all of them. */
 export const workflowCharsMax = 60;
 
 function cells(letter: DeadLetter): readonly string[] {
@@ -105,7 +105,7 @@ function cells(letter: DeadLetter): readonly string[] {
   ];
 }
 
-/** What all names begin with tells nobody anything. */
+/** Without the prefix that all task types have. */
 export function shortTaskType(taskType: string): string {
   return plainText(taskType.replace(/^TASK_TYPE_/, '')) || '-';
 }

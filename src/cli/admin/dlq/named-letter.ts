@@ -1,37 +1,36 @@
-/** The letters that a command line names one by one: which queue has them, and what became of those that none has. */
+/** Message ids that a command line names one by one: which queue has them, and what happened to those that no queue has. */
 import { emptySelection, type QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, failure } from '../../cli-error.ts';
-import type { FlagValues } from '../../command.ts';
-import { exitCodes } from '../../exit-codes.ts';
-import type { GrpcClient } from '../../grpc-client.ts';
+import { exitCodes, type FlagValues } from '../../command.ts';
+import { pagesOf, type GrpcClient } from '../../grpc-client.ts';
 import { plainText } from '../../plain-text.ts';
 import { queueText } from './queue-names.ts';
 import type { Selected } from './selected.ts';
-import { getDeadLetter, listDeadLetters } from './service.ts';
+import { calls } from './service.ts';
 
-/** Told one by one. */
+/** So many missing ids are printed; the others are counted. */
 const namedMax = 10;
 
-/** That nothing fits is a success of a range, and a failure of letters that were named: what became of the only one is said. Undefined: a range. */
+/** The error if the flags name messages and none matches; undefined for a range, where no match is a success. */
 export async function whyNoneFits(flags: FlagValues, { queues, selection }: Selected, client: GrpcClient): Promise<CliError | undefined> {
   const [messageId, ...others] = selection.messageIds;
   if (messageId !== undefined) {
     return others.length === 0
       ? whatBecameOf(messageId, queues, client)
-      : failure(`NOT_FOUND: none of the messages ${selection.messageIds.join(', ')} is among them`);
+      : failure(`NOT_FOUND: none of the messages ${selection.messageIds.join(', ')} is selected`);
   }
   const taskId = flags.one('task-id');
   return taskId === undefined ? undefined : failure(`NOT_FOUND: no dead letter has task id ${taskId}`);
 }
 
-/** Each of the queues may have a letter of this id, or have had one. */
+/** Each of the queues may have a message with this id, or may have had one. */
 async function whatBecameOf(messageId: number, queues: readonly QueueName[], client: GrpcClient): Promise<CliError> {
   const told: { readonly queue: QueueName; readonly error: CliError }[] = [];
   for (const queue of queues) {
     try {
-      await client.call(getDeadLetter, { queue, messageId });
-      const why = `It is in ${queueText(queue)}, and another flag leaves it out.`;
-      return failure(`NOT_FOUND: message ${messageId} is not among them`, { why });
+      await client.call(calls.GetDeadLetter, { queue, messageId });
+      const why = `It is in ${queueText(queue)}, but another flag excludes it.`;
+      return failure(`NOT_FOUND: message ${messageId} is not selected`, { why });
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode !== exitCodes.failed) throw error;
       told.push({ queue, error });
@@ -45,19 +44,16 @@ async function whatBecameOf(messageId: number, queues: readonly QueueName[], cli
 
 type NamedInQueue = { readonly queue: QueueName; readonly messageIds: readonly number[] };
 
-/** Which of them each queue has. Throws where one is in none. */
+/** Finds the queue of each named message. Throws if one is in none of them. */
 export async function namedInQueues({ queues, selection }: Selected, client: GrpcClient): Promise<readonly NamedInQueue[]> {
   const named = { ...emptySelection(), messageIds: selection.messageIds };
   const found: NamedInQueue[] = [];
   for (const queue of queues) {
     const messageIds: number[] = [];
-    let nextPageToken: Uint8Array = new Uint8Array(0);
-    do {
-      const request = { queues: [queue], selection: named, pageSize: 0, nextPageToken, withPayload: false };
-      const page = await client.call(listDeadLetters, request);
-      messageIds.push(...page.letters.map(({ messageId }) => messageId));
-      ({ nextPageToken } = page);
-    } while (nextPageToken.length > 0);
+    const request = { queues: [queue], selection: named, pageSize: 0, withPayload: false };
+    for await (const { letters } of pagesOf((nextPageToken) => client.call(calls.ListDeadLetters, { ...request, nextPageToken }))) {
+      messageIds.push(...letters.map(({ messageId }) => messageId));
+    }
     found.push({ queue, messageIds });
   }
   const there = new Set(found.flatMap(({ messageIds }) => messageIds));

@@ -10,7 +10,7 @@ export const operationNumbers: Readonly<Record<OperationName, number>> = {
 
 export const participles: Readonly<Record<OperationName, string>> = { merge: 'merged', purge: 'purged', restore: 'restored' };
 
-/** What a newer server does is at least no purge. */
+/** An operation that only a newer server knows is printed as a merge. */
 export function operationName(number: number): OperationName {
   if (number === Operation.PURGE) return 'purge';
   return number === Operation.RESTORE ? 'restore' : 'merge';

@@ -1,22 +1,21 @@
 /**
- * A filter may select letters in more stretches of ids than a plan may have: then each half of the ids has a plan of its own, in one group, in the
- * order of ids. A server keeps plans for an hour; one that is begun later is made again, of the same ids.
+ * A filter may select messages in more ranges of ids than one plan can have. Then each half of the ids gets its own plan, in one group, in the
+ * order of ids. A server keeps plans for an hour; a part that is started later gets a new plan for the same ids.
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan, PlanDeadLettersRequest, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { isRefusedAs, type GrpcClient } from '../../grpc-client.ts';
 import { applied } from './applied.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { allQueues } from './queues.ts';
 import { boundsOf, type Begin } from './parts-left.ts';
-import { planDeadLetters } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 export type Part = { readonly plan: Plan; readonly request: PlanDeadLettersRequest };
 
-/** None of them is over nothing. Letters that come while they are made are in none. */
+/** No plan is empty, and messages that arrive while the plans are made are in none of them. */
 export async function plannedInParts(client: GrpcClient, request: PlanDeadLettersRequest): Promise<readonly Part[]> {
   try {
-    const { plan } = await client.call(planDeadLetters, request, { isChange: true });
+    const { plan } = await client.call(calls.PlanDeadLetters, request, { isChange: true });
     return plan === undefined || plan.selected === 0 ? [] : [{ plan, request }];
   } catch (error) {
     const { selection, queue } = request;
@@ -47,14 +46,14 @@ export function beginsPart(kind: DlqKind, client: GrpcClient, { plan, request }:
         if (!isRefusedAs(error, 'plan-not-found', 'plan-expired') || request.selection === undefined) throw error;
         const { from: minMessageId, to: maxMessageId } = boundsOf([plan]);
         const selection = { ...request.selection, minMessageId, maxMessageId };
-        const { plan: again } = await client.call(planDeadLetters, { ...request, selection }, { isChange: true });
+        const { plan: again } = await client.call(calls.PlanDeadLetters, { ...request, selection }, { isChange: true });
         return again === undefined || again.selected === 0 ? undefined : await applied(kind, client, again);
       }
     },
   };
 }
 
-/** Without a source cluster the queue of tasks of this cluster is meant. */
+/** An empty source cluster means this cluster's own queue. */
 async function nextMessageId(client: GrpcClient, { category, sourceCluster }: QueueName): Promise<number> {
   const queues = await allQueues(client);
   const isMeant = (name: QueueName | undefined, targetCluster: string): boolean =>

@@ -6,12 +6,17 @@ export function queueText(queue: QueueName | undefined): string {
   return queue === undefined ? '' : [queue.category, queue.sourceCluster].filter((part) => part !== '').join('/');
 }
 
-/** Whose tasks were made by another cluster. */
+/** `1 dead letter`, `2 dead letters` */
+export function deadLetters(count: number): string {
+  return `${count} dead ${count === 1 ? 'letter' : 'letters'}`;
+}
+
+/** Whether tasks of this category come from other clusters. */
 export function isOfOtherClusters(category: string): boolean {
   return category === 'replication' || category === 'namespace-replication';
 }
 
-/** Both, or the one of `--dlq-type`. */
+/** Both categories of replication, or the one that `--dlq-type` names. */
 export function replicationCategories(type: string | undefined): readonly string[] {
   switch (type) {
     case undefined:

@@ -1,27 +1,23 @@
-/** `… dlq list`: the queues that there are, most letters first. */
+/** `… dlq list`: the queues, largest first. */
 import type { DeadLetterQueue } from '../../../wire/generated/api/deadletter/service.ts';
 import { failure } from '../../cli-error.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
-import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { exitCodes, type ExitCode, type Invocation } from '../../command.ts';
+import { pagesOf, withServer, type GrpcClient } from '../../grpc-client.ts';
 import type { Io } from '../../io.ts';
-import { listFormat } from '../../output.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { printList } from '../../printed-list.ts';
 import { plainText } from '../../plain-text.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { isOfOtherClusters, replicationCategories } from './queue-names.ts';
-import { listDeadLetterQueues } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 export async function runList(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
   const time = timeFormat(flags);
   const wanted = wantedQueues(invocation);
   const all = await withServer(invocation, allQueues);
   checkCategory(all, flags.one('category'));
   const queues = all.filter(wanted).toSorted((a, b) => lettersIn(b) - lettersIn(a));
-  await printList(io, format, { json: queueJson, titles, cells: (queue) => cells(queue, time), elastic: titles.length - 1 }, queues);
+  await printList(invocation, { json: queueJson, titles, cells: (queue) => cells(queue, time), elastic: titles.length - 1 }, queues);
   if (kind === 'admin dlq' && !queues.some((queue) => lettersIn(queue) > 0)) tellOfThose(all, io);
   for (const { name, trouble } of queues) {
     if (trouble !== '') io.err(`perdure: ${name?.category} from ${name?.sourceCluster} is not served: ${plainText(trouble)}\n`);
@@ -31,16 +27,12 @@ export async function runList(kind: DlqKind, invocation: Invocation): Promise<Ex
 
 export async function allQueues(client: GrpcClient): Promise<readonly DeadLetterQueue[]> {
   const queues: DeadLetterQueue[] = [];
-  let nextPageToken: Uint8Array = new Uint8Array(0);
-  do {
-    const page = await client.call(listDeadLetterQueues, { pageSize: 1_000, nextPageToken });
-    queues.push(...page.queues);
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken.length > 0);
+  const pages = pagesOf((nextPageToken) => client.call(calls.ListDeadLetterQueues, { pageSize: 1_000, nextPageToken }));
+  for await (const page of pages) queues.push(...page.queues);
   return queues;
 }
 
-/** All queues, unless flags choose: whoever looks for trouble shall not have to know where. */
+/** All queues unless flags select some, so that nobody has to know beforehand where to look. */
 function wantedQueues({ flags }: Invocation): (queue: DeadLetterQueue) => boolean {
   const cluster = flags.one('cluster');
   const category = flags.one('category');
@@ -53,14 +45,14 @@ function wantedQueues({ flags }: Invocation): (queue: DeadLetterQueue) => boolea
     (categories === undefined || categories.includes(name.category));
 }
 
-/** A name that was mistyped must not look like a queue without letters. Queues of other clusters come with their first letter. */
+/** A mistyped name must not look like an empty queue. (Queues of other clusters do not exist before their first dead letter.) */
 function checkCategory(all: readonly DeadLetterQueue[], given: string | undefined): void {
   if (given === undefined || isOfOtherClusters(given) || all.some((queue) => isOfCategory(queue, given))) return;
   const known = new Set([...all.flatMap(({ name }) => (name === undefined ? [] : [name.category])), ...replicationCategories(undefined)]);
   throw failure(`INVALID_ARGUMENT: Unknown task category: ${given}; known are ${[...known].join(', ')}`);
 }
 
-/** By its name, or by its number; 0 is the number of none. */
+/** `given` is a name or a number; 0 is the number of no category. */
 export function isOfCategory({ name, categoryId }: Pick<DeadLetterQueue, 'name' | 'categoryId'>, given: string): boolean {
   return name?.category === given || (categoryId !== 0 && isCategoryId(given) && categoryId === Number(given));
 }
@@ -70,7 +62,7 @@ export function isCategoryId(given: string): boolean {
 }
 
 /**
- * `admin dlq` selects among what other clusters sent. That none of it fits must not be read as "there are no dead letters" while those of this
+ * `admin dlq` selects tasks from other clusters. If none matches, that must not be read as "there are no dead letters" while those of this
  * cluster's own tasks wait.
  */
 export async function tellOfOwnLetters(kind: DlqKind, { io }: Invocation, client: GrpcClient): Promise<void> {

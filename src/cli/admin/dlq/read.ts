@@ -1,31 +1,28 @@
-/** `… dlq read` and `… dlq count`: the letters of a selection, and their number. */
+/** `… dlq read` and `… dlq count`: the dead letters of a selection, and their number. */
 import { usageError } from '../../cli-error.ts';
-import type { FlagValues, Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { exitCodes, type ExitCode, type FlagValues, type Invocation } from '../../command.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
-import { PrintedList, printWhole } from '../../printed-list.ts';
+import { PrintedList } from '../../printed-list.ts';
 import type { DeadLetter } from '../../../wire/generated/api/deadletter/service.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { letterForms } from './letter-forms.ts';
 import { tellOfOwnLetters } from './queues.ts';
 import { selected, type Selected } from './selected.ts';
-import { countDeadLetters, listDeadLetters } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 const pageSizeMax = 1_000;
 
 type Paging = { readonly limit: number; readonly pageSize: number; readonly withPayload: boolean };
 
 export async function runRead(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
+  const { flags } = invocation;
   const detail = { isLong: flags.switched('long') === true, withPayload: flags.switched('payload') === true };
-  const list = new PrintedList<DeadLetter>(io, listFormat(flags.one('output'), 'json'), letterForms(kind, detail));
+  const list = new PrintedList<DeadLetter>(invocation, letterForms(kind, detail));
   const paging = {
     limit: count(flags, 'limit', 0) || Infinity,
     pageSize: Math.min(count(flags, 'page-size', pageSizeMax) || pageSizeMax, pageSizeMax),
     withPayload: detail.withPayload,
   };
-  return printWhole(io, list, () =>
+  return list.whole(() =>
     withServer(invocation, async (client) => {
       const wanted = await selected(kind, flags, client);
       for await (const letters of pages(client, wanted, paging)) if (!(await list.add(letters))) return;
@@ -34,13 +31,13 @@ export async function runRead(kind: DlqKind, invocation: Invocation): Promise<Ex
   );
 }
 
-/** One in memory at a time. */
+/** One page is in memory at a time. */
 async function* pages(client: GrpcClient, { queues, selection }: Selected, { limit, pageSize, withPayload }: Paging) {
   let nextPageToken: Uint8Array = new Uint8Array(0);
   let missing = queues.length === 0 ? 0 : limit;
   while (missing > 0) {
     const request = { queues, selection, pageSize: Math.min(pageSize, missing), nextPageToken, withPayload };
-    const page = await client.call(listDeadLetters, request);
+    const page = await client.call(calls.ListDeadLetters, request);
     yield page.letters;
     missing -= page.letters.length;
     nextPageToken = page.nextPageToken;
@@ -49,11 +46,10 @@ async function* pages(client: GrpcClient, { queues, selection }: Selected, { lim
 }
 
 export async function runCount(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
+  const { flags, io, format } = invocation;
   const number = await withServer(invocation, async (client) => {
     const { queues, selection } = await selected(kind, flags, client);
-    const found = queues.length === 0 ? 0 : (await client.call(countDeadLetters, { queues, selection })).count;
+    const found = queues.length === 0 ? 0 : (await client.call(calls.CountDeadLetters, { queues, selection })).count;
     if (found === 0) await tellOfOwnLetters(kind, invocation, client);
     return found;
   });

@@ -1,21 +1,17 @@
-/** `… dlq restore`: letters that were purged get back into their queue, while their undo window lasts. */
+/** `… dlq restore`: returns purged dead letters to their queue, within the undo window. */
 import type { QueueName } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
-import type { FlagValues, Invocation } from '../../command.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import type { ExitCode, FlagValues, Invocation } from '../../command.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
 import { reasonOf } from './change-options.ts';
 import { queueFlags } from './dlq-flags.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { carriedOut } from './job-wait.ts';
 import { queueText } from './queue-names.ts';
 import { namedMessages, queuesOf } from './selected.ts';
-import { describeJob, jobThere, restoreDeadLetters } from './service.ts';
+import { calls, jobThere, type DlqKind } from './service.ts';
 
 export async function runRestore(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags } = invocation;
-  listFormat(flags.one('output'), 'text');
   const messageIds = namedMessages(flags);
   const jobId = flags.one('job') ?? '';
   if (messageIds.length > 0 === (jobId !== '')) throw usageError('restore needs --message-id or --job, one of them');
@@ -23,7 +19,7 @@ export async function runRestore(kind: DlqKind, invocation: Invocation): Promise
   return withServer(invocation, async (client) => {
     const queue = jobId === '' ? await onlyQueue(kind, flags, client) : await queueOfJob(kind, jobId, flags, client);
     const request = { queue, messageIds, jobId, reason };
-    const begin = async () => jobThere((await client.call(restoreDeadLetters, request, { isChange: true })).job);
+    const begin = async () => jobThere((await client.call(calls.RestoreDeadLetters, request, { isChange: true })).job);
     return carriedOut(kind, invocation, client, 'restore', [[{ begin }]]);
   });
 }
@@ -34,11 +30,11 @@ async function onlyQueue(kind: DlqKind, flags: FlagValues, client: GrpcClient): 
   throw usageError('restore is of one queue', { next: kind === 'admin dlq' ? 'Say which: --dlq-type.' : 'Say which: --cluster.' });
 }
 
-/** A job tells its queue itself: whoever names one beside it means that one or none. */
+/** The queue of a job; flags that name a queue must name the same one. */
 async function queueOfJob(kind: DlqKind, jobId: string, flags: FlagValues, client: GrpcClient): Promise<QueueName | undefined> {
   if (queueFlags(kind).every(({ name }) => flags.one(name) === undefined)) return undefined;
   const named = await queuesOf(kind, flags, client);
-  const of = (await client.call(describeJob, { jobId, unlessState: '', waitMs: 0 })).job?.queue;
+  const of = (await client.call(calls.DescribeJob, { jobId, unlessState: '', waitMs: 0 })).job?.queue;
   const queue = named.find(
     ({ category, sourceCluster }) => category === of?.category && (sourceCluster === '' || sourceCluster === of.sourceCluster),
   );

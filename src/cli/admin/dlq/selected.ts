@@ -1,23 +1,21 @@
-/** Which queues and which letters a command line means. */
+/** The queues and the dead letters that a command line selects. */
 import { int64Max } from '../../../kernel/int64.ts';
 import type { DeadLetter, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, usageError } from '../../cli-error.ts';
-import type { FlagValues } from '../../command.ts';
-import { exitCodes } from '../../exit-codes.ts';
+import { exitCodes, type FlagValues } from '../../command.ts';
 import type { GrpcClient } from '../../grpc-client.ts';
 import { plainText } from '../../plain-text.ts';
 import { cut } from '../../table.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { workflowCharsMax } from './letter-forms.ts';
 import { isOfOtherClusters, queueText, replicationCategories } from './queue-names.ts';
 import { allQueues, isCategoryId, isOfCategory } from './queues.ts';
-import { listDeadLetters } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 export type Selected = { readonly queues: readonly QueueName[]; readonly selection: Selection };
 
 const candidatesMax = 20;
 
-/** Queues and letters of the flags. Whoever names one task gets that one or none: where several have its id it says which. */
+/** Reads the flags. If they name one task or message, and several have that id, it throws an error that lists them. */
 export async function selected(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<Selected> {
   const selection = selectionOf(kind, flags);
   const queues = await queuesOf(kind, flags, client);
@@ -28,7 +26,7 @@ export async function selected(kind: DlqKind, flags: FlagValues, client: GrpcCli
   return { queues, selection };
 }
 
-/** Whether anything chooses among the letters of its queues, namespaces and shards. */
+/** Whether the selection is everything in its queues, namespaces and shards. */
 export function isOfAll(selection: Selection): boolean {
   const { messageIds, minMessageId, maxMessageId, taskId, workflowId, runId, query } = selection;
   const bounds = [minMessageId, maxMessageId];
@@ -47,7 +45,7 @@ export async function queuesOf(kind: DlqKind, flags: FlagValues, client: GrpcCli
   if (given === '') throw missing(kind, '--category', 'the category of tasks', '--category transfer');
   const isId = isCategoryId(given);
   if (!isId && (sourceCluster !== '' || !isOfOtherClusters(given))) return [{ category: given, sourceCluster }];
-  // What an id means, and which clusters tasks come from, the server knows.
+  // Only the server knows which category a number means, and which source clusters exist.
   const known = (await allQueues(client)).filter((queue) => isOfCategory(queue, given));
   const names = known.flatMap(({ name }) => (name === undefined ? [] : [name]));
   const wanted = names.filter((name) => sourceCluster === '' || name.sourceCluster === sourceCluster);
@@ -81,7 +79,7 @@ function selectionOf(kind: DlqKind, flags: FlagValues): Selection {
   };
 }
 
-/** Selectors hold together: on `admin dlq` a task's id is the letter's. */
+/** On `admin dlq` a task id is a message id, and flags are combined with AND. */
 function onlyOne(messageIds: readonly number[], id: number): readonly number[] {
   if (messageIds.length === 0 || messageIds.includes(id)) return [id];
   throw usageError('--task-id and --message-id name different dead letters', { next: 'Leave one of them out.' });
@@ -97,12 +95,12 @@ export function shardId(given: string | undefined): number {
 function bound(flags: FlagValues, name: string): number | undefined {
   const given = flags.one(name);
   if (given === undefined) return undefined;
-  // No letter has so high an id: as a bound it means the same.
+  // No id is that high, so as a bound it means the same.
   const id = wholeNumber(`--${name}`, given);
   return id > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(id);
 }
 
-/** One that is named twice is still one. */
+/** Without duplicates. */
 export function namedMessages(flags: FlagValues): readonly number[] {
   return [...new Set(flags.all('message-id').map((given) => messageId('--message-id', given)))];
 }
@@ -121,14 +119,14 @@ function wholeNumber(flag: string, given: string): bigint {
 async function checkUnambiguous(kind: DlqKind, flag: string, { queues, selection }: Selected, client: GrpcClient): Promise<void> {
   if (queues.length === 0) return;
   const request = { queues, selection, pageSize: candidatesMax, nextPageToken: new Uint8Array(0), withPayload: false };
-  const { letters } = await client.call(listDeadLetters, request);
+  const { letters } = await client.call(calls.ListDeadLetters, request);
   const nth = (letter: DeadLetter): number => letters.filter((other) => other.messageId === letter.messageId).length;
   const rivals = flag === '--task-id' ? (letters.length > 1 ? letters : []) : letters.filter((letter) => nth(letter) > 1);
   if (rivals.length === 0) return;
   const way = kind === 'admin dlq' ? '--dlq-type' : '--shard-id or --message-id';
   throw new CliError(exitCodes.usage, `${flag} matches ${rivals.length === candidatesMax ? 'many' : rivals.length} dead letters`, {
     why: rivals.map(candidate).join('\n'),
-    next: `Nothing was done. Decide with ${way}.`,
+    next: `Nothing was done. Select one of them with ${way}.`,
   });
 }
 

@@ -1,53 +1,44 @@
-/** `… dlq show`: one letter, with its task, its errors and what befell it. */
+/** `… dlq show`: one dead letter, with its task, its errors and its history. */
 import type { GetDeadLetterResponse } from '../../../wire/generated/api/deadletter/service.ts';
 import { failure, usageError } from '../../cli-error.ts';
-import type { Invocation } from '../../command.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode, Invocation } from '../../command.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
-import { listFormat } from '../../output.ts';
 import { printOne } from '../../printed-list.ts';
 import { rfc3339 } from '../../printed-time.ts';
 import { jsonText, plainText } from '../../plain-text.ts';
-import type { DlqKind } from './dlq-kind.ts';
 import { letterJson, letterText, payloadJson } from './letter-forms.ts';
 import { whyNoneFits } from './named-letter.ts';
 import { selected } from './selected.ts';
-import { getDeadLetter, listDeadLetters } from './service.ts';
+import { calls, type DlqKind } from './service.ts';
 
 export async function runShow(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
-  const { flags, io } = invocation;
-  const format = listFormat(flags.one('output'), 'text');
+  const { flags } = invocation;
   if (flags.all('message-id').length + flags.all('task-id').length !== 1) {
-    throw usageError('show needs one dead letter', { next: `Such as perdure ${kind} show … --message-id 41.` });
+    throw usageError('show needs one dead letter', { next: `For example: perdure ${kind} show … --message-id 41` });
   }
   const found = await withServer(invocation, (client) => letterOf(kind, invocation, client));
-  printOne(
-    io,
-    format,
-    () => shownJson(kind, found),
-    () => shownText(kind, found),
-  );
-  return exitCodes.done;
+  return printOne(invocation, shownJson(kind, found), () => shownText(kind, found));
 }
 
-/** Where two queues may have the id, the one that has it. */
+/** The dead letter that the flags name; if two queues may have the id, it is looked for in both. */
 async function letterOf(kind: DlqKind, { flags }: Invocation, client: GrpcClient): Promise<GetDeadLetterResponse> {
   const wanted = await selected(kind, flags, client);
   const { queues, selection } = wanted;
   const [queue, ...others] = queues;
-  if (queue === undefined) throw usageError('there is no such queue', { next: `perdure ${kind} list shows those that there are.` });
+  if (queue === undefined) throw usageError('there is no such queue', { next: `perdure ${kind} list shows all queues.` });
   const [messageId] = selection.messageIds;
-  if (others.length === 0 && messageId !== undefined && selection.shardId === 0) return client.call(getDeadLetter, { queue, messageId });
+  if (others.length === 0 && messageId !== undefined && selection.shardId === 0)
+    return client.call(calls.GetDeadLetter, { queue, messageId });
   const request = { queues, selection, pageSize: 1, nextPageToken: new Uint8Array(0), withPayload: false };
-  const [letter] = (await client.call(listDeadLetters, request)).letters;
+  const [letter] = (await client.call(calls.ListDeadLetters, request)).letters;
   if (letter === undefined) throw (await whyNoneFits(flags, wanted, client)) ?? failure('NOT_FOUND: there is no such dead letter');
-  return client.call(getDeadLetter, { queue: letter.queue, messageId: letter.messageId });
+  return client.call(calls.GetDeadLetter, { queue: letter.queue, messageId: letter.messageId });
 }
 
 function shownJson(kind: DlqKind, { letter, errorStack, errorChain, history, jobId, headers }: GetDeadLetterResponse): object {
   const fields = letter === undefined ? {} : letterJson(kind, letter, { isLong: true, withPayload: true });
-  const befallen = history.map(({ timeMs, kind, errorType, jobId }) => ({ time: rfc3339(timeMs), kind, errorType, jobId }));
-  const more = { node: letter?.node ?? '', build: letter?.build ?? '', errorStack, errorChain, history: befallen, jobId };
+  const events = history.map(({ timeMs, kind, errorType, jobId }) => ({ time: rfc3339(timeMs), kind, errorType, jobId }));
+  const more = { node: letter?.node ?? '', build: letter?.build ?? '', errorStack, errorChain, history: events, jobId };
   return { ...fields, ...more, headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])) };
 }
 
@@ -70,7 +61,7 @@ function shownText(kind: DlqKind, found: GetDeadLetterResponse): string {
       'History',
       history.map(({ timeMs, kind, errorType, jobId }) => plainText(`${rfc3339(timeMs)} ${kind} ${errorType} ${jobId}`)),
     ),
-    // Of one that can be read they say nothing that does not stand above.
+    // For a readable record the headers say nothing new.
     lines('Headers', damage === '' ? [] : headers.map(({ name, value }) => plainText(`${name}: ${value}`))),
     lines('Task', letter.payload === undefined ? [] : jsonText(payloadJson(letter.payload), 2).split('\n')),
   ];

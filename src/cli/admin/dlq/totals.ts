@@ -1,12 +1,10 @@
-/** What became of a selection, and the exit code that says so. */
+/** The outcome of a selection, and its exit code. */
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Counts, Job } from '../../../wire/generated/api/deadletter/service.ts';
-import { exitCodes, type ExitCode } from '../../exit-codes.ts';
-import type { Io } from '../../io.ts';
-import type { ListFormat } from '../../output.ts';
-import { printOne } from '../../printed-list.ts';
+import { exitCodes, type ExitCode } from '../../command.ts';
+import { printOne, type Printing } from '../../printed-list.ts';
 import { plainText } from '../../plain-text.ts';
-import type { DlqKind } from './dlq-kind.ts';
+import type { DlqKind } from './service.ts';
 import { digits } from './letter-forms.ts';
 import type { OperationName } from './operation.ts';
 import { queueText } from './queue-names.ts';
@@ -26,7 +24,7 @@ export const noLetters: Counts = {
   restored: 0,
 };
 
-/** `left`: letters of parts that have no job. */
+/** `left` counts the messages of parts that have no job. */
 export type Work = { readonly jobs: readonly Job[]; readonly left: number };
 
 export const noWork: Work = { jobs: [], left: 0 };
@@ -47,26 +45,19 @@ export function countsOf({ jobs, left }: Work): Counts {
   };
 }
 
-export type To = { readonly io: Io; readonly format: ListFormat };
-
-export function printTotals(kind: DlqKind, operation: OperationName, work: Work, { io, format }: To): ExitCode {
+export function printTotals(kind: DlqKind, operation: OperationName, work: Work, to: Printing): ExitCode {
   const counts = countsOf(work);
   const { jobs } = work;
-  printOne(
-    io,
-    format,
-    () => totalsJson(operation, jobs, counts),
-    () => totalsText(operation, jobs, counts),
-  );
+  printOne(to, totalsJson(operation, jobs, counts), () => totalsText(operation, jobs, counts));
   for (const job of jobs) {
     const trouble = troubleOf(kind, job);
-    if (trouble !== undefined) io.err(`perdure: ${trouble}\n`);
+    if (trouble !== undefined) to.io.err(`perdure: ${trouble}\n`);
   }
   if (jobs.some(({ state }) => state === 'failed')) return exitCodes.failed;
   return counts.remaining > 0 ? exitCodes.partlyDone : exitCodes.done;
 }
 
-/** Why it did not come to its end. */
+/** Why the job did not finish. */
 function troubleOf(kind: DlqKind, { jobId, state, stateReason }: Job): string | undefined {
   const reason = stateReason === '' ? '' : `: ${plainText(stateReason)}`;
   switch (state) {
@@ -75,7 +66,7 @@ function troubleOf(kind: DlqKind, { jobId, state, stateReason }: Job): string | 
     case 'cancelled':
       return `job ${jobId} was cancelled${reason}`;
     case 'paused':
-      return `job ${jobId} is paused${reason}\nIt goes on with: perdure ${kind} job resume ${jobId}`;
+      return `job ${jobId} is paused${reason}\nResume it with: perdure ${kind} job resume ${jobId}`;
     default:
       return undefined;
   }
@@ -99,13 +90,13 @@ export function totalsJson(operation: OperationName, jobs: readonly Job[], count
   };
 }
 
-/** Lines that say how much was done, then what stands in the way of the rest. */
+/** Lines that say how much was done, then why the rest was not. */
 function totalsText(operation: OperationName, jobs: readonly Job[], counts: Counts): string {
   const { merged, mergedNoop, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
-    mergedNoop === 0 ? '' : `nothing left to do ${mergedNoop}, of those merged`,
-    operation !== 'purge' || merged === 0 ? '' : `merged ${merged}: an earlier merge had executed them already`,
-    gone === 0 ? '' : `gone ${gone}: ${operation === 'restore' ? 'in the queue already' : 'merged or purged by others meanwhile'}`,
+    mergedNoop === 0 ? '' : `merged with nothing left to do ${mergedNoop}`,
+    operation !== 'purge' || merged === 0 ? '' : `merged ${merged}: an earlier merge had already executed them`,
+    gone === 0 ? '' : `gone ${gone}: ${operation === 'restore' ? 'already in the queue' : 'meanwhile merged or purged by others'}`,
     notTried === 0 ? '' : `not tried ${notTried}`,
     remaining === 0 ? '' : `remaining ${remaining}`,
   ];

@@ -1,4 +1,4 @@
-/** When checkpoints are written, beside number and rest: by bytes, under load without rest, at a stop, and in a fold. */
+/** When checkpoints are written, beside number and rest: by bytes, under load without rest, at a stop, and in a replay. */
 import { expect, test } from 'vitest';
 import { startTimer } from '../../../history/shard-under-test.ts';
 import { turns } from '../../../support/event-loop.ts';
@@ -53,7 +53,7 @@ test('a stop waits five seconds for the last one, no longer; the journal has wha
   await world.checkHistories();
 });
 
-test('a fold writes them as it goes on, and what it has written need not stay in memory', async () => {
+test('a replay writes them as it goes on, and what it has written need not stay in memory', async () => {
   const workflows = 200;
   const limits = { ...never, retryDelayMs: 3_600_000, retryDelayMsMax: 3_600_000 };
   const world = new World({ limits: { ...limits, recordsMax: 20 }, hotStateBytesMax: 0, cacheBytesMax: 0 });
@@ -73,7 +73,7 @@ test('a fold writes them as it goes on, and what it has written need not stay in
   while (world.host.actor.status().state !== 'active') await turns();
   expect(offsets.size, 'some while it folds').toBeGreaterThan(3);
   expect(Math.max(...offsets)).toBeGreaterThan(workflows / 2);
-  expect(world.memory.core.runsInMemory).toBeLessThan(workflows / 2);
+  expect(world.memory.core.shard.runs.size).toBeLessThan(workflows / 2);
   await world.checkpointed();
   world.checkRows();
   world.checkMemory();

@@ -1,34 +1,36 @@
 /** One history shard that is killed and started again, over one log and one database; a client and a worker act on it. */
+import { ownWork } from '../../../../src/actors/asks/asks.ts';
 import assert from 'node:assert/strict';
-import { canonicalText } from '../../../../src/history/canonical.ts';
+import { canonicalText } from '../../../../src/history/run/canonical.ts';
 import type { RunKey } from '../../../../src/kernel/run-key.ts';
-import type { HistoryRequest, StartWorkflow } from '../../../../src/history/commands.ts';
-import { type RunSummary, summaryOf } from '../../../../src/history/execution/summary.ts';
-import type { RunRow } from '../../../../src/history/checkpoint/rows.ts';
-import type { StartedActivityTask } from '../../../../src/history/replies.ts';
-import { evolve } from '../../../../src/history/evolve.ts';
+import type { HistoryRequest, StartWorkflow } from '../../../../src/history/commands/history-commands.ts';
+import { type RunSummary, summaryOf } from '../../../../src/history/run/summary.ts';
+import type { RunRow } from '../../../../src/history/shard/rows.ts';
+import type { StartedActivityTask } from '../../../../src/history/run/history-replies.ts';
+import { evolve } from '../../../../src/history/evolve/evolve.ts';
 import { HistoryCore } from '../../../../src/history/history-core.ts';
-import { defaultHistoryLimits } from '../../../../src/history/limits.ts';
-import { Shard } from '../../../../src/history/shard.ts';
-import type { TransferTask } from '../../../../src/history/tasks.ts';
-import type { TimerWindowLimits } from '../../../../src/history/timer/timer-window.ts';
-import type { TransferWindowLimits } from '../../../../src/history/transfer/transfer-window.ts';
-import type { WorkflowCommand } from '../../../../src/history/workflow-commands.ts';
-import type { CheckpointLimits } from '../../../../src/actors/checkpoint/checkpoint-limits.ts';
-import type { CheckpointScheduleLimits } from '../../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { type Database, DatabaseError, type JournalId, type LoadKey, type TimerRow } from '../../../../src/actors/database.ts';
+import { defaultHistoryLimits } from '../../../../src/history/run/history-limits.ts';
+import { Shard } from '../../../../src/history/shard/shard.ts';
+import type { TransferTask } from '../../../../src/history/run/tasks.ts';
+import type { TimerWindowLimits } from '../../../../src/history/residency/timer-window.ts';
+import type { TransferWindowLimits } from '../../../../src/history/residency/transfer-window.ts';
+import type { WorkflowCommand } from '../../../../src/history/commands/workflow-commands.ts';
+import type { CheckpointLimits } from '../../../../src/projections/checkpoints/checkpoint-limits.ts';
+import type { CheckpointScheduleLimits } from '../../../../src/projections/checkpoints/checkpoint-schedule.ts';
+import { type Database, DatabaseError, type JournalId, type LoadKey, type TimerRow } from '../../../../src/projections/database-port.ts';
 import type { HistoryMemory, Registry } from '../../../../src/actors/history/history-memory.ts';
 import type { SideRunners } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
 import { HotState } from '../../../../src/actors/history/durable/hot-state.ts';
 import { HistoryShard } from '../../../../src/actors/history/history-shard.ts';
-import { ProcessVisibility } from '../../../../src/actors/history/visibility/process-visibility.ts';
+import { ProcessVisibility } from '../../../../src/projections/list/process-visibility.ts';
 import type { HistoryAnswer, Router } from '../../../../src/actors/asks/router.ts';
-import { systemClock } from '../../../../src/actors/system-ports.ts';
+import { systemClock } from '../../../../src/ports/system-ports.ts';
 import { systemSearchAttributes } from '../../../../src/cluster/search-attributes.ts';
-import type { VisibilityPage } from '../../../../src/visibility/row.ts';
-import { historyCodec } from '../../../../src/topics/codec/history-codec.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
-import { stateCodecBesideHistory } from '../../../../src/topics/codec/state-codec.ts';
+import type { VisibilityPage } from '../../../../src/projections/visibility/row.ts';
+import { historyCodec } from '../../../../src/codec/history-codec.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
+import { stateCodecBesideHistory } from '../../../../src/codec/state-codec.ts';
+import { thereIs, withoutLetters } from '../../../support/simple-cluster.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { type DatabaseFaults, MemoryDatabase, type MemoryTables, type ReadName } from '../../../support/memory-database.ts';
 import { loadAll, shardRows, tasksLeave } from '../../../support/shard-rows.ts';
@@ -89,7 +91,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
   #visibility: ProcessVisibility | undefined;
   registry: Registry = {
     isFolded: true,
-    view: { position: 0, registeredNameOf: () => undefined, namespaceById: () => undefined, systemSearchAttributes },
+    view: { position: 0, registeredNameOf: () => undefined, namespaceById: thereIs, systemSearchAttributes },
   };
   override readonly onRead = async (what: ReadName): Promise<void> => {
     this.asked.push(what);
@@ -179,17 +181,17 @@ export class World extends CheckpointedPartition<HistoryShard> {
   /** Memory over its rows is what the journal says, from its first record on. What was not in memory leaves it again. */
   checkMemory(): void {
     const { core } = this.memory;
-    const resident = new Set(core.runIds());
-    assert.equal(core.runsCold, this.folded().runs.size - resident.size, 'what is not in memory is counted');
+    const resident = new Set(core.shard.runs.keys());
+    assert.equal(core.shard.runCount - core.shard.runs.size, this.folded().runs.size - resident.size, 'what is not in memory is counted');
     assert(loadAll(core, this.tables, journal));
     this.#checkWhole();
-    for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
+    for (const runId of [...core.shard.runs.keys()]) if (!resident.has(runId)) core.evict(runId);
     tasksLeave(core, this.clock.wallMs());
   }
 
   /** Whatever may leave memory leaves it. */
   evict(): void {
-    for (const runId of [...this.memory.core.runIds()]) if (this.memory.core.evict(runId)) this.evicted++;
+    for (const runId of [...this.memory.core.shard.runs.keys()]) if (this.memory.core.evict(runId)) this.evicted++;
   }
 
   #checkWhole(): void {
@@ -207,7 +209,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
       canonicalText(this.folded(position.lastOffset)),
       'rows are the journal, folded up to their position',
     );
-    assert.equal(core.runsCold, 0, 'and as many runs as they say');
+    assert.equal(core.shard.runCount - core.shard.runs.size, 0, 'and as many runs as they say');
   }
 
   /** A List shows every run as the journal says, and no other. */
@@ -264,7 +266,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
   // ── Client and worker ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askHistory(1, command, ownWork(FAR_AWAY_MS), resolve));
   }
 
   /** Whether it is answered or not: it may be refused, or the shard be killed. */
@@ -371,7 +373,9 @@ export class World extends CheckpointedPartition<HistoryShard> {
       logger,
       visibility,
       onStatus: () => {},
-      ...(this.#options.sideRunners === undefined ? {} : { sideRunners: this.#options.sideRunners }),
+      capture: withoutLetters,
+      isArchiving: false,
+      sideRunners: this.#options.sideRunners ?? {},
       checkpoints: {
         database,
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),

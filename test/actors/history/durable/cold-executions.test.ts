@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { completeWorkflow, scheduleActivity, signalAttributes, startChild, startTimer } from '../../../history/shard-under-test.ts';
 import { turns, until } from '../../../support/event-loop.ts';
-import type { RunRow } from '../../../../src/history/checkpoint/rows.ts';
+import type { RunRow } from '../../../../src/history/shard/rows.ts';
 import { World } from './checkpointed-world.ts';
 
 /** Of workflows that wait on a timer, written and out of memory. */
@@ -50,7 +50,7 @@ describe('a cold workflow', () => {
     world.evict();
     world.checkMemory();
     await world.checkHistories();
-    expect(world.memory.core.runsAside).toBe(0);
+    expect(world.memory.core.shard.aside.size).toBe(0);
   });
 
   test('that is closed is forgotten when its retention is over', async () => {
@@ -149,7 +149,7 @@ describe('while the database is away', () => {
     world.checkMemory();
   });
 
-  test('cold workflows say so, the others and new ones go on; nothing is put aside, and all go on afterwards', async () => {
+  test('cold workflows say so, the others and new ones go on; nothing is quarantined, and all go on afterwards', async () => {
     const world = await coldWorld(['cold', 'cold too'], 30_000);
     await world.startWorkflow('hot');
     await world.work(0, [startTimer('t', 30_000)]);
@@ -171,7 +171,7 @@ describe('while the database is away', () => {
     await world.pass(61_000, 1_000);
     await world.quiet();
     expect(waiting()).toEqual([]);
-    expect(world.memory.core.runsAside).toBe(0);
+    expect(world.memory.core.shard.aside.size).toBe(0);
     world.checkMemory();
   });
 
@@ -291,7 +291,7 @@ test('what is read of a backup counts for nothing, though that bears the fence o
 test('past its limit the least recently used leave, once they are written; closed ones first', async () => {
   const world = new World({ hotStateBytesMax: 40_000 });
   await world.start();
-  const inMemory = (): readonly string[] => [...world.memory.core.runKeys()].map(({ workflowId }) => workflowId);
+  const inMemory = (): readonly string[] => [...world.memory.core.shard.runs.values()].map(({ key }) => key.workflowId);
   for (const id of ['old', 'closed', 'closed too']) await world.startWorkflow(id);
   for (let round = 0; round < 2; round++) await world.work(1, [completeWorkflow()]);
   await world.checkpointed();
@@ -305,7 +305,7 @@ test('past its limit the least recently used leave, once they are written; close
   for (let n = 0; n < 20; n++) await world.startWorkflow(`more-${n}`);
   await world.checkpointed();
   await turns(8);
-  expect(world.memory.core.hotBytes).toBeLessThan(40_000);
+  expect(world.memory.core.residency.hot.bytes).toBeLessThan(40_000);
   expect(inMemory()).not.toContain('old');
   expect(inMemory()).toContain('more-19');
   world.checkMemory();
@@ -313,7 +313,7 @@ test('past its limit the least recently used leave, once they are written; close
 });
 
 describe('before workflows leave some are compared with their rows', () => {
-  const inMemory = (world: World): readonly string[] => [...world.memory.core.runKeys()].map(({ workflowId }) => workflowId);
+  const inMemory = (world: World): readonly string[] => [...world.memory.core.shard.runs.values()].map(({ key }) => key.workflowId);
 
   /** With rows of `wf`, before and after it was signalled. */
   async function writtenTwice(): Promise<{ world: World; before: RunRow; after: RunRow }> {
@@ -346,7 +346,7 @@ describe('before workflows leave some are compared with their rows', () => {
     expect(world.lines.filter((line) => line.includes('ERROR'))).toEqual([]);
   });
 
-  test.each(['old', 'gone', 'damaged'] as const)('what has a row that is %s stays, and people are told', async (fault) => {
+  test.each(['old', 'gone', 'damaged'] as const)('what has a row that is %s stays, and operators are informed', async (fault) => {
     const { world, before, after } = await writtenTwice();
     const { runs } = world.tables.journal({ kind: 'history', partition: 0 });
     if (fault === 'old') runs.set(after.runId, before);

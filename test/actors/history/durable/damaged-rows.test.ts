@@ -1,11 +1,11 @@
-/** A damaged row of the database is the trouble of its own workflow: its shard serves all others, and nothing of it is lost until it is mended. */
+/** A damaged row of the database is the trouble of its own workflow: its shard serves all others, and nothing of it is lost until it is repaired. */
 import { describe, expect, test } from 'vitest';
 import { aJobKey, startBatch } from '../../../history/batch-commands.ts';
 import { completeWorkflow, startTimer, terminateWorkflow } from '../../../history/shard-under-test.ts';
 import { SideRoom } from '../../../../src/actors/history/side-tasks/side-room.ts';
 import type { BatchStepTask, SideRunner } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
-import type { CheckpointPosition, TaskRow } from '../../../../src/actors/database.ts';
-import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
+import type { CheckpointPosition, TaskRow } from '../../../../src/projections/database-port.ts';
+import { stateCodec } from '../../../../src/codec/state-codec.ts';
 import { World } from './checkpointed-world.ts';
 
 function describeCommand(world: World, workflowId: string) {
@@ -46,14 +46,14 @@ describe('a run whose row is damaged, and for which the journal has records behi
     });
     const [line, ...others] = world.lines.filter((each) => each.includes('ERROR') && each.includes('recordsWaiting'));
     expect(others).toEqual([]);
-    expect(line).toContain('put its row back');
+    expect(line).toContain('restore its row');
     expect(line).toMatch(/namespaceId\S+ .*workflowId=bad .*runId=\S+ .*recordsWaiting=1/);
     await world.startWorkflow('new');
     await world.work(0, [completeWorkflow()]);
     await world.checkpointed();
   });
 
-  test('goes on with what has waited for it once its row is mended, though checkpoints were written and the journal trimmed', async () => {
+  test('goes on with what has waited for it once its row is repaired, though checkpoints were written and the journal trimmed', async () => {
     const world = await damagedWorld();
     await takenOver(world);
     for (let round = 0; round < 3; round++) {
@@ -85,7 +85,7 @@ describe('a run whose row is damaged, and for which the journal has records behi
     expect(world.lines.filter((each) => each.includes('its row is missing'))).toHaveLength(1);
   });
 
-  test('is mended before a restart: it is back with it', async () => {
+  test('is repaired before a restart: it is back with it', async () => {
     const world = await damagedWorld();
     await takenOver(world);
     await world.checkpointed();
@@ -141,7 +141,7 @@ describe('a run whose row is damaged can be deleted unread', () => {
     });
     expect(terminate).toMatchObject({ kind: 'dataLoss', message: expect.stringContaining('DeleteWorkflowExecution removes the workflow') });
     expect(await world.ask(deleteCommand(world, 'bad', which === 'a run by its id' ? runId : ''))).toEqual({ kind: 'done' });
-    expect(world.lines.filter((line) => line.includes('a workflow is deleted whose state cannot be read'))).toHaveLength(1);
+    expect(world.lines.filter((line) => line.includes('a workflow was deleted although its state cannot be read'))).toHaveLength(1);
     await isGone(world, runId);
   });
 
@@ -187,7 +187,7 @@ describe('a run whose row is damaged can be deleted unread', () => {
       message: expect.stringContaining('StopBatchOperation a batch job'),
     });
     expect(await world.ask(deleteCommand(world, key.workflowId))).toMatchObject({ kind: 'dataLoss' });
-    expect(world.lines.filter((line) => line.includes('a workflow is deleted'))).toEqual([]);
+    expect(world.lines.filter((line) => line.includes('a workflow was deleted'))).toEqual([]);
     expect((await world.listed()).map((row) => row.runId)).toContain(runId);
     expect(await world.ask({ kind: 'stopBatch', key, reason: 'damaged', identity: '' })).toEqual({ kind: 'done' });
     expect(await world.ask({ kind: 'describeBatch', key })).toMatchObject({
@@ -226,12 +226,12 @@ describe('a run whose row is damaged can be deleted unread', () => {
     world.checkRows();
   });
 
-  test('one that is mended meanwhile is deleted as ever: its parent would hear of it', async () => {
+  test('one that is repaired meanwhile is deleted as ever: its parent would hear of it', async () => {
     const world = await damagedWorld();
     await takenOver(world);
     world.damage('bad');
     expect(await world.ask(deleteCommand(world, 'bad'))).toEqual({ kind: 'done' });
-    expect(world.lines.filter((line) => line.includes('a workflow is deleted'))).toEqual([]);
+    expect(world.lines.filter((line) => line.includes('a workflow was deleted'))).toEqual([]);
     await world.checkpointed();
     world.checkRows();
   });

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { HistoryCheckpoints } from '../../../../src/actors/history/durable/history-checkpoints.ts';
 import { HistoryStore } from '../../../../src/actors/history/events/history-store.ts';
-import { LoopTurns } from '../../../../src/actors/loop-turns.ts';
-import { VisibilityRows } from '../../../../src/actors/history/visibility/visibility-rows.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
-import { stateCodecBesideHistory } from '../../../../src/topics/codec/state-codec.ts';
+import { LoopTurns } from '../../../../src/ports/loop-turns.ts';
+import { VisibilityRows } from '../../../../src/projections/list/visibility-rows.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
+import { stateCodecBesideHistory } from '../../../../src/codec/state-codec.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { WorkingClock } from '../../../support/working-clock.ts';
 import { key, ShardUnderTest } from '../../../history/shard-under-test.ts';

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import type { RunKey } from '../../../../src/kernel/run-key.ts';
 import { KeyFilterBuild } from '../../../../src/actors/history/durable/key-filter-build.ts';
-import { ShardTable } from '../../../../src/actors/history/durable/shard-table.ts';
+import { ShardTable } from '../../../../src/projections/checkpoints/shard-table.ts';
 import { oneAtATime } from '../../../../src/kernel/one-at-a-time.ts';
 import { HistoryCore } from '../../../../src/history/history-core.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
+import { stateCodec } from '../../../../src/codec/state-codec.ts';
 import { HandClock } from '../../../support/hand-clock.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { silentLogger } from '../../../../src/observability/logger.ts';
@@ -43,10 +43,10 @@ test('shards read one short page at a time, and the database has three quarters 
     clock.advance(1);
     await turns(2);
   }
-  expect(cores.map(({ knownKeys }) => knownKeys.isStale)).toEqual([false, false, false]);
+  expect(cores.map(({ residency }) => residency.keys.isStale)).toEqual([false, false, false]);
   for (const [at, core] of cores.entries()) {
-    expect(core.knownKeys.mayHave({ namespaceId: 'ns', workflowId: `wf-${at + 1}-999` })).toBe(true);
-    expect(core.knownKeys.mayHave({ namespaceId: 'ns', workflowId: 'nobody' })).toBe(false);
+    expect(core.residency.keys.mayHave({ namespaceId: 'ns', workflowId: `wf-${at + 1}-999` })).toBe(true);
+    expect(core.residency.keys.mayHave({ namespaceId: 'ns', workflowId: 'nobody' })).toBe(false);
   }
   expect(new Set(reads.map(({ max }) => max <= 250))).toEqual(new Set([true]));
   const gaps = reads.slice(1).map(({ fromMs }, at) => fromMs - reads[at]!.fromMs);

@@ -1,9 +1,9 @@
 /** A run that is prepared for a reset, in a shard in its real loop: it is nobody's, and survives takeovers, checkpoints and its own absence from memory. */
 import { expect, test } from 'vitest';
 import type { RunKey } from '../../../../src/kernel/run-key.ts';
-import { defaultHistoryLimits } from '../../../../src/history/limits.ts';
-import type { PrepareReset, ResetWorkflow } from '../../../../src/history/reset/reset-commands.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
+import { defaultHistoryLimits } from '../../../../src/history/run/history-limits.ts';
+import type { PrepareReset, ResetWorkflow } from '../../../../src/history/commands/operation-commands.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
 import { partsOf, scheduleActivity, startTimer } from '../../../history/shard-under-test.ts';
 import { World } from './checkpointed-world.ts';
 

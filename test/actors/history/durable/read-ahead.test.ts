@@ -1,12 +1,12 @@
-/** What a fold brings into memory before it applies records. */
+/** What a replay brings into memory before it applies records. */
 import { expect, test } from 'vitest';
-import { HistoryReadAhead } from '../../../../src/actors/history/durable/read-ahead.ts';
+import { HistoryReadAhead } from '../../../../src/actors/history/durable/cold-loads.ts';
 import type { LoadRuns } from '../../../../src/actors/history/durable/events-left-out.ts';
-import { LoopTurns } from '../../../../src/actors/loop-turns.ts';
+import { LoopTurns } from '../../../../src/ports/loop-turns.ts';
 import { HistoryCore } from '../../../../src/history/history-core.ts';
 import type { RunKey } from '../../../../src/kernel/run-key.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
-import { stateCodecBesideHistory } from '../../../../src/topics/codec/state-codec.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
+import { stateCodecBesideHistory } from '../../../../src/codec/state-codec.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { WorkingClock } from '../../../support/working-clock.ts';
 import { key, ShardUnderTest } from '../../../history/shard-under-test.ts';
@@ -40,7 +40,7 @@ test('runs that were loaded come into memory some at a time, however many there 
   const loading = readAhead.loadRuns(keys).finally(() => (isOver = true));
   while (!isOver) {
     await turns();
-    inMemory.push(core.runsInMemory);
+    inMemory.push(core.shard.runs.size);
   }
   expect(await loading).toBeUndefined();
   expect(inMemory.at(-1)).toBe(100);

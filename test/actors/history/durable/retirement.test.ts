@@ -1,13 +1,13 @@
 /** How fast closed runs go that a table shows as due, and are not in memory. */
 import { expect, test } from 'vitest';
-import { Retirement } from '../../../../src/actors/history/durable/retirement.ts';
-import { ShardTable } from '../../../../src/actors/history/durable/shard-table.ts';
-import { Tenure } from '../../../../src/actors/partition/tenure.ts';
-import type { HistoryCommand } from '../../../../src/history/commands.ts';
+import { retireDueRuns } from '../../../../src/actors/history/durable/durable-shard.ts';
+import { ShardTable } from '../../../../src/projections/checkpoints/shard-table.ts';
+import { Tenure } from '../../../../src/actors/partition/partition-core.ts';
+import type { HistoryCommand } from '../../../../src/history/commands/history-commands.ts';
 import { HistoryCore } from '../../../../src/history/history-core.ts';
 import { createLogger } from '../../../../src/observability/logger.ts';
-import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
+import { historyWire } from '../../../../src/codec/history-wire.ts';
+import { stateCodec } from '../../../../src/codec/state-codec.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { HandClock } from '../../../support/hand-clock.ts';
 
@@ -20,7 +20,7 @@ function dueWorld(count: number) {
   const records: number[] = [];
   const tenure = new Tenure<HistoryCommand>({ submit: () => undefined, nowMs: () => 2, fenced: () => {}, claimAnew: () => {} }, clock);
   tenure.begin();
-  const retirement = new Retirement({
+  retireDueRuns({
     core,
     table: new ShardTable({
       journal: { kind: 'history', partition: 0 },
@@ -35,7 +35,6 @@ function dueWorld(count: number) {
     },
     logger: createLogger({ level: 'warn', format: 'text', write: () => {}, nowMs: () => 0 }),
   });
-  retirement.activated();
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       clock.advance(1_000);

@@ -23,7 +23,7 @@ function sleeping(world: World): readonly string[] {
 test('of workflows that sleep for long nothing is in memory; each wakes in its time', async () => {
   const world = await sleepers([60_000, 90_000, 120_000]);
   await world.pass(40_000, 1_000);
-  expect([world.memory.core.runsInMemory, world.memory.core.timersInMemory]).toEqual([0, 0]);
+  expect([world.memory.core.shard.runs.size, world.memory.core.shard.timers.size]).toEqual([0, 0]);
   for (const left of [2, 1, 0]) {
     await world.pass(30_000);
     await world.quiet();
@@ -53,7 +53,7 @@ test('many that are due at once are brought some at a time, and all wake', async
   let most = 0;
   for (let passed = 0; passed < 75_000; passed += 500) {
     await world.pass(500);
-    most = Math.max(most, world.memory.core.timersInMemory);
+    most = Math.max(most, world.memory.core.shard.timers.size);
   }
   await world.quiet();
   expect(sleeping(world)).toEqual([]);
@@ -68,7 +68,7 @@ test('one that is cancelled, or whose workflow ends, does not come back', async 
   await world.work(0, [completeWorkflow()]);
   world.fault = 'fails';
   await world.pass(25_000, 1_000);
-  expect(world.memory.core.timersInMemory, 'a window was read that has rows of all three').toBe(1);
+  expect(world.memory.core.shard.timers.size, 'a window was read that has rows of all three').toBe(1);
   world.mend();
   await world.checkpointed();
   await world.pass(10_000, 1_000);

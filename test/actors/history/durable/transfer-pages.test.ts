@@ -1,6 +1,6 @@
 /** Tasks for workers that are in the database alone, in a shard in its real loop: matching hears of each as if all had been in memory. */
 import { expect, test } from 'vitest';
-import { defaultTransferWindowLimits } from '../../../../src/history/transfer/transfer-window.ts';
+import { defaultTransferWindowLimits } from '../../../../src/history/residency/transfer-window.ts';
 import { scheduleActivity } from '../../../history/shard-under-test.ts';
 import { World, type WorldOptions } from './checkpointed-world.ts';
 
@@ -37,11 +37,11 @@ test('a shard with 10,000 pending tasks begins with 2,000 in memory at most, and
   const pending = pendingTasks(world);
   expect(pending).toHaveLength(10_000);
   await world.pass(1_000);
-  expect(world.memory.core.transferTasksInMemory, 'while matching refuses').toBeLessThanOrEqual(tasksMax);
+  expect(world.memory.core.shard.transfers.size, 'while matching refuses').toBeLessThanOrEqual(tasksMax);
   let most = 0;
   await world.drain();
   world.refuses = () => {
-    most = Math.max(most, world.memory.core.transferTasksInMemory);
+    most = Math.max(most, world.memory.core.shard.transfers.size);
     return false;
   };
   world.offers.length = 0;
@@ -72,7 +72,7 @@ test('what matching has stored is not offered again by a takeover, which reads n
     await world.startWorkflow(`new-${takeovers}`);
     await world.pass(10_000, 500);
     expect(world.offers, 'but for what is new').toEqual(pendingTasks(world).slice(-1));
-    expect(world.memory.core.transferTasksInMemory).toBe(0);
+    expect(world.memory.core.shard.transfers.size).toBe(0);
   }
   world.checkMemory();
   await world.checkpointed();
@@ -123,7 +123,7 @@ test('a task that matching has and a worker takes while it is in the table alone
   await world.drainAndStart();
   await world.pass(10_000);
   world.offers.length = 0;
-  expect(world.memory.core.transferTasksInMemory).toBe(0);
+  expect(world.memory.core.shard.transfers.size).toBe(0);
   for (let left = 2; left >= 0; left--) {
     await world.work(0, []);
     expect(pendingTasks(world).filter((taskId) => activities.includes(taskId))).toHaveLength(left);

@@ -1,10 +1,10 @@
-/** Rows of SQLite that do not say whose they are: their workflow is told to be damaged, and never taken for one that was never there. */
+/** Rows of SQLite that do not say whose they are: their workflow is reported as damaged, and never taken for one that was never there. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
-import { SqliteDatabase } from '../../../../src/database/sqlite/sqlite-database.ts';
+import { sqliteDatabase } from '../../../../src/projections/sqlite/sqlite-database.ts';
 import { startTimer } from '../../../history/shard-under-test.ts';
 import { World } from './checkpointed-world.ts';
 
@@ -16,7 +16,7 @@ let files = 0;
 /** Two open workflows in the table, one of them damaged; a process that has none in memory, and has built its filter of keys. */
 async function damagedWorld(damage: string): Promise<{ world: World; rows: (sql: string) => readonly unknown[] }> {
   const filename = join(folder, `x-${files++}.db-state`);
-  const world = new World({ database: () => new SqliteDatabase({ filename }) });
+  const world = new World({ database: () => sqliteDatabase({ filename }) });
   await world.start();
   for (const workflowId of ['bad', 'good']) {
     await world.startWorkflow(workflowId);
@@ -27,7 +27,7 @@ async function damagedWorld(damage: string): Promise<{ world: World; rows: (sql:
   const other = new DatabaseSync(filename);
   expect(other.prepare(damage).run().changes).toBe(1);
   await world.takeOver();
-  for (let waited = 0; world.memory.core.knownKeys.isStale; waited++) {
+  for (let waited = 0; world.memory.core.residency.keys.isStale; waited++) {
     expect(waited, 'the filter is built').toBeLessThan(1_000);
     await world.pass(100);
   }

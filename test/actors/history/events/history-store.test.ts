@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { unpackRow } from '../../../../src/actors/history/events/history-rows.ts';
 import { HistoryStore, type PageToRead } from '../../../../src/actors/history/events/history-store.ts';
-import type { RecordPosition } from '../../../../src/actors/log.ts';
+import type { RecordPosition } from '../../../../src/ports/log.ts';
 import { LinkedList } from '../../../../src/kernel/linked-list.ts';
 import { historyRecord } from '../history-record.ts';
 

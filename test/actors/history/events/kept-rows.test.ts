@@ -1,9 +1,8 @@
 /** A cold history that is read in small pages: its rows are read once, and bounded in memory. */
 import { expect, test } from 'vitest';
-import type { HistoryRange, HistoryRow } from '../../../../src/actors/database.ts';
-import { packRows } from '../../../../src/actors/history/events/history-rows.ts';
+import type { HistoryRange, HistoryRow } from '../../../../src/projections/database-port.ts';
+import { KeptRows, packRows } from '../../../../src/actors/history/events/history-rows.ts';
 import { HistoryStore, type PageToRead } from '../../../../src/actors/history/events/history-store.ts';
-import { KeptRows } from '../../../../src/actors/history/events/kept-rows.ts';
 import { PageReads } from '../../../../src/actors/history/events/page-reads.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 

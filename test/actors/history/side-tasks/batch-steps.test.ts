@@ -1,6 +1,6 @@
 /** The steps of a batch job beside its shard: how many at a time, how fast, how often one is tried, and what a step tells of itself. */
 import { expect, test } from 'vitest';
-import { type BatchOutcome, BatchTrouble, type BatchWork } from '../../../../src/actors/batch-operations.ts';
+import { type BatchOutcome, BatchTrouble, type BatchWork } from '../../../../src/ports/batch-operations.ts';
 import { batchRunner, batchStepLimits } from '../../../../src/actors/history/side-tasks/batch-steps.ts';
 import type { BatchStepTask, SideAnswer } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
 import { type BatchProgress, type BatchStep, newBatch } from '../../../../src/batches/batch.ts';
@@ -66,7 +66,7 @@ async function taken(world: World): Promise<{ answer: SideAnswer; attempts: read
   const job = { kind: 'batchDescription', key, namespace: 'ns', definition: new Uint8Array(0), progress } as const;
   const runner = batchRunner({
     router: {
-      askHistory: (_shard, _request, _deadline, done) => {
+      askHistory: (_shard, _request, _context, done) => {
         done({ ...job, status: 1, startTimeMs: 0, closeTimeMs: 0 } as never);
         return 0;
       },
@@ -134,7 +134,7 @@ test('a rate of less than one a step: one, and a pause', async () => {
   expect(next.kind === 'goesOn' && next.pauseMs).toBeGreaterThan(9_900);
 });
 
-test('what another attempt may mend is tried again, and what none can mend is not', async () => {
+test('a failure that may pass is tried again, and a permanent one is not', async () => {
   const outcomeOf = (workflowId: string, attempt: number): BatchOutcome => {
     if (workflowId === 'w0') return 'failed';
     return workflowId === 'w1' && attempt < 4 ? 'again' : 'done';

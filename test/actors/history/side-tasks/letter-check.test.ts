@@ -1,9 +1,9 @@
-/** Whether a letter still needs a run, or is a start of a schedule: what is found out beside the shard, of the queues that may hold one. */
+/** Whether a dead letter still needs a run, or is a start of a schedule: what is found out beside the shard, of the queues that may hold one. */
 import { expect, test } from 'vitest';
 import { letterCheckRunner, type LetterChecksOptions } from '../../../../src/actors/history/side-tasks/letter-checks.ts';
 import type { LetterCheckTask } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
 import { keptAs } from '../../../../src/schedules/schedule-id.ts';
-import { systemClock } from '../../../../src/actors/system-ports.ts';
+import { systemClock } from '../../../../src/ports/system-ports.ts';
 
 const key = { namespaceId: 'namespace-id', workflowId: 'wf', runId: '00000000-0000-4000-8000-000000000001' };
 const task: LetterCheckTask = { kind: 'letterCheck', taskId: 7, fireTimeMs: 0, key };
@@ -25,12 +25,12 @@ const categories: readonly Category[] = ['archival', 'outbound', 'timer', 'trans
 async function isOpen({ queues, isBehind = false, clusterAnswers = true }: World, of = task): Promise<boolean> {
   let isFolded = !isBehind;
   const router: LetterChecksOptions['router'] = {
-    askCluster: (_request, _deadline, done) => {
+    askCluster: (_request, _context, done) => {
       isFolded = clusterAnswers;
       done((clusterAnswers ? { kind: 'done' } : { kind: 'unavailable' }) as never);
       return 0;
     },
-    askDeadLetters: (number, { kind }, _deadline, done) => {
+    askDeadLetters: (number, { kind }, _context, done) => {
       const category = categories.find((each) => numbers[each] === number);
       const queue = category === undefined ? undefined : queues[category];
       const found = { kind: 'letterIds', ids: queue?.letters ?? [] };

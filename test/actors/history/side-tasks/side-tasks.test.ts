@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SideRoom } from '../../../../src/actors/history/side-tasks/side-room.ts';
 import { type ArchiveTask, type SideAnswer, SideTasks } from '../../../../src/actors/history/side-tasks/side-tasks.ts';
-import { systemClock } from '../../../../src/actors/system-ports.ts';
+import { systemClock } from '../../../../src/ports/system-ports.ts';
 import { silentLogger } from '../../../../src/observability/logger.ts';
 import { turns, until } from '../../../support/event-loop.ts';
 

@@ -1,0 +1,105 @@
+/**
+ * What is known of an RPC before it is called. Each service has a table with one row for each RPC that clients know of, built or not; a new RPC is
+ * declared there. Who asks whether a call is limited, what it is called in metrics, whether it waits, or what it must be allowed to, reads its row.
+ */
+import type { StatusCode } from '../errors/status-error.ts';
+
+/** Which rate a call counts for, as Temporal's frontend has it. */
+export type LimitClass = 'execution' | 'visibility';
+
+/** Who goes first where a namespace has reached its rate: 0. */
+export type Priority = 0 | 1 | 2 | 3 | 4 | 5;
+export const prioritiesInAll = 6;
+
+/** What an RPC that clients know of answers while it does no work. */
+export type Missing = {
+  /** The reason as docs/rpcs.md says it. */
+  readonly why: string;
+  /** Absent: UNIMPLEMENTED, in the transport's one wording. */
+  readonly refusal?: { readonly code: StatusCode; readonly text: string };
+};
+
+export type Row = {
+  /** Whom a call is about. 'none': everybody may ask. */
+  readonly scope: 'none' | 'cluster' | 'namespace';
+  readonly access: 'none' | 'read' | 'write' | 'admin';
+  /** Fields of the request that say its namespace; the first that is set does. A task token has it inside. */
+  readonly namespaceIn?: readonly string[];
+  /** Fields that say further namespaces, themselves or somewhere within: by the names of JSON, a list as one field. */
+  readonly innerNamespaces?: readonly string[];
+  /** Absent: always let in. What operators ask is: a namespace that floods the server must be deletable. */
+  readonly limitClass?: LimitClass;
+  /** Absent: 2, which has what changes something and can be asked again. */
+  readonly priority?: Priority;
+  /**
+   * For what a call waits that the server does not bring about: a task, the answer of a worker to a query, an outcome, a stage of an update, the next
+   * events of a history. A namespace may have so many waiting calls of each such RPC at a time.
+   */
+  readonly waitsFor?: 'task' | 'query' | 'outcome' | 'update' | 'events';
+  /** Which module its first call loads. Absent: every start does. */
+  readonly module?: string;
+  /** The answer is a stream. */
+  readonly streamed?: boolean;
+  readonly missing?: Missing;
+};
+
+export type Rpc = Row & {
+  readonly service: string;
+  readonly method: string;
+  /** `/<service>/<method>` */
+  readonly path: string;
+  /** What metrics call it; undefined: they do not count it. */
+  readonly operation: string | undefined;
+  readonly priority: Priority;
+  /** Refused until the server serves, and from when it stops. */
+  readonly needsServing: boolean;
+};
+
+export type RpcService<Name extends string = string> = {
+  readonly name: string;
+  readonly rpcs: ReadonlyMap<Name, Rpc>;
+};
+
+export type RpcNameOf<Service> = Service extends RpcService<infer Name> ? Name : never;
+
+/** `operationPrefix`: of operations in metrics. */
+export function rpcService<Name extends string>(
+  name: string,
+  rows: Readonly<Record<Name, Row>>,
+  { needsServing = false, operationPrefix = '', isCounted = true } = {},
+): RpcService<Name> {
+  const rpcs = new Map<Name, Rpc>();
+  for (const method in rows) {
+    const row: Row = rows[method];
+    const { priority = 2 } = row;
+    rpcs.set(method, {
+      ...row,
+      service: name,
+      method,
+      path: `/${name}/${method}`,
+      operation: isCounted ? operationPrefix + method : undefined,
+      priority,
+      needsServing,
+    });
+  }
+  return { name, rpcs };
+}
+
+/** What is missing where a call is to a method that nobody declared. */
+export const undeclared: Missing = { why: 'unknown' };
+
+export function undeclaredRpc(path: string): Rpc {
+  const slash = path.lastIndexOf('/');
+  const [service, method] = [path.slice(1, slash), path.slice(slash + 1)];
+  return {
+    scope: 'cluster',
+    access: 'admin',
+    service,
+    method,
+    path,
+    operation: method,
+    priority: 2,
+    needsServing: false,
+    missing: undeclared,
+  };
+}

@@ -1,0 +1,24 @@
+/** Which runs some namespaces have in a shard, for whoever empties these. */
+import type { RunKey } from '../../kernel/run-key.ts';
+
+/**
+ * Runs of some namespaces, by their ids, a page at a time: those in memory first, then those in the table of the shard, where whatever leaves
+ * memory meanwhile stands. A run that is gone since may be among them. Reply: RunKeys.
+ */
+export type ListRunKeys = {
+  readonly kind: 'listRunKeys';
+  readonly namespaceIds: readonly string[];
+  readonly from: RunKeysPlace;
+};
+
+/** Behind that run ('' = at the first), in memory or in the table. */
+export type RunKeysPlace = { readonly isInTable: boolean; readonly afterRunId: string };
+
+/** `next`: where more may be; undefined: nowhere. */
+export type RunKeys = { readonly kind: 'runKeys'; readonly keys: readonly RunKey[]; readonly next: RunKeysPlace | undefined };
+
+/**
+ * With what was found. It rests on commands that may not be in the log yet, so it leaves behind the read barrier: else a namespace would be taken for
+ * empty whose last deletion may still be lost.
+ */
+export type FoundRunKeys = ListRunKeys & { readonly page: RunKeys };

@@ -1,0 +1,29 @@
+import { unreachable } from '../../kernel/assert.ts';
+import type { Own, RunView } from './state.ts';
+
+/**
+ * The task ids of a run's timers, but for retention and for callbacks that are tried again; among them ids of timers that have ended, and 0. A shard
+ * has hundreds of thousands of timers, and no index by run, for which every command would pay: whatever a timer is for remembers its id
+ * (`rememberTask`).
+ */
+export function* timersOf(run: RunView): Iterable<number> {
+  yield run.timeoutTaskId;
+  yield run.backoffTaskId;
+  yield run.workflowTask?.timeoutTaskId ?? 0;
+  yield* timersOfArchetype(run.own);
+  for (const activity of run.activities.values()) yield activity.timerTaskId;
+  for (const timer of run.timers.values()) yield timer.taskId;
+}
+
+function timersOfArchetype(own: Own): readonly number[] {
+  switch (own.archetype) {
+    case 'workflow':
+      return [];
+    case 'schedule':
+      return [own.wakeTaskId, own.letterCheckTaskId];
+    case 'batch':
+      return [own.stepTaskId];
+    default:
+      return unreachable(own);
+  }
+}

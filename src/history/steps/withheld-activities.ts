@@ -1,0 +1,32 @@
+/**
+ * Activities of a workflow that is paused: what no worker has started waits for the unpause. Other than those that are paused themselves they
+ * are as they were, and their timeouts count on. An operator may let one go before that: by its own unpause, or its reset.
+ */
+import type { RunDraft } from '../draft/draft.ts';
+import { armActivityTimer, endTasks, isPaused, reschedule } from './activity-task.ts';
+
+export function withholdActivities(run: RunDraft): void {
+  const waiting: number[] = [];
+  for (const activity of run.run.activities.values()) {
+    if (activity.startedTimeMs === 0 && !isPaused(activity)) waiting.push(activity.scheduledEventId);
+  }
+  if (waiting.length === 0) return;
+  for (const scheduledEventId of waiting) endTasks(run, scheduledEventId);
+  run.addFact({ kind: 'activitiesWithheld', scheduledEventIds: waiting });
+  for (const scheduledEventId of waiting) armActivityTimer(run, scheduledEventId);
+}
+
+export function releaseActivities(run: RunDraft): void {
+  for (const activity of [...run.run.activities.values()]) {
+    const { scheduledEventId, startedTimeMs, scheduledTimeMs, dispatchTaskId } = activity;
+    if (startedTimeMs !== 0 || dispatchTaskId !== 0 || isPaused(activity)) continue;
+    endTasks(run, scheduledEventId);
+    reschedule(run, scheduledEventId, scheduledTimeMs);
+  }
+}
+
+/** The activity's tasks have ended: it waits on, and its next attempt goes out at `scheduledTimeMs`, or with the unpause if that comes later. */
+export function withholdUntil(run: RunDraft, scheduledEventId: number, scheduledTimeMs: number): void {
+  run.addFact({ kind: 'activityRescheduled', scheduledEventId, scheduledTimeMs });
+  armActivityTimer(run, scheduledEventId);
+}

@@ -1,0 +1,88 @@
+/** What the actor of jobs over dead letters is asked, and its answers, as bytes. */
+import type { AskFailure } from '../../actors/asks/asks.ts';
+import type { Job, JobOperation, JobsRejection, JobsReply, JobsRequest, JobState, LetterSelection } from '../../deadletters/jobs/job.ts';
+import type { CompleteWithin } from '../../wire/as-core.ts';
+import * as wire from '../../wire/generated/peer/jobs.ts';
+import { conditionFromWire, conditionToWire } from './condition-codec.ts';
+import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+
+const requestCodecs: KindCodecs<JobsRequest> = {
+  planLetters: plain(
+    1,
+    'planLetters',
+    (w, request) => wire.writePlanLetters(w, { ...request, selection: selectionToWire(request.selection) }),
+    (r) => {
+      const request = withOperation(wire.readPlanLetters(r));
+      return { ...request, selection: selectionFromWire(request.selection) };
+    },
+  ),
+  applyPlan: plain(2, 'applyPlan', wire.writeApplyPlan, wire.readApplyPlan),
+  describeJob: plain(3, 'describeJob', wire.writeOfJob, wire.readOfJob),
+  listJobs: plain(4, 'listJobs', wire.writeListJobs, wire.readListJobs),
+  pauseJob: plain(5, 'pauseJob', wire.writeJobOrder, wire.readJobOrder),
+  resumeJob: plain(6, 'resumeJob', wire.writeJobOrder, wire.readJobOrder),
+  cancelJob: plain(7, 'cancelJob', wire.writeJobOrder, wire.readJobOrder),
+  updateJob: plain(8, 'updateJob', wire.writeUpdateJob, wire.readUpdateJob),
+};
+
+function selectionToWire({ ids, condition, purgedBy }: CompleteWithin<LetterSelection>): wire.LetterSelection {
+  return { ids: ids && { items: ids }, condition: condition && conditionToWire(condition), purgedBy };
+}
+
+function selectionFromWire({ ids, condition, purgedBy }: wire.LetterSelection): CompleteWithin<LetterSelection> {
+  return { ids: ids?.items, condition: condition && conditionFromWire(condition), purgedBy };
+}
+
+const operations: Words<JobOperation> = { merge: true, purge: true, restore: true };
+
+function withOperation<Message extends { readonly operation: string }>(message: Message) {
+  return { ...message, operation: wordOf(operations, message.operation, 'operation of a job') };
+}
+
+const rejectionReasons: Words<JobsRejection['reason']> = {
+  'invalid-argument': true,
+  'not-found': true,
+  'failed-precondition': true,
+  overlap: true,
+  'too-many-stretches': true,
+  'too-many-jobs': true,
+  'plan-not-found': true,
+  'plan-expired': true,
+};
+
+const answerCodecs: KindCodecs<JobsReply | AskFailure> = {
+  ...askFailureCodecs,
+  rejected: plain(1, 'rejected', wire.writeJobsRejected, (r) => {
+    const { rejection } = wire.readJobsRejected(r);
+    return { rejection: { ...rejection, reason: wordOf(rejectionReasons, rejection.reason, 'JobsRejection.reason') } };
+  }),
+  planned: plain(2, 'planned', wire.writePlanned, (r) => ({ plan: withOperation(wire.readPlanned(r).plan) })),
+  job: plain(3, 'job', wire.writeJobAnswered, (r) => ({ job: jobFromWire(wire.readJobAnswered(r).job) })),
+  canceled: plain(4, 'canceled', wire.writeJobCanceled, (r) => {
+    const { job, wasActive } = wire.readJobCanceled(r);
+    return { job: jobFromWire(job), wasActive };
+  }),
+  jobs: plain(5, 'jobs', wire.writeJobsListed, (r) => {
+    const { jobs, isLast } = wire.readJobsListed(r);
+    return { jobs: jobs.map(jobFromWire), isLast };
+  }),
+};
+
+const states: Words<JobState> = {
+  running: true,
+  paused: true,
+  cancelling: true,
+  cancelled: true,
+  completed: true,
+  'completed-with-failures': true,
+  failed: true,
+};
+
+function jobFromWire(job: wire.Job): CompleteWithin<Job> {
+  return { ...withOperation(job), state: wordOf(states, job.state, 'Job.state') };
+}
+
+export const jobsAsks = {
+  requests: new UnionCodec<JobsRequest>('ask of the jobs', requestCodecs),
+  answers: new UnionCodec<JobsReply | AskFailure>('answer of the jobs', answerCodecs),
+};

@@ -1,0 +1,57 @@
+/**
+ * One OS timer for the earliest of many times of day.
+ *
+ *     armed for 14:00 ──30 s──▶ due yet? ──30 s──▶ due yet? ── … ──▶ ring
+ *
+ * An OS timer counts how long the machine runs. It stands still during a suspend and does not see that the clock was set, so one armed
+ * for the whole stretch would ring late by just that; the clock is looked at again every 30 seconds instead.
+ */
+import type { Clock, Timer } from './machine.ts';
+
+/** How late an alarm may be after a suspend or a step of the clock. */
+export const CLOCK_CHECK_MS = 30_000;
+
+export class WallAlarm {
+  readonly #clock: Clock;
+  /** The time of day that the alarm goes by. */
+  readonly #nowMs: () => number;
+  readonly #ring: () => void;
+  #armedForMs = Infinity;
+  #lookedAtMs = 0;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, nowMs: () => number, ring: () => void) {
+    this.#clock = clock;
+    this.#nowMs = nowMs;
+    this.#ring = ring;
+  }
+
+  /** The time of day that it will ring at; Infinity when it is not armed. */
+  get armedForMs(): number {
+    return this.#armedForMs;
+  }
+
+  /**
+   * Rings once, at that time or soon after. Never before, unless the clock was set back: whoever goes by it has to look what is due when.
+   * Infinity: does not ring.
+   */
+  set(timeMs: number): void {
+    if (timeMs === this.#armedForMs) return;
+    this.#timer?.cancel();
+    this.#armedForMs = timeMs;
+    if (timeMs !== Infinity) this.#wait(this.#nowMs());
+  }
+
+  #wait(nowMs: number): void {
+    this.#lookedAtMs = nowMs;
+    const delayMs = Math.min(Math.max(0, this.#armedForMs - nowMs), CLOCK_CHECK_MS);
+    this.#timer = this.#clock.after(delayMs, () => this.#check());
+  }
+
+  #check(): void {
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#lookedAtMs && nowMs < this.#armedForMs) return this.#wait(nowMs);
+    this.#armedForMs = Infinity;
+    this.#ring();
+  }
+}

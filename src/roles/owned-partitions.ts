@@ -1,0 +1,34 @@
+/**
+ * The partitions of one topic that this process owns or may own, each with its actor. When it is attached, the actor takes the partition over and serves
+ * it; when it is detached, it commits what it has accepted and lets go. Asks for a partition that is not attached here are answered so.
+ */
+type Owner = {
+  readonly actor: { start(): void; drain(): Promise<void> };
+  /** The highest offset at which its journal may begin; records before that are not needed. */
+  readonly journalStartMax: number;
+};
+
+export class OwnedPartitions<Host extends Owner> {
+  /** The actors, by partition number. */
+  readonly hosts: readonly Host[];
+
+  constructor(hosts: readonly Host[]) {
+    this.hosts = hosts;
+  }
+
+  attach(partition: number): void {
+    this.hosts[partition]?.actor.start();
+  }
+
+  attachAll(): void {
+    for (const { actor } of this.hosts) actor.start();
+  }
+
+  async detachAll(): Promise<void> {
+    await Promise.all(this.hosts.map(({ actor }) => actor.drain()));
+  }
+
+  journalStartMax(partition: number): number {
+    return this.hosts[partition]?.journalStartMax ?? 0;
+  }
+}

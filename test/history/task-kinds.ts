@@ -1,0 +1,32 @@
+/** Every kind of task: what golden files have to hold. A new kind does not compile before it stands here. */
+import type { Task } from '../../src/history/run/tasks.ts';
+
+export const taskKinds: { readonly [Kind in Task['kind']]: true } = {
+  workflowTask: true,
+  activityTask: true,
+  startChild: true,
+  scheduleChildFirstTask: true,
+  signalExternal: true,
+  cancelExternal: true,
+  notifyParent: true,
+  closeChild: true,
+  startAction: true,
+  endAction: true,
+  lookAtAction: true,
+  notifySchedule: true,
+  invokeCallback: true,
+  upsertVisibility: true,
+  userTimer: true,
+  activityTimeout: true,
+  activityRetry: true,
+  workflowTaskTimeout: true,
+  firstWorkflowTask: true,
+  runTimeout: true,
+  executionTimeout: true,
+  retention: true,
+  scheduleWake: true,
+  letterCheck: true,
+  archiveExecution: true,
+  callbackBackoff: true,
+  batchStep: true,
+};
