@@ -36,7 +36,11 @@ const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */
 const properties = fileURLToPath(new URL('test/support/properties.ts', import.meta.url));
 
+/** How long `expect.poll` asks: on a machine that does other work, much may take longer than vitest's one second. */
+const patient = { expect: { poll: { timeout: 60_000 } } };
+
 const throughCodecs = {
+  ...patient,
   setupFiles: [properties, fileURLToPath(carrier)],
   env: { PERDURE_TEST_ASKS: 'codecs' },
   testTimeout: 120_000,
@@ -52,6 +56,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...patient,
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...onKafka, ...workers, onPostgres, webUi, simulation, fuzz, floods, tdbg, actors, ...askingFiles],
@@ -72,10 +77,20 @@ export default defineConfig({
           globalSetup: ['test/kafka/global-setup.ts'],
         },
       },
-      { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
-      { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
       {
         test: {
+          ...patient,
+          name: 'simulation',
+          include: [simulation],
+          setupFiles: [properties],
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
+        },
+      },
+      { test: { ...patient, name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
+      {
+        test: {
+          ...patient,
           name: 'tdbg',
           include: [tdbg],
           setupFiles: [properties],
@@ -83,10 +98,11 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      { test: { name: 'floods', include: [floods], testTimeout: 120_000, hookTimeout: 60_000 } },
-      { test: { name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
+      { test: { ...patient, name: 'floods', include: [floods], testTimeout: 120_000, hookTimeout: 60_000 } },
+      { test: { ...patient, name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
       {
         test: {
+          ...patient,
           name: 'postgres',
           include: [onPostgres],
           setupFiles: [properties],
@@ -97,6 +113,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...patient,
           name: 'kafka',
           include: onKafka,
           exclude: askingFiles,
@@ -108,6 +125,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...patient,
           name: 'workers',
           include: workers,
           exclude: askingFiles,

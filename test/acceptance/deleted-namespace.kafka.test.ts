@@ -21,7 +21,7 @@ const {
 const { WORKFLOW_EXECUTION_STATUS_COMPLETED: completed } = temporal.api.enums.v1.WorkflowExecutionStatus;
 
 const queue = 'admin queue dlq';
-const patience = { timeout: 30_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 const taskQueue = { name: 'q' };
 
 const kafka = inject('kafka');

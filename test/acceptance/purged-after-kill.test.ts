@@ -6,7 +6,7 @@ import { perdureAt } from '../cli/perdure-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
 import { polledWorkflows } from './polled-workflows.ts';
 
-const patience = { timeout: 50_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 const namespace = 'default';
 const taskQueue = { name: 'nobody' };
 const letters = 60;

@@ -106,7 +106,7 @@ test('in memory: no workflow is started once the heap is nearly full, those that
           await opened(server.address, 1_000_000, ++opener * 1_000_000);
           return health(server.address);
         },
-        { timeout: 30_000, interval: 10 },
+        { timeout: 60_000, interval: 10 },
       )
       .toMatchObject({
         status: 'SERVING',

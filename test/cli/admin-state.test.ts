@@ -73,7 +73,7 @@ test('what has left memory is counted: also after a restart, and less what is de
     await withClient(before.address, async ({ workflow }) => {
       for (let nth = 0; nth < 5; nth++) await workflow.start('Order', { taskQueue: 'q', workflowId: `wf-${nth}` });
     });
-    await expect.poll(() => executions(before.address), { timeout: 20_000 }).toEqual({ hot: 0, hotBytes: 0, cold: 5 });
+    await expect.poll(() => executions(before.address), { timeout: 60_000 }).toEqual({ hot: 0, hotBytes: 0, cold: 5 });
     await before.stop();
 
     // What a signal brings back stays, where there is room.

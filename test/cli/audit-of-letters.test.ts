@@ -11,7 +11,7 @@ import { bin, perdureAt } from './perdure-process.ts';
 const children = childrenOfEachTest();
 const folder = mkdtempSync(join(tmpdir(), 'perdure-audit-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const patience = { timeout: 30_000, interval: 200 };
+const patience = { timeout: 60_000, interval: 200 };
 const fault = 'task=TASK_TYPE_TRANSFER_WORKFLOW_TASK,kind=permanent,error=the dependency is away';
 
 type Told = Readonly<Record<string, unknown>>;

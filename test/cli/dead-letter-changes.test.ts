@@ -25,7 +25,7 @@ afterEach(() => fake.close());
 const perdure = (line: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> => perdureAt(fake.address, line, env);
 const queue = 'admin queue dlq';
 /** Processes start as slowly as the machine lets them. */
-const patience = { timeout: 30_000 };
+const patience = { timeout: 60_000 };
 
 function letters(count: number, more: Partial<DeadLetter> = {}): void {
   for (let id = 0; id < count; id++) fake.letters.push(letter(id, more));

@@ -73,7 +73,7 @@ async function expectRunning({ workflowService: service }: Client, jobId: Job): 
 
 async function expectEnded({ workflowService: service }: Client, jobId: Job): Promise<void> {
   const described = () => service.describeBatchOperation({ namespace, jobId });
-  await expect.poll(async () => (await described()).state, { timeout: 30_000, interval: 100 }).not.toBe(states.running);
+  await expect.poll(async () => (await described()).state, { timeout: 60_000, interval: 100 }).not.toBe(states.running);
   const job = await described();
   const counts = [job.totalOperationCount, job.completeOperationCount, job.failureOperationCount].map(Number);
   expect([job.state, ...counts]).toEqual([states.completed, workflows, workflows, 0]);

@@ -49,7 +49,7 @@ test(`a namespace is emptied by a server that is killed ${kills} times (seed ${s
           );
         await expect.poll(isGone, { timeout: 60_000, interval: 100 }).toBe(true);
         const listed = () => service.listWorkflowExecutions({ namespace });
-        await expect.poll(async () => (await listed()).executions.length, { timeout: 20_000 }).toBe(kept);
+        await expect.poll(async () => (await listed()).executions.length, { timeout: 60_000 }).toBe(kept);
       });
       const { shards, matching } = (await (await fetch(`http://${server.address}/health/state`)).json()) as StatePage;
       expect(sum(shards.map(({ executions: { hot, cold = 0 } }) => hot + cold))).toBe(kept);

@@ -146,10 +146,10 @@ test('starts, lists and pages of jobs have one share of the database, and a numb
   slow.stub.answers.history = () => ({ kind: 'done' });
   const lists = [1, 2].map(() => slow.client.call('ListWorkflowExecutions', encoded('ListWorkflowExecutions', {})));
   const start = slow.client.call('StartBatchOperation', encoded('StartBatchOperation', job));
-  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2]));
+  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2]), { timeout: 60_000 });
   for (const end of underWay.values()) end();
   await Promise.all(lists);
-  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2, 3]));
+  await vi.waitFor(() => expect([...underWay.keys()]).toEqual([1, 2, 3]), { timeout: 60_000 });
   underWay.get(3)?.();
   await start;
 });

@@ -148,7 +148,7 @@ test('calls that wait in it end as if nothing had come; those of another namespa
 
   await bench.start('default', 'w', 'idle');
   expect((await polls.get('default'))?.workflowExecution).toMatchObject({ workflowId: 'w' });
-}, 20_000);
+});
 
 test('in a deprecated namespace nothing is started, and what runs goes on', async () => {
   const bench = await open();

@@ -13,7 +13,7 @@ const { TASK_QUEUE_TYPE_ACTIVITY: activityQueue } = temporal.api.enums.v1.TaskQu
 const { EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TERMINATED: childTerminated } = temporal.api.enums.v1.EventType;
 const taskQueue = { name: 'q' };
 const workflowType = { name: 'T' };
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 const soon: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['perdure.deleteNamespace.graceTime', '200ms'],
   ['frontend.deleteNamespaceDeleteActivityRPS', 1_000],

@@ -205,7 +205,7 @@ test('nothing is read, or reset, for whoever has gone away', async () => {
   asker.askHistory = (shard, command, context, onReply) =>
     askHistory(shard, command, context, (reply) => void setImmediate(onReply, reply));
   const call = own.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
-  await vi.waitUntil(() => pages > 0, { interval: 1 });
+  await vi.waitUntil(() => pages > 0, { interval: 1, timeout: 60_000 });
   call.cancel();
   await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
   let before = -1;
@@ -335,7 +335,7 @@ describe('a history that is longer than one command takes', () => {
     };
     await expect(resetLong(2_100, 0)).rejects.toMatchObject({ code: codes.RESOURCE_EXHAUSTED, details: 'not now' });
     expect([parts().length, asked().length]).toEqual([partsAsked, resetsAsked]);
-    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1, timeout: 60_000 });
     expect(dropped()).toEqual([parts()[0]?.newRunId]);
   });
 
@@ -349,7 +349,7 @@ describe('a history that is longer than one command takes', () => {
       code: codes.INVALID_ARGUMENT,
       details: expect.stringContaining('resetReappliedBytesMax'),
     });
-    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1, timeout: 60_000 });
     expect(dropped()).toEqual([parts()[0]?.newRunId]);
     expect(asked()).toEqual([]);
   });
@@ -357,7 +357,7 @@ describe('a history that is longer than one command takes', () => {
   test('is dropped when it changes without end', async () => {
     answerTo = () => '';
     await expect(resetLong(1_500, 0)).rejects.toMatchObject({ code: codes.RESOURCE_EXHAUSTED });
-    await vi.waitUntil(() => dropped().length > 0, { interval: 1 });
+    await vi.waitUntil(() => dropped().length > 0, { interval: 1, timeout: 60_000 });
     expect(dropped()).toEqual([parts()[0]?.newRunId]);
   });
 
@@ -404,7 +404,7 @@ describe('a history that is longer than one command takes', () => {
       askHistory(shard, command, context, (reply) => void setImmediate(onReply, reply));
     const change = { workflowExecution: { workflowId: 'w', runId }, workflowTaskFinishEventId: 100_001 };
     const call = bench.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...change }));
-    await vi.waitUntil(() => begun, { interval: 1 });
+    await vi.waitUntil(() => begun, { interval: 1, timeout: 60_000 });
     call.cancel();
     await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
     await vi.waitUntil(() => dropped().length > 0, { interval: 5, timeout: 60_000 });
@@ -505,9 +505,9 @@ test('a namespace has a few long resets under way at a time, and others have the
   const start = (namespace: string) =>
     own.client.start('ResetWorkflowExecution', encodeResetWorkflowExecutionRequest({ ...plain, ...long, namespace }));
   const many = Array.from({ length: 12 }, () => start('default'));
-  await vi.waitUntil(() => begun() === computingCallsMax, { interval: 1 });
+  await vi.waitUntil(() => begun() === computingCallsMax, { interval: 1, timeout: 60_000 });
   const other = start('other');
-  await vi.waitUntil(() => begun() === computingCallsMax + 1, { interval: 1 });
+  await vi.waitUntil(() => begun() === computingCallsMax + 1, { interval: 1, timeout: 60_000 });
   expect(begun()).toBe(computingCallsMax + 1);
   const ends = Promise.allSettled([...many, other].map((each) => each.answer));
   for (const each of [...many, other]) each.cancel();

@@ -170,7 +170,7 @@ test('nobody looks on for whoever has gone away', async () => {
   registry.workersAfter = () => Array.from({ length: ++looks < 5_000 ? 1_000 : 0 }, () => worker ?? expect.unreachable());
   const request = workflowservice.v1.CountWorkersRequest.encode({ namespace: 'default', query: `HostName STARTS_WITH 'ho'` }).finish();
   const call = workers.bench.client.start('CountWorkers', request);
-  await vi.waitUntil(() => looks > 0, { interval: 1 });
+  await vi.waitUntil(() => looks > 0, { interval: 1, timeout: 60_000 });
   call.cancel();
   await expect(call.answer).rejects.toMatchObject({ code: codes.CANCELLED });
   let before = -1;

@@ -101,7 +101,7 @@ function tdbg(): void {
     };
     await withClient(server.address, startAll, 'broken');
     // A letter is there as soon as its queue is.
-    await expect.poll(() => shown('dlq list --print-json'), { timeout: 30_000 }).toContainEqual(counted);
+    await expect.poll(() => shown('dlq list --print-json'), { timeout: 60_000 }).toContainEqual(counted);
     const queues = await shown('dlq list --print-json');
     const empty = [2, 4, 5, 7].map((category) => ({ queue_name: `${category}_active_active_B8jqXXpO`, last_message_id: -1 }));
     expect(queues).toEqual([counted, ...empty]);
@@ -135,7 +135,7 @@ function tdbg(): void {
       return outcome.err;
     };
     // The actor of jobs comes while the server serves.
-    await expect.poll(isStarted, { timeout: 30_000 }).toBe('');
+    await expect.poll(isStarted, { timeout: 60_000 }).toBe('');
     const { jobToken } = JSON.parse(out.slice(out.indexOf('{'))) as { readonly jobToken: string };
     return jobToken;
   }
@@ -145,7 +145,7 @@ function tdbg(): void {
   test('dlq purge, and job describe: dead letters up to an id go', async () => {
     const token = await jobOf('purge --last-message-id 0');
     await expect
-      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 30_000 })
+      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 60_000 })
       .toMatchObject({
         dlqKey: key,
         operationType: 'DLQ_OPERATION_TYPE_PURGE',
@@ -159,7 +159,7 @@ function tdbg(): void {
   test('dlq merge, and job cancel: what fails again stays', async () => {
     const token = await jobOf('merge');
     await expect
-      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 30_000 })
+      .poll(() => shown(`dlq job describe --job-token ${token}`), { timeout: 60_000 })
       .toMatchObject({
         operationType: 'DLQ_OPERATION_TYPE_MERGE',
         operationState: 'DLQ_OPERATION_STATE_FAILED',

@@ -6,7 +6,7 @@ import type { Scenario, Stage, StartedWorker } from '../harness.ts';
 import { completeWorkflow, RawWorker } from '../raw-worker.ts';
 import { noteAll, noteInChild, type NotedCall } from '../workflows.ts';
 
-const patience = { timeout: 50_000, interval: 30 };
+const patience = { timeout: 60_000, interval: 30 };
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = enums.TaskQueueType;
 
 /** Activities on a queue of their own, which nobody polls until all of them are there. */
