@@ -24,6 +24,7 @@ import type { Checkpointer } from '../../projections/checkpoints/checkpointer.ts
 import type { JournalId, Restored } from '../../projections/database-port.ts';
 import { type AskFailure, NOBODY } from '../asks/asks.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
+import { firstTry } from '../asks/tries.ts';
 import { AtMatchingNotes } from './at-matching-notes.ts';
 import type { ColdLoads, HistoryReadAhead } from './durable/cold-loads.ts';
 import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
@@ -114,21 +115,24 @@ export class HistoryMemory
   readonly #handOvers: readonly TaskHandOver[];
   readonly #dispatchQuery: (query: DirectQuery) => void;
   readonly #speculative: SpeculativeTasks;
-  readonly #flusher: VisibilityFlusher | undefined;
 
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
-    const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
-    const { checkpoints, turns = new LoopTurns(clock) } = options;
-    this.turns = turns;
+    const { wire, limits, shard, registry, router, layout, clock, random, logger, sink, checkpoints } = options;
+    const journal = journalOf(shard);
+    this.turns = options.turns ?? new LoopTurns(clock);
+    this.#tenure = tenure;
+    this.#sink = sink;
     const core = new HistoryCore({
       wire,
       limits,
       archives: (namespaceId) => options.isArchiving && registry.view.namespaceById(namespaceId)?.archival.isEnabled === true,
       ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }),
     });
+    this.core = core;
     const submit = (command: OwnHistoryCommand): AskFailure | undefined => own.submit(command);
-    const captured = capturedTasks({ ...options, core, tenure, submit, offsetOf: (runId, eventId) => this.store.offsetOf(runId, eventId) });
-    const { failed, handOvers } = captured;
+    const offsetOf = (runId: string, eventId: number): number | undefined => this.store.offsetOf(runId, eventId);
+    const { failed, handOvers } = capturedTasks({ ...options, core, tenure, submit, offsetOf });
+    this.#handOvers = handOvers;
     const namespaces = new TaskNamespaces({ registry, asker: router, clock });
     const side = new SideTasks({
       runners: options.sideRunners,
@@ -139,6 +143,7 @@ export class HistoryMemory
     });
     const retentionMsOf = (namespaceId: string): number | undefined => registry.view.namespaceById(namespaceId)?.retentionMs;
     const own = new OwnCommands({ core, tenure, failed, side, namespaces, retentionMsOf, clock, random });
+    this.#own = own;
     const notes = new AtMatchingNotes({ tenure, submit });
     const transfers = new TransferQueue({
       shard: {
@@ -154,7 +159,7 @@ export class HistoryMemory
         unsentTasks: core.unsentTasks,
         room: this.#roomFor(core),
         retentionMsOf,
-        writeRow: async ({ taskId, key }) => rowAnswer(taskId, (await flusher?.write(key.runId)) ?? { kind: 'written' }),
+        writeRow: async ({ taskId, key }) => rowAnswer(taskId, (await this.flusher?.write(key.runId)) ?? { kind: 'written' }),
         submit: (command) => void submit(command),
       },
       failed,
@@ -167,71 +172,53 @@ export class HistoryMemory
       random,
       logger,
     });
-    const fail = (askId: number, failure: AskFailure): void => sink.fail(askId, failure);
-    const visibility = options.visibility === undefined ? undefined : new VisibilityRows({ shard, core, registry, wire });
-    this.#tenure = tenure;
-    this.core = core;
+    this.#transfers = transfers;
+    const visibility = options.visibility && new VisibilityRows({ shard, core, registry, wire });
     this.visibility = visibility;
-    const journal = journalOf(shard);
     this.store = new HistoryStore(
       options.cacheBytesMax,
       (offset, runId) => readEvents(options, offset, runId),
-      checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
+      checkpoints && ((range) => checkpoints.database.history(journal, range)),
     );
-    const { store } = this;
-    const callbacks =
-      options.callbacks === undefined
-        ? undefined
-        : new CallbackTasks({
-            ...options.callbacks,
-            store,
-            submit: (command) => void submit(command),
-            failed: (taskId, tries, failure) => transfers.callbackFailed(taskId, tries, failure),
-            random,
-          });
-    const notLoaded = (command: HistoryCommand, reason: string): void => this.#notLoaded(command, reason);
-    const durable =
-      checkpoints === undefined
-        ? undefined
-        : new DurableShard({
-            ...options,
-            checkpoints,
-            journal,
-            core,
-            store,
-            visibility,
-            own,
-            run: (tasks) => transfers.runAll(tasks),
-            notLoaded,
-            tenure,
-            turns,
-          });
+    this.#callbacks =
+      options.callbacks &&
+      new CallbackTasks({
+        ...options.callbacks,
+        store: this.store,
+        submit: (command) => void submit(command),
+        failed: (taskId, tries, failure) => transfers.attemptFailed(taskId, tries, failure),
+        random,
+      });
+    this.durable =
+      checkpoints &&
+      new DurableShard({
+        ...options,
+        checkpoints,
+        journal,
+        core,
+        store: this.store,
+        visibility,
+        own,
+        run: (tasks) => transfers.runAll(tasks),
+        notLoaded: (command, reason) => this.#notLoaded(command, reason),
+        tenure,
+        turns: this.turns,
+      });
     const rowRefused = (key: RunKey): void => void submit({ kind: 'rowRefused', key });
-    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows, rowRefused);
-    this.flusher = flusher;
-    this.durable = durable;
-    this.checkpointer = durable?.checkpointer;
-    this.prefetch = durable?.coldLoads;
-    this.readAhead = durable?.readAhead;
-    this.#sink = sink;
-    this.#own = own;
-    this.#transfers = transfers;
-    this.#callbacks = callbacks;
-    this.#handOvers = handOvers;
+    this.flusher = visibility && options.visibility?.flusher(journal, visibility, this.durable?.rows, rowRefused);
+    this.checkpointer = this.durable?.checkpointer;
+    this.prefetch = this.durable?.coldLoads;
+    this.readAhead = this.durable?.readAhead;
+    const fail = (askId: number, failure: AskFailure): void => sink.fail(askId, failure);
     this.#dispatchQuery = (query) =>
       dispatchQuery(query, { clock, matchingPartitions: layout.matchingPartitions, router, finish: submit, fail });
     this.#speculative = new SpeculativeTasks({ shard, router, layout, clock, random, submit: (command) => void submit(command) });
-    this.#flusher = flusher;
-    this.subscribers = [
-      this.store,
-      transfers,
-      failed,
-      ...handOvers,
-      ...(visibility === undefined ? [] : [visibility]),
-      ...(flusher === undefined ? [] : [flusher]),
-      { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
-      ...(durable === undefined ? [] : [durable]),
-    ];
+    const putAside: CommitSubscriber<HistoryRecord> = {
+      committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)),
+    };
+    this.subscribers = [this.store, transfers, failed, ...handOvers, visibility, this.flusher, putAside, this.durable].filter(
+      (subscriber) => subscriber !== undefined,
+    );
   }
 
   /** Whatever makes room brings the next. */
@@ -268,7 +255,7 @@ export class HistoryMemory
     this.#transfers.runPending();
     for (const handOver of this.#handOvers) handOver.activated();
     this.#own.armTimer();
-    this.#flusher?.activated();
+    this.flusher?.activated();
     this.durable?.activated();
   }
 
@@ -283,14 +270,23 @@ export class HistoryMemory
   }
 
   undecided(askId: number, command: HistoryCommand, error: unknown): void {
-    if (command.kind === 'finishQueryDispatch') this.#sink.fail(command.query.askId, { kind: 'internal', message: errorText(error) });
-    else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#transfers.undecided(command, error);
-    // A row of List is not worth a workflow that is put aside: it is told of once more when it changes.
-    else if (command.kind === 'rowRefused') return;
-    else if (command.kind === 'runCallback') this.#transfers.callbackFailed(command.taskId, command.tries, thrownByTask(error));
-    else if (command.kind === 'finishOutboxTask') this.#transfers.unfinished(command.taskId, error);
-    else if (askId === NOBODY) this.#own.undecided(command, error);
-    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
+    switch (command.kind) {
+      case 'finishQueryDispatch':
+        return this.#sink.fail(command.query.askId, { kind: 'internal', message: errorText(error) });
+      case 'runOutboxTask':
+      case 'writeRow':
+      case 'runCallback':
+        return this.#transfers.attemptFailed(command.taskId, command.tries, thrownByTask(error));
+      // Its target has answered: it is asked again, and answers the same.
+      case 'finishOutboxTask':
+        return this.#transfers.attemptFailed(command.taskId, firstTry, thrownByTask(error));
+      // A row of List is not worth a workflow that is put aside: it is told of once more when it changes.
+      case 'rowRefused':
+        return;
+      default:
+        if (askId === NOBODY) this.#own.undecided(command, error);
+        else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
+    }
   }
 
   /** One of the shard's own, whose workflow is out of reach. */
@@ -306,7 +302,7 @@ export class HistoryMemory
     this.#callbacks?.close();
     this.#speculative.close();
     this.durable?.deactivated();
-    this.#flusher?.close();
+    this.flusher?.close();
   }
 
   act(effect: HistoryEffect): void {

@@ -25,7 +25,6 @@ import { LogError } from '../../ports/log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
 import { partitionReport, type PartitionReport } from '../partition/partition-report.ts';
-import type { Clock } from '../../ports/machine.ts';
 import type { ListRebuildReport } from '../../projections/list/list-rebuild.ts';
 import { runKeys } from './run-keys.ts';
 
@@ -54,7 +53,18 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 
   report(): ShardReport {
     const { shard, clock } = this.#options;
-    return shardReport(shard, this.actor.status(), this.actor.memory, clock);
+    const { core, checkpointer, durable } = this.actor.memory ?? {};
+    const executions =
+      core === undefined
+        ? { hot: 0 }
+        : {
+            hot: core.shard.runs.size,
+            ...(checkpointer === undefined ? {} : { hotBytes: core.residency.hot.bytes }),
+            cold: core.shard.runCount - core.shard.runs.size,
+          };
+    const listRebuild = durable?.listRebuild?.report;
+    const report = partitionReport(this.actor.status(), checkpointer, clock);
+    return { shard, ...report, executions, ...(listRebuild === undefined ? {} : { listRebuild }) };
   }
 
   get journalStartMax(): number {
@@ -102,8 +112,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     if (memory?.active !== true) return this.actor.notHere(request.kind === 'readHistory' ? noHistoryNow : notServedNow);
     switch (request.kind) {
       case 'readHistory':
-        this.#readHistory(askId, memory, request);
-        return undefined;
+        return this.#readHistory(askId, memory, request);
       case 'listRunKeys':
         return this.#answer(askId, request, this.#listRunKeys(askId, memory, request));
       case 'holdRows':
@@ -136,7 +145,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     return this.actor.submit(askId, { ...request, page });
   }
 
-  #readHistory(askId: number, memory: HistoryMemory, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): void {
+  #readHistory(askId: number, memory: HistoryMemory, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): undefined {
     const { clock, sink } = this.#options;
     const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
     const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
@@ -223,23 +232,3 @@ export type ShardReport = PartitionReport & {
   /** The rebuild of List since the shard was taken over. */
   readonly listRebuild?: ListRebuildReport;
 };
-
-type Status = Parameters<typeof partitionReport>[0];
-
-function shardReport(
-  shard: number,
-  status: Status,
-  memory: HistoryMemory | undefined,
-  clock: Pick<Clock, 'wallMs' | 'monoMs'>,
-): ShardReport {
-  const { core, checkpointer } = memory ?? {};
-  // Not in memory.
-  const cold = core === undefined ? undefined : core.shard.runCount - core.shard.runs.size;
-  const executions = {
-    hot: core?.shard.runs.size ?? 0,
-    ...(core === undefined || checkpointer === undefined ? {} : { hotBytes: core.residency.hot.bytes }),
-    ...(cold === undefined ? {} : { cold }),
-  };
-  const listRebuild = memory?.durable?.listRebuild?.report;
-  return { shard, ...partitionReport(status, checkpointer, clock), executions, ...(listRebuild === undefined ? {} : { listRebuild }) };
-}

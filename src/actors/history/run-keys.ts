@@ -10,11 +10,11 @@ import { FirstOf } from '../../kernel/first-of.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { LoopTurns } from '../../ports/loop-turns.ts';
 import { DatabaseError } from '../../projections/database-port.ts';
-import type { HistoryMemory } from './history-memory.ts';
+import type { ShardTable } from '../../projections/checkpoints/shard-table.ts';
 
 type Walked = {
   readonly core: { readonly shard: { readonly runs: ReadonlyMap<string, { readonly key: RunKey }> } };
-  readonly durable: Pick<NonNullable<HistoryMemory['durable']>, 'runTable'> | undefined;
+  readonly durable: { readonly runTable: Pick<ShardTable<'runIds'>, 'read'> } | undefined;
 };
 
 /** A page from memory: it costs a look at all runs there. */

@@ -11,15 +11,10 @@ import { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/matching-records.ts';
 import { JournalStart } from '../../projections/checkpoints/journal-start.ts';
 import { partitionReport, type PartitionReport } from '../partition/partition-report.ts';
-import {
-  journalOf,
-  MatchingMemory,
-  type HostCommand,
-  type HostEffect,
-  type HostReply,
-  type MatchingHostOptions,
-} from './matching-memory.ts';
+import { journalOf, MatchingMemory } from './matching-memory.ts';
+import type { HostCommand, HostEffect, HostReply, MatchingHostOptions } from './matching-memory.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
+import { NOBODY } from '../asks/asks.ts';
 import type { StartedTask } from '../asks/router.ts';
 
 /** How one partition of task queues is. `storedTasks`: that wait for a worker and are in the journal, or in the database. */
@@ -59,7 +54,7 @@ export class MatchingHost {
 
   /** Open polls end: empty, or with the task that is being started for them. */
   endPolls(): void {
-    this.actor.submitOwn({ kind: 'endPolls' });
+    this.actor.submit(NOBODY, { kind: 'endPolls' });
   }
 
   get journalStartMax(): number {

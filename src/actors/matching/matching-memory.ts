@@ -11,28 +11,18 @@
  */
 import { errorText } from '../../kernel/error-text.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { RunKey } from '../../kernel/run-key.ts';
 import type { StartActivityTask, StartWorkflowTask } from '../../history/commands/history-commands.ts';
-import type { Rejection } from '../../history/run/history-replies.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { ForwardedPollOutcome, ForwardedTaskOutcome, MatchingCommand, StartOutcome } from '../../matching/matching-commands.ts';
 import type { ConfigurePartition } from '../../matching/matching-commands.ts';
-import type {
-  Broken,
-  CountStoredTasks,
-  ForwardPoll,
-  ForwardTask,
-  LoadStoredTasks,
-  MatchingEffect,
-  StartTask,
-  WithdrawActivityStart,
-} from '../../matching/matching-effects.ts';
+import type { Broken, CountStoredTasks, ForwardPoll, ForwardTask, LoadStoredTasks } from '../../matching/matching-effects.ts';
+import type { MatchingEffect, StartTask, WithdrawActivityStart } from '../../matching/matching-effects.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingLimits } from '../../matching/matching-limits.ts';
 import type { MatchingRecord } from '../../matching/matching-records.ts';
 import type { MatchingReply } from '../../matching/matching-replies.ts';
 import { matchingPartitionOf, taskQueuePartitionKey, type TaskQueuePartition, taskTypes, typeOfTask } from '../../kernel/task-queue.ts';
-import { internalError, isAskFailure, NOBODY, ownWork, type AskFailure } from '../asks/asks.ts';
+import { internalError, isAskFailure, NOBODY, ownWork } from '../asks/asks.ts';
 import type { Checkpointer } from '../../projections/checkpoints/checkpointer.ts';
 import { checkpointerOf } from '../../projections/checkpoints/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../../projections/database-port.ts';
@@ -95,28 +85,25 @@ export class MatchingMemory
   constructor(options: MatchingHostOptions, matching: MatchingCore<StartedTask>, tenure: Tenure<HostCommand>) {
     const { checkpoints, partition, logger, clock } = options;
     const checkpointer =
-      checkpoints === undefined
-        ? undefined
-        : checkpointerOf({
-            ...options,
-            checkpoints,
-            logger: logger.with({ 'matching-partition': partition }),
-            journal: journalOf(partition),
-            state: matchingCheckpoints(matching),
-            onDurable: () => {
-              if (matching.hasToTick) tenure.submit({ kind: 'tick' });
-            },
-            onFenced: () => tenure.fenced(),
-          });
+      checkpoints &&
+      checkpointerOf({
+        ...options,
+        checkpoints,
+        logger: logger.with({ 'matching-partition': partition }),
+        journal: journalOf(partition),
+        state: matchingCheckpoints(matching),
+        onDurable: () => {
+          if (matching.hasToTick) tenure.submit({ kind: 'tick' });
+        },
+        onFenced: () => tenure.fenced(),
+      });
     this.#options = options;
     this.#tenure = tenure;
     this.matching = matching;
     this.checkpointer = checkpointer;
     this.core = byWallClock(matching, clock);
     this.#coldTasks =
-      checkpoints === undefined || checkpointer === undefined
-        ? undefined
-        : new ColdTasks({ database: checkpoints.database, journal: journalOf(partition), checkpointer, logger });
+      checkpoints && checkpointer && new ColdTasks({ database: checkpoints.database, journal: journalOf(partition), checkpointer, logger });
     this.#partitionNews = new PartitionNews({ ...options, tenure });
     this.#alarm = new WallAlarm(
       clock,
@@ -203,12 +190,8 @@ export class MatchingMemory
 
   #broken({ askId, what, queue, error }: Broken): void {
     const reason = errorText(error);
-    this.#options.logger.error('a task queue met an error', {
-      command: what,
-      namespaceId: queue?.namespaceId,
-      taskQueue: queue?.name,
-      error: error instanceof Error ? error : reason,
-    });
+    const about = { command: what, namespaceId: queue?.namespaceId, taskQueue: queue?.name };
+    this.#options.logger.error('a task queue met an error', { ...about, error: error instanceof Error ? error : reason });
     if (askId !== NOBODY) this.#options.sink.fail(askId, internalError(reason));
   }
 
@@ -279,30 +262,25 @@ export class MatchingMemory
     this.#options.router.askHistory(historyShard, command, ownWork(this.#deadlineIn(WITHDRAW_TIMEOUT_MS)), (answer) => {
       if (!isAskFailure(answer)) return;
       const tried = isRefusedForGood(answer) ? failedOnceMore(tries) : tries;
-      if (!this.#tenure.active || tried.failures >= FAILURES_MAX) return this.#notWithdrawn(key, scheduledEventId);
+      if (!this.#tenure.active || tried.failures >= FAILURES_MAX) {
+        const { namespaceId, workflowId, runId } = key;
+        const ids = { namespaceId, workflowId, runId, scheduledEventId };
+        return this.#options.logger.warn('an activity start could not be withdrawn; it ends with its timeout', ids);
+      }
       const delayMs = backOffMs(tried.attempt, WITHDRAW_RETRY_MS, WITHDRAW_RETRY_MS_MAX);
       this.#tenure.after(delayMs, () => this.#withdraw(withdrawal, nextTry(tried)));
     });
-  }
-
-  #notWithdrawn({ namespaceId, workflowId, runId }: RunKey, scheduledEventId: number): void {
-    const ids = { namespaceId, workflowId, runId, scheduledEventId };
-    this.#options.logger.warn('an activity start could not be withdrawn; it ends with its timeout', ids);
   }
 
   // ── Parent partition ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #forwardPoll({ correlation, command }: ForwardPoll): void {
     const waitMs = command.deadlineMs - this.#options.clock.wallMs();
-    const askId = this.#options.router.askMatching(
-      this.#hostOf(command),
-      command,
-      ownWork(this.#deadlineIn(waitMs + FORWARD_TIMEOUT_MS)),
-      (answer) => {
-        this.#forwardedPolls.delete(correlation);
-        this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
-      },
-    );
+    const deadlineMs = this.#deadlineIn(waitMs + FORWARD_TIMEOUT_MS);
+    const askId = this.#options.router.askMatching(this.#hostOf(command), command, ownWork(deadlineMs), (answer) => {
+      this.#forwardedPolls.delete(correlation);
+      this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
+    });
     this.#forwardedPolls.set(correlation, askId);
   }
 
@@ -346,19 +324,12 @@ function startCommand({ queue, task, pollRequestId, identity, workerVersion }: S
 }
 
 function startOutcome(answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): StartOutcome<StartedTask> {
-  if (isAskFailure(answer)) return { kind: standsStill(answer) ? 'refused' : 'unavailable' };
-  if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'refused' };
+  // Nothing was started, and nothing will be for a while: the shard is not served, or what the workflow is cannot be read.
+  if (answer.kind === 'notHere' || answer.kind === 'dataLoss') return { kind: 'refused' };
+  if (isAskFailure(answer)) return { kind: 'unavailable' };
+  // A busy workflow stands still, which passes; all else is for good.
+  if (answer.kind === 'rejected') return { kind: answer.rejection.reason === 'busy-workflow' ? 'refused' : 'obsolete' };
   return { kind: 'started', task: answer };
-}
-
-/** Nothing was started, and nothing will be for a while: the shard is not served, or what the workflow is cannot be read. */
-function standsStill({ kind }: AskFailure): boolean {
-  return kind === 'notHere' || kind === 'dataLoss';
-}
-
-/** A refusal for good, or one that passes: the workflow stands still. */
-function isObsolete(rejection: Rejection): boolean {
-  return rejection.reason !== 'busy-workflow';
 }
 
 function forwardedTaskOutcome(answer: MatchingAnswer<ForwardTask['command']>): ForwardedTaskOutcome {

@@ -26,16 +26,8 @@ import { type CheckpointSource, Restoration } from './restoration.ts';
 import { LoopTurns } from '../../ports/loop-turns.ts';
 import { Takeover } from './takeover.ts';
 import type { Logger } from '../../observability/logger.ts';
-import {
-  partitionName,
-  type AppendOutcome,
-  type BatchSource,
-  type Log,
-  type LogAttachment,
-  type LogError,
-  type PartitionId,
-  type SealedBatch,
-} from '../../ports/log.ts';
+import { partitionName } from '../../ports/log.ts';
+import type { AppendOutcome, BatchSource, Log, LogAttachment, LogError, PartitionId, SealedBatch } from '../../ports/log.ts';
 import type { ClaimInLog } from './effective.ts';
 import type { ClaimantOptions, OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
 

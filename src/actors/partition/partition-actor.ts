@@ -6,7 +6,6 @@
  *                                       ▲                │
  *                                       └──── Tenure ────┘  what the memory submits for itself
  */
-import { NOBODY } from '../asks/asks.ts';
 import { PartitionLoop } from './partition-loop.ts';
 import type { LogFields } from '../../observability/logger.ts';
 import type { ClaimCodec } from '../ownership/effective.ts';
@@ -63,13 +62,11 @@ export class PartitionActor<Command, Reply, Record, Effect, Memory extends Parti
   constructor(options: ActorOptions<Reply, Record>, kind: ActorKind<Command, Memory>) {
     super({
       ...options,
+      ...kind,
       partition: { topic: options.topic, partition: kind.partition },
       create: (tenure, journalStart) => (this.#memory = kind.create(tenure, journalStart)),
       asks: options.sink,
       logger: options.logger.with(kind.logFields),
-      scale: kind.scale,
-      ...(kind.checkpoints === undefined ? {} : { checkpoints: kind.checkpoints }),
-      ...(kind.mayLack === undefined ? {} : { mayLack: kind.mayLack }),
     });
     this.#kind = kind;
   }
@@ -83,10 +80,5 @@ export class PartitionActor<Command, Reply, Record, Effect, Memory extends Parti
   override async drain(): Promise<void> {
     await super.drain(this.#kind.lastCommand);
     if (this.#memory !== undefined) await this.#kind.drained?.(this.#memory);
-  }
-
-  /** Nobody waits for its answer. Where nothing is accepted now, it is not needed. */
-  submitOwn(command: Command): void {
-    this.submit(NOBODY, command);
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { isAskFailure, ownWork } from '../../../src/actors/asks/asks.ts';
+import { isAskFailure, NOBODY, ownWork } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
@@ -520,7 +520,7 @@ describe('the outbox of a shard', () => {
     });
     if (reply.kind !== 'started') throw new Error('not started');
     const key = { namespaceId, workflowId: 'wf', runId: reply.runId };
-    bench.shard.actor.submitOwn({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+    bench.shard.actor.submit(NOBODY, { kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
     await until(() => bench.shard.runsAside === 1);
     expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
     await turns(20);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FailedTasks, type FaultOf } from '../../../src/actors/history/hand-over/failed-tasks.ts';
 import { TaskNamespaces } from '../../../src/actors/history/transfer/task-namespaces.ts';
 import { TransferQueue } from '../../../src/actors/history/transfer/transfer-queue.ts';
+import { thrownByTask } from '../../../src/actors/history/hand-over/task-failures.ts';
 import type { TransferShard } from '../../../src/actors/history/transfer/transfer-shard.ts';
 import { Tenure } from '../../../src/actors/partition/partition-core.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
@@ -62,7 +63,7 @@ class Bench {
       submit: (command) => {
         if (command.kind === 'finishOutboxTask') this.finished.push(command.taskId);
         if (command.kind !== 'runOutboxTask') return;
-        if (this.throws) return this.queue.undecided(command, new RangeError('planted'));
+        if (this.throws) return this.queue.attemptFailed(command.taskId, command.tries, thrownByTask(new RangeError('planted')));
         const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
         const message = {
           targetNamespaceId: 'ns',

@@ -23,11 +23,8 @@ import type { DeadLetterRecord, LetterRow } from '../../../deadletters/letter-re
 import { saidError } from '../../../deadletters/task-failure.ts';
 import type { LetterOutcome } from '../../../history/run/letter-marks.ts';
 import type { TaskCategory } from '../../../history/run/task-types.ts';
-import type {
-  ExecuteLetter as RedriveExecuteLetter,
-  LetterName,
-  WithdrawLetter as RedriveWithdrawLetter,
-} from '../../../history/commands/redrive-commands.ts';
+import type { ExecuteLetter as RedriveExecuteLetter, LetterName } from '../../../history/commands/redrive-commands.ts';
+import type { WithdrawLetter as RedriveWithdrawLetter } from '../../../history/commands/redrive-commands.ts';
 import type { PendingTask } from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';

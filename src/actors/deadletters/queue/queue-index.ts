@@ -8,15 +8,10 @@
  */
 import { assert, unreachable } from '../../../kernel/assert.ts';
 import { asError, errorMessage } from '../../../kernel/error-text.ts';
-import {
-  deadLetterLimits,
-  type GroupLetters,
-  type IndexRequest,
-  type ListLetters,
-  type ReadLetter,
-} from '../../../deadletters/letter-commands.ts';
-import type { LetterGroup, LetterGrouping } from '../../../deadletters/letter-commands.ts';
-import type { DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead, ListedLetter } from '../../../deadletters/letter-commands.ts';
+import { deadLetterLimits } from '../../../deadletters/letter-commands.ts';
+import type { GroupLetters, IndexRequest, ListLetters, ReadLetter, LetterGroup } from '../../../deadletters/letter-commands.ts';
+import type { LetterGrouping, DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead } from '../../../deadletters/letter-commands.ts';
+import type { ListedLetter } from '../../../deadletters/letter-commands.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import { internalError, type AskFailure } from '../../asks/asks.ts';
 import type { ReplySink } from '../../asks/switchboard.ts';

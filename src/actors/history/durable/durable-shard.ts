@@ -18,12 +18,8 @@ import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/run/record.ts';
 import { executionKey } from '../../../history/run/state.ts';
 import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../../history/residency/timer-window.ts';
-import {
-  defaultTransferWindowLimits,
-  type TransferPage,
-  type TransferWindow,
-  type TransferWindowLimits,
-} from '../../../history/residency/transfer-window.ts';
+import { defaultTransferWindowLimits } from '../../../history/residency/transfer-window.ts';
+import type { TransferPage, TransferWindow, TransferWindowLimits } from '../../../history/residency/transfer-window.ts';
 import type { PendingTransfer } from '../../../history/run/tasks.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Checkpointer } from '../../../projections/checkpoints/checkpointer.ts';
@@ -107,11 +103,10 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   /** Tasks that are rows alone. */
   readonly taskTable: TaskTable;
   /** Runs that may be rows alone. */
-  readonly runTable: Pick<ShardTable<'runIds'>, 'read'>;
+  readonly runTable: ShardTable<'runIds' | 'dueRuns'>;
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
-  readonly #retireDueRuns: () => void;
   readonly #timerPages: RowPages<TimerPage, TimerRow>;
   readonly #transferWindow: TransferWindow;
   readonly #transferPages: RowPages<TransferPage, TransferTaskRow>;
@@ -166,7 +161,6 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       },
     });
     this.#keyFilter = new KeyFilterBuild({ ...told, core, table, inTurn: checkpoints.backgroundReads ?? oneAtATime() });
-    this.#retireDueRuns = () => retireDueRuns({ core, table, tenure, submit: (command) => void own.submit(command), logger });
     const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
     const paged = { ...told, lane, nowMs: () => tenure.nowMs() };
     const { timerWindow, transferWindow } = core;
@@ -230,11 +224,12 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   }
 
   activated(): void {
-    tellBehind(this.#options.core, this.#logger);
+    const { core, tenure, own } = this.#options;
+    tellBehind(core, this.#logger);
     this.#timerPages.activated();
     this.#transferPages.activated();
-    tellUnread(this.#options.core, this.#logger);
-    this.#retireDueRuns();
+    tellUnread(core, this.#logger);
+    retireDueRuns({ core, table: this.runTable, tenure, submit: (command) => void own.submit(command), logger: this.#logger });
     this.#keyFilter.start();
     this.listRebuild?.activated();
   }
@@ -336,19 +331,13 @@ async function look({ core, table, tenure, submit, logger }: RetirementOptions):
     if (runs.length > 0) submit({ kind: 'retireRuns', runs });
     return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
   } catch (error) {
-    const problem = asError(error);
     if (tenure.active && !isOutage(error))
-      logger.warn('closed workflows whose retention is over cannot be read now: tried again', { error: problem });
+      logger.warn('closed workflows whose retention is over cannot be read now: tried again', { error: asError(error) });
     return LOOK_INTERVAL_MS;
   }
 }
 
-function firstCold(due: Iterable<RunKey>, core: RetirementOptions['core']): readonly RunKey[] {
-  const runs: RunKey[] = [];
-  for (const key of due) {
-    if (runs.length === RUNS_MAX) break;
-    const { namespaceId, workflowId, runId } = key;
-    if (core.shard.isRunCold(key)) runs.push({ namespaceId, workflowId, runId });
-  }
-  return runs;
+function firstCold(due: readonly RunKey[], { shard }: RetirementOptions['core']): readonly RunKey[] {
+  const cold = due.filter((key) => shard.isRunCold(key)).slice(0, RUNS_MAX);
+  return cold.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId }));
 }

@@ -171,13 +171,8 @@ function historyRowOf({ runId, index, record }: WaitingRow): HistoryRow {
 export async function installWaiting(core: HistoryCore, database: Pick<Database, 'history'>, journal: JournalId): Promise<void> {
   for (const { key, records } of core.residency.behind.values()) {
     for (let index = 1; index <= records;) {
-      const rows = await database.history(journal, {
-        runId: key.runId,
-        branch: WAITING_BRANCH,
-        firstEventId: index,
-        lastEventId: records,
-        bytesMax: READ_BYTES,
-      });
+      const stretch = { runId: key.runId, branch: WAITING_BRANCH, firstEventId: index, lastEventId: records };
+      const rows = await database.history(journal, { ...stretch, bytesMax: READ_BYTES });
       for (const row of rows) installRow(core, row);
       index = Math.max(index, rows.at(-1)?.lastEventId ?? records) + 1;
     }
@@ -203,13 +198,8 @@ export function leaveBehind(core: HistoryCore, key: RunBehind['key'], error: unk
 export function tellBehind(core: HistoryCore, logger: Logger): void {
   const behind = core.residency.behind.values();
   for (const { key, reason, records } of behind.slice(0, TOLD_MAX)) {
-    logger.error(standsStill, {
-      namespaceId: key.namespaceId,
-      workflowId: key.workflowId,
-      runId: key.runId,
-      reason,
-      recordsWaiting: records,
-    });
+    const { namespaceId, workflowId, runId } = key;
+    logger.error(standsStill, { namespaceId, workflowId, runId, reason, recordsWaiting: records });
   }
   if (behind.length > TOLD_MAX)
     logger.error('the states of more workflows of this shard cannot be read', { workflows: behind.length - TOLD_MAX });

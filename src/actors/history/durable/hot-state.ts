@@ -60,10 +60,7 @@ export class HotState {
   #slice(): void {
     const excessBytes = this.excessBytes;
     const shard = excessBytes > 0 ? this.#next() : undefined;
-    if (shard === undefined) {
-      this.#isLooking = false;
-      return;
-    }
+    if (shard === undefined) return void (this.#isLooking = false);
     if (shard.makeRoom(excessBytes, LOOKS_AT_ONCE) === 0) this.#stuck.add(shard);
     this.#clock.after(0, () => this.#slice());
   }

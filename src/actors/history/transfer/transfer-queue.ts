@@ -25,17 +25,8 @@ import type { RowToWrite } from '../../../history/run/effects.ts';
 import type { WriteRow } from '../../../history/commands/task-commands.ts';
 import type { HistoryRecord } from '../../../history/run/record.ts';
 import { executionKey } from '../../../history/run/state.ts';
-import {
-  type DispatchTask,
-  type InvokeCallbackTask,
-  isDispatch,
-  isLastMessage,
-  isSide,
-  isTimer,
-  type SideTask,
-  type Task,
-  type TransferTask,
-} from '../../../history/run/tasks.ts';
+import { isDispatch, isLastMessage, isSide, isTimer } from '../../../history/run/tasks.ts';
+import type { DispatchTask, InvokeCallbackTask, SideTask, Task, TransferTask } from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { asError } from '../../../kernel/error-text.ts';
 import { uuidAt } from '../../../kernel/uuid.ts';
@@ -219,7 +210,9 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #send(task: TransferTask, tries: Tries): void {
-    if (!isDispatch(task)) this.#options.shard.unsentTasks.sent(task.taskId);
+    const { shard, whyNoCallback } = this.#options;
+    const { taskId } = task;
+    if (!isDispatch(task)) shard.unsentTasks.sent(taskId);
     switch (task.kind) {
       case 'workflowTask':
       case 'activityTask':
@@ -234,11 +227,13 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'endAction':
       case 'lookAtAction':
       case 'notifySchedule':
-        return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
-      case 'invokeCallback':
-        return this.#callback(task, tries);
+        return shard.submit({ kind: 'runOutboxTask', taskId, newRunId: this.#newRunId(), tries });
+      case 'invokeCallback': {
+        const failure = whyNoCallback(task);
+        return failure === undefined ? shard.submit({ kind: 'runCallback', taskId, tries }) : this.#fails(task, tries, failure);
+      }
       case 'upsertVisibility':
-        return this.#options.shard.submit({ kind: 'writeRow', taskId: task.taskId, tries });
+        return shard.submit({ kind: 'writeRow', taskId, tries });
       default:
         return unreachable(task);
     }
@@ -257,13 +252,8 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.#options.shard.submit(answer.command);
   }
 
-  #callback(task: InvokeCallbackTask, tries: Tries): void {
-    const failure = this.#options.whyNoCallback(task);
-    if (failure !== undefined) return this.#fails(task, tries, failure);
-    this.#options.shard.submit({ kind: 'runCallback', taskId: task.taskId, tries });
-  }
-
-  callbackFailed(taskId: number, tries: Tries, failure: TaskFailure): void {
+  /** Of whoever made the attempt: its message or row could not be built or written, or its callback was not delivered. */
+  attemptFailed(taskId: number, tries: Tries, failure: TaskFailure): void {
     const task = this.#options.shard.pendingTask(taskId);
     if (task !== undefined) this.#fails(task, tries, failure);
   }
@@ -359,18 +349,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     });
   }
 
-  /** It cannot be built. It has been logged. */
-  undecided({ taskId, tries }: RunOutboxTask | WriteRow, error: unknown): void {
-    const task = this.#options.shard.pendingTask(taskId);
-    if (task !== undefined) this.#fails(task, tries, thrownByTask(error));
-  }
-
-  /** What its target has answered cannot be written: it is asked again, and answers the same. */
-  unfinished(taskId: number, error: unknown): void {
-    const task = this.#options.shard.pendingTask(taskId);
-    if (task !== undefined) this.#fails(task, firstTry, thrownByTask(error));
-  }
-
   /** Its run is out of reach, which is no fault of the task. */
   notLoaded({ taskId, tries }: RunOutboxTask | WriteRow, reason: string): void {
     const task = this.#options.shard.pendingTask(taskId);
@@ -426,9 +404,6 @@ function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOu
 
 function whyNotDelivered(reply: HistoryReply | AskFailure): TaskFailure {
   if (isAskFailure(reply)) return unansweredTask(reply);
-  return reply.kind === 'rejected' ? rejectedTask(reply.rejection) : unexpected(reply);
-}
-
-function unexpected({ kind }: { readonly kind: string }): TaskFailure {
-  return { kind: 'failed', by: 'bug', error: saidError('Internal', `unexpected answer ${kind}`) };
+  if (reply.kind === 'rejected') return rejectedTask(reply.rejection);
+  return { kind: 'failed', by: 'bug', error: saidError('Internal', `unexpected answer ${reply.kind}`) };
 }
