@@ -1,7 +1,4 @@
-/**
- * Flags of every command that calls a running server; `connection.ts` reads them. The key of a setting in a profile follows from its variable:
- * `TEMPORAL_TLS_SERVER_NAME` is `tls.server_name`.
- */
+/** The key of a setting in a profile follows from the variable of its flag: `TEMPORAL_TLS_SERVER_NAME` is `tls.server_name`. */
 import type { Flag } from './command.ts';
 import { textOutputFlag } from './global-flags.ts';
 

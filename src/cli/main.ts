@@ -1,7 +1,4 @@
-/**
- * Entry point of bin/perdure. Everything else is loaded after the check, because an older Node may fail on the first module with
- * newer syntax, with a message that does not help.
- */
+/** Everything else is loaded after the check: an older Node may fail on newer syntax, with a message that does not help. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 12)) {
   process.stderr.write(

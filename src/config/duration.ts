@@ -3,10 +3,7 @@ const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3
 /** 2^63 − 1 nanoseconds, the longest that Go's durations reach: about 292 years. */
 const durationMsMax = 9_223_372_036_854;
 
-/**
- * A duration as Go writes it (`1h30m`, `500ms`, `1.5s`), in whole milliseconds; what is below one rounds up. Undefined when the
- * text is anything else: a number without a unit, a unit of days, a sign.
- */
+/** A duration as Go writes it (`1h30m`, `500ms`), in whole milliseconds, rounded up. Undefined for anything else: no unit, days, a sign. */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0') return 0;
   if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;

@@ -40,10 +40,7 @@ export function checkDynamicConfigFile(stats: { isFile(): boolean; readonly size
 /** What a value is asked for. */
 export type SettingFilter = Constraints;
 
-/**
- * The first step that an entry fits is the one that counts, and an entry fits a step whose constraints are exactly its own: a value for a
- * namespace and a task queue says nothing about the other task queues of that namespace.
- */
+/** The first step that an entry fits counts. Its constraints are exactly the step's: one of a namespace and a queue says nothing of others. */
 const steps: { readonly [scope in SettingScope]: readonly (readonly ConstraintName[])[] } = {
   global: [[]],
   namespace: [['namespace'], []],

@@ -1,7 +1,4 @@
-/**
- * Regular expressions of operators over texts of errors, in Go's syntax as Temporal reads them. The engine is RE2's, whose time grows with the
- * text alone: a pattern that backtracks would let one error stop its shard.
- */
+/** Operators' patterns over texts of errors, in Go's syntax. RE2's time grows with the text alone: nothing backtracks. */
 import { createRequire } from 'node:module';
 import type * as re2 from 're2js';
 

@@ -7,10 +7,7 @@ type LimitSetting = Setting<number> & { readonly range: readonly [min: number, m
 const kib = 1024;
 const mib = 1024 * kib;
 
-/**
- * The limits that an operator can change, by the names that edge and core have for them (`HistoryLimits`). Nearly all of them can only be
- * lowered: records, messages and the work of one decision are made for the defaults.
- */
+/** The limits that an operator can change. Nearly all can only be lowered: records, messages and decisions are made for the defaults. */
 export const limitSettings = {
   blobBytesMax: limit('limit.blobSize.error', [kib, 2 * mib], 'Bytes of an input, a result, details or a failure.'),
   memoBytesMax: limit('limit.memoSize.error', [kib, 2 * mib], 'Bytes of a memo.'),

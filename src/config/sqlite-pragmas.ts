@@ -1,7 +1,4 @@
-/**
- * The pragmas that `--sqlite-pragma` takes: those that tune the file of the embedded log, with what SQLite understands as their values. SQLite
- * itself ignores a misspelt name or value without a word.
- */
+/** The pragmas that `--sqlite-pragma` takes, and their values. SQLite itself ignores a misspelt name or value without a word. */
 const number = /^-?\d{1,15}$/;
 const truth = /^(0|1|on|off|true|false|yes|no)$/i;
 

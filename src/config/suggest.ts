@@ -23,10 +23,7 @@ function onlyOneThatBegins(word: string, known: Iterable<string>): string | unde
   return found.length === 1 ? found[0] : undefined;
 }
 
-/**
- * Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`; anything from `limit` on counts as `limit`.
- * Three rows are enough: a swap looks back two.
- */
+/** With swaps of neighbours, up to `limit`. Three rows are enough: a swap looks back two. */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let beforePrevious: number[] = [];

@@ -15,10 +15,7 @@ export function perdureVersion(): string {
 
 let cachedBuild: string | undefined;
 
-/**
- * `0.1.0+3f0c6a8e`: which program this is, where two have one version. The first file of the bundle names all others by what is in them. Of the
- * sources, which anybody may be editing: `0.1.0+sources`.
- */
+/** `0.1.0+3f0c6a8e`: the first file of the bundle names all others by what is in them. Of sources that may be edited: `0.1.0+sources`. */
 export function perdureBuild(): string {
   cachedBuild ??= `${perdureVersion()}+${fingerprint()}`;
   return cachedBuild;

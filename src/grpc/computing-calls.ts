@@ -10,12 +10,9 @@ import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 import type { Call } from './transport/call.ts';
 
-/** Calls of one namespace that are worked on at a time. */
 export const computingCallsMax = 4;
-/** Calls of one namespace that wait for their place. */
 export const waitingCallsMax = 1_000;
 
-/** The steps of one call. */
 export interface Turns {
   /** Before each step. Throws CANCELED when nobody waits for the answer any more. */
   next(): Promise<void>;
@@ -62,7 +59,6 @@ export class ComputingCalls {
     if (call.cancelled) throw canceled();
   }
 
-  /** Resolves when the call has a place. */
   async #waits(call: Call, line: LinkedList<Waiter>): Promise<void> {
     if (line.size === waitingCallsMax) {
       const message = `${waitingCallsMax} calls of this namespace wait to be worked on`;

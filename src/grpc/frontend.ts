@@ -38,7 +38,6 @@ export type FrontendOptions = {
 
 export type Frontend = {
   readonly port: number;
-  /** The port of the listener beside; undefined: there is none. */
   readonly portBeside: number | undefined;
   setServing(serving: boolean): void;
   /** What shards have done to workflows for batch jobs. */

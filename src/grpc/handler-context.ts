@@ -68,10 +68,7 @@ export class HandlerContext {
     return given === '' ? this.ports.newId() : given;
   }
 
-  /**
-   * From now on nothing waits: open history waits end empty, new waits of any kind at once. Open polls are left to their hosts, which
-   * know whether a task is just being started for one.
-   */
+  /** No history wait goes on, and no new wait of any kind begins. Open polls end with their hosts, which know what is just being started. */
   drain(): void {
     this.#draining = true;
     this.#waiting.endAll();

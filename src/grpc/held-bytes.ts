@@ -1,6 +1,5 @@
 import { exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 
-/** The bytes of one call. */
 export type Held = {
   /** Throws RESOURCE_EXHAUSTED when there is no room. */
   readonly grow: (bytes: number) => void;
@@ -9,8 +8,8 @@ export type Held = {
 };
 
 /**
- * The bytes that calls of one kind hold while they wait, in one process. The mailboxes of actors are bounded by themselves, but a query waits for a
- * worker up to 20 s, and two KiB of gzip may stand for two MiB of arguments; a reset has read a history. A namespace has a part of the room alone.
+ * The bytes that calls of one kind hold while they wait. A query waits for a worker up to 20 s, and two KiB of gzip may stand for two MiB of
+ * arguments; a reset has read a history. A namespace has a part of the room alone.
  */
 export class HeldBytes {
   readonly #what: string;

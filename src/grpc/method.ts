@@ -121,10 +121,7 @@ export function streamed<Request extends object, Response>(
   ];
 }
 
-/**
- * A method of whoever holds a task. The token is verified before the rest of the request is decoded: a made-up token costs a scan
- * of the request's first bytes, and no objects.
- */
+/** The token is verified before the rest of the request is decoded: a made-up one costs a scan of the first bytes, and no objects. */
 export function taskUnary<Token extends TaskToken, Request extends object, Response>(
   name: RpcName,
   readToken: (taskToken: Uint8Array) => Token,

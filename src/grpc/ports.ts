@@ -1,7 +1,4 @@
-/**
- * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
- * an answer. They keep no state, know no partition and never touch a log.
- */
+/** What the frontend needs of the rest of the server. */
 import type { RunKey } from '../kernel/run-key.ts';
 import type { TaskCategory } from '../history/run/task-types.ts';
 import type { ArchivalPort } from '../ports/archiver.ts';
@@ -49,7 +46,6 @@ export interface FrontendPorts {
   readonly jobs?: JobsAsker;
   /** Absent: nobody audits. */
   readonly audit?: AuditAsker;
-  /** The topic of a dead letter queue. */
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** Why a queue that this server shall have is not there, and what that means; undefined: nothing has gone wrong with it. */
   readonly whyNoQueue: (category: string, sourceCluster: string) => string | undefined;
@@ -61,9 +57,7 @@ export interface FrontendPorts {
     readonly limitsOf: (namespace: string) => CallbackLimits;
     readonly isBlocked: (namespaceId: string, callback: Uint8Array) => boolean;
   };
-  /** What a namespace may ask of this process now, by its name. */
   readonly limitsOfNamespace: (namespace: string) => LimitsOfNamespace;
-  /** Workers that send heartbeats. */
   readonly workers: {
     readonly registry: WorkerRegistry;
     /** Whether the workers of a namespace, by its name, are told to send heartbeats, which are kept. */
@@ -71,7 +65,6 @@ export interface FrontendPorts {
     /** Whether the workers of a namespace, by its name, are told that ShutdownWorker ends their polls. */
     readonly waitForPolls: (namespace: string) => boolean;
   };
-  /** The limits of a namespace's batch operations now. */
   readonly batchSettings: (namespace: string) => BatchSettings;
   /** The delays of a deletion that says nothing of them. */
   readonly deletionSettings: () => { readonly graceMs: number; readonly deleteDelayMs: number };
@@ -112,7 +105,6 @@ export type StateReport = {
   readonly purges: readonly PurgeReport[];
 };
 
-/** The memory of the whole process. */
 export type MemoryReport = {
   /** What of the heap and of the machine state may take. */
   readonly stateBytes: number;
@@ -124,7 +116,6 @@ export type MemoryReport = {
   };
 };
 
-/** The rows of all runs. */
 export type VisibilityStore = Pick<Database, 'list' | 'count' | 'giveUp'>;
 
 export type ServerInfo = {

@@ -19,7 +19,6 @@ type Lane = { running: number; readonly waiting: Set<() => void> };
 /** The lists and counts that are under way, in one process. */
 export class VisibilityQueries {
   readonly #limits: VisibilityQueryLimits;
-  /** By the ids of namespaces that have a query under way. */
   readonly #lanes = new Map<string, Lane>();
   readonly #giveUp: (asked: number) => Promise<void>;
   #lastAsked = 0;

@@ -4,9 +4,8 @@ import { errorMessage } from '../kernel/error-text.ts';
 const nothing = Buffer.alloc(0);
 
 /**
- * A log file opened for append, and opened again on SIGUSR1, so that log rotation can move it away. Writes are synchronous: the
- * last lines before a crash are the ones that matter. A log that cannot be written (the disk is full, the folder is gone) loses lines and
- * stops nobody: `say` tells of it when it begins and when it is over. A line that was cut in its middle is finished before the next one.
+ * Opened again on SIGUSR1, so that log rotation can move it away. Writes are synchronous: the last lines before a crash matter. A log that cannot
+ * be written loses lines and stops nobody: `say` tells when it begins and is over. A line that was cut is finished before the next one.
  */
 export function openLogFile(filename: string, say: (what: string) => void): (line: string) => void {
   let descriptor = openSync(filename, 'a');

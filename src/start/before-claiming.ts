@@ -1,6 +1,5 @@
 /**
- * Checks before the first claim. A claim takes the partition from the server that owns it, so a start that will be refused must be
- * refused here, before it has changed anything.
+ * A claim takes the partition from the server that owns it, so a start that will be refused must be refused before it has changed anything.
  *
  *     topics exist ─▶ identity ─▶ layout ─▶ journals complete ─▶ previous owner gone ─▶ database fits ─▶ claims
  */

@@ -55,10 +55,7 @@ export class ClusterDatabase {
     if (!this.#options.isNew) await this.#look();
   }
 
-  /**
-   * Creates a new database, and binds one without a cluster. One that is already this cluster's is bound again, which changes nothing but fails if
-   * nothing can be written. Throws DatabaseError if it is another cluster's, or cannot be read or written.
-   */
+  /** One that is ours is bound again, which fails if nothing can be written. Throws DatabaseError, also for another cluster's. */
   async makeOurs(): Promise<void> {
     if (!this.#isOurs) await this.#look();
     const { clusterId } = this.#options;
@@ -79,10 +76,7 @@ export class ClusterDatabase {
     this.#isOurs = true;
   }
 
-  /**
-   * Throws LogError with what is missing of a journal: the database was lost, or is from another time than the log. Then no journal is served,
-   * even if others are complete: they would continue from this database, so that it could no longer be replaced.
-   */
+  /** Throws LogError with what is missing. Then no journal is served: complete ones would go on, and the database could not be replaced. */
   async checkJournals(log: Pick<Log, 'bounds'>, journals: readonly CheckpointedJournal[]): Promise<void> {
     const troubles = await Promise.all(journals.map((each) => this.#troubleOf(log, each)));
     const [first, ...others] = troubles.filter((each) => each !== undefined);

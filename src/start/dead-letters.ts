@@ -1,7 +1,4 @@
-/**
- * Everything about dead letters in a server: their queues, the jobs over them, and the audit of both. It starts once the server serves, and
- * workflows never wait for it.
- */
+/** The queues of dead letters, the jobs over them, and the audit of both. They start once the server serves; workflows never wait for them. */
 import type { Concern } from '../actors/ownership/census.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import type { MetricsRegistry } from '../observability/metrics/metrics.ts';

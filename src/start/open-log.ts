@@ -37,10 +37,7 @@ const EMBEDDED_PREFIX = 'perdure';
 /** Throws LogError, or AnotherServerError if another process holds the log. */
 export type OpensLog = () => Promise<OpenLog>;
 
-/**
- * Loads only the code that opens the log; the returned function starts its thread, or sends its first request, at once. `onFailure` is called if
- * the log can no longer be written.
- */
+/** Loads only code; what it returns starts the log's thread, or sends its first request. `onFailure`: the log can no longer be written. */
 export async function logOpener(options: Options, onFailure: (error: LogError) => void): Promise<OpensLog> {
   const { log } = options;
   if (log.kind === 'kafka') {

@@ -57,10 +57,7 @@ export function isStateAlone(log: LogOptions): log is LogOptions & { readonly ki
   return log.kind === 'embedded' && log.filename !== undefined && !existsSync(log.filename) && existsSync(stateFile(log.filename));
 }
 
-/**
- * Called before a log is created beside the state. Throws DatabaseError if the state belongs to a cluster or cannot be used; a database that may
- * come back is waited for later.
- */
+/** Before a log is created beside the state. Throws DatabaseError if it is a cluster's or unusable; one that may come back is waited for. */
 export async function checkNobodys({ database, mayComeBack, isNew }: OpenState, logName: string): Promise<void> {
   try {
     await new ClusterDatabase({ database, isNew, logName, clusterId: undefined }).checkOwner();

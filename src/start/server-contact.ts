@@ -1,7 +1,4 @@
-/**
- * How others find out whether a server that claimed is still there. Its claims have the addresses of its listener and the id of its
- * process, and `GET /health` answers with that id, which distinguishes it from another program or server on the port.
- */
+/** Its claims have the addresses of a server and the id of its process; `GET /health` answers with that id, as no other program does. */
 import type { networkInterfaces } from 'node:os';
 import { decodeClaim, emptyClaim, encodeClaim } from '../wire/generated/journal/claim.ts';
 import type { ClaimCodec } from '../actors/ownership/effective.ts';

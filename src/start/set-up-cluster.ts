@@ -36,10 +36,7 @@ export async function setUpCluster({ asker, clock, cluster, options }: ClusterTo
   await setUp(ask, cluster, options);
 }
 
-/**
- * Tries the options on a cluster in memory, so that a start with invalid options is refused before a file or a topic is created. Throws like
- * `setUpCluster`.
- */
+/** Tries the options on a cluster in memory: invalid ones are refused before a file or a topic is created. Throws like `setUpCluster`. */
 export async function checkSetUp(options: ClusterToSetUp['options']): Promise<void> {
   const core = new ClusterCore();
   const ask: Ask = async (command, about) => {

@@ -1,7 +1,4 @@
-/**
- * For `config validate --connect`: what a start would find on Kafka and in PostgreSQL, which cluster that belongs to, and what it would refuse.
- * It checks the same things in the same order as a start, and changes nothing.
- */
+/** For `config validate --connect`: checks what a start would, in the same order, tells what it finds and would refuse, and changes nothing. */
 import { addedTopics, clusterTopic } from '../topics/catalogue.ts';
 import { errorMessage } from '../kernel/error-text.ts';
 import { silentLogger } from '../observability/logger.ts';

@@ -60,10 +60,7 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
   });
 }
 
-/**
- * Called before the identity is written, because later starts would take an empty partition for a lost one. Throws if a first start
- * does not serve all partitions.
- */
+/** Before the identity is written, for later starts would take an empty partition for a lost one. Throws if a first start serves not all. */
 export function checkFirstStart(census: Pick<Census, 'neverActive'>): void {
   const [first, ...others] = census.neverActive();
   if (first === undefined) return;

@@ -1,7 +1,4 @@
-/**
- * V8 keeps typed arrays of up to 64 bytes inside its heap, until native code touches them: then they move out, which costs fifteen times
- * as much as copying them here.
- */
+/** V8 keeps small typed arrays inside its heap until native code touches them: moving out costs fifteen times as much as copying. */
 export function copyOf(buffer: Buffer, start: number, length: number): Uint8Array {
   const copy = new Uint8Array(length);
   if (length > 64) buffer.copy(copy, 0, start, start + length);

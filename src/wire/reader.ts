@@ -166,10 +166,7 @@ export class Reader {
     return this.#buffer.readDoubleLE(at);
   }
 
-  /**
-   * google.protobuf.Duration in milliseconds; a fraction of a millisecond counts as a whole one, away from zero. Total but for one case:
-   * what is longer than the limit reads as the limit, because nobody can tell them apart.
-   */
+  /** google.protobuf.Duration, rounded away from zero. What is longer than the limit reads as the limit: nobody can tell them apart. */
   durationMs(field: string): number {
     const ms = this.exactDurationMs(field);
     return ms > 0 ? Math.ceil(ms) : Math.floor(ms);

@@ -1,9 +1,6 @@
 import { durationMsMax } from '../kernel/duration.ts';
 
-/**
- * What a reader takes. Bytes are bounded by whoever hands them over; these bound what the bytes are made into: two bytes of input make
- * an object of some hundred bytes.
- */
+/** Bytes are bounded by whoever hands them over; these bound what they are made into: two bytes make an object of some hundred. */
 export type WireLimits = {
   /** Messages inside messages, the outermost counted as 1. */
   readonly nestingDepthMax: number;
@@ -19,9 +16,8 @@ export type WireLimits = {
 export const requestLimits: WireLimits = { nestingDepthMax: 80, repeatedElementsMax: 10_000, nestedMessagesMax: 50_000, durationMsMax };
 
 /**
- * For what we wrote ourselves, and for what the core reads of messages that it has accepted. The writer has no limit but the size of the
- * whole record, so the reader has none either: a record that was committed and cannot be read would stop its partition for ever. The
- * depth is bounded by our own schemas, which keep every message of recursive form as bytes.
+ * For what we wrote ourselves, and what the core reads of accepted messages. The writer has no limit but the size of the whole record, so neither
+ * has the reader: a committed record that cannot be read would stop its partition for ever. Our own schemas bound the depth.
  */
 export const ownLimits: WireLimits = {
   nestingDepthMax: 100,

@@ -15,10 +15,7 @@ const writerBytesInitial = 4 * 1024;
 /** A buffer that grew past this is given back after use: one large message must not stay for ever. */
 const writerBytesKept = 256 * 1024;
 
-/**
- * Methods with a tag write one field. The plain ones leave a default value out, as proto3 does for fields without presence; those
- * ending in `Always` write it, for `optional` fields, list elements and map entries.
- */
+/** The plain methods leave a default out, as proto3 does without presence; `…Always` write it: `optional` fields, list and map entries. */
 export class Writer {
   #buffer = Buffer.allocUnsafeSlow(writerBytesInitial);
   #pos = 0;

@@ -1,7 +1,4 @@
-/**
- * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its
- * gRPC port. Reads only.
- */
+/** `perdure admin state`: what a running server says of shards and task queues, from `GET /health/state` on its gRPC port. */
 import { printOne } from '../printed-list.ts';
 import type { ExitCode, Invocation } from '../command.ts';
 import { table } from '../table.ts';

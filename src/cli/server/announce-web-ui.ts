@@ -5,10 +5,7 @@ const LOOK_EVERY_MS = 2_000;
 /** A user who starts the UI later knows its address. */
 const LOOK_MS_MAX = 60_000;
 
-/**
- * Looks for Temporal's web UI for a minute after the server has started: it is a separate program, and usually started after the server.
- * Nothing waits for this. `found` is called once, when the UI is there.
- */
+/** Looks for Temporal's web UI, a separate program, for a minute after the start. `found` is called once, when the UI is there. */
 export async function announceWebUi(port: number, stopped: AbortSignal, found: () => void): Promise<void> {
   for (const endMs = performance.now() + LOOK_MS_MAX; performance.now() < endMs && !stopped.aborted;) {
     if ((await isWebUi(port, stopped)) && !stopped.aborted) return found();

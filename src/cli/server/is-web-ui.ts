@@ -5,10 +5,7 @@ const LOOK_MS_MAX = 1_000;
 /** The settings of the UI are well below 1 KiB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/**
- * Whether Temporal's web UI listens on that port of this machine. It serves its settings without a login, and their names are unique.
- * Never rejects; without an answer within a second the result is false.
- */
+/** Whether Temporal's web UI, by the names of its settings, listens on that port. Never rejects; no answer in a second: false. */
 export async function isWebUi(port: number, stopped: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(LOOK_MS_MAX)]);

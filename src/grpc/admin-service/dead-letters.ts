@@ -1,7 +1,4 @@
-/**
- * Dead letters as Temporal's tools ask for them. Of the two kinds of queues those of history tasks have a key and a name, those of replication a
- * type and a source cluster (replication-dead-letters.ts).
- */
+/** Dead letters of history tasks, whose queues have a key and a name; those of replication are in replication-dead-letters.ts. */
 import { createHash } from 'node:crypto';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import { shownId } from '../../kernel/shown-id.ts';
@@ -114,10 +111,7 @@ export function thatIsThere({ name, queue }: NamedQueue): KnownDeadLetterQueue {
   return queue;
 }
 
-/**
- * What a queue of history tasks is called in AdminService: `<category>_<source>_<target>_<h>`. `h` tells queues apart whose clusters have an
- * underscore in their names.
- */
+/** `<category>_<source>_<target>_<h>`: `h` tells queues apart whose clusters have an underscore in their names. */
 export function deadLetterQueueName(categoryId: number, sourceCluster: string, targetCluster: string): string {
   const hash = sha256(Buffer.concat([sha256(sourceCluster), sha256(targetCluster)])).toString('base64');
   return `${categoryId}_${sourceCluster}_${targetCluster}_${hash.slice(0, 8)}`;

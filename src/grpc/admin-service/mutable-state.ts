@@ -1,7 +1,4 @@
-/**
- * A run as its shard keeps it. Payloads of activities, buffered events and what a worker was told of its version are left out: Describe and the
- * history have them.
- */
+/** A run as its shard keeps it, without what Describe and the history have: payloads, buffered events, what workers were told. */
 import type { MutableState } from '../../history/run/history-replies.ts';
 import { fingerprint32 } from '../../kernel/fingerprint.ts';
 import { int64, timestamp } from '../../wire/services.ts';

@@ -6,10 +6,7 @@ import { namespaceDescription } from '../workflow-service/namespaces.ts';
 import type { AdminHandlers } from './admin-context.ts';
 import { required } from './conventions.ts';
 
-/**
- * Namespaces, and their search attributes: stricter than OperatorService has them, for what is there with another type, or is not there, is an error
- * here.
- */
+/** Stricter than OperatorService: a search attribute that is there with another type, or is not there, is an error here. */
 export const namespaceHandlers: AdminHandlers = {
   GetNamespace: async ({ context }, { namespace, id }, call) => {
     const given = id ?? '';

@@ -103,10 +103,7 @@ function upTo(messageId: number): Condition {
 type ReadResponse = ServiceMessages['adminservice']['v1']['GetDLQMessagesResponse']['prototype'];
 type Found = { readonly queue: KnownDeadLetterQueue; readonly letter: ListedLetter };
 
-/**
- * Those of the letters that can be read, as tasks. The events of a workflow's task are at its source, and are fetched when it is merged: the letter has
- * what stands in `raw_task_info`.
- */
+/** Those that can be read, as tasks. Events are fetched from the source when one is merged: the letter has what stands in `raw_task_info`. */
 function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial<ReadResponse> {
   const { ReplicationTask } = messages.replication.v1;
   const { ReplicationTaskInfo } = messages.persistence.v1;

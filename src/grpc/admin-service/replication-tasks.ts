@@ -1,7 +1,4 @@
-/**
- * What a cluster asks that has letters of our workflows: the tasks behind them, with their events, as replication sends them. Nothing else of what
- * replicates is there yet, so the events of histories are all that is asked for.
- */
+/** What a cluster asks that has letters of our workflows: the tasks behind them, with their events. Nothing else replicates yet. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { ServiceMessages } from '../../wire/services.ts';
@@ -15,7 +12,6 @@ import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts'
 const tasksMax = 1_000;
 /** The events of one answer: whoever is refused asks for fewer tasks. */
 const answerBytesMax = 3 * 1024 * 1024;
-/** Events are read in pages. */
 const pageLimits = { eventsMax: 1_000, bytesMax: 1024 * 1024 };
 
 type Info = RequestOf<'GetDLQReplicationMessages'>['taskInfos'][number];

@@ -12,9 +12,7 @@ import type { Call } from '../transport/call.ts';
 import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 import { existingShard, required } from './conventions.ts';
 
-/** Tasks of one page, and of one request that adds some. */
 const tasksMax = 1_000;
-/** A request that adds tasks. */
 export const addTasksBytesMax = 4 * 1024 * 1024;
 
 type ListRequest = RequestOf<'ListHistoryTasks'>;

@@ -69,7 +69,6 @@ export function executionsOf({ executions, targetExecutions }: StartBatchOperati
 /** To which event a reset goes: what a job is told is the first workflow task or the last, and each workflow has its own. */
 export type ResetTarget = { readonly kind: 'event'; readonly eventId: number } | { readonly kind: 'first' | 'last' };
 
-/** Where a reset goes to; undefined: it names nothing. */
 export function resetTarget({ options, resetType }: BatchOperationReset): ResetTarget | undefined {
   if (options === undefined) {
     if (resetType === ResetType.FIRST_WORKFLOW_TASK) return { kind: 'first' };
@@ -82,7 +81,6 @@ export function resetTarget({ options, resetType }: BatchOperationReset): ResetT
 
 export type BatchQuery = { readonly kind: 'query'; readonly condition: Condition } | { readonly kind: 'invalid'; readonly message: string };
 
-/** The query of a batch job, as a condition on rows. */
 export function batchQuery(text: string, namespace: Namespace, forOpenOnes: boolean): BatchQuery {
   const attributes = queryAttributes({ types: namespace.searchAttributeTypes, slots: namespace.searchAttributeSlots });
   const parsed = parseQuery(text, attributes);

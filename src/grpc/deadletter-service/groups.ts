@@ -53,10 +53,7 @@ export const groupHandlers: DeadLetterHandlers = {
   },
 };
 
-/**
- * A group that is small in one queue may be large in all: those that a queue has left out are asked for by name, so that what is counted is right.
- * Only one that is beyond the first thousand of every queue may be missing.
- */
+/** A group small in one queue may be large in all: what a queue left out is asked for by name, but not beyond each one's first 1,000. */
 async function ofSeveral(
   queues: readonly KnownDeadLetterQueue[],
   ask: (queue: number, also: readonly Condition[], max: number) => Promise<readonly Group[]>,

@@ -1,7 +1,4 @@
-/**
- * Asking the owners of queues, the actor of jobs and the audit; and who asks for a change, as the audit tells of him. A rejection is thrown as a
- * StatusError. Whoever goes away while letters are read ends that.
- */
+/** Asks about dead letters, and who asks for a change, as the audit tells of him. A rejection is thrown as a StatusError. */
 import type { Caller } from '../../deadletters/audit/audit-entry.ts';
 import type { DeadLetterRejection, DeadLetterReplyTo, DeadLetterRequest } from '../../deadletters/letter-commands.ts';
 import type { AuditRejection, AuditReplyTo, AuditRequest } from '../../deadletters/audit/audit-requests.ts';

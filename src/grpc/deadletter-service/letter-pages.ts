@@ -33,10 +33,7 @@ const firstPlace: PagePlace = { queue: 0, afterMessageId: -1, afterJobId: '', to
 
 const HASH_BYTES = 16;
 
-/**
- * The places of one request's pages; `request`: all of it but page size and token. A token holds for one request: whoever changes it between two pages
- * would get what belongs to neither.
- */
+/** A token holds for one request (`request`: without page size and token): changed between two pages it would bring what belongs to neither. */
 export class LetterPages {
   readonly #context: HandlerContext;
   readonly #requestHash: Buffer;

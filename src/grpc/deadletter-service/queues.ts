@@ -1,7 +1,4 @@
-/**
- * Queues by the names that people use. A category goes by its name or by its number on the wire; without a source cluster the queue of
- * this cluster's own tasks is meant.
- */
+/** Queues by category (its name, or its number on the wire) and source cluster; without one, this cluster's own tasks are meant. */
 import { shownId } from '../../kernel/shown-id.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { QueueName } from '../../wire/generated/api/deadletter/service.ts';

@@ -29,10 +29,7 @@ const messageBytesMax = 4_000;
 /** One entry of `google.rpc.Status.details`: the full message name and its encoded bytes. Clients look at the first entry only. */
 export type ErrorDetail = { readonly type: string; readonly value: Uint8Array };
 
-/**
- * How a call ends when it does not succeed: what the client gets, word for word. Whatever else a handler throws is a bug of ours and
- * reaches the client as INTERNAL with a fixed text.
- */
+/** What the client gets, word for word. Whatever else a handler throws is a bug of ours, and INTERNAL with a fixed text. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly code: StatusCode;

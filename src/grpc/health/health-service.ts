@@ -72,7 +72,6 @@ export class Health {
     };
   }
 
-  /** Tells of each partition, and of what is kept of it. */
   stateReport(): HealthReport {
     return { status: this.report().status, ...this.#state() };
   }
@@ -144,10 +143,7 @@ export function healthAnswer(report: HealthReport): PageAnswer {
   return jsonAnswer(report.status === 'SERVING' ? 200 : 503, report);
 }
 
-/**
- * Until the server serves, and from when it stops, clients are told to try again; health and administration stay open. Partitions that are
- * not served close nothing here: their calls are refused by name, all others go through.
- */
+/** Closed until the server serves, and from when it stops, but not for partitions: calls to one that is not served are refused by name. */
 export function servingGate(health: Health): Interceptor {
   return {
     before: ({ rpc }) => {

@@ -1,7 +1,4 @@
-/**
- * What a namespace may ask of this process: calls a second, and calls that wait at a time. Looked at when a call says its namespace, before
- * anything is asked of an actor; so what is refused was not begun.
- */
+/** Calls a second and waiting calls of a namespace: looked at before anything is asked of an actor, so what is refused was not begun. */
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { type LimitClass, prioritiesInAll, type Priority, type Rpc } from '../rpcs/rpc.ts';

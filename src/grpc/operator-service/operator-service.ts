@@ -50,7 +50,6 @@ export const listSearchAttributes: Handlers['ListSearchAttributes'] = async (con
 /** Further than anybody waits, and within what times can be. */
 const deleteDelayMsMax = 36_500 * 86_400_000;
 
-/** Search attributes of a namespace, and its end. */
 export function operatorService(context: HandlerContext): Service {
   return service(operatorRpcs, operatorMethods(context));
 }

@@ -3,8 +3,7 @@
  *
  *     page size, or 4 MiB … │ rows behind the last one of this page … │ … fewer than asked for: the end
  *
- * A token holds for the condition that it was made for, not for the words: whoever changes the query between two pages would get rows
- * that belong to neither.
+ * A token holds for a condition, not for words: whoever changes the query between two pages would get rows that belong to neither.
  */
 import { createHash } from 'node:crypto';
 import { utf8Bytes } from '../../kernel/utf8.ts';

@@ -1,7 +1,6 @@
 /**
- * Why an RPC that clients know of does no work. Some answer one sentence whatever they are asked, which is Temporal's where that feature is off, or
- * gone for good: SDKs and tools know these sentences. Where Temporal has a switch and Perdure has none the sentence goes on to say so, or people
- * would look for it.
+ * Why an RPC that clients know of does no work. Some answer one sentence whatever they are asked: Temporal's where the feature is off or gone,
+ * which SDKs and tools know. Where Temporal has a switch and Perdure has none it goes on to say so, or people would look for it.
  */
 import { statusCode } from '../errors/status-error.ts';
 import type { Missing } from './rpc.ts';

@@ -1,7 +1,4 @@
-/**
- * What is known of an RPC before it is called. Each service has a table with one row for each RPC that clients know of, built or not; a new RPC is
- * declared there. Who asks whether a call is limited, what it is called in metrics, whether it waits, or what it must be allowed to, reads its row.
- */
+/** A row for each RPC that clients know of, built or not: who asks for its limits, name in metrics, waits or rights reads it. */
 import type { StatusCode } from '../errors/status-error.ts';
 
 /** Which rate a call counts for, as Temporal's frontend has it. */
@@ -31,14 +28,10 @@ export type Row = {
   readonly limitClass?: LimitClass;
   /** Absent: 2, which has what changes something and can be asked again. */
   readonly priority?: Priority;
-  /**
-   * For what a call waits that the server does not bring about: a task, the answer of a worker to a query, an outcome, a stage of an update, the next
-   * events of a history. A namespace may have so many waiting calls of each such RPC at a time.
-   */
+  /** What a call waits for that the server does not bring about. A namespace may have so many waiting calls of each such RPC at a time. */
   readonly waitsFor?: 'task' | 'query' | 'outcome' | 'update' | 'events';
   /** Which module its first call loads. Absent: every start does. */
   readonly module?: string;
-  /** The answer is a stream. */
   readonly streamed?: boolean;
   readonly missing?: Missing;
 };

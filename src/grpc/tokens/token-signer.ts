@@ -24,7 +24,6 @@ export const tokenKind = {
 } as const;
 export type TokenKind = (typeof tokenKind)[keyof typeof tokenKind];
 
-/** A hash of SHA-256. */
 const macBytes = 32;
 /** A block that SHA-256 hashes at a time. */
 const blockBytes = 64;

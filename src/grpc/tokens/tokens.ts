@@ -5,10 +5,7 @@ import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
 
-/**
- * Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours, NOT_FOUND for a task of
- * the Temporal server that workers spoke to before.
- */
+/** Reading throws INVALID_ARGUMENT for a token that is not ours, NOT_FOUND for a task of the Temporal server that workers spoke to before. */
 export type Tokens = ReturnType<typeof tokensOf>;
 
 export function tokensOf(signer: TokenSigner) {

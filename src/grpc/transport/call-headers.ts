@@ -3,10 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 /** Characters that are kept of a value; nobody reads more. */
 const headerCharsMax = 512;
 
-/**
- * What is kept of the headers of a call: a call may wait for years, and the memory of a long value lies outside of the heap, where it would stay until the
- * next full collection.
- */
+/** A call may wait for years, and the memory of a long value lies outside of the heap, where it would stay until the next full collection. */
 export class CallHeaders {
   readonly #values: Readonly<Record<ReadHeader, string>>;
   /** The size of what is kept, as HTTP/2 counts it. */

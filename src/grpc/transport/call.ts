@@ -1,7 +1,4 @@
-/**
- * The transport as services see it: a method gets the raw bytes of a request and gives back the raw bytes of its answer, or throws a
- * StatusError. Decoding, limits and the wording of errors are ours on both sides of this line; what stands behind it can be replaced.
- */
+/** The transport as services see it: a method gets the raw bytes of a request, and gives back those of its answer or throws a StatusError. */
 
 import type { Principal } from '../../actors/asks/asks.ts';
 import type { StatusError } from '../errors/status-error.ts';
@@ -33,10 +30,7 @@ export interface Call {
 /** The token of whoever holds a task; its signature is verified. */
 export type TaskToken = { readonly namespaceId: string };
 
-/**
- * A call that the server makes itself counts for no rate of its namespace. A reset by it may go to a workflow task that waits for its worker still: to
- * the event behind the last.
- */
+/** Counts for no rate of its namespace. A reset by it may go to a workflow task that waits for its worker: behind the last event. */
 export type OwnCall = {
   /** The id of a request whose message has no field for one. */
   readonly requestId: string;

@@ -13,10 +13,7 @@ const syncOutputBytesMax = 64 * 1024;
 /** Decompressions at the same time. What waits is small; what is being decompressed may take as much as the message limit. */
 const gunzipsMax = 8;
 
-/**
- * Undoes the compression of one message, `encoding` as the client named it. Never gives more than `bytesMax`. `asker`: when its turn comes
- * and it has ended, the work is not done.
- */
+/** Never gives more than `bytesMax`. `encoding`: as the client named it. `asker`: has it ended when its turn comes, the work is not done. */
 export function decompressed(message: Uint8Array, encoding: string, bytesMax: number, asker: Asker): Uint8Array | Promise<Uint8Array> {
   if (encoding === '' || encoding === 'identity') {
     throw new StatusError(statusCode.internal, 'grpc: compressed flag set with identity or empty encoding');

@@ -6,7 +6,6 @@ import { NamespaceShares, stretchMs, type NamespaceShare } from './namespace-sha
 /** What is spent for what clients send, in about the time that one piece of a request takes: less than a microsecond. */
 export const readingCost = { piece: 1, call: 50, headerByte: 0.01, pieceByte: 0.002 } as const;
 
-/** A connection that is read. */
 export type ReadConnection = {
   readonly socket: Socket;
   readonly address: Address;
@@ -112,7 +111,6 @@ export class FairReading {
     if (this.#shares.rests(connection.share)) this.#rest(connection.share);
   }
 
-  /** Whether a connection has used up its share of this turn. */
   hasReadEnough({ costOfTurn }: ReadConnection): boolean {
     return costOfTurn > this.#limits.costOfConnectionMax;
   }

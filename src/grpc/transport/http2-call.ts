@@ -108,7 +108,6 @@ export class Http2Call implements Call, WaitingCall {
     return this.#context.gate.admit(this, request, token);
   }
 
-  /** Reads the request and runs the method. */
   run(method: Method): void {
     if (this.#ended) return;
     try {
@@ -262,7 +261,6 @@ export class Http2Call implements Call, WaitingCall {
     }
   }
 
-  /** One message of a streamed answer. */
   #send(message: Uint8Array): void {
     const stream = this.#stream;
     if (this.#ended || stream.destroyed || stream.closed) return;
@@ -364,10 +362,7 @@ function acceptsGzip(accepted: string): boolean {
   return accepted !== '' && accepted.split(',').some((encoding) => encoding.trim() === 'gzip');
 }
 
-/**
- * A refused request is read to its end and dropped: a client whose stream is reset while it still sends would not see the status.
- * One that goes on sending is cut off.
- */
+/** A client whose stream is reset while it still sends would not see the status. One that goes on sending is cut off. */
 function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), timeoutMsMax);

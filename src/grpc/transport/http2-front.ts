@@ -21,12 +21,7 @@ import type { LimitHits } from './limit-hits.ts';
 import { peerOf } from './tcp-port.ts';
 import type { TransportLimits } from './transport-limits.ts';
 
-/**
- * gRPC over HTTP/2, on sockets that somebody else accepted. Sessions and streams live here; one call is `Http2Call`.
- *
- * Why not a gRPC library's server: it would send no compressed answers, keep the client's accepted encodings from us, word its errors
- * its own way, and leave Node's limits on floods, resets and memory unset.
- */
+/** gRPC over HTTP/2, on sockets that somebody else accepted. Sessions and streams live here; one call is `Http2Call`. */
 export class Http2Front {
   readonly #server: Http2Server;
   readonly #rpcs: ReadonlyMap<string, Served>;

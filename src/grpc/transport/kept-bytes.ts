@@ -4,9 +4,8 @@ import type { ServerHttp2Session } from 'node:http2';
 export type ConnectionBytes = { readonly session: ServerHttp2Session; bytes: number };
 
 /**
- * What clients make us keep: requests that are not complete, answers that they have not taken. A client that stops in the middle, or
- * reads nothing, costs up to 4 MiB a call, and a connection has 1,000 calls. Over the limit, whichever connection makes us keep the most
- * is cut.
+ * Requests that are not complete, answers that clients have not taken: one that stops in the middle, or reads nothing, costs up to 4 MiB a call,
+ * and a connection has 1,000 calls. Over the limit, whichever connection makes us keep the most is cut.
  */
 export class KeptBytes {
   readonly #bytesMax: number;

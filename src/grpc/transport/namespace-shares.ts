@@ -80,7 +80,6 @@ export class NamespaceShares<Connection> {
     share.workedMs = Math.max(share.workedMs, this.#leastMs);
   }
 
-  /** Others ask too. */
   isBesideOthers(share: NamespaceShare<Connection>): boolean {
     return this.#others > (this.#asking.has(share) && this.#isOther(share) ? 1 : 0);
   }
@@ -89,7 +88,6 @@ export class NamespaceShares<Connection> {
     return namespace !== '' && connections.size > 0;
   }
 
-  /** A turn has ended. */
   turned(loop: LoopTime, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#share(loop.active - this.#turn.active);

@@ -1,9 +1,6 @@
 import type { Socket } from 'node:net';
 
-/**
- * Sockets that are worth little. Over the limit the oldest is closed: a client that opens many and lets them hang loses its own first, and
- * a load balancer's probe is still answered.
- */
+/** Over the limit the oldest is closed: who lets many hang loses his own first, and a load balancer's probe is still answered. */
 export class NewestSockets {
   readonly #max: number;
   /** The oldest first. */

@@ -31,10 +31,7 @@ export function jsonAnswer(status: number, content: object): PageAnswer {
   return { status, type: 'application/json', body: JSON.stringify(content) };
 }
 
-/**
- * What load balancers, scrapers and people with curl ask a port. What an operator wants done is a POST: for that a header is asked for which a page in
- * somebody's browser cannot send to us.
- */
+/** What load balancers, scrapers and people with curl ask a port. A POST needs a header that a page in a browser cannot send. */
 export class PlainHttp {
   readonly #server: Server;
   readonly #sockets: NewestSockets;

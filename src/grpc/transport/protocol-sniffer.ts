@@ -5,10 +5,7 @@ const http1Methods = ['GET ', 'HEAD ', 'POST ', 'PUT ', 'DELETE ', 'OPTIONS ', '
 
 export type Protocol = 'http2' | 'http1' | 'other';
 
-/**
- * Hands a fresh socket, with all its bytes, to the server of its protocol. Sockets that say nothing in time, or nothing
- * sensible, are closed.
- */
+/** Hands a fresh socket, with all its bytes, to the server of its protocol. One that says nothing in time, or nothing sensible, is closed. */
 export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (protocol: 'http2' | 'http1') => void): void {
   let seen: Buffer = Buffer.alloc(0);
   const timer = setTimeout(() => socket.destroy(), timeoutMs);

@@ -28,10 +28,7 @@ export const defaultTransportLimits = {
     costOfConnectionMax: 5_000,
     /** What all connections may cost in one turn: then come timers, the log, connections that are new, and `GET /health/live`. */
     costOfTurnMax: 25_000,
-    /**
-     * Calls of a connection that are begun and cancelled in one turn, before anybody could have answered. Clients cancel what takes long; a hundred of these in
-     * one turn are the work of a stalled server, and many hundreds are made to be work: such a connection is ended.
-     */
+    /** Calls of a connection that are begun and cancelled in one turn. A stalled server may see a hundred; more are made to be work. */
     cancelledAtOnceMax: 300,
     /** Calls that are cancelled before their answer: as many at once, and then so many a second. */
     cancelledBurst: 1_000,
@@ -49,10 +46,7 @@ export const defaultTransportLimits = {
   idleTimeoutMs: 120_000,
   /** Answers of at least this size are compressed when the client accepts gzip. */
   gzipAnswerBytesMin: 16 * 1024,
-  /**
-   * What all connections make us keep together: headers of open calls, requests not complete yet, answers not compressed yet or not taken yet. Over it, whoever makes us
-   * keep the most is cut.
-   */
+  /** Headers of open calls, requests not complete, answers not compressed or not taken. Over it, whoever makes us keep the most is cut. */
   keptBytesMax: 256 * 1024 * 1024,
 };
 

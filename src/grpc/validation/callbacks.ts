@@ -8,7 +8,6 @@ import { checkLinks } from './start.ts';
 /** Not by `import`, which costs each start 20 ms (transport/plain-http.ts). */
 const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
 
-/** What a namespace may attach now. */
 export type CallbackLimits = {
   readonly allowedAddresses: readonly AddressRule[];
   readonly callbacksMax: number;

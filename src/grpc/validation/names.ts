@@ -17,7 +17,6 @@ export function checkLength(value: string, field: string, limits: EdgeLimits): v
   if (isTooLong(value, limits)) throw invalidArgument(`${field} length exceeds limit.`);
 }
 
-/** `values` by their fields. */
 export function checkLengths(values: Readonly<Record<string, string>>, limits: EdgeLimits): void {
   for (const field in values) checkLength(values[field] as string, field, limits);
 }
@@ -49,7 +48,6 @@ export function runKeyOf(namespaceId: string, workflowId: string, runId: string,
   return { namespaceId, workflowId, runId: runId.toLowerCase() };
 }
 
-/** A queue as a request names it. */
 export function requireTaskQueue(queue: TaskQueue | undefined, limits: EdgeLimits): TaskQueue {
   if (queue === undefined) throw invalidArgument('taskQueue is not set');
   checkTaskQueue(queue, limits);

@@ -12,10 +12,7 @@ import type { EdgeLimits } from './names.ts';
 
 export type OpaqueKind = keyof typeof opaqueShapes;
 
-/**
- * Readers of histories take 100 levels (prost's limit). An event and the answer that carries it put five around what a client sends, and
- * the core wraps failures in further ones.
- */
+/** Readers of histories take 100 levels (prost's limit); event and answer put five around what a client sends, and the core more. */
 const depthMax = 80;
 
 /** `kind` also names it in errors. */

@@ -3,10 +3,7 @@ import { WireError, WireLimitError } from '../../wire/wire-error.ts';
 import { requestLimits, type WireLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 
-/**
- * A completed workflow task has as many commands as a history may have events: with one more, its run could not go on anyway. A command
- * is at most ten messages, for an activity with all its timeouts and a retry policy.
- */
+/** As many commands as a history may have events: with one more, the run could not go on. One is at most ten messages. */
 export const completionLimits: WireLimits = { ...requestLimits, repeatedElementsMax: 51_200, nestedMessagesMax: 10 * 51_200 };
 
 /** Workers look for these words: they fail such a workflow task for good, instead of sending the same again for ever. */

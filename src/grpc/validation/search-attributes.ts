@@ -20,10 +20,9 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
 export type DefinedAttributes = Pick<Namespace, 'searchAttributeTypes' | 'searchAttributeGenerations'>;
 
 /**
- * Search attributes with the type in each payload: a reader that decodes typed attributes needs it, and whoever set the value
- * may not have known it. Where an attribute of that name was removed before, it names which one it is for, whatever the client says: who
- * hands on what it was given may hand on a value of the one before. With an unknown name, or too many, they stay as they are, for whoever
- * refuses them.
+ * Search attributes with the type in each payload, which readers need and whoever set the value may not have known. Where an attribute of that
+ * name was removed before, it names which one it is for: the client may hand on a value of the one before. With an unknown name, or too many,
+ * they stay as they are, for whoever refuses them.
  */
 export function withTypes(
   bytes: Uint8Array | undefined,

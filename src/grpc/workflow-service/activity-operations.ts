@@ -22,11 +22,7 @@ import { checkBound } from '../validation/bounds.ts';
 import { checkLengths, checkTaskQueue, type EdgeLimits, shardRunKey } from '../validation/names.ts';
 import { checkPriority } from '../validation/options.ts';
 
-/**
- * What operators do to the pending activities of a workflow: to one by its id, to all of a type, or to all. The newer names, which the command line
- * uses, are for one activity: with a workflow id for an activity of that workflow, by its id; without one for an activity that stands alone, of
- * which there are none.
- */
+/** The newer names (…ActivityExecution) are for one activity, by ids; without a workflow id it stands alone, and there are none. */
 export const activityOperationMethods = methodsOf(codecs, {
   PauseActivity: pause,
   UnpauseActivity: unpause,

@@ -136,10 +136,7 @@ function attributesOf(identity: string): Uint8Array {
 
 type Turns = { readonly take: OneAtATime; waiting: number };
 
-/**
- * How many jobs a namespace has is counted by its list, so that its starts have turns: two that count at the same time would both find room for one.
- * Those at other processes are not among these.
- */
+/** The starts of a namespace have turns: two that count its jobs at once would both find room for one. Other processes have theirs. */
 class BatchStarts {
   readonly #context: HandlerContext;
   /** By the ids of namespaces of which a start is under way. */

@@ -1,7 +1,4 @@
-/**
- * What Perdure has to say about a workflow and upstream has no field for. The memo is what every tool shows: one more entry, which no workflow
- * and no history ever sees.
- */
+/** What Perdure says of a workflow, and upstream has no field for: in the memo, which every tool shows and no workflow ever sees. */
 import type { PutAsideDescription } from '../../history/commands/put-aside-description.ts';
 import { encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { jsonPayload } from '../../wire/json-payload.ts';

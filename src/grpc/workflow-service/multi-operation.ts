@@ -1,8 +1,4 @@
-/**
- * ExecuteMultiOperation: a start and an update of the run that it makes or finds, in one step (update-with-start).
- *
- * Whatever goes wrong is told for each operation: the one that failed has its own error, the other one was aborted for it.
- */
+/** Update-with-start. Whatever goes wrong is told for both operations: the one that failed has its error, the other was aborted for it. */
 import type { StartWorkflow } from '../../history/commands/history-commands.ts';
 import type { StartReply, UpdateRefused, UpdateReply } from '../../history/run/history-replies.ts';
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
@@ -64,10 +60,7 @@ export const multiOperationMethods = methodsOf(codecs, {
   },
 });
 
-/**
- * A workflow that was found open may close before a worker accepts the update. Another one can be started then: once here, and after that by the
- * caller, who is told that he may ask again.
- */
+/** A workflow that was found open may close before a worker accepts the update. Another one is started then, once here, then by the caller. */
 async function once(ask: () => Promise<UpdateReply | UpdateRefused>): Promise<UpdateReply> {
   const first = await ask();
   if (first.kind === 'updateStage') return first;

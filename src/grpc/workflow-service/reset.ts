@@ -28,10 +28,7 @@ const readingsMax = 100;
 /** What is dropped when the call is over is asked for so long. */
 const dropTimeoutMs = 30_000;
 
-/**
- * Another run goes on from an event of a workflow. The edge reads the history (reset-history.ts) and the shard decides, if nothing has been added to it
- * meanwhile.
- */
+/** The edge reads the history (reset-history.ts), and the shard decides if nothing has been added to it meanwhile. */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   const resources = { histories: new HeldBytes('histories of resets'), preparing: new ComputingCalls(context.ports.turns) };
   return methodsOf(codecs, {

@@ -1,6 +1,4 @@
-/**
- * Messages of the update protocol (`temporal.api.protocol.v1.Message`), as workers get and send them. Their bodies are `google.protobuf.Any`.
- */
+/** Messages of the update protocol (`temporal.api.protocol.v1.Message`). Their bodies are `google.protobuf.Any`. */
 import type { SentUpdate } from '../../history/steps/updates.ts';
 import type { UpdateMessage } from '../../history/commands/update-commands.ts';
 import type { Any } from '../../wire/generated/lean/error_details.ts';

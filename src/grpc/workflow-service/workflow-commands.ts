@@ -42,10 +42,7 @@ async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<s
 /** What commands are read with: the namespaces that they name, and what their own has defined. */
 export type Known = { readonly namespaces: TargetNamespaces; readonly defined: DefinedAttributes; readonly limits: EdgeLimits };
 
-/**
- * One command as the core knows it. Its checks are the core's; only what is malformed or not built at all is refused here, and then with
- * the whole request.
- */
+/** Its checks are the core's; only what is malformed or not built at all is refused here, and then with the whole request. */
 export function workflowCommand(command: Command, known: Known): WorkflowCommand {
   checkBound('Command.command_type', command.commandType);
   checkOpaque(command.userMetadata, 'userMetadata');

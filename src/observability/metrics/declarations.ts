@@ -1,7 +1,4 @@
-/**
- * Every metric that this server may emit: its name as dashboards know it, what it counts in, and the tags beside `service_name` and
- * `service_role`, which all have. What is not declared here cannot be emitted. Names and tags are those of the operations guide.
- */
+/** What is not declared here cannot be emitted. Names and tags are the operations guide's; all have `service_name` and `service_role`. */
 type Declaration = {
   readonly kind: 'counter' | 'gauge' | 'timer';
   readonly tags: readonly string[];

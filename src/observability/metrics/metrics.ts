@@ -53,10 +53,7 @@ export interface Metrics {
   beforeScrape(refresh: () => void): void;
 }
 
-/**
- * All series of a process. They are plain numbers, kept by those who count; prom-client sees them at a scrape only, for its own counters
- * build a text out of the tags at each step.
- */
+/** Plain numbers, kept by those who count; prom-client sees them at a scrape only: its counters build a text of tags at each step. */
 export class MetricsRegistry {
   readonly timerBoundsMs: readonly number[];
   readonly #series = new Map<MetricName, Map<string, Series>>();

@@ -22,9 +22,8 @@ type Order = { readonly kind: DlqKind; readonly invocation: Invocation; readonly
 
 /**
  * Starts the jobs, waits for them unless `--no-wait` is given, and prints their outcome. `operation` is printed if there is no job that has one.
- *
- * Parts of one queue run one after the other, so that the rate and the allowed failures apply to all of them together, and because a queue accepts
- * only a few jobs at a time. With `--no-wait` as many are started as the queue accepts.
+ * Parts of one queue run one after the other, so that rate and failures count for all together; a queue accepts only a few.
+ * With `--no-wait` as many are started as the queue accepts.
  */
 export async function carriedOut(
   kind: DlqKind,

@@ -61,10 +61,7 @@ export function isCategoryId(given: string): boolean {
   return /^\d+$/.test(given);
 }
 
-/**
- * `admin dlq` selects tasks from other clusters. If none matches, that must not be read as "there are no dead letters" while those of this
- * cluster's own tasks wait.
- */
+/** `admin dlq` selects tasks from other clusters: that none matches must not be read as "this cluster's own have none". */
 export async function tellOfOwnLetters(kind: DlqKind, { io }: Invocation, client: GrpcClient): Promise<void> {
   if (kind === 'admin dlq') tellOfThose(await allQueues(client), io);
 }
