@@ -25,6 +25,15 @@ import { VisibilityQueries } from './visibility-queries.ts';
 /** Calls without a deadline do not wait longer for an actor than this. */
 const askTimeoutMs = 30_000;
 
+type HistoryReplyOf<Command extends HistoryRequest> = HistoryReplyTo[Command['kind']];
+type MatchingReplyOf<Request extends MatchingRequest> = MatchingReplyTo<StartedTask>[Request['kind']];
+
+/** An ask that is to be made: it returns its id, and never settles in its own turn. */
+type Ask<Reply> = (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number;
+
+/** How the wait of a call is ended before what it waits for has come → the namespace it waits in; '' for none. */
+type OpenWaits = Map<() => void, string>;
+
 /** What all handlers share: asking actors, finding namespaces, waiting, tokens. Times are wall-clock milliseconds. */
 export class HandlerContext {
   readonly ports: FrontendPorts;
@@ -34,9 +43,9 @@ export class HandlerContext {
   readonly queries: VisibilityQueries;
   readonly computing: ComputingCalls;
   /** Calls that wait for a history. */
-  readonly #waiting = new OpenWaits();
+  readonly #waiting: OpenWaits = new Map();
   /** Calls that wait for a task. */
-  readonly #polls = new OpenWaits();
+  readonly #polls: OpenWaits = new Map();
   readonly #namespaceLimits: NamespaceLimits;
   #draining = false;
 
@@ -71,29 +80,29 @@ export class HandlerContext {
   /** No history wait goes on, and no new wait of any kind begins. Open polls end with their hosts, which know what is just being started. */
   drain(): void {
     this.#draining = true;
-    this.#waiting.endAll();
+    endAll(this.#waiting);
   }
 
   /** Ends polls that no host has ended in time. A task that is being started for one waits for its timeout. */
   endPolls(): void {
-    this.#polls.endAll();
+    endAll(this.#polls);
   }
 
   /** A namespace was deleted: whoever waits in it hears no more of it. */
   endWaitsOfDeleted(): void {
-    for (const waits of [this.#polls, this.#waiting]) waits.endWhere((namespaceId) => this.#isDeleted(namespaceId));
+    for (const waits of [this.#polls, this.#waiting]) {
+      for (const [end, namespaceId] of waits) if (this.#isDeleted(namespaceId)) end();
+    }
   }
 
   /** Throws the shard's rejection as a StatusError. */
-  history<Command extends HistoryRequest>(call: Call, workflow: ExecutionId, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
+  history<Command extends HistoryRequest>(call: Call, workflow: ExecutionId, command: Command): Promise<HistoryReplyOf<Command>> {
     return this.historyShard(call, this.#shardOf(workflow), command);
   }
 
   /** Asks a shard that is named itself, as operators name one. */
-  historyShard<Command extends HistoryRequest>(call: Call, shard: number, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
-    return new Promise((resolve, reject) => {
-      this.#askShard(shard, command, this.askContext(call), resolve, reject);
-    });
+  historyShard<Command extends HistoryRequest>(call: Call, shard: number, command: Command): Promise<HistoryReplyOf<Command>> {
+    return asked(this.#historyAsk(shard, command, this.askContext(call)));
   }
 
   /** Asks for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
@@ -102,20 +111,13 @@ export class HandlerContext {
     workflow: ExecutionId,
     command: Command,
     deadlineMs: number,
-  ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
-    return this.#wait(call, this.#waiting, workflow.namespaceId, (resolve, reject) =>
-      this.#askShard(this.#shardOf(workflow), command, this.askContext(call, deadlineMs), resolve, reject),
-    );
+  ): Promise<HistoryReplyOf<Command> | 'ended'> {
+    const ask = this.#historyAsk(this.#shardOf(workflow), command, this.askContext(call, deadlineMs));
+    return this.#wait(call, this.#waiting, workflow.namespaceId, ask);
   }
 
-  matching<Request extends MatchingRequest>(
-    call: Call,
-    queue: TaskQueuePartition,
-    request: Request,
-  ): Promise<MatchingReplyTo<StartedTask>[Request['kind']]> {
-    return new Promise((resolve, reject) => {
-      this.#askMatching(queue, request, this.askContext(call), resolve, reject);
-    });
+  matching<Request extends MatchingRequest>(call: Call, queue: TaskQueuePartition, request: Request): Promise<MatchingReplyOf<Request>> {
+    return asked(this.#matchingAsk(queue, request, this.askContext(call)));
   }
 
   /** A poll, until the deadline of its call: 'ended' when the server drains already. A cancelled call cancels the ask, so that it is given no task. */
@@ -123,10 +125,8 @@ export class HandlerContext {
     call: Call,
     queue: TaskQueuePartition,
     request: Request,
-  ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
-    return this.#wait(call, this.#polls, queue.namespaceId, (resolve, reject) =>
-      this.#askMatching(queue, request, this.askContext(call, call.deadlineMs), resolve, reject),
-    );
+  ): Promise<MatchingReplyOf<Request> | 'ended'> {
+    return this.#wait(call, this.#polls, queue.namespaceId, this.#matchingAsk(queue, request, this.askContext(call, call.deadlineMs)));
   }
 
   /** `namespace`: as the client named it, for the wording of a rejection. */
@@ -189,7 +189,7 @@ export class HandlerContext {
       };
       const end = (): void => settle(false);
       const timer = setTimeout(() => settle(true), pauseMs);
-      this.#waiting.add('', end);
+      this.#waiting.set(end, '');
       call.onCancel(end);
     });
   }
@@ -198,28 +198,22 @@ export class HandlerContext {
     return this.ports.historyShardOf(namespaceId, workflowId);
   }
 
-  #askShard<Command extends HistoryRequest>(
-    shard: number,
-    command: Command,
-    context: AskContext,
-    resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
-    reject: (error: StatusError) => void,
-  ): number {
-    return this.ports.asker.askHistory(shard, command, context, (answer) =>
-      settle<HistoryReplyTo[Command['kind']], Rejection>(answer, historyRejection, resolve, reject),
-    );
+  #historyAsk<Command extends HistoryRequest>(shard: number, command: Command, context: AskContext): Ask<HistoryReplyOf<Command>> {
+    return (resolve, reject) =>
+      this.ports.asker.askHistory(shard, command, context, (answer) =>
+        settle<HistoryReplyOf<Command>, Rejection>(answer, historyRejection, resolve, reject),
+      );
   }
 
-  #askMatching<Request extends MatchingRequest>(
+  #matchingAsk<Request extends MatchingRequest>(
     queue: TaskQueuePartition,
     request: Request,
     context: AskContext,
-    resolve: (reply: MatchingReplyTo<StartedTask>[Request['kind']]) => void,
-    reject: (error: StatusError) => void,
-  ): number {
-    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, context, (answer) =>
-      settle<MatchingReplyTo<StartedTask>[Request['kind']], MatchingRejection>(answer, matchingRejection, resolve, reject),
-    );
+  ): Ask<MatchingReplyOf<Request>> {
+    return (resolve, reject) =>
+      this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, context, (answer) =>
+        settle<MatchingReplyOf<Request>, MatchingRejection>(answer, matchingRejection, resolve, reject),
+      );
   }
 
   async #known(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {
@@ -241,13 +235,7 @@ export class HandlerContext {
     return this.ports.cluster.namespaceById(namespaceId)?.state === 'deleted';
   }
 
-  /** An ask never settles in its own turn, so its id is known before anything can end it. */
-  #wait<Reply>(
-    call: Call,
-    open: OpenWaits,
-    namespaceId: string,
-    ask: (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number,
-  ): Promise<Reply | 'ended'> {
+  #wait<Reply>(call: Call, open: OpenWaits, namespaceId: string, ask: Ask<Reply>): Promise<Reply | 'ended'> {
     // It may have been deleted since this call was let in.
     const namespace = this.ports.cluster.namespaceById(namespaceId);
     if (this.#draining || namespace?.state === 'deleted') return Promise.resolve('ended');
@@ -275,7 +263,7 @@ export class HandlerContext {
         this.ports.asker.cancel(askId);
         resolve('ended');
       };
-      open.add(namespaceId, end);
+      open.set(end, namespaceId);
       call.onCancel(() => {
         if (settled) return;
         settle();
@@ -301,25 +289,10 @@ function notDeleted(namespace: Namespace): Namespace {
   return namespace;
 }
 
-/** Calls that wait, and how each of them is ended before what it waits for has come. */
-class OpenWaits {
-  /** How it is ended → the namespace it waits in; '' for none. */
-  readonly #namespaceIds = new Map<() => void, string>();
+function asked<Reply>(ask: Ask<Reply>): Promise<Reply> {
+  return new Promise((resolve, reject) => void ask(resolve, reject));
+}
 
-  add(namespaceId: string, end: () => void): void {
-    this.#namespaceIds.set(end, namespaceId);
-  }
-
-  delete(end: () => void): void {
-    this.#namespaceIds.delete(end);
-  }
-
-  endAll(): void {
-    for (const end of this.#namespaceIds.keys()) end();
-  }
-
-  /** Looks at all of them: for what is rare. */
-  endWhere(isOver: (namespaceId: string) => boolean): void {
-    for (const [end, namespaceId] of this.#namespaceIds) if (isOver(namespaceId)) end();
-  }
+function endAll(waits: OpenWaits): void {
+  for (const end of waits.keys()) end();
 }

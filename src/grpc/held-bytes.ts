@@ -1,3 +1,4 @@
+import { Tally } from '../kernel/tally.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from './errors/details.ts';
 
 export type Held = {
@@ -15,8 +16,7 @@ export class HeldBytes {
   readonly #what: string;
   readonly #bytesMax: number;
   readonly #namespaceBytesMax: number;
-  readonly #byNamespace = new Map<string, number>();
-  #bytes = 0;
+  readonly #held = new Tally();
 
   /** `what`: `queries`, as refusals call them. */
   constructor(what: string, bytesMax: number = 128 * 1024 * 1024, namespaceBytesMax: number = 32 * 1024 * 1024) {
@@ -32,27 +32,18 @@ export class HeldBytes {
         this.#take(namespaceId, bytes);
         held += bytes;
       },
-      release: () => this.#giveBack(namespaceId, held),
+      release: () => this.#held.add(namespaceId, -held),
     };
   }
 
   #take(namespaceId: string, bytes: number): void {
-    const ofNamespace = this.#byNamespace.get(namespaceId) ?? 0;
-    if (ofNamespace + bytes > this.#namespaceBytesMax) {
+    if (this.#held.of(namespaceId) + bytes > this.#namespaceBytesMax) {
       const message = `the ${this.#what} of this namespace that wait are too large`;
       throw resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
-    if (this.#bytes + bytes > this.#bytesMax) {
+    if (this.#held.total + bytes > this.#bytesMax) {
       throw resourceExhausted(`the ${this.#what} that wait are too large`, exhaustedCause.systemOverloaded, exhaustedScope.system);
     }
-    this.#bytes += bytes;
-    this.#byNamespace.set(namespaceId, ofNamespace + bytes);
-  }
-
-  #giveBack(namespaceId: string, bytes: number): void {
-    this.#bytes -= bytes;
-    const left = (this.#byNamespace.get(namespaceId) ?? bytes) - bytes;
-    if (left === 0) this.#byNamespace.delete(namespaceId);
-    else this.#byNamespace.set(namespaceId, left);
+    this.#held.add(namespaceId, bytes);
   }
 }

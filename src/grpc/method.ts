@@ -81,10 +81,7 @@ export function methodsOf<Table extends Codecs>(
 }
 
 type InNamespace<Request, Response> = (
-  context: HandlerContext,
-  request: Request,
-  call: Call,
-  namespace: Namespace,
+  ...args: [...Parameters<Handler<Request, Response>>, namespace: Namespace]
 ) => Response | Promise<Response>;
 
 function having(find: (context: HandlerContext, call: Call, name: string) => Namespace | Promise<Namespace>) {
@@ -137,6 +134,8 @@ export function taskUnary<Token extends TaskToken, Request extends object, Respo
   });
 }
 
+type Methods = ReadonlyMap<string, Method>;
+
 /** The methods of a module that is loaded by the first call of any of them: no start pays for what may never be asked. */
 export function loadedWhenCalled<Name extends RpcName>(
   table: RpcService<Name>,
@@ -144,15 +143,10 @@ export function loadedWhenCalled<Name extends RpcName>(
   load: () => Promise<readonly NamedMethod[]>,
 ): readonly NamedMethod[] {
   const names = [...table.rpcs].filter(([, rpc]) => rpc.module === module).map(([name]) => name);
-  let loaded: ReadonlyMap<string, Method> | undefined;
-  let loading: Promise<ReadonlyMap<string, Method>> | undefined;
-  const loadOnce = async (): Promise<ReadonlyMap<string, Method>> => (loaded = new Map(await load()));
-  const handled = (
-    methods: ReadonlyMap<string, Method>,
-    name: string,
-    bytes: Uint8Array,
-    call: Call,
-  ): ReturnType<UnaryMethod['handle']> => {
+  let loaded: Methods | undefined;
+  let loading: Promise<Methods> | undefined;
+  const loadOnce = async (): Promise<Methods> => (loaded = new Map(await load()));
+  const handled = (methods: Methods, name: string, bytes: Uint8Array, call: Call): ReturnType<UnaryMethod['handle']> => {
     const found = methods.get(name);
     assert(found?.kind === 'unary', `${name} is among the methods that were loaded for it`);
     return found.handle(bytes, call);

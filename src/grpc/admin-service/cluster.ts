@@ -1,6 +1,5 @@
 /** The cluster, its hosts and its shards, and how they are. */
 import type { PartitionState } from '../../actors/ownership/partition-life.ts';
-import { unreachable } from '../../kernel/assert.ts';
 import { shownId } from '../../kernel/shown-id.ts';
 import { notFound, unavailable } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -74,7 +73,7 @@ export const clusterHandlers: AdminHandlers = {
         shardId,
         rangeId: int64(report.epoch),
         owner: isHeld(report.state) ? addressOf(host()) : '',
-        state: shardState(messages.adminservice.v1.ShardState, report.state),
+        state: messages.adminservice.v1.ShardState[shardStates[report.state]],
       },
     };
   },
@@ -142,21 +141,13 @@ function isHeld(state: PartitionState): boolean {
   return state === 'active' || state === 'draining';
 }
 
-function shardState(values: ServiceMessages['adminservice']['v1']['ShardState'], state: PartitionState): number {
-  switch (state) {
-    case 'unassigned':
-    case 'released':
-      return values.SHARD_STATE_UNOWNED;
-    case 'restoring':
-    case 'replaying':
-    case 'claiming':
-      return values.SHARD_STATE_ACQUIRING;
-    case 'active':
-    case 'draining':
-      return values.SHARD_STATE_ACQUIRED;
-    case 'failed':
-      return values.SHARD_STATE_FAILED;
-    default:
-      return unreachable(state);
-  }
-}
+const shardStates: Readonly<Record<PartitionState, keyof ServiceMessages['adminservice']['v1']['ShardState']>> = {
+  unassigned: 'SHARD_STATE_UNOWNED',
+  released: 'SHARD_STATE_UNOWNED',
+  restoring: 'SHARD_STATE_ACQUIRING',
+  replaying: 'SHARD_STATE_ACQUIRING',
+  claiming: 'SHARD_STATE_ACQUIRING',
+  active: 'SHARD_STATE_ACQUIRED',
+  draining: 'SHARD_STATE_ACQUIRED',
+  failed: 'SHARD_STATE_FAILED',
+};

@@ -1,7 +1,6 @@
 /** Purge and merge of history tasks' letters: a plan and its job in one call. What comes back names the queue and the job. */
 import type { IdRange } from '../../deadletters/letter-commands.ts';
 import type { Job, JobFailure, JobOperation, JobSkip, JobState } from '../../deadletters/jobs/job.ts';
-import { unreachable } from '../../kernel/assert.ts';
 import { int64, timestamp, type ServiceMessages } from '../../wire/services.ts';
 import { checkedReason } from '../deadletter-service/jobs.ts';
 import { askJobs, whoCalls } from '../deadletter-service/letter-asks.ts';
@@ -90,19 +89,14 @@ function namesOfJob({ adminservice }: ServiceMessages, token: Uint8Array): { rea
 function described({ context, messages }: AdminContext, job: Job) {
   const { DLQOperationType, DLQOperationState } = messages.enums.v1;
   const { queue, counts, operation, state, ids, startTimeMs, endTimeMs, lastProcessedMessageId, failures, skips } = job;
-  const types = {
-    merge: DLQOperationType.DLQ_OPERATION_TYPE_MERGE,
-    purge: DLQOperationType.DLQ_OPERATION_TYPE_PURGE,
-    restore: DLQOperationType.DLQ_OPERATION_TYPE_UNSPECIFIED,
-  };
   return {
     dlqKey: {
       taskCategory: categoryId(queue.category),
       sourceCluster: queue.sourceCluster,
       targetCluster: context.ports.server.clusterName,
     },
-    operationType: types[operation],
-    operationState: operationState(DLQOperationState, state),
+    operationType: DLQOperationType[operationTypes[operation]],
+    operationState: DLQOperationState[operationStates[state]],
     startTime: timestamp(startTimeMs),
     endTime: timestamp(endTimeMs ?? 0),
     maxMessageId: int64(ids.at(-1)?.to ?? -1),
@@ -125,22 +119,19 @@ function asFailure({ messageId, reason }: JobSkip): Pick<JobFailure, 'messageId'
 const loopGuard =
   'loop-guard: it is quarantined, for its merges failed too often. Merge it with: perdure admin queue dlq merge --override-loop-guard --reason';
 
-type OperationStates = ServiceMessages['enums']['v1']['DLQOperationState'];
+const operationTypes: Readonly<Record<JobOperation, keyof ServiceMessages['enums']['v1']['DLQOperationType']>> = {
+  merge: 'DLQ_OPERATION_TYPE_MERGE',
+  purge: 'DLQ_OPERATION_TYPE_PURGE',
+  restore: 'DLQ_OPERATION_TYPE_UNSPECIFIED',
+};
 
 /** COMPLETED says that nothing of the selection is left. */
-function operationState(values: OperationStates, state: JobState): number {
-  switch (state) {
-    case 'running':
-    case 'paused':
-    case 'cancelling':
-      return values.DLQ_OPERATION_STATE_RUNNING;
-    case 'completed':
-      return values.DLQ_OPERATION_STATE_COMPLETED;
-    case 'cancelled':
-    case 'completed-with-failures':
-    case 'failed':
-      return values.DLQ_OPERATION_STATE_FAILED;
-    default:
-      return unreachable(state);
-  }
-}
+const operationStates: Readonly<Record<JobState, keyof ServiceMessages['enums']['v1']['DLQOperationState']>> = {
+  running: 'DLQ_OPERATION_STATE_RUNNING',
+  paused: 'DLQ_OPERATION_STATE_RUNNING',
+  cancelling: 'DLQ_OPERATION_STATE_RUNNING',
+  completed: 'DLQ_OPERATION_STATE_COMPLETED',
+  cancelled: 'DLQ_OPERATION_STATE_FAILED',
+  'completed-with-failures': 'DLQ_OPERATION_STATE_FAILED',
+  failed: 'DLQ_OPERATION_STATE_FAILED',
+};

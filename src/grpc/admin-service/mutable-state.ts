@@ -94,30 +94,22 @@ function timesOf({ description }: MutableState) {
 
 function workflowTaskOf({ workflowTask, description, ...found }: MutableState) {
   const pending = description.pendingWorkflowTask;
-  const task =
-    workflowTask === undefined
-      ? {}
-      : {
-          workflowTaskScheduledEventId: int64(workflowTask.scheduledEventId),
-          workflowTaskStartedEventId: int64(workflowTask.startedEventId),
-          workflowTaskTimeout: timestamp(workflowTask.startToCloseTimeoutMs),
-          workflowTaskRequestId: workflowTask.requestId,
-          workflowTaskType: workflowTask.type,
-          workflowTaskHistorySizeBytes: int64(workflowTask.historySizeBytes),
-          workflowTaskStamp: workflowTask.stamp,
-        };
-  const times =
-    pending === undefined
-      ? {}
-      : {
-          workflowTaskAttempt: pending.attempt,
-          workflowTaskScheduledTime: timestamp(pending.scheduledTimeMs),
-          workflowTaskOriginalScheduledTime: timestamp(pending.originalScheduledTimeMs),
-          workflowTaskStartedTime: timestamp(pending.startedTimeMs),
-        };
   return {
-    ...task,
-    ...times,
+    ...(workflowTask && {
+      workflowTaskScheduledEventId: int64(workflowTask.scheduledEventId),
+      workflowTaskStartedEventId: int64(workflowTask.startedEventId),
+      workflowTaskTimeout: timestamp(workflowTask.startToCloseTimeoutMs),
+      workflowTaskRequestId: workflowTask.requestId,
+      workflowTaskType: workflowTask.type,
+      workflowTaskHistorySizeBytes: int64(workflowTask.historySizeBytes),
+      workflowTaskStamp: workflowTask.stamp,
+    }),
+    ...(pending && {
+      workflowTaskAttempt: pending.attempt,
+      workflowTaskScheduledTime: timestamp(pending.scheduledTimeMs),
+      workflowTaskOriginalScheduledTime: timestamp(pending.originalScheduledTimeMs),
+      workflowTaskStartedTime: timestamp(pending.startedTimeMs),
+    }),
     lastCompletedWorkflowTaskStartedEventId: int64(found.previousStartedEventId),
     stickyTaskQueue: found.stickyTaskQueue,
     stickyScheduleToStartTimeout: timestamp(found.stickyScheduleToStartTimeoutMs),
@@ -164,14 +156,8 @@ function stateOf({ description, workflowTask, previousStartedEventId }: MutableS
 function activitiesOf({ description, activities }: MutableState) {
   return Object.fromEntries(
     description.pendingActivities.map((pending, at) => {
-      const {
-        scheduledEventId = 0,
-        firstScheduledTimeMs = 0,
-        stamp = 0,
-        requestId = '',
-        cancelRequestedEventId = 0,
-      } = activities[at] ?? {};
-      const { retryPolicy } = pending;
+      const activity = activities[at];
+      const scheduledEventId = activity?.scheduledEventId ?? 0;
       return [
         String(scheduledEventId),
         {
@@ -181,10 +167,10 @@ function activitiesOf({ description, activities }: MutableState) {
           activityType: { name: pending.activityType },
           taskQueue: pending.taskQueue.name,
           attempt: pending.attempt,
-          stamp,
-          requestId,
+          stamp: activity?.stamp ?? 0,
+          requestId: activity?.requestId ?? '',
           scheduledTime: timestamp(pending.scheduledTimeMs),
-          firstScheduledTime: timestamp(firstScheduledTimeMs),
+          firstScheduledTime: timestamp(activity?.firstScheduledTimeMs ?? 0),
           startedTime: timestamp(pending.lastStartedTimeMs),
           lastHeartbeatUpdateTime: timestamp(pending.lastHeartbeatTimeMs),
           lastAttemptCompleteTime: timestamp(pending.lastAttemptCompleteTimeMs),
@@ -192,12 +178,12 @@ function activitiesOf({ description, activities }: MutableState) {
           scheduleToCloseTimeout: timestamp(pending.scheduleToCloseTimeoutMs),
           startToCloseTimeout: timestamp(pending.startToCloseTimeoutMs),
           heartbeatTimeout: timestamp(pending.heartbeatTimeoutMs),
-          cancelRequested: cancelRequestedEventId !== 0,
-          cancelRequestId: int64(cancelRequestedEventId),
+          cancelRequested: (activity?.cancelRequestedEventId ?? 0) !== 0,
+          cancelRequestId: int64(activity?.cancelRequestedEventId ?? 0),
           startedIdentity: pending.lastStartedTimeMs === 0 ? '' : pending.lastWorkerIdentity,
           retryLastWorkerIdentity: pending.lastWorkerIdentity,
           hasRetryPolicy: true,
-          ...retryOf(retryPolicy),
+          ...retryOf(pending.retryPolicy),
           retryExpirationTime: timestamp(pending.expirationTimeMs),
         },
       ];

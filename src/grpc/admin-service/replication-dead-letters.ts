@@ -15,7 +15,7 @@ import type { Condition } from '../../filter/condition.ts';
 import { int64, type ServiceMessages, timestamp } from '../../wire/services.ts';
 import { hasEnded, LOOK_AGAIN_MS } from '../deadletter-service/jobs.ts';
 import { askJobs, askLetters } from '../deadletter-service/letter-asks.ts';
-import { bytesOf, countOf, lettersFrom, shardThatIsThere } from '../deadletter-service/letters.ts';
+import { bytesOf, countOf, lettersFrom, shardThatIsThere, type Chosen } from '../deadletter-service/letters.ts';
 import { lastPage, letterLimits, LetterPages } from '../deadletter-service/letter-pages.ts';
 import { beginOf } from '../deadletter-service/plans.ts';
 import { checkCluster } from '../deadletter-service/queues.ts';
@@ -39,7 +39,7 @@ export const replicationDeadLetterHandlers: AdminHandlers = {
     const condition = allOf([...(ofShard === undefined ? [] : [ofShard]), ...(last <= 0 ? [] : [upTo(last)])]);
     const pages = new LetterPages(context, 'GetDLQMessages', { type, shardId, sourceCluster, last });
     const place = pages.placeOf(nextPageToken);
-    const count = await countOf(context, call, queues, condition);
+    const count = await countOf(context, call, { queues, condition });
     const wanted = { queues, condition, place, max, withContent: true };
     const { letters, next } = await lettersFrom(context, call, wanted, (queue, letter) => {
       const { row, content } = letter;
@@ -69,7 +69,6 @@ export const replicationDeadLetterHandlers: AdminHandlers = {
 };
 
 type OfReplication = Pick<RequestOf<'GetDLQMessages'>, 'type' | 'shardId' | 'sourceCluster'>;
-type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
 
 /** Throws for what is asked wrongly. */
 async function chosen({ context, messages }: AdminContext, call: Call, { type, shardId, sourceCluster }: OfReplication): Promise<Chosen> {

@@ -66,10 +66,8 @@ async function eventsOf(context: HandlerContext, call: Call, wanted: Wanted, roo
     if (page.events.length === 0) break;
     for (const event of page.events) room.bytes -= event.length;
     if (room.bytes < 0) {
-      throw new StatusError(
-        statusCode.resourceExhausted,
-        `the events of these tasks have more than ${answerBytesMax} bytes: ask for fewer`,
-      );
+      const refusal = `the events of these tasks have more than ${answerBytesMax} bytes: ask for fewer`;
+      throw new StatusError(statusCode.resourceExhausted, refusal);
     }
     events.push(...page.events);
   }

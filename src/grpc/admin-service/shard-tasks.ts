@@ -77,13 +77,10 @@ function taskOf({ enums }: ServiceMessages, { key, taskId, taskType, fireTimeMs,
   };
 }
 
-function placeOf(
-  context: HandlerContext,
-  token: Uint8Array,
-  { shardId, category }: { readonly shardId: number; readonly category: number },
-) {
+function placeOf(context: HandlerContext, token: Uint8Array, wanted: { readonly shardId: number; readonly category: number }) {
   const { fireTimeMs, taskId, ...given } = context.tokens.shardTaskPage.read(token);
-  if (given.shardId !== shardId || given.category !== category) throw invalidArgument('NextPageToken was given for another request.');
+  if (given.shardId !== wanted.shardId || given.category !== wanted.category)
+    throw invalidArgument('NextPageToken was given for another request.');
   return { fireTimeMs, taskId };
 }
 
@@ -147,11 +144,8 @@ function whoRemoves(call: Call): string {
   return `${actor}${details === '' ? '' : ` (${details})`} with RemoveTask`;
 }
 
-async function removed(
-  context: HandlerContext,
-  call: Call,
-  { shardId, category: categoryId, taskId: id, visibilityTime }: RequestOf<'RemoveTask'>,
-) {
+async function removed(context: HandlerContext, call: Call, request: RequestOf<'RemoveTask'>): Promise<void> {
+  const { shardId, category: categoryId, taskId: id, visibilityTime } = request;
   existingShard(shardId, context.ports.server.historyShards);
   const category = categoryOf(categoryId);
   if (id.isNegative()) throw invalidArgument(`Invalid task id: ${id.toString()}`);

@@ -43,12 +43,9 @@ export const groupHandlers: DeadLetterHandlers = {
     const isOne = queues.length === 1 && only !== undefined;
     const groups = isOne ? await ask(only.number, [], max) : (await ofSeveral(queues, ask, groupings[by].field)).slice(0, max);
     return {
-      groups: groups.map(({ lowestId: lowestMessageId, oldestMs: oldestTimeMs, newestMs: newestTimeMs, ...group }) => ({
-        ...group,
-        lowestMessageId,
-        oldestTimeMs,
-        newestTimeMs,
-      })),
+      groups: groups.map(({ lowestId, oldestMs, newestMs, ...group }) => {
+        return { ...group, lowestMessageId: lowestId, oldestTimeMs: oldestMs, newestTimeMs: newestMs };
+      }),
     };
   },
 };

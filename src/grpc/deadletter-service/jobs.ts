@@ -1,7 +1,6 @@
 /** Jobs: what they are at, and what an operator makes of one that runs. */
 import type { Job, JobCounts, JobOperation, JobOptions, JobState } from '../../deadletters/jobs/job.ts';
 import { jobLimits, optionsProblem, paceProblem, reasonProblem } from '../../deadletters/bounds/job-limits.ts';
-import { unreachable } from '../../kernel/assert.ts';
 import {
   encodeJob,
   Operation,
@@ -68,25 +67,25 @@ function named(jobId: string): string {
   return jobId;
 }
 
-const states: Readonly<Record<JobState, { readonly hasEnded: boolean }>> = {
-  running: { hasEnded: false },
-  paused: { hasEnded: false },
-  cancelling: { hasEnded: false },
-  cancelled: { hasEnded: true },
-  completed: { hasEnded: true },
-  'completed-with-failures': { hasEnded: true },
-  failed: { hasEnded: true },
+const hasEndedIn: Readonly<Record<JobState, boolean>> = {
+  running: false,
+  paused: false,
+  cancelling: false,
+  cancelled: true,
+  completed: true,
+  'completed-with-failures': true,
+  failed: true,
 };
 
 export function hasEnded({ state }: Pick<Job, 'state'>): boolean {
-  return states[state].hasEnded;
+  return hasEndedIn[state];
 }
 
 /** The job as it is when it has ended, is in another state than `unlessState`, or the time is over. */
 async function changed(context: HandlerContext, call: Call, { jobId, unlessState, waitMs }: DescribeJobRequest): Promise<Job> {
   if (waitMs < 0) throw invalidArgument('wait is negative');
-  if (unlessState !== '' && !Object.hasOwn(states, unlessState)) {
-    throw invalidArgument(`Unknown state: ${unlessState}; known are ${Object.keys(states).join(', ')}`);
+  if (unlessState !== '' && !Object.hasOwn(hasEndedIn, unlessState)) {
+    throw invalidArgument(`Unknown state: ${unlessState}; known are ${Object.keys(hasEndedIn).join(', ')}`);
   }
   const question = { kind: 'describeJob', jobId: named(jobId) } as const;
   const untilMs = context.monoMs() + Math.min(waitMs, letterLimits.jobWaitMsMax);
@@ -111,7 +110,7 @@ export function jobMessage(job: Job): WireJob {
   const { queue, operation, options, counts, endTimeMs, ids, ...same } = job;
   return {
     ...same,
-    operation: operationOf(operation),
+    operation: operationNumbers[operation],
     queue: { category: queue.category, sourceCluster: queue.sourceCluster },
     ids,
     maxMessageId: ids.at(-1)?.to ?? -1,
@@ -121,18 +120,11 @@ export function jobMessage(job: Job): WireJob {
   };
 }
 
-export function operationOf(operation: JobOperation): number {
-  switch (operation) {
-    case 'merge':
-      return Operation.MERGE;
-    case 'purge':
-      return Operation.PURGE;
-    case 'restore':
-      return Operation.RESTORE;
-    default:
-      return unreachable(operation);
-  }
-}
+export const operationNumbers: Readonly<Record<JobOperation, number>> = {
+  merge: Operation.MERGE,
+  purge: Operation.PURGE,
+  restore: Operation.RESTORE,
+};
 
 export function optionsMessage(options: JobOptions): WireOptions {
   const { rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard } = options;

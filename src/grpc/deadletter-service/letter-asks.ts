@@ -13,15 +13,10 @@ import type { Call } from '../transport/call.ts';
 
 export type DeadLetterHandlers = HandlersOf<typeof codecs>;
 
-export function askLetters<Request extends DeadLetterRequest>(
-  context: HandlerContext,
-  call: Call,
-  queue: number,
-  request: Request,
-): Promise<DeadLetterReplyTo[Request['kind']]> {
+export function askLetters<Request extends DeadLetterRequest>(context: HandlerContext, call: Call, queue: number, request: Request) {
   const { asker } = context.ports;
   const open = openAsksOf(call);
-  return new Promise((resolve, reject) => {
+  return new Promise<DeadLetterReplyTo[Request['kind']]>((resolve, reject) => {
     const askId = asker.askDeadLetters(queue, request, context.askContext(call), (answer) => {
       open.delete(askId);
       settle<DeadLetterReplyTo[Request['kind']], DeadLetterRejection>(answer, deadLetterRejection, resolve, reject);
@@ -45,29 +40,21 @@ function openAsksOf(call: Call): Map<number, () => void> {
   return open;
 }
 
-export function askJobs<Request extends JobsRequest>(
-  context: HandlerContext,
-  call: Call,
-  request: Request,
-): Promise<JobsReplyTo[Request['kind']]> {
+export function askJobs<Request extends JobsRequest>(context: HandlerContext, call: Call, request: Request) {
   const { jobs } = context.ports;
   if (jobs === undefined) throw unavailable('dead letter jobs do not run here');
-  return new Promise((resolve, reject) => {
+  return new Promise<JobsReplyTo[Request['kind']]>((resolve, reject) => {
     jobs.askJobs(request, context.askContext(call), (answer) =>
       settle<JobsReplyTo[Request['kind']], JobsRejection>(answer, jobsRejection, resolve, reject),
     );
   });
 }
 
-export function askAudit<Request extends AuditRequest>(
-  context: HandlerContext,
-  call: Call,
-  request: Request,
-): Promise<AuditReplyTo[Request['kind']]> {
+export function askAudit<Request extends AuditRequest>(context: HandlerContext, call: Call, request: Request) {
   const { audit } = context.ports;
   if (audit === undefined) throw unavailable('changes of dead letters are not audited here');
   const refused = ({ message }: AuditRejection) => invalidArgument(message);
-  return new Promise((resolve, reject) => {
+  return new Promise<AuditReplyTo[Request['kind']]>((resolve, reject) => {
     audit.askAudit(request, context.askContext(call), (answer) =>
       settle<AuditReplyTo[Request['kind']], AuditRejection>(answer, refused, resolve, reject),
     );

@@ -109,12 +109,8 @@ function timeText({ seconds, nanos }: Parts): string {
 let loading: Promise<Payloads> | undefined;
 
 export function loadPayloads(): Promise<Payloads> {
-  loading ??= load();
+  loading ??= Promise.all([loadServiceMessages(), loadWellKnownMessages()]).then(
+    ([messages, { Timestamp }]) => new Payloads(messages, (value) => value instanceof Timestamp),
+  );
   return loading;
-}
-
-async function load(): Promise<Payloads> {
-  const messages = await loadServiceMessages();
-  const { Timestamp } = await loadWellKnownMessages();
-  return new Payloads(messages, (value) => value instanceof Timestamp);
 }

@@ -33,8 +33,7 @@ export const letterHandlers: DeadLetterHandlers = {
     return { letters, nextPageToken: next === undefined ? lastPage : pages.token(next) };
   },
   CountDeadLetters: async (context, request, call) => {
-    const { queues, condition } = await chosen(context, call, request);
-    return { count: await countOf(context, call, queues, condition) };
+    return { count: await countOf(context, call, await chosen(context, call, request)) };
   },
   GetDeadLetter: async (context, { messageId, queue: name }, call) => {
     if (messageId < 0) throw invalidArgument(`Invalid message id: ${messageId}`);
@@ -52,7 +51,7 @@ export const letterHandlers: DeadLetterHandlers = {
   },
 };
 
-type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
+export type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
 type ChoosingRequest = { readonly queues: readonly QueueName[]; readonly selection: Selection | undefined };
 
 /** What a request over several queues is about. Throws for what is asked wrongly. */
@@ -67,28 +66,18 @@ export async function chosen(context: HandlerContext, call: Call, { queues: name
  * A cluster may have been larger once: then its letters tell of shards that are no more. Those of any queue: a shard that a command over several
  * queues finds in one of them is there for the others.
  */
-export async function shardThatIsThere(
-  context: HandlerContext,
-  call: Call,
-  queues: readonly KnownDeadLetterQueue[],
-  shardId: number,
-): Promise<void> {
+export async function shardThatIsThere(context: HandlerContext, call: Call, queues: readonly KnownDeadLetterQueue[], shardId: number) {
   const { historyShards } = context.ports.server;
   if (shardId <= historyShards) return;
-  const beyond: Condition = { kind: 'compare', column: letterColumn('ShardId'), operator: '>=', operand: shardId };
+  const condition: Condition = { kind: 'compare', column: letterColumn('ShardId'), operator: '>=', operand: shardId };
   for (const queue of new Set([...queues, ...context.ports.cluster.deadLetterQueues])) {
-    if ((await countOf(context, call, [queue], beyond)) > 0) return;
+    if ((await countOf(context, call, { queues: [queue], condition })) > 0) return;
   }
   throw notFound(`shard ${shardId} is not found: there are shards 1 to ${historyShards}`);
 }
 
 /** How many letters of some queues meet a condition. */
-export async function countOf(
-  context: HandlerContext,
-  call: Call,
-  queues: readonly KnownDeadLetterQueue[],
-  condition: Condition | undefined,
-): Promise<number> {
+export async function countOf(context: HandlerContext, call: Call, { queues, condition }: Chosen): Promise<number> {
   const replies = queues.map(({ number }) => askLetters(context, call, number, { kind: 'countMatching', condition }));
   return (await Promise.all(replies)).reduce((sum, { count }) => sum + count, 0);
 }

@@ -9,7 +9,7 @@ import { failedPrecondition, hasCode, invalidArgument, notBuilt, statusCode } fr
 import type { HandlerContext } from '../handler-context.ts';
 import type { JobSettings } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
-import { checkedReason, hasEnded, jobMessage, jobOptions, operationOf, optionsMessage } from './jobs.ts';
+import { checkedReason, hasEnded, jobMessage, jobOptions, operationNumbers, optionsMessage } from './jobs.ts';
 import { askJobs, askLetters, type DeadLetterHandlers, whoCalls } from './letter-asks.ts';
 import { shardThatIsThere } from './letters.ts';
 import { letterLimits } from './letter-pages.ts';
@@ -58,12 +58,7 @@ export function beginOf(context: HandlerContext, call: Call, operation: JobOpera
 }
 
 /** Whoever names letters means each of them. Throws what became of the first that is not in the queue, and which others are not. */
-async function namedAreThere(
-  context: HandlerContext,
-  call: Call,
-  { number }: KnownDeadLetterQueue,
-  named: readonly number[],
-): Promise<void> {
+async function namedAreThere(context: HandlerContext, call: Call, { number }: KnownDeadLetterQueue, named: readonly number[]) {
   const [first, ...others] = new Set(named);
   if (first === undefined) return;
   if (others.length === 0) return void (await askLetters(context, call, number, { kind: 'readLetter', messageId: first }));
@@ -113,19 +108,12 @@ function operationAsked(operation: number): JobOperation {
 }
 
 function planMessage(plan: Plan): WirePlan {
-  const { planId, hash, operation, queue, ids, selected, causes, createdTimeMs, expireTimeMs, options, reason } = plan;
+  const { queue, operation, options, ...same } = plan;
   return {
-    planId,
-    hash,
-    operation: operationOf(operation),
+    ...same,
+    operation: operationNumbers[operation],
     queue: { category: queue.category, sourceCluster: queue.sourceCluster },
-    ids,
-    selected,
-    causes,
-    createdTimeMs,
-    expireTimeMs,
     options: optionsMessage(options),
-    reason,
   };
 }
 

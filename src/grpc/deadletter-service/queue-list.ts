@@ -46,7 +46,7 @@ async function described(context: HandlerContext, call: Call, queue: KnownDeadLe
       ...counts,
       oldestTimeMs: letters[0]?.row.deadLetterTimeMs ?? 0,
       topErrors: groups.map(({ key, count }) => ({ errorType: key, count })),
-      damaged: await countOf(context, call, [queue], damaged),
+      damaged: await countOf(context, call, { queues: [queue], condition: damaged }),
     };
   } catch (error) {
     if (error instanceof StatusError) return { ...name, trouble: error.message };

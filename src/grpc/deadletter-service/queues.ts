@@ -24,8 +24,7 @@ export function categoryId(category: string): number {
 }
 
 export function categoryOfId(id: number): string | undefined {
-  for (const [category, each] of categoryIds) if (each === id && id !== 0) return category;
-  return undefined;
+  return [...categoryIds].find(([, each]) => each === id && id !== 0)?.[0];
 }
 
 type WantedQueue = { readonly category: string; readonly sourceCluster: string };
@@ -36,11 +35,7 @@ export async function queueNamed(context: HandlerContext, call: Call, name: Queu
 }
 
 /** The named queues that are there, each once, in their order. Throws UNAVAILABLE for one that cannot be opened: it is no empty one. */
-export async function queuesNamed(
-  context: HandlerContext,
-  call: Call,
-  names: readonly QueueName[],
-): Promise<readonly KnownDeadLetterQueue[]> {
+export async function queuesNamed(context: HandlerContext, call: Call, names: readonly QueueName[]) {
   const queues = await queuesThatAreThere(context, call, names);
   for (const name of names) checkIsOpen(context, wantedQueue(context, name));
   return queues;
@@ -64,11 +59,7 @@ export function queuesNotOpen({ ports }: HandlerContext): readonly (WantedQueue 
   });
 }
 
-async function queuesThatAreThere(
-  context: HandlerContext,
-  call: Call,
-  names: readonly QueueName[],
-): Promise<readonly KnownDeadLetterQueue[]> {
+async function queuesThatAreThere(context: HandlerContext, call: Call, names: readonly QueueName[]) {
   if (names.length === 0) throw invalidArgument('queues is not set');
   const each = new Map(names.map((name) => [`${name.category} ${name.sourceCluster}`, name]));
   const wanted = [...each.values()].map((name) => wantedQueue(context, name));

@@ -96,24 +96,16 @@ export function clientVersionNotSupported(
   message: string,
   detail: Parameters<typeof failures.encodeClientVersionNotSupportedFailure>[0],
 ): StatusError {
-  return withDetail(
-    statusCode.failedPrecondition,
-    message,
-    'ClientVersionNotSupported',
-    failures.encodeClientVersionNotSupportedFailure(detail),
-  );
+  const value = failures.encodeClientVersionNotSupportedFailure(detail);
+  return withDetail(statusCode.failedPrecondition, message, 'ClientVersionNotSupported', value);
 }
 
 export function serverVersionNotSupported(
   message: string,
   detail: Parameters<typeof failures.encodeServerVersionNotSupportedFailure>[0],
 ): StatusError {
-  return withDetail(
-    statusCode.failedPrecondition,
-    message,
-    'ServerVersionNotSupported',
-    failures.encodeServerVersionNotSupportedFailure(detail),
-  );
+  const value = failures.encodeServerVersionNotSupportedFailure(detail);
+  return withDetail(statusCode.failedPrecondition, message, 'ServerVersionNotSupported', value);
 }
 
 export function permissionDenied(message: string): StatusError {

@@ -23,6 +23,10 @@ import { failedPrecondition, invalidArgument, statusCode, StatusError } from './
 /** Why an actor refused, in the words of gRPC. The texts are the actors'; code and details are decided here, once, with a row for each reason. */
 type Rows<Reason extends string> = { readonly [Each in Reason]: (message: string) => StatusError };
 
+function byReason<Reason extends string>(rows: Rows<Reason>) {
+  return ({ reason, message }: { readonly reason: Reason; readonly message: string }): StatusError => rows[reason](message);
+}
+
 const tooMany = (message: string) => resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
 const overloaded = (message: string) => resourceExhausted(message, exhaustedCause.systemOverloaded, exhaustedScope.system);
 
@@ -50,7 +54,7 @@ export function historyRejection(rejection: Rejection): StatusError {
   return ofHistory[rejection.reason](rejection.message);
 }
 
-const ofMatching: Rows<MatchingRejection['reason']> = {
+export const matchingRejection = byReason<MatchingRejection['reason']>({
   'no-poller': failedPrecondition,
   'query-expired': deadlineExceeded,
   'query-not-found': notFound,
@@ -62,11 +66,7 @@ const ofMatching: Rows<MatchingRejection['reason']> = {
   'too-many-queries': tooMany,
   'backlog-full': tooMany,
   'too-many-queues': tooMany,
-};
-
-export function matchingRejection({ reason, message }: MatchingRejection): StatusError {
-  return ofMatching[reason](message);
-}
+});
 
 const ofCluster: Rows<Exclude<ClusterRejection['reason'], 'namespace-exists' | 'namespace-not-found'>> = {
   'invalid-argument': invalidArgument,
@@ -79,7 +79,7 @@ export function clusterRejection({ reason, message }: ClusterRejection, namespac
   return reason === 'namespace-not-found' ? namespaceNotFound(namespace) : ofCluster[reason](message);
 }
 
-const ofDeadLetters: Rows<DeadLetterRejection['reason']> = {
+export const deadLetterRejection = byReason<DeadLetterRejection['reason']>({
   'invalid-argument': invalidArgument,
   'not-in-queue': notFound,
   overlap: failedPrecondition,
@@ -88,15 +88,11 @@ const ofDeadLetters: Rows<DeadLetterRejection['reason']> = {
   'being-merged': failedPrecondition,
   'began-anew': failedPrecondition,
   'not-now': unavailable,
-};
-
-export function deadLetterRejection({ reason, message }: DeadLetterRejection): StatusError {
-  return ofDeadLetters[reason](message);
-}
+});
 
 const exhaustedJobs = (message: string) => resourceExhausted(message, exhaustedCause.concurrentLimit, exhaustedScope.system);
 
-const ofJobs: Rows<JobsRejection['reason']> = {
+export const jobsRejection = byReason<JobsRejection['reason']>({
   'invalid-argument': invalidArgument,
   'not-found': notFound,
   'failed-precondition': failedPrecondition,
@@ -105,11 +101,7 @@ const ofJobs: Rows<JobsRejection['reason']> = {
   'plan-expired': withReason('plan-expired', failedPrecondition),
   'too-many-stretches': withReason('too-many-stretches', exhaustedJobs),
   'too-many-jobs': withReason('too-many-jobs', exhaustedJobs),
-};
-
-export function jobsRejection({ reason, message }: JobsRejection): StatusError {
-  return ofJobs[reason](message);
-}
+});
 
 function withReason(reason: RefusalReason, errorOf: (message: string) => StatusError): (message: string) => StatusError {
   return (text) => {

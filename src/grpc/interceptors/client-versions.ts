@@ -29,12 +29,11 @@ export function clientVersions(serverVersion: string): Interceptor {
       const servers = call.header('supported-server-versions');
       if (name === '' && servers === '') return;
       const triple = `${name}\n${version}\n${servers}`;
-      let verdict = verdicts.get(triple);
-      if (verdict === undefined && !verdicts.has(triple)) {
-        verdict = judge(name, version, servers, serverVersion);
+      if (!verdicts.has(triple)) {
         if (verdicts.size >= verdictsMax) verdicts.clear();
-        verdicts.set(triple, verdict);
+        verdicts.set(triple, judge(name, version, servers, serverVersion));
       }
+      const verdict = verdicts.get(triple);
       if (verdict !== undefined) throw verdict;
     },
   };

@@ -3,6 +3,7 @@ import type { Counter, Gauge, Metrics, Timer } from '../../observability/metrics
 import { exhaustedScope } from '../errors/details.ts';
 import { statusCode, type StatusError } from '../errors/status-error.ts';
 import { undeclared, type Rpc } from '../rpcs/rpc.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 import type { Call, Interceptor } from '../transport/call.ts';
 
 /** What did not end as the caller could have wished, for a reason that is not his. */
@@ -26,7 +27,7 @@ const ofCode = new Map<number, 'service_errors_invalid_argument' | 'service_erro
 
 /** The names of codes; a code without one is told as its number. */
 const errorTypes: ReadonlyMap<number, string> = new Map(
-  Object.entries(statusCode).map(([name, code]) => [code, `serviceerror_${name.slice(0, 1).toUpperCase()}${name.slice(1)}`]),
+  Object.entries(statusCode).map(([name, code]) => [code, `serviceerror_${pascalCase(name)}`]),
 );
 
 /**

@@ -1,6 +1,7 @@
 /** Calls a second and waiting calls of a namespace: looked at before anything is asked of an actor, so what is refused was not begun. */
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
+import { Tally } from '../../kernel/tally.ts';
 import { type LimitClass, prioritiesInAll, type Priority, type Rpc } from '../rpcs/rpc.ts';
 
 /** `perSecond` 0: no limit. */
@@ -24,8 +25,8 @@ type User = {
   readonly rates: Readonly<Record<LimitClass, Rate>>;
   limits: LimitsOfNamespace;
   limitsAtMs: number;
-  /** Calls that wait, by their method; a method of which none waits is not there. */
-  readonly waiting: Map<Rpc, number>;
+  /** Calls that wait, by the path of their method. */
+  readonly waiting: Tally;
 };
 
 export class NamespaceLimits {
@@ -50,31 +51,21 @@ export class NamespaceLimits {
   }
 
   /** A call begins to wait; what comes back ends that. Throws RESOURCE_EXHAUSTED. */
-  beginWait(namespace: Namespace, rpc: Rpc): () => void {
+  beginWait(namespace: Namespace, { path }: Rpc): () => void {
     const { waiting, limits } = this.#user(namespace, this.#nowMs());
-    const before = waiting.get(rpc) ?? 0;
-    if (before >= limits.waitingMax) {
+    if (waiting.of(path) >= limits.waitingMax) {
       throw resourceExhausted('namespace concurrent poller limit exceeded', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
-    waiting.set(rpc, before + 1);
-    return () => {
-      const left = (waiting.get(rpc) ?? 1) - 1;
-      if (left === 0) waiting.delete(rpc);
-      else waiting.set(rpc, left);
-    };
+    waiting.add(path, 1);
+    return () => waiting.add(path, -1);
   }
 
   #user({ id, name }: Namespace, nowMs: number): User {
     const known = this.#users.get(id);
     if (known === undefined) {
       if (this.#users.size >= usersMax) this.#dropIdle(nowMs);
-      const limits = this.#limitsOf(name);
-      const user = {
-        rates: { execution: new Rate(), visibility: new Rate() },
-        limits,
-        limitsAtMs: nowMs,
-        waiting: new Map<Rpc, number>(),
-      };
+      const rates = { execution: new Rate(), visibility: new Rate() };
+      const user = { rates, limits: this.#limitsOf(name), limitsAtMs: nowMs, waiting: new Tally() };
       this.#users.set(id, user);
       return user;
     }
@@ -90,7 +81,7 @@ export class NamespaceLimits {
   #dropIdle(nowMs: number): void {
     let looks = 0;
     for (const [id, user] of this.#users) {
-      const isIdle = user.waiting.size === 0;
+      const isIdle = user.waiting.total === 0;
       if (looks++ === looksMax || (isIdle && nowMs - user.limitsAtMs < idleMs)) return;
       this.#users.delete(id);
       // Who waits for long is not looked at again before all others.

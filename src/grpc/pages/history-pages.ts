@@ -38,9 +38,8 @@ export function eventPage(context: HandlerContext, call: Call, range: EventRange
     return range.tailEvents.length === 0 ? noEvents : { events: range.tailEvents, nextPageToken: noEvents.nextPageToken };
   }
   if (range.firstPage !== undefined) return pageOf(context, range, range.firstPage);
-  return storedEvents(context, call, range.key, range.firstEventId, range.lastEventId, range.eventsMax).then((stored) =>
-    pageOf(context, range, stored),
-  );
+  const { key, firstEventId, lastEventId, eventsMax } = range;
+  return storedEvents(context, call, key, firstEventId, lastEventId, eventsMax).then((stored) => pageOf(context, range, stored));
 }
 
 export function positionNow(context: HandlerContext, call: Call, key: RunKey): Promise<HistoryPosition> {
@@ -68,14 +67,7 @@ function pageOf(context: HandlerContext, range: EventRange, stored: readonly Uin
     return { events: range.tailEvents.length === 0 ? stored : [...stored, ...range.tailEvents], nextPageToken: noEvents.nextPageToken };
   }
   const { key, lastEventId, open, tailEvents } = range;
-  const nextPageToken = context.tokens.historyPage.sign({
-    ...key,
-    branchId: onlyBranch,
-    nextEventId,
-    lastEventId,
-    open,
-    reverse: false,
-    tailEvents,
-  });
+  const place = { branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents };
+  const nextPageToken = context.tokens.historyPage.sign({ ...key, ...place });
   return { events: stored, nextPageToken };
 }

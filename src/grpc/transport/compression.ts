@@ -60,9 +60,8 @@ export function compressed(message: Uint8Array): Promise<Uint8Array> {
 
 function gunzipFailure(error: unknown, bytesMax: number): StatusError {
   if (isTooLarge(error)) {
-    return new StatusError(statusCode.resourceExhausted, `grpc: received message after decompression larger than max ${bytesMax}`, {
-      cause: error,
-    });
+    const message = `grpc: received message after decompression larger than max ${bytesMax}`;
+    return new StatusError(statusCode.resourceExhausted, message, { cause: error });
   }
   return new StatusError(statusCode.internal, 'grpc: failed to decompress the received message', { cause: error });
 }

@@ -74,7 +74,7 @@ export class Http2Call implements Call, WaitingCall {
     this.deadlineMs = Number.isNaN(timeout) ? Infinity : this.#startedMs + timeout;
     stream.on('close', () => {
       this.#letGo();
-      this.#abandon(statusCode.cancelled);
+      this.#abandon();
     });
     this.#keep(this.#headers.bytes + openCallBytes);
     if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
@@ -301,9 +301,8 @@ export class Http2Call implements Call, WaitingCall {
   }
 
   /** The stream is gone. Also comes after every regular end, and then does nothing. */
-  #abandon(code: number): void {
-    if (!this.#end(code, 'the client cancelled the call')) return;
-    this.#cancel();
+  #abandon(): void {
+    if (this.#end(statusCode.cancelled, 'the client cancelled the call')) this.#cancel();
   }
 
   #cancel(): void {

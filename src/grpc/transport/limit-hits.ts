@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
+import { Tally } from '../../kernel/tally.ts';
 import { limitKeys, type TransportLimits } from './transport-limits.ts';
 
 export type ConnectionLimit = keyof typeof limitKeys;
@@ -37,8 +38,7 @@ export class LimitHits {
 export class ConnectionAdmission {
   readonly #limits: Pick<TransportLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
   readonly #hits: LimitHits;
-  #open = 0;
-  readonly #ofAddress = new Map<string, number>();
+  readonly #open = new Tally();
 
   constructor(limits: Pick<TransportLimits, 'connectionsMax' | 'connectionsPerAddressMax'>, hits: LimitHits) {
     this.#limits = limits;
@@ -49,23 +49,16 @@ export class ConnectionAdmission {
   admit(socket: Socket): boolean {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     const address = socket.remoteAddress ?? '';
-    const ofAddress = this.#ofAddress.get(address) ?? 0;
-    if (this.#open >= connectionsMax) {
+    if (this.#open.total >= connectionsMax) {
       this.#hits.hit('connections', connectionsMax, address);
       return false;
     }
-    if (ofAddress >= connectionsPerAddressMax) {
+    if (this.#open.of(address) >= connectionsPerAddressMax) {
       this.#hits.hit('connections_of_address', connectionsPerAddressMax, address);
       return false;
     }
-    this.#open++;
-    this.#ofAddress.set(address, ofAddress + 1);
-    socket.once('close', () => {
-      this.#open--;
-      const left = (this.#ofAddress.get(address) ?? 1) - 1;
-      if (left === 0) this.#ofAddress.delete(address);
-      else this.#ofAddress.set(address, left);
-    });
+    this.#open.add(address, 1);
+    socket.once('close', () => this.#open.add(address, -1));
     return true;
   }
 }

@@ -122,11 +122,7 @@ export const bounds = {
   'NewWorkflowExecutionInfo.workflow_execution_timeout': executionTimeout,
   'NewWorkflowExecutionInfo.workflow_run_timeout': runTimeout,
   'NewWorkflowExecutionInfo.workflow_task_timeout': taskTimeout,
-  'NewWorkflowExecutionInfo.workflow_id_reuse_policy': unless(
-    'edge',
-    (value) => value === 0 || value === 1,
-    'Scheduled workflow must not contain WorkflowIDReusePolicy',
-  ),
+  'NewWorkflowExecutionInfo.workflow_id_reuse_policy': within('edge', 1, 'Scheduled workflow must not contain WorkflowIDReusePolicy'),
   'TaskQueue.kind': known(enums.TaskQueueKind, 'task queue kind'),
 
   // Of activities, and of workflows that commands ask for; a start is refused by the edge, with the same texts. With one attempt nothing else of it
@@ -343,11 +339,7 @@ function within(by: 'edge' | 'core', last: number, text: string): Bound {
 /** `0` stands for the default everywhere. */
 function known(values: Readonly<Record<string, number>>, name: string): Bound {
   const numbers = new Set(Object.values(values));
-  return unless(
-    'edge',
-    (value) => numbers.has(value),
-    (value) => `unknown ${name} ${value}`,
-  );
+  return { by: 'edge', problem: (value) => (numbers.has(value) ? undefined : `unknown ${name} ${value}`) };
 }
 
 function anything(note: string): Bound {

@@ -125,13 +125,9 @@ const fail: Act<FailureReport, RespondActivityTaskFailedResponse> = async (conte
   const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.', context.limits);
   if (bounded !== undefined && bounded !== failure) failures.push(bounded.bytes);
   if (failures.length > 0) call.notes.oversized = detailsDropped ? 'heartbeat details' : 'failure';
-  await context.history(call, activity.key, {
-    kind: 'failActivityTask',
-    activity,
-    failure: bounded,
-    lastHeartbeatDetails: detailsDropped ? undefined : lastHeartbeatDetails,
-    identity,
-  });
+  const kept = detailsDropped ? undefined : lastHeartbeatDetails;
+  const failed = { activity, failure: bounded, lastHeartbeatDetails: kept, identity };
+  await context.history(call, activity.key, { kind: 'failActivityTask', ...failed });
   return { failures };
 };
 
@@ -159,13 +155,8 @@ const heartbeat: Act<Details, RecordActivityTaskHeartbeatResponse> = async (cont
 /** A worker cannot mend what is too large: its activity fails for good, and its call succeeds. */
 async function failInstead(context: HandlerContext, activity: ActivityRef, identity: string, message: string, call: Call): Promise<void> {
   call.notes.oversized = message;
-  await context.history(call, activity.key, {
-    kind: 'failActivityTask',
-    activity,
-    failure: serverFailure(message),
-    lastHeartbeatDetails: undefined,
-    identity,
-  });
+  const failed = { activity, failure: serverFailure(message), lastHeartbeatDetails: undefined, identity };
+  await context.history(call, activity.key, { kind: 'failActivityTask', ...failed });
 }
 
 function isOversize(bytes: Uint8Array | undefined, { blobBytesMax }: EdgeLimits): boolean {

@@ -26,6 +26,7 @@ import type { Call } from '../transport/call.ts';
 import { bounds, checkBound } from '../validation/bounds.ts';
 import { checkLength, checkLengths } from '../validation/names.ts';
 import { checkOpaque } from '../validation/opaque.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 import { checkPriority, optionFields, priorityChangesOf } from '../validation/options.ts';
 
 /** The starts of jobs of one namespace that may wait; a start takes some milliseconds. */
@@ -99,13 +100,7 @@ export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
   return methods(context);
 }
 
-async function checkQuery(
-  context: HandlerContext,
-  call: Call,
-  namespace: Namespace,
-  text: string,
-  operation: BatchOperation,
-): Promise<void> {
+async function checkQuery(context: HandlerContext, call: Call, namespace: Namespace, text: string, operation: BatchOperation) {
   if (batchQuery(text, namespace, isForOpenOnes(operation)).kind === 'query') return;
   // Another process may have added an attribute a moment ago.
   await context.cluster(call, namespace.name, { kind: 'syncCluster' });
@@ -126,10 +121,11 @@ function memoOf({ reason, visibilityQuery }: batch.StartBatchOperationRequest, {
 }
 
 function attributesOf(identity: string): Uint8Array {
+  const division = jsonPayload('TemporalBatcher', 'Keyword');
   return encodeFields(
     new Map([
       ['BatcherUser', jsonPayload(identity, 'Keyword')],
-      ['TemporalNamespaceDivision', jsonPayload('TemporalBatcher', 'Keyword')],
+      ['TemporalNamespaceDivision', division],
     ]),
   );
 }
@@ -195,17 +191,12 @@ function checkedOperation(request: batch.StartBatchOperationRequest): BatchOpera
     const problem = bounds['Execution.type'].problem(type);
     if (problem === undefined) continue;
     throw invalidArgument(
-      `target_executions[${nth}] ${problem}, but operation ${requestType}${inGo(operations[operation.kind].field)} requires Workflow`,
+      `target_executions[${nth}] ${problem}, but operation ${requestType}${pascalCase(operations[operation.kind].field)} requires Workflow`,
     );
   }
   checkBound('StartBatchOperationRequest.max_operations_per_second', request.maxOperationsPerSecond);
   checkOperation(operation);
   return operation;
-}
-
-/** The name that Go has for a field. */
-function inGo(field: string): string {
-  return field.slice(0, 1).toUpperCase() + field.slice(1);
 }
 
 /** Throws for an operation on activities that stand alone, which this server does not have. */

@@ -8,7 +8,8 @@ import { checkOpaque } from '../validation/opaque.ts';
 
 /** The few facts that decisions need of a failure; the failure itself goes on as it came. */
 export function opaqueFailure(bytes: Uint8Array): OpaqueFailure {
-  return { facts: failureFacts(decodedFailure(bytes)), bytes };
+  checkOpaque(bytes, 'failure');
+  return { facts: failureFacts(decodedWithin(requestLimits, decodeFailure, bytes)), bytes };
 }
 
 /** One over the limit is replaced, because its sender could not do anything about it. */
@@ -25,11 +26,6 @@ export function serverFailure(message: string, cause?: Uint8Array): OpaqueFailur
 
 const keptMessageChars = 4_000;
 
-function decodedFailure(bytes: Uint8Array): Failure {
-  checkOpaque(bytes, 'failure');
-  return decodedWithin(requestLimits, decodeFailure, bytes);
-}
-
 function failureFacts(failure: Failure): FailureFacts {
   const facts = (kind: FailureFacts['kind'], more: Partial<FailureFacts> = {}): FailureFacts => ({
     kind,
@@ -43,7 +39,9 @@ function failureFacts(failure: Failure): FailureFacts {
     const { type, nonRetryable, nextRetryDelayMs } = failure.applicationFailureInfo;
     return facts('application', { type, nonRetryable, nextRetryDelayMs: nextRetryDelayMs ?? 0 });
   }
-  if (failure.timeoutFailureInfo !== undefined) return facts('timeout', { type: timeoutTypeName(failure.timeoutFailureInfo.timeoutType) });
+  if (failure.timeoutFailureInfo !== undefined) {
+    return facts('timeout', { type: `TemporalTimeout:${timeoutTypeNames[failure.timeoutFailureInfo.timeoutType] ?? 'Unspecified'}` });
+  }
   if (failure.canceledFailureInfo !== undefined) return facts('canceled');
   if (failure.terminatedFailureInfo !== undefined) return facts('terminated');
   if (failure.serverFailureInfo !== undefined) return facts('server', { nonRetryable: failure.serverFailureInfo.nonRetryable });
@@ -54,18 +52,10 @@ function failureFacts(failure: Failure): FailureFacts {
   return facts('none');
 }
 
-/** The name by which a retry policy lists this timeout. */
-function timeoutTypeName(type: number): string {
-  switch (type) {
-    case TimeoutType.START_TO_CLOSE:
-      return 'TemporalTimeout:StartToClose';
-    case TimeoutType.SCHEDULE_TO_START:
-      return 'TemporalTimeout:ScheduleToStart';
-    case TimeoutType.SCHEDULE_TO_CLOSE:
-      return 'TemporalTimeout:ScheduleToClose';
-    case TimeoutType.HEARTBEAT:
-      return 'TemporalTimeout:Heartbeat';
-    default:
-      return 'TemporalTimeout:Unspecified';
-  }
-}
+/** The names by which a retry policy lists timeouts, behind `TemporalTimeout:`. */
+const timeoutTypeNames: Readonly<Record<number, string>> = {
+  [TimeoutType.START_TO_CLOSE]: 'StartToClose',
+  [TimeoutType.SCHEDULE_TO_START]: 'ScheduleToStart',
+  [TimeoutType.SCHEDULE_TO_CLOSE]: 'ScheduleToClose',
+  [TimeoutType.HEARTBEAT]: 'Heartbeat',
+};

@@ -75,12 +75,7 @@ type Reading = {
   readonly tailEvents: readonly Uint8Array[];
 };
 
-async function pageFrom(
-  context: HandlerContext,
-  call: Call,
-  from: Reading,
-  request: GetWorkflowExecutionHistoryRequest,
-): Promise<GetWorkflowExecutionHistoryResponse> {
+async function pageFrom(context: HandlerContext, call: Call, from: Reading, request: GetWorkflowExecutionHistoryRequest) {
   const wait = request.waitNewEvent;
   let reading = from;
   // A worker whose cache missed needs the events of its transient task. A client that follows the run would get them twice.
@@ -91,15 +86,9 @@ async function pageFrom(
     if (isDeleted(position)) return answer(position.tailEvents, noToken);
     reading = { ...reading, lastEventId: position.lastEventId, open: !position.closed };
   }
-  const page = await eventPage(context, call, {
-    key: reading.key,
-    firstEventId: reading.nextEventId,
-    lastEventId: reading.lastEventId,
-    tailEvents: reading.tailEvents,
-    open: reading.open,
-    firstPage: undefined,
-    eventsMax: pageSize(request.maximumPageSize),
-  });
+  const { key, nextEventId: firstEventId, lastEventId, tailEvents, open } = reading;
+  const range = { key, firstEventId, lastEventId, tailEvents, open, firstPage: undefined, eventsMax: pageSize(request.maximumPageSize) };
+  const page = await eventPage(context, call, range);
   const goesOn = page.nextPageToken.length === 0 && reading.open && wait;
   return answer(page.events, goesOn ? waitingToken(context, { ...reading, nextEventId: reading.lastEventId + 1 }) : page.nextPageToken);
 }
@@ -166,12 +155,7 @@ async function waitBeyond(
     });
 }
 
-async function reverseReading(
-  context: HandlerContext,
-  call: Call,
-  asked: RunKey,
-  token: Uint8Array,
-): Promise<{ readonly key: RunKey; readonly newest: number; readonly oldest: number }> {
+async function reverseReading(context: HandlerContext, call: Call, asked: RunKey, token: Uint8Array) {
   if (token.length > 0) {
     const { key, nextEventId, lastEventId } = pageToken(context, token, asked, true);
     return { key, newest: nextEventId, oldest: lastEventId };
@@ -191,18 +175,12 @@ function waitingToken(context: HandlerContext, { key, nextEventId, lastEventId, 
 
 /** A token holds for the run that it was made for, in the direction that it was made for. */
 function pageToken(context: HandlerContext, bytes: Uint8Array, asked: RunKey, reverse: boolean): Reading {
-  const token = context.tokens.historyPage.read(bytes);
-  if (token.namespaceId !== asked.namespaceId || token.workflowId !== asked.workflowId || token.reverse !== reverse) {
+  const { namespaceId, workflowId, runId, nextEventId, lastEventId, open, tailEvents, ...token } = context.tokens.historyPage.read(bytes);
+  if (namespaceId !== asked.namespaceId || workflowId !== asked.workflowId || token.reverse !== reverse) {
     throw invalidArgument('Invalid NextPageToken.');
   }
-  if (asked.runId !== '' && asked.runId !== token.runId) throw invalidArgument('RunId in the request does not match the NextPageToken.');
-  return {
-    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
-    nextEventId: token.nextEventId,
-    lastEventId: token.lastEventId,
-    open: token.open,
-    tailEvents: token.tailEvents,
-  };
+  if (asked.runId !== '' && asked.runId !== runId) throw invalidArgument('RunId in the request does not match the NextPageToken.');
+  return { key: { namespaceId, workflowId, runId }, nextEventId, lastEventId, open, tailEvents };
 }
 
 function pageSize(asked: number): number {

@@ -90,26 +90,19 @@ export function checkedStamp(stamp: Uint8Array | undefined, limits: EdgeLimits):
   return encodedStamp(buildId, varintField(stamp, stampUseVersioningTag) !== 0);
 }
 
-function buildIdOf(message: Uint8Array | undefined): string {
-  if (message === undefined) return '';
-  const reader = new Reader(message);
-  let buildId = '';
-  while (reader.pos < reader.end) {
-    const tag = reader.tag();
-    if (tag === buildIdTag) buildId = reader.string();
-    else reader.skip(tag);
-  }
-  return buildId;
-}
+const buildIdOf = (message: Uint8Array | undefined): string => lastOf(message, buildIdTag, (reader) => reader.string()) ?? '';
 
 /** One number out of an opaque message that is known to be well-formed; 0 when it is not there. */
-function varintField(message: Uint8Array | undefined, wanted: number): number {
-  if (message === undefined) return 0;
+const varintField = (message: Uint8Array | undefined, tag: number): number => lastOf(message, tag, (reader) => reader.int32()) ?? 0;
+
+/** Of a field that stands there several times the last counts. */
+function lastOf<Value>(message: Uint8Array | undefined, wanted: number, read: (reader: Reader) => Value): Value | undefined {
+  if (message === undefined) return undefined;
   const reader = new Reader(message);
-  let value = 0;
+  let value: Value | undefined;
   while (reader.pos < reader.end) {
     const tag = reader.tag();
-    if (tag === wanted) value = reader.int32();
+    if (tag === wanted) value = read(reader);
     else reader.skip(tag);
   }
   return value;

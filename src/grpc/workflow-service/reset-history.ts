@@ -155,12 +155,7 @@ export class LaterEvents {
   }
 }
 
-async function* eventsOf(
-  { context, call }: Reading,
-  { key }: HistoryPosition,
-  firstEventId: number,
-  lastEventId: number,
-): AsyncGenerator<Uint8Array> {
+async function* eventsOf({ context, call }: Reading, { key }: HistoryPosition, firstEventId: number, lastEventId: number) {
   const turns = context.computing.turnsOf(call, key.namespaceId);
   for (let nextEventId = firstEventId; nextEventId <= lastEventId;) {
     // A chain on a schedule may have a great many runs, and whoever went away wants none of them.

@@ -26,11 +26,8 @@ export function withLeftStarts(memo: Uint8Array | undefined, { starting }: Sched
   if (left.length === 0) return memo;
   const times = left.slice(-timesNotedMax).join(', ');
   const which = left.length > timesNotedMax ? `the last of ${left.length}: ${times}` : times;
-  return withNote(
-    memo,
-    'PerdureLeftStarts',
-    `starts that became dead letters of the queue transfer (${which}): merged, they still start their workflows`,
-  );
+  const note = `starts that became dead letters of the queue transfer (${which}): merged, they still start their workflows`;
+  return withNote(memo, 'PerdureLeftStarts', note);
 }
 
 const timesNotedMax = 10;
